@@ -1,0 +1,50 @@
+# `make` alone lists the targets. `make PYTHON=python3.12 …` chooses the interpreter.
+PYTHON ?= python3
+BIN := .venv/bin
+# Two workers on two cores. `make test T="tests/records -k heat"` runs a part.
+WORKERS ?= 2
+T ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-dev demo test soak check format bench-spine lock clean
+export PYTHON
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
+
+setup: ## install what Reverie needs into .venv
+	@.ci/setup
+
+setup-dev: ## and the tools for tests and checks
+	@.ci/setup dev
+
+demo: setup ## a sample life, searched: no key, no network
+	@$(BIN)/reverie demo
+
+test: setup-dev ## all tests but the soak tests
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(T)
+
+soak: setup-dev ## kill tests and long runs
+	@$(BIN)/python -m pytest -m soak $(T)
+
+check: setup-dev ## lint, format, types, import rule, own checks
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+	$(BIN)/python checks/one_writer.py
+	$(BIN)/python checks/limits.py
+
+format: setup-dev ## let ruff put right what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench-spine: setup ## the figures of bench/RESULTS.md
+	@$(BIN)/python bench/spine.py
+
+lock: ## pin requirements*.txt anew (UPGRADE=1: to the newest)
+	@.ci/lock $(if $(UPGRADE),--upgrade)
+
+clean: ## remove what setup and the tools made
+	rm -rf .venv .venv.previous dist build .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,62 @@
+"""Users: the people whose memory this is."""
+
+import zoneinfo
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from uuid import UUID, uuid4
+
+from reverie import db, errors
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    user_id: UUID
+    name: str
+    timezone: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A user by id alone: enough to open a transaction."""
+
+    user_id: UUID
+
+
+_INSERT = "INSERT INTO users (user_id, name, timezone) VALUES (%s, %s, %s)"
+_GET = "SELECT user_id, name, timezone, created_at FROM users WHERE user_id = %s"
+_ALL = "SELECT user_id, name, timezone, created_at FROM users ORDER BY created_at, user_id"
+
+
+async def create(database: db.Database, *, name: str, timezone: str = "UTC") -> User:
+    """A new user. `timezone` is an IANA name. Raises Invalid."""
+    try:
+        zoneinfo.ZoneInfo(timezone)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError):
+        raise errors.Invalid(f"{timezone} is not a time zone.", hint="Use a name such as Europe/Madrid.") from None
+    user_id = uuid4()
+    async with database.system() as tx:
+        await tx.run(_INSERT, (user_id, name, timezone))
+        user = await tx.one(User, _GET, (user_id,))
+    if user is None:
+        raise errors.ReverieError("The new user is not there.")
+    return user
+
+
+async def all_users(database: db.Database) -> list[User]:
+    """Everybody, oldest first: for the workers, who act for each in turn."""
+    async with database.system() as tx:
+        return await tx.all(User, _ALL)
+
+
+def local_timezone(tz: str) -> str:
+    """The IANA name of this machine's time zone, or UTC. `tz` is the TZ variable."""
+    candidates = [tz.removeprefix(":")]
+    try:
+        candidates.append(Path("/etc/timezone").read_text(encoding="utf-8").strip())
+    except OSError:
+        pass
+    linked = str(Path("/etc/localtime").resolve())
+    candidates.append(linked.partition("zoneinfo/")[2])
+    return next((name for name in candidates if name and name in zoneinfo.available_timezones()), "UTC")

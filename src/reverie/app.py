@@ -1,0 +1,80 @@
+"""Composition root: reads the configuration, starts the database, brings it up to date, hands everything out."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from reverie import config, db, embedded, errors, llm
+from reverie.access import callers, tokens, users
+from reverie.migrations import runner
+
+
+@dataclass(frozen=True)
+class App:
+    """A running Reverie, as every surface gets it. `server` is None on the owner's own PostgreSQL."""
+
+    settings: config.Config
+    database: db.Database
+    embeddings: llm.Embeddings
+    server: embedded.Server | None
+    owner: callers.Caller
+
+    @property
+    def blobs(self) -> Path:
+        """The folder of original bytes."""
+        return self.settings.home / "blobs"
+
+    @property
+    def token_file(self) -> Path:
+        """Where the owner's local token lies (0600)."""
+        return token_file(self.settings.home)
+
+
+def token_file(home: Path) -> Path:
+    """Where the owner's local token lies."""
+    return home / "token"
+
+
+def settings() -> config.Config:
+    """The configuration of this process."""
+    return config.load(os.environ)
+
+
+@asynccontextmanager
+async def opened(settings: config.Config) -> AsyncIterator[App]:
+    """Everything a surface needs, ready; closed again at the end, the embedded server too if nobody else uses it."""
+    embedded.make_home(settings.home)
+    server: embedded.Server | None = None
+    if settings.database_url:
+        owner_url = settings.database_url
+        app_url = db.as_app(owner_url)
+    else:
+        server = await asyncio.to_thread(embedded.acquire, settings.home)
+        owner_url, app_url = server.owner_url, server.app_url
+    try:
+        if server is not None:
+            await runner.ensure_database(server.place.url(embedded.OWNER_ROLE, database="postgres"), embedded.DATABASE)
+        await runner.migrate(owner_url)
+        database = db.Database(app_url)
+        await database.open()
+        embeddings = llm.Embeddings(settings.embedding)
+        try:
+            timezone = users.local_timezone(os.environ.get("TZ", ""))
+            owner = await tokens.ensure_owner(database, token_file(settings.home), timezone=timezone)
+            yield App(settings, database, embeddings, server, owner)
+        finally:
+            embeddings.close()
+            await database.close()
+    finally:
+        if server is not None:
+            await asyncio.to_thread(server.release)
+
+
+async def caller_of_token(app: App, token: str) -> callers.Caller:
+    """Who a token speaks for. Raises Unauthorized."""
+    if not token:
+        raise errors.Unauthorized("A token is needed.", hint=f"The owner's is in {app.token_file}.")
+    return await tokens.caller(app.database, token)

@@ -1,0 +1,250 @@
+"""The only door to PostgreSQL: pool, transactions bound to one user, rows into dataclasses."""
+
+import dataclasses
+import keyword
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, LiteralString, Protocol, TypeVar
+from uuid import UUID
+
+import psycopg
+import psycopg.conninfo
+import psycopg.errors
+import psycopg.rows
+import psycopg.sql
+import psycopg.types.json
+import psycopg_pool
+
+from reverie import errors
+
+T = TypeVar("T")
+Query = LiteralString | psycopg.sql.Composed
+Params = Mapping[str, object] | Sequence[object]
+
+APP_ROLE = "reverie_app"
+
+
+class HasUser(Protocol):
+    """Whoever a transaction acts for."""
+
+    @property
+    def user_id(self) -> UUID: ...
+
+
+def compose(template: LiteralString, **names: str | Sequence[str] | psycopg.sql.Composable) -> psycopg.sql.Composed:
+    """Fill `{name}` places of an SQL text with quoted identifiers (a list becomes a comma-separated list).
+
+    Values never go through here: they are parameters.
+    """
+    parts: dict[str, psycopg.sql.Composable] = {}
+    for key, name in names.items():
+        if isinstance(name, psycopg.sql.Composable):
+            parts[key] = name
+        elif isinstance(name, str):
+            parts[key] = psycopg.sql.Identifier(name)
+        else:
+            parts[key] = psycopg.sql.SQL(", ").join(psycopg.sql.Identifier(one) for one in name)
+    return psycopg.sql.SQL(template).format(**parts)
+
+
+def text(sql: LiteralString) -> psycopg.sql.SQL:
+    """A piece of SQL text, to be composed."""
+    return psycopg.sql.SQL(sql)
+
+
+def join(separator: LiteralString, pieces: Sequence[psycopg.sql.Composable]) -> psycopg.sql.Composed:
+    """Pieces of SQL text, joined."""
+    return psycopg.sql.SQL(separator).join(pieces)
+
+
+def placeholders(names: Sequence[str]) -> psycopg.sql.Composed:
+    """`%(a)s, %(b)s`: where the values of these names go."""
+    return psycopg.sql.SQL(", ").join(psycopg.sql.Placeholder(name) for name in names)
+
+
+def qualified(table: str, names: Sequence[str]) -> psycopg.sql.Composed:
+    """`table.a, table.b`."""
+    return psycopg.sql.SQL(", ").join(psycopg.sql.Identifier(table, name) for name in names)
+
+
+def json(value: object) -> psycopg.types.json.Jsonb:
+    """Mark a parameter as JSONB."""
+    return psycopg.types.json.Jsonb(value)
+
+
+def column(field: str) -> str:
+    """The column of a dataclass field: `from_` is kept as `from`."""
+    return field[:-1] if field.endswith("_") and keyword.iskeyword(field[:-1]) else field
+
+
+def field(name: str) -> str:
+    """The dataclass field of a column: the inverse of `column`."""
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+class Transaction:
+    """One open transaction of one user (or of nobody, who sees no rows)."""
+
+    def __init__(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        self._connection = connection
+
+    async def run(self, query: Query, params: Params = ()) -> int:
+        """Execute and return the number of rows touched."""
+        cursor = await self._connection.execute(query, params)
+        return cursor.rowcount
+
+    async def many(self, query: Query, rows: Sequence[Params]) -> None:
+        """Execute once per row, pipelined."""
+        async with self._connection.cursor() as cursor:
+            await cursor.executemany(query, rows)
+
+    async def rows(self, query: Query, params: Params = ()) -> list[dict[str, Any]]:
+        """All rows, as dictionaries by column."""
+        async with self._connection.cursor(row_factory=psycopg.rows.dict_row) as cursor:
+            await cursor.execute(query, params)
+            return await cursor.fetchall()
+
+    async def all(self, into: type[T], query: Query, params: Params = ()) -> list[T]:
+        """All rows, as instances of a dataclass whose fields are the columns."""
+        rows = await self.rows(query, params)
+        return [into(**{field(name): value for name, value in row.items()}) for row in rows]
+
+    async def one(self, into: type[T], query: Query, params: Params = ()) -> T | None:
+        """The first row as a dataclass, or None."""
+        found = await self.all(into, query, params)
+        return found[0] if found else None
+
+    async def value(self, query: Query, params: Params = ()) -> Any:
+        """The first column of the first row, or None."""
+        cursor = await self._connection.execute(query, params)
+        row = await cursor.fetchone()
+        return row[0] if row else None
+
+    @asynccontextmanager
+    async def savepoint(self) -> AsyncIterator[None]:
+        """A part that can fail without the rest."""
+        try:
+            async with self._connection.transaction():
+                yield
+        except psycopg.Error as failure:
+            raise translate(failure) from failure
+
+
+class Database:
+    """The connection pool. Every statement runs as `reverie_app`, which owns nothing and bypasses nothing."""
+
+    def __init__(self, url: str, *, size: int = 10) -> None:
+        self.url = url
+        self._pool: psycopg_pool.AsyncConnectionPool[psycopg.AsyncConnection[Any]] = psycopg_pool.AsyncConnectionPool(
+            url, min_size=1, max_size=size, open=False, timeout=30, kwargs={"autocommit": True}, reconnect_timeout=30
+        )
+
+    async def open(self) -> None:
+        """Connect, or raise DatabaseUnavailable."""
+        try:
+            await self._pool.open(wait=True, timeout=30)
+        except psycopg_pool.PoolTimeout as failure:
+            await self._pool.close()
+            raise errors.DatabaseUnavailable(
+                f"PostgreSQL does not answer: {failure}.", hint="Is the server running? Try `reverie doctor`."
+            ) from failure
+
+    async def close(self) -> None:
+        """Give all connections back."""
+        await self._pool.close()
+
+    @asynccontextmanager
+    async def transaction(self, caller: HasUser | None) -> AsyncIterator[Transaction]:
+        """A transaction in which only the caller's rows exist; it commits when the block ends well."""
+        async with self._begin() as tx:
+            if caller is not None:
+                await tx.run("SELECT set_config('reverie.user_id', %s, true)", (str(caller.user_id),))
+            yield tx
+
+    @asynccontextmanager
+    async def token_lookup(self, digest: bytes) -> AsyncIterator[Transaction]:
+        """A transaction in which one row is visible: the token with this SHA-256."""
+        async with self._begin() as tx:
+            await tx.run("SELECT set_config('reverie.token_hash', %s, true)", (digest.hex(),))
+            yield tx
+
+    @asynccontextmanager
+    async def system(self) -> AsyncIterator[Transaction]:
+        """A transaction that sees who the users are, and nothing of theirs."""
+        async with self._begin() as tx:
+            await tx.run("SELECT set_config('reverie.system', 'on', true)")
+            yield tx
+
+    @asynccontextmanager
+    async def _begin(self) -> AsyncIterator[Transaction]:
+        try:
+            async with self._pool.connection() as connection, connection.transaction():
+                yield Transaction(connection)
+        except psycopg_pool.PoolTimeout as failure:
+            raise errors.DatabaseUnavailable(
+                "PostgreSQL does not answer.", hint="Try again in a moment; `reverie doctor` says more."
+            ) from failure
+        except psycopg.Error as failure:
+            raise translate(failure) from failure
+
+    @asynccontextmanager
+    async def alone(self, name: str) -> AsyncIterator[bool]:
+        """Hold a lock that one process at a time can hold; says whether it was free. A killed holder frees it."""
+        async with await self._plain() as connection:
+            cursor = await connection.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", (name,))
+            row = await cursor.fetchone()
+            yield bool(row and row[0])
+
+    async def listen(self, channel: LiteralString) -> AsyncIterator[str]:
+        """The payloads sent to a channel, for as long as the connection lasts."""
+        async with await self._plain() as connection:
+            await connection.execute(compose("LISTEN {channel}", channel=channel))
+            async for notice in connection.notifies():
+                yield notice.payload
+
+    async def _plain(self) -> psycopg.AsyncConnection[Any]:
+        try:
+            return await psycopg.AsyncConnection.connect(self.url, autocommit=True)
+        except psycopg.Error as failure:
+            raise translate(failure) from failure
+
+
+async def owner_connection(url: str) -> psycopg.AsyncConnection[Any]:
+    """A connection of the role that owns the tables: for migrations only."""
+    try:
+        return await psycopg.AsyncConnection.connect(url, autocommit=True)
+    except psycopg.Error as failure:
+        raise translate(failure) from failure
+
+
+def as_app(url: str) -> str:
+    """The same server, as the role of the application."""
+    options = psycopg.conninfo.conninfo_to_dict(url).get("options") or ""
+    return psycopg.conninfo.make_conninfo(url, options=f"{options} -c role={APP_ROLE}".strip())
+
+
+def translate(failure: psycopg.Error) -> errors.ReverieError:
+    """What a failure of the database means to the user: the one place that decides."""
+    if isinstance(failure, psycopg.errors.UniqueViolation):
+        return errors.Conflict("It exists already.", details={"constraint": failure.diag.constraint_name or ""})
+    if isinstance(failure, psycopg.errors.ForeignKeyViolation):
+        return errors.Invalid("It refers to something that does not exist.")
+    if isinstance(failure, psycopg.errors.DiskFull):
+        return errors.DiskFull(
+            "The disk that holds the database is full; nothing of this change was kept.", hint="Free some space."
+        )
+    if isinstance(failure, psycopg.errors.InsufficientPrivilege):
+        return errors.Forbidden("The database refused: this row belongs to nobody you act for.")
+    if isinstance(failure, psycopg.OperationalError):
+        return errors.DatabaseUnavailable(
+            f"PostgreSQL does not answer ({str(failure).strip().splitlines()[0] if str(failure).strip() else 'closed'}).",
+            hint="Try again in a moment; `reverie doctor` says more.",
+        )
+    if isinstance(failure, psycopg.DataError):
+        return errors.Invalid(f"The database cannot keep this value: {failure.diag.message_primary or failure}.")
+    return errors.ReverieError(f"The database failed: {failure.diag.message_primary or failure}.")
+
+
+def names(record: type) -> tuple[str, ...]:
+    """The columns of a dataclass, in order."""
+    return tuple(column(one.name) for one in dataclasses.fields(record))

@@ -1,0 +1,96 @@
+"""Everything that can go wrong, with the sentence the user reads.
+
+ReverieError
+├── Invalid               422  what was sent cannot be kept
+├── Unauthorized          401  no token, or one that is not valid
+├── Forbidden             403  the token's scopes do not cover this
+├── NotFound              404  unknown id, or another user's
+├── Conflict              409  it exists already
+├── Unreadable            422  a file that cannot be read
+├── Unsupported           501  nothing here does this yet
+├── Unavailable           503  a part that is not there just now; trying again can help
+│   ├── DatabaseUnavailable
+│   └── EmbedderUnavailable
+├── DiskFull              507  no space left
+├── AlreadyRunning        409  a second process wants what the first one holds
+└── Misconfigured         500  a setting that makes no sense
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+
+class ReverieError(Exception):
+    """Root of the tree: a message for people, a hint on what to do, details for programs."""
+
+    code: ClassVar[str] = "error"
+    status: ClassVar[int] = 500
+
+    def __init__(self, message: str, *, hint: str = "", details: Mapping[str, object] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.details: Mapping[str, object] = details or {}
+
+
+class Invalid(ReverieError):
+    code = "invalid"
+    status = 422
+
+
+class Unauthorized(ReverieError):
+    code = "unauthorized"
+    status = 401
+
+
+class Forbidden(ReverieError):
+    code = "forbidden"
+    status = 403
+
+
+class NotFound(ReverieError):
+    code = "not_found"
+    status = 404
+
+
+class Conflict(ReverieError):
+    code = "conflict"
+    status = 409
+
+
+class Unreadable(ReverieError):
+    code = "unreadable"
+    status = 422
+
+
+class Unsupported(ReverieError):
+    code = "unsupported"
+    status = 501
+
+
+class Unavailable(ReverieError):
+    code = "unavailable"
+    status = 503
+
+
+class DatabaseUnavailable(Unavailable):
+    code = "database_unavailable"
+
+
+class EmbedderUnavailable(Unavailable):
+    code = "embedder_unavailable"
+
+
+class DiskFull(ReverieError):
+    code = "disk_full"
+    status = 507
+
+
+class AlreadyRunning(ReverieError):
+    code = "already_running"
+    status = 409
+
+
+class Misconfigured(ReverieError):
+    code = "misconfigured"
+    status = 500

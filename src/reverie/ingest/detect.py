@@ -1,0 +1,177 @@
+"""Which reader reads a file: by its content first, then by its name."""
+
+import codecs
+import re
+from pathlib import PurePath
+
+from reverie.ingest import bookmarks, chats, drafts, feeds, ics, mail, markdown, plain, table, vcf
+
+HEAD = 64 * 1024  # as many bytes of the file as a caller needs to give
+MAGIC = (
+    (b"%PDF-", "PDF documents are not read yet"),
+    (b"\x89PNG\r\n", "images are not read yet"),
+    (b"\xff\xd8\xff", "images are not read yet"),
+    (b"GIF8", "images are not read yet"),
+    (b"BM", "images are not read yet"),
+    (b"II*\x00", "images are not read yet"),
+    (b"MM\x00*", "images are not read yet"),
+    (b"OggS", "audio and video are not read yet"),
+    (b"ID3", "audio and video are not read yet"),
+    (b"fLaC", "audio and video are not read yet"),
+    (b"\x1aE\xdf\xa3", "audio and video are not read yet"),
+    (b"SQLite format 3\x00", "databases are not read"),
+    (b"\x1f\x8b", "a packed file: unpack it first"),
+    (b"BZh", "a packed file: unpack it first"),
+    (b"\xfd7zXZ", "a packed file: unpack it first"),
+    (b"7z\xbc\xaf", "a packed file: unpack it first"),
+    (b"Rar!", "a packed file: unpack it first"),
+    (b"\x7fELF", "programs are not read"),
+    (b"MZ", "programs are not read"),
+    (b"{\\rtf", "RTF documents are not read yet"),
+)
+# Short marks that a text may begin with by chance: only believed when the rest is binary too.
+WEAK = {b"BM", b"MZ", b"ID3", b"BZh"}
+BY_SUFFIX = {
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".webp", ".heic", ".tif", ".tiff", ".bmp", ".svg", ".ico"), "images are not read yet"),
+    **dict.fromkeys((".mp3", ".m4a", ".wav", ".ogg", ".flac", ".mp4", ".mov", ".mkv", ".webm", ".avi"), "audio and video are not read yet"),
+    **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".pptx", ".ppt", ".odp"), "office documents are not read yet"),
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "spreadsheets are not read yet: save the sheet as CSV"),
+    **dict.fromkeys((".epub", ".mobi", ".azw3"), "books are not read yet"),
+    ".pdf": "PDF documents are not read yet",
+    ".msg": "Outlook .msg files are not read yet: save the message as .eml",
+    ".pst": "Outlook archives are not read",
+    ".base": "an Obsidian base: a view of notes, not a note",
+    ".canvas": "an Obsidian canvas is not read yet",
+    ".css": "a style sheet",
+    ".js": "a program",
+}  # fmt: skip
+# Names that cannot be told from their content, since plain text looks like any of them.
+TEXTS: dict[str, drafts.Reader] = {
+    ".md": markdown.read, ".markdown": markdown.read, ".mdown": markdown.read, ".mkd": markdown.read, ".txt": plain.read,
+    ".text": plain.read, ".log": plain.read, ".rst": plain.read, ".org": plain.read, ".csv": table.read, ".tsv": table.read,
+    ".tab": table.read, ".eml": mail.read, ".emlx": mail.read, ".mbox": mail.read_mbox, ".mbx": mail.read_mbox, ".ics": ics.read,
+    ".ical": ics.read, ".ifb": ics.read, ".vcf": vcf.read, ".vcard": vcf.read, ".opml": feeds.read_opml, ".rss": feeds.read,
+    ".atom": feeds.read, ".rdf": feeds.read, ".cdf": feeds.read,
+}  # fmt: skip
+HEADER_LINE = re.compile(rb"[!-9;-~]{1,76}:(?=[ \t\r\n])[^\r\n]*\r?\n(?:[ \t]+[^\r\n]*\r?\n)*")
+MAIL_NAMES = re.compile(
+    rb"^(from|to|subject|date|message-id|received|return-path|delivered-to|mime-version|content-type|x-mailer):",
+    re.IGNORECASE | re.MULTILINE,
+)
+FEED_ROOT = re.compile(rb"<(?:\w+:)?(rss|feed|rdf:RDF|RDF|channel)[\s>]", re.IGNORECASE)
+COMMENT = re.compile(rb"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*(?:\[.*?\])?\s*>", re.DOTALL | re.IGNORECASE)
+
+
+def reader_for(source_head: bytes, path: PurePath) -> drafts.Reader | str:
+    """The reader, or the reason why the file is skipped. The path counts from the import root; the head is up to HEAD bytes."""
+    hidden = _hidden(path, source_head)
+    if hidden:
+        return hidden
+    if not source_head:
+        return "the file is empty"
+    head = _as_utf8(source_head)
+    found = _by_magic(source_head, path) or _by_text(head, path)
+    if found:
+        return found
+    suffix = path.suffix.lower()
+    if suffix in BY_SUFFIX:
+        return BY_SUFFIX[suffix]
+    if suffix in TEXTS:
+        return TEXTS[suffix]
+    if b"\x00" in head[:4096]:
+        return "a binary file of an unknown kind"
+    return plain.read if not suffix else f"files of the kind {suffix} are not read"
+
+
+def _hidden(path: PurePath, head: bytes) -> str:
+    if ".obsidian" in path.parts:
+        return "Obsidian settings"
+    if path.name in {".DS_Store", "Thumbs.db", "desktop.ini"}:
+        return "a file of the operating system"
+    if path.parent.name in {"cur", "new"} and not path.name.startswith(".") and _is_mail(head):
+        return ""  # a Maildir keeps its folders in .Sent, .Archive
+    if any(part.startswith(".") and part not in {".", ".."} for part in path.parts):
+        return "a hidden file"
+    if path.name.startswith("~$") or path.name.endswith("~"):
+        return "a temporary file"
+    return ""
+
+
+def _as_utf8(head: bytes) -> bytes:
+    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
+        if head.startswith(mark):
+            return head.decode(encoding, "ignore").encode()
+    return head.removeprefix(codecs.BOM_UTF8)
+
+
+def _by_magic(head: bytes, path: PurePath) -> drafts.Reader | str | None:
+    for mark, reason in MAGIC:
+        if head.startswith(mark) and (mark not in WEAK or b"\x00" in head[:512]):
+            return reason
+    if head[:4] == b"RIFF" or head[4:8] == b"ftyp":
+        return "images, audio and video are not read yet"
+    if head.startswith(b"PK\x03\x04"):
+        return BY_SUFFIX.get(path.suffix.lower()) or chats.read_zip
+    if head.startswith(b"\xd0\xcf\x11\xe0"):
+        return BY_SUFFIX.get(path.suffix.lower(), "old office documents are not read yet")
+    return None
+
+
+def _by_text(head: bytes, path: PurePath) -> drafts.Reader | str | None:
+    start = head.lstrip()[:2048]
+    upper = start[:200].upper()
+    suffix = path.suffix.lower()
+    if upper.startswith(b"BEGIN:VCALENDAR"):
+        return ics.read
+    if upper.startswith(b"BEGIN:VCARD"):
+        return vcf.read
+    if start[:1] in (b"{", b"[") and suffix not in {".md", ".markdown", ".txt", ".csv"}:
+        return _json(start, suffix)
+    if start.startswith(b"<"):
+        return _markup(head, suffix)
+    if mail.MBOX_FROM.match(start) and mail.HEADER.match(start.partition(b"\n")[2][:200]):
+        return mail.read_mbox
+    if suffix not in {".md", ".markdown", ".csv"} and _is_mail(head):
+        return mail.read
+    if suffix in {".jsonl", ".ndjson", ".json"}:
+        return "JSON lines are not read yet" if suffix != ".json" else chats.read
+    return None
+
+
+def _is_mail(head: bytes) -> bool:
+    """Whether the text begins as a message does: header lines only, two of them with names of mail."""
+    head = head.lstrip(b"\r\n")[:HEAD]
+    names = 0
+    at = 0
+    while (line := HEADER_LINE.match(head, at)) is not None and names < 2:
+        names += bool(MAIL_NAMES.match(line.group()))
+        at = line.end()
+    return names >= 2
+
+
+def _json(start: bytes, suffix: str) -> drafts.Reader | str:
+    if re.match(rb"\[\s*\"vcalendar\"", start):
+        return "jCal: the same calendar as JSON, import the .ics"
+    if re.match(rb"\[\s*\"vcard\"", start):
+        return "jCard: the same contact as JSON, import the .vcf"
+    if suffix in {".jsonl", ".ndjson"}:
+        return "JSON lines are not read yet"
+    return chats.read if suffix in {".json", ""} else f"files of the kind {suffix} are not read"
+
+
+def _markup(head: bytes, suffix: str) -> drafts.Reader | str | None:
+    upper = head[:4096].upper()
+    if b"NETSCAPE-BOOKMARK-FILE" in upper:
+        return bookmarks.read
+    bare = COMMENT.sub(b"", head).lstrip()[:4096]
+    if re.match(rb"<opml[\s>]", bare, re.IGNORECASE):
+        return feeds.read_opml
+    if FEED_ROOT.match(bare):
+        return feeds.read
+    if suffix in {".htm", ".html", ".xhtml"} or re.match(rb"<(!doctype\s+)?html", bare, re.IGNORECASE):
+        if re.search(rb"<DL>", upper) and re.search(rb"<DT>\s*<(A|H3)\b", upper):
+            return bookmarks.read
+        return None if suffix in TEXTS else "web pages are not read yet"
+    if suffix in {".xml", ".rss", ".atom", ".rdf", ".cdf"}:
+        return "XML of a kind that is not known" if suffix == ".xml" else feeds.read
+    return None

@@ -1,0 +1,106 @@
+"""What readers hand over: drafts of records, skipped items, the file they read, and the one place where their strings are cleaned."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path, PurePosixPath
+from typing import cast
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One record as found in a file, before it is saved."""
+
+    domain: str
+    key: str  # identity in the outside world: "uid:…", "mid:…", "url:…"; "" when the file itself is the identity
+    fields: Mapping[str, object]
+    refs: Mapping[str, str] = field(default_factory=dict[str, str])  # field -> key of a draft yielded earlier
+
+    def __post_init__(self) -> None:
+        # Here and nowhere else: whatever a reader lets through, no draft can hold text the database refuses.
+        object.__setattr__(self, "key", clean(self.key))
+        object.__setattr__(self, "fields", _clean_fields(self.fields))
+        object.__setattr__(self, "refs", {name: clean(key) for name, key in self.refs.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """One item that makes no record, with the reason the report shows."""
+
+    key: str
+    reason: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", clean(self.key))
+        object.__setattr__(self, "reason", clean(self.reason))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file to read: where it lies, its path relative to the import root, its bytes."""
+
+    path: Path
+    relative: PurePosixPath
+    data: bytes
+    vault: bool  # under a folder that holds .obsidian
+    mtime: datetime  # aware
+
+
+Reader = Callable[[Source], Iterator[Draft | Skip]]
+
+
+def clean(text: str) -> str:
+    """Drop NULs, which PostgreSQL text cannot hold, and mend surrogates, which UTF-8 cannot encode."""
+    if "\x00" in text:
+        text = text.replace("\x00", "")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # A pair of surrogates (broken JSON escapes) is one real character; only a lone one is lost.
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def jsonable(value: object) -> object:
+    """The value as JSON can hold it, cleaned: keys become strings, times ISO text, anything unknown its text."""
+    return _jsonable(value, 0)
+
+
+def _jsonable(value: object, depth: int) -> object:
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if value - value == 0 else str(value)  # JSON has no NaN and no infinity
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if depth > 20:
+        return clean(repr(type(value)))
+    if isinstance(value, Mapping):
+        items = cast("Mapping[object, object]", value).items()
+        return {clean(str(name)): _jsonable(item, depth + 1) for name, item in items}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_jsonable(item, depth + 1) for item in cast("Sequence[object]", value)]
+    if isinstance(value, bytes):
+        return clean(value.decode("utf-8", "replace"))
+    if isinstance(value, Decimal | timedelta):
+        return str(value)
+    return clean(str(value))
+
+
+def _clean_fields(fields: Mapping[str, object]) -> dict[str, object]:
+    cleaned: dict[str, object] = {}
+    for name, value in fields.items():
+        if value is None:
+            continue
+        if name == "custom":
+            custom = {key: item for key, item in cast("dict[str, object]", jsonable(value)).items() if item not in (None, "", [], {})}
+            if custom:
+                cleaned[name] = custom
+        elif isinstance(value, str | Mapping | list | tuple):
+            cleaned[name] = jsonable(cast("object", value))
+        else:
+            cleaned[name] = value
+    return cleaned

@@ -1,0 +1,30 @@
+"""Plain text files: a note each, whatever their encoding."""
+
+from collections.abc import Iterator
+
+from reverie import errors
+from reverie.ingest import charsets, drafts
+
+LARGEST = 32 * 1024 * 1024
+
+
+def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
+    """The file as one note, titled by its name."""
+    if len(source.data) > LARGEST:
+        raise errors.Unreadable(f"a text larger than {LARGEST // 1024 // 1024} MB")
+    text, encoding = charsets.decode(source.data)
+    if is_binary(text):
+        raise errors.Unreadable("not text: the file holds control characters")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not text.strip():
+        yield drafts.Skip("", "the file holds only white space")
+        return
+    custom = {"encoding": encoding, "modified": source.mtime}
+    yield drafts.Draft("note", "", {"title": source.path.stem, "content": text, "format": "text", "custom": custom})
+
+
+def is_binary(text: str) -> bool:
+    """Whether this looks like bytes of something else that were taken for text."""
+    sample = text[:20_000]
+    strange = sum(letter < " " and letter not in "\t\n\r\f\x1b" for letter in sample) + sample.count("\ufffd")
+    return strange * 20 > len(sample)

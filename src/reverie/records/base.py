@@ -1,0 +1,426 @@
+"""Records of every domain: create, get, list, update, delete and restore, each write with its change row.
+
+A domain is declared by a module of its own (notes.py, events.py, …); who has read one of them knows them all.
+"""
+
+import dataclasses
+import functools
+import typing
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Generic, Literal, LiteralString, TypeVar
+from uuid import UUID
+
+import pydantic
+
+from reverie import db, errors
+from reverie.access import callers
+from reverie.records import changes, heat, passages
+
+Sensitivity = Literal["low", "normal", "high", "critical"]
+Tier = Literal["hot", "warm", "cold"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """The columns that every domain starts with. Times are UTC."""
+
+    user_id: UUID
+    id: UUID
+    source: str
+    sensitivity: Sensitivity
+    created_at: datetime
+    updated_at: datetime
+    deleted_at: datetime | None
+    custom: dict[str, Any]
+
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One way to narrow a list: the type of a query parameter and the condition it adds (`%(name)s` is its value)."""
+
+    type: Any
+    condition: LiteralString
+
+
+@dataclass(frozen=True, kw_only=True)
+class Domain(Generic[R]):
+    """What makes a kind of record: its table, its text, its one-line form.
+
+    `derived` columns are computed by `prepare` and refused from outside; `json` names the JSONB columns;
+    `present` gives the JSON form its last touch; `unique` is the sentence when a unique index refuses.
+    """
+
+    name: str
+    plural: str
+    record: type[R]
+    text: Callable[[R], passages.Text]
+    summary: Callable[[R], str]
+    line: Callable[[R, datetime], str]
+    sensitivity: Sensitivity = "normal"
+    filters: Mapping[str, Filter] = field(default_factory=dict[str, Filter])
+    order: LiteralString = "t.updated_at DESC, t.id"
+    derived: frozenset[str] = frozenset()
+    json: frozenset[str] = frozenset()
+    prepare: Callable[[dict[str, Any], callers.Caller], dict[str, Any]] | None = None
+    present: Callable[[R, dict[str, Any]], dict[str, Any]] | None = None
+    unique: str = ""
+
+    @functools.cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table, in order."""
+        return db.names(self.record)
+
+    @functools.cached_property
+    def own(self) -> tuple[str, ...]:
+        """The columns of the kind itself."""
+        common = db.names(Record)
+        return tuple(one for one in self.columns if one not in common)
+
+    @functools.cached_property
+    def new(self) -> type[pydantic.BaseModel]:
+        """What may be sent to create a record; unknown fields are refused."""
+        return _model(self, partial=False)
+
+    @functools.cached_property
+    def change(self) -> type[pydantic.BaseModel]:
+        """What may be sent to change one: the same fields, all optional."""
+        return _model(self, partial=True)
+
+    @functools.cached_property
+    def adapter(self) -> pydantic.TypeAdapter[R]:
+        """The record's JSON form."""
+        return pydantic.TypeAdapter(self.record)
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[R]):
+    """Some records of a list, and how many there are in all."""
+
+    items: list[R]
+    total: int
+    limit: int
+    offset: int
+
+
+_INSERT = "INSERT INTO {table} (id, {columns}) VALUES (coalesce(%(id)s, uuidv7()), {values}) RETURNING {all}"
+_UPDATE = """
+UPDATE {table} SET {assignments}, updated_at = clock_timestamp()
+WHERE user_id = %(user_id)s AND id = %(id)s RETURNING {all}
+"""
+_GET = "SELECT {all} FROM {table} WHERE user_id = %(user)s AND id = %(id)s"
+_LOCK = "SELECT {all} FROM {table} WHERE user_id = %(user)s AND id = %(id)s FOR UPDATE"
+_FETCH = "SELECT {all} FROM {table} WHERE user_id = %(user)s AND id = ANY(%(ids)s) AND deleted_at IS NULL"
+_DELETED = """
+UPDATE {table} SET deleted_at = clock_timestamp(), updated_at = clock_timestamp()
+WHERE user_id = %(user)s AND id = %(id)s RETURNING {all}
+"""
+_RESTORED = """
+UPDATE {table} SET deleted_at = NULL, updated_at = clock_timestamp()
+WHERE user_id = %(user)s AND id = %(id)s RETURNING {all}
+"""
+_LIST = """
+SELECT {all} FROM {table} AS t LEFT JOIN heat ON heat.user_id = t.user_id AND heat.record_id = t.id
+WHERE {conditions} ORDER BY {order} LIMIT %(limit)s OFFSET %(offset)s
+"""
+_COUNT = """
+SELECT count(*) FROM {table} AS t LEFT JOIN heat ON heat.user_id = t.user_id AND heat.record_id = t.id
+WHERE {conditions}
+"""
+_WALK = """
+SELECT {all} FROM {table} WHERE user_id = %(user)s AND deleted_at IS NULL AND id > %(after)s ORDER BY id LIMIT %(limit)s
+"""
+_TIERS: dict[Tier, LiteralString] = {
+    "hot": "coalesce(heat.heat, 0) > 0.7",
+    "warm": "coalesce(heat.heat, 0) > 0.2",
+    "cold": "coalesce(heat.heat, 0) <= 0.2",
+}
+_NOBODY = UUID(int=0)
+
+
+async def create(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    domain: Domain[R],
+    values: Mapping[str, Any],
+    *,
+    source: str = "local",
+    record_id: UUID | None = None,
+) -> R:
+    """Keep a new record, its change row and its passages. Raises Invalid, Conflict."""
+    given = _validated(domain, domain.new, values)
+    given.setdefault("sensitivity", domain.sensitivity)
+    given.setdefault("custom", {})
+    ready = domain.prepare(given, caller) if domain.prepare else given
+    names = [name for name in domain.columns if name in ready]
+    statement = db.compose(
+        _INSERT,
+        table=domain.name,
+        columns=["user_id", "source", "created_at", "updated_at", *names],
+        values=db.placeholders(["user_id", "source", "now", "now", *names]),
+        all=domain.columns,
+    )
+    parameters = _parameters(domain, ready) | {
+        "id": record_id,
+        "user_id": caller.user_id,
+        "source": source,
+        "now": await tx.value("SELECT clock_timestamp()"),
+    }
+    record = await _guarded(tx, domain, statement, parameters)
+    await passages.write(
+        tx, caller, domain=domain.name, record_id=record.id, old=None, new=domain.text(record)
+    )
+    await _log(tx, caller, domain, record, "create", domain.own, source)
+    return record
+
+
+async def get(
+    tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID, *, deleted: bool = False
+) -> R:
+    """One record. A foreign id and an unknown id are the same NotFound, as is a deleted one unless asked for."""
+    found = await tx.one(domain.record, _sql(_GET, domain), {"user": caller.user_id, "id": record_id})
+    if found is None or (found.deleted_at is not None and not deleted):
+        raise _missing(domain)
+    return found
+
+
+async def read(tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID) -> R:
+    """One record, opened by somebody: it warms."""
+    found = await get(tx, caller, domain, record_id)
+    await heat.touch(tx, caller, record_id=record_id, source=heat.source_of(caller.kind, "local"))
+    return found
+
+
+async def fetch(tx: db.Transaction, caller: callers.Caller, domain: Domain[R], ids: Sequence[UUID]) -> dict[UUID, R]:
+    """Some live records by id; unknown ids are left out."""
+    rows = await tx.all(domain.record, _sql(_FETCH, domain), {"user": caller.user_id, "ids": list(ids)})
+    return {row.id: row for row in rows}
+
+
+async def find(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    domain: Domain[R],
+    *,
+    filters: Mapping[str, Any] | None = None,
+    tier: Tier | None = None,
+    deleted: bool = False,
+    limit: int = 50,
+    offset: int = 0,
+) -> Page[R]:
+    """A page of a list. `filters` are the domain's own. Listing triggers nothing."""
+    conditions = [db.text("t.user_id = %(user)s")]
+    conditions.append(db.text("t.deleted_at IS NOT NULL" if deleted else "t.deleted_at IS NULL"))
+    parameters: dict[str, Any] = {"user": caller.user_id, "limit": limit, "offset": offset}
+    for name, value in (filters or {}).items():
+        if value is not None:
+            conditions.append(db.text(domain.filters[name].condition))
+            parameters[name] = value
+    if tier is not None:
+        conditions.append(db.text(_TIERS[tier]))
+    where = db.join(" AND ", conditions)
+    names = db.compose("{columns}", columns=db.qualified("t", domain.columns))
+    statement = db.compose(_LIST, all=names, table=domain.name, conditions=where, order=db.text(domain.order))
+    items = await tx.all(domain.record, statement, parameters)
+    if offset == 0 and len(items) < limit:
+        total = len(items)
+    else:
+        total = int(await tx.value(db.compose(_COUNT, table=domain.name, conditions=where), parameters))
+    return Page(items, total, limit, offset)
+
+
+async def update(
+    tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID, values: Mapping[str, Any]
+) -> R:
+    """Change some fields. What stays the same writes nothing. Raises Invalid, NotFound, Conflict."""
+    given = _validated(domain, domain.change, values)
+    old = await _locked(tx, caller, domain, record_id)
+    if old.deleted_at is not None:
+        raise _missing(domain)
+    before = {name: getattr(old, db.field(name)) for name in domain.columns}
+    merged = before | given
+    if domain.prepare:
+        merged = domain.prepare({k: v for k, v in merged.items() if k not in domain.derived or k in given}, caller)
+    changed = [name for name in domain.columns if name in merged and merged[name] != before[name]]
+    if not changed:
+        return old
+    assignments = [db.compose("{name} = {value}", name=name, value=db.placeholders([name])) for name in changed]
+    statement = db.compose(_UPDATE, table=domain.name, assignments=db.join(", ", assignments), all=domain.columns)
+    keys = {"user_id": caller.user_id, "id": record_id}
+    record = await _guarded(tx, domain, statement, _parameters(domain, {n: merged[n] for n in changed}) | keys)
+    await passages.write(
+        tx, caller, domain=domain.name, record_id=record_id, old=domain.text(old), new=domain.text(record)
+    )
+    await _log(tx, caller, domain, record, "update", changed, record.source)
+    return record
+
+
+async def delete(tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID) -> R:
+    """Delete softly: out of every list and every search at once, and restorable. Raises NotFound."""
+    old = await _locked(tx, caller, domain, record_id)
+    if old.deleted_at is not None:
+        raise _missing(domain)
+    record = await _guarded(tx, domain, _sql(_DELETED, domain), {"user": caller.user_id, "id": record_id})
+    await passages.remove(tx, caller, record_id=record_id, old=domain.text(old))
+    await _log(tx, caller, domain, record, "delete", (), record.source)
+    return record
+
+
+async def restore(tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID) -> R:
+    """Bring a deleted record back; a record that is not deleted is returned as it is. Raises NotFound, Conflict."""
+    old = await _locked(tx, caller, domain, record_id)
+    if old.deleted_at is None:
+        return old
+    record = await _guarded(tx, domain, _sql(_RESTORED, domain), {"user": caller.user_id, "id": record_id})
+    await passages.write(
+        tx, caller, domain=domain.name, record_id=record_id, old=None, new=domain.text(record)
+    )
+    await _log(tx, caller, domain, record, "restore", (), record.source)
+    return record
+
+
+async def walk(
+    database: db.Database, caller: callers.Caller, domain: Domain[R], *, batch: int = 200
+) -> AsyncIterator[tuple[db.Transaction, list[R]]]:
+    """Every live record, a batch and a transaction at a time."""
+    after = _NOBODY
+    while True:
+        async with database.transaction(caller) as tx:
+            parameters = {"user": caller.user_id, "after": after, "limit": batch}
+            found = await tx.all(domain.record, _sql(_WALK, domain), parameters)
+            if not found:
+                return
+            yield tx, found
+            after = found[-1].id
+
+
+def as_json(domain: Domain[R], record: R) -> dict[str, Any]:
+    """The JSON form of a record, by column names, without the user."""
+    dumped: dict[str, Any] = domain.adapter.dump_python(record, mode="json")
+    dumped.pop("user_id")
+    form = {db.column(name): value for name, value in dumped.items()}
+    return domain.present(record, form) if domain.present else form
+
+
+def _sql(template: LiteralString, domain: Domain[Any]) -> db.Query:
+    return db.compose(template, table=domain.name, all=domain.columns)
+
+
+def _missing(domain: Domain[Any]) -> errors.NotFound:
+    return errors.NotFound(f"There is no such {domain.name.replace('_', ' ')}.", hint="It may have been deleted.")
+
+
+async def _locked(tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID) -> R:
+    found = await tx.one(domain.record, _sql(_LOCK, domain), {"user": caller.user_id, "id": record_id})
+    if found is None:
+        raise _missing(domain)
+    return found
+
+
+async def _guarded(tx: db.Transaction, domain: Domain[R], statement: db.Query, parameters: Mapping[str, Any]) -> R:
+    """Run a statement that returns the record; a refusal by a unique index becomes the domain's sentence."""
+    if not domain.unique:
+        record = await tx.one(domain.record, statement, parameters)
+    else:
+        try:
+            async with tx.savepoint():
+                record = await tx.one(domain.record, statement, parameters)
+        except errors.Conflict:
+            raise errors.Conflict(domain.unique) from None
+    if record is None:
+        raise _missing(domain)
+    return record
+
+
+async def _log(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    domain: Domain[R],
+    record: R,
+    action: changes.Action,
+    columns: Sequence[str],
+    source: str,
+) -> None:
+    await changes.append(
+        tx,
+        caller,
+        domain=domain.name,
+        record_id=record.id,
+        action=action,
+        columns=columns,
+        source=source,
+        summary=domain.summary(record),
+    )
+
+
+def _parameters(domain: Domain[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    as_is = domain.json | {"custom"}
+    return {name: db.json(value) if name in as_is else value for name, value in values.items()}
+
+
+def _validated(domain: Domain[Any], model: type[pydantic.BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The given values, checked, by column. Raises Invalid naming the first wrong field, with all in the details."""
+    try:
+        checked = model.model_validate(dict(values))
+    except pydantic.ValidationError as refused:
+        problems = [{"field": ".".join(map(str, e["loc"])), "problem": e["msg"]} for e in refused.errors()]
+        first = problems[0]
+        raise errors.Invalid(
+            f"This {domain.name.replace('_', ' ')} cannot be kept: {first['field'] or 'it'}: {first['problem']}.",
+            hint=f"Fields: {', '.join(name for name in domain.own if name not in domain.derived)}.",
+            details={"problems": problems},
+        ) from None
+    partial = model is domain.change
+    names = checked.model_fields_set if partial else type(checked).model_fields.keys()
+    found = {db.column(name): getattr(checked, name) for name in names}
+    return found if partial else {name: value for name, value in found.items() if value is not None or name in domain.own}
+
+
+def _clean(value: Any) -> Any:
+    """PostgreSQL keeps no NUL and no lone surrogate: refuse them before the database does."""
+    if isinstance(value, str):
+        if "\x00" in value:
+            raise ValueError("a NUL character cannot be kept")
+        value.encode("utf-8")
+    elif isinstance(value, Mapping):
+        for key, one in typing.cast(Mapping[Any, Any], value).items():
+            _clean(key)
+            _clean(one)
+    elif isinstance(value, list | tuple):
+        for one in typing.cast(Sequence[Any], value):
+            _clean(one)
+    return value
+
+
+def _model(domain: Domain[Any], *, partial: bool) -> type[pydantic.BaseModel]:
+    hints = typing.get_type_hints(domain.record, include_extras=True)
+    fields: dict[str, Any] = {
+        "sensitivity": (Sensitivity if partial else Sensitivity | None, None),
+        "custom": (dict[str, Any] if partial else dict[str, Any] | None, None),
+    }
+    for one in dataclasses.fields(domain.record):
+        name = db.column(one.name)
+        if name not in domain.own or name in domain.derived:
+            continue
+        alias = {"alias": name} if name != one.name else {}
+        if partial:
+            default = pydantic.Field(default=None, **alias)
+        elif one.default is not dataclasses.MISSING:
+            default = pydantic.Field(default=one.default, **alias)
+        elif one.default_factory is not dataclasses.MISSING:
+            default = pydantic.Field(default_factory=one.default_factory, **alias)
+        else:
+            default = pydantic.Field(**alias)
+        fields[one.name] = (hints[one.name], default)
+    name = f"{domain.record.__name__}{'Change' if partial else 'New'}"
+    config = pydantic.ConfigDict(extra="forbid", validate_by_alias=True, validate_by_name=True)
+    cleaner: Any = pydantic.model_validator(mode="before")(_clean_all)
+    return pydantic.create_model(name, __config__=config, __validators__={"clean": cleaner}, **fields)
+
+
+def _clean_all(values: Any) -> Any:
+    return _clean(values)

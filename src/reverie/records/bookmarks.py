@@ -1,0 +1,55 @@
+"""Bookmarks: pages the owner wants to find again."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from reverie import compact
+from reverie.records import base, passages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bookmark(base.Record):
+    url: str
+    title: str | None = None
+    excerpt: str | None = None
+    tags: list[str] = field(default_factory=list[str])
+    folder: str | None = None
+
+
+def _title(bookmark: Bookmark) -> str:
+    return bookmark.title or bookmark.url
+
+
+def _text(bookmark: Bookmark) -> passages.Text:
+    sections = [passages.Section(bookmark.excerpt)] if bookmark.excerpt else []
+    keywords = f"{bookmark.url} {bookmark.folder or ''}"
+    return passages.Text(_title(bookmark), sections, keywords=keywords, at=bookmark.created_at, tags=bookmark.tags)
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).netloc
+    except ValueError:
+        return ""
+
+
+def _line(bookmark: Bookmark, now: datetime) -> str:
+    tags = f" ({', '.join(bookmark.tags)})" if bookmark.tags else ""
+    return f'"{compact.clip(_title(bookmark), 60)}" {compact.clip(_host(bookmark.url) or bookmark.url, 40)}{tags}'
+
+
+BOOKMARKS = base.Domain(
+    name="bookmark",
+    plural="bookmarks",
+    record=Bookmark,
+    text=_text,
+    summary=_title,
+    line=_line,
+    sensitivity="low",
+    filters={
+        "tag": base.Filter(str, "t.tags @> ARRAY[%(tag)s]"),
+        "folder": base.Filter(str, "t.folder = %(folder)s"),
+        "url": base.Filter(str, "t.url = %(url)s"),
+    },
+)

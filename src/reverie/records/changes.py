@@ -1,0 +1,131 @@
+"""The change log: one row for each change of a record, written in the record's own transaction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from reverie import db
+from reverie.access import callers
+
+Action = Literal["create", "update", "delete", "restore"]
+CHANNEL = "reverie_change"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One row. (xid, seq) is the order in which followers read."""
+
+    user_id: UUID
+    seq: int
+    xid: int
+    domain: str
+    record_id: UUID
+    action: Action
+    columns: list[str]
+    source: str
+    caller: str
+    summary: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """What changed after a moment: the last state of each record counts."""
+
+    created: list[Change]
+    updated: list[Change]
+    deleted: list[Change]
+    response_timestamp: datetime
+
+
+_APPEND = """
+INSERT INTO change (user_id, domain, record_id, action, columns, source, caller, summary)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+"""
+_NOTIFY = "SELECT pg_notify('reverie_change', %s)"
+_AFTER = """
+SELECT user_id, seq, xid, domain, record_id, action, columns, source, caller, summary, at FROM change
+WHERE user_id = %(user)s AND (xid, seq) > (%(xid)s, %(seq)s)
+  AND xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+ORDER BY xid, seq LIMIT %(limit)s
+"""
+_HEAD = """
+SELECT xid, seq FROM change WHERE user_id = %s AND xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+ORDER BY xid DESC, seq DESC LIMIT 1
+"""
+_BEHIND = """
+SELECT count(*) FROM change WHERE user_id = %s AND (xid, seq) > (%s, %s)
+"""
+# A transaction that began before the answer may commit after it: the stamp is the start of the oldest one still open.
+_STAMP = """
+SELECT least(clock_timestamp(), min(xact_start)) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL
+"""
+_SINCE = """
+SELECT DISTINCT ON (record_id) user_id, seq, xid, domain, record_id,
+    CASE WHEN action <> 'delete' AND bool_or(action = 'create') OVER (PARTITION BY record_id)
+         THEN 'create' ELSE action END AS action,
+    columns, source, caller, summary, at
+FROM change
+WHERE user_id = %(user)s AND at >= %(since)s AND (%(domain)s::text IS NULL OR domain = %(domain)s)
+ORDER BY record_id, seq DESC
+"""
+_RECENT = """
+SELECT user_id, seq, xid, domain, record_id, action, columns, source, caller, summary, at FROM change
+WHERE user_id = %s ORDER BY seq DESC LIMIT %s
+"""
+
+
+async def append(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    *,
+    domain: str,
+    record_id: UUID,
+    action: Action,
+    columns: Sequence[str],
+    source: str,
+    summary: str,
+) -> None:
+    """Log a change; followers are woken at commit."""
+    await tx.run(
+        _APPEND,
+        (caller.user_id, domain, record_id, action, list(columns), source, caller.label, summary[:500]),
+    )
+    await tx.run(_NOTIFY, (str(caller.user_id),))
+
+
+async def after(tx: db.Transaction, caller: db.HasUser, *, xid: int, seq: int, limit: int) -> list[Change]:
+    """The next changes behind a cursor. None is ever skipped: rows of open transactions hold back later ones."""
+    return await tx.all(Change, _AFTER, {"user": caller.user_id, "xid": xid, "seq": seq, "limit": limit})
+
+
+async def head(tx: db.Transaction, caller: db.HasUser) -> tuple[int, int]:
+    """The cursor behind which nothing is left."""
+    rows = await tx.rows(_HEAD, (caller.user_id,))
+    return (rows[0]["xid"], rows[0]["seq"]) if rows else (0, 0)
+
+
+async def behind(tx: db.Transaction, caller: db.HasUser, *, xid: int, seq: int) -> int:
+    """How many changes lie behind a cursor."""
+    return int(await tx.value(_BEHIND, (caller.user_id, xid, seq)))
+
+
+async def since(tx: db.Transaction, caller: callers.Caller, *, moment: datetime, domain: str | None = None) -> Since:
+    """What changed at or after a moment. Asking again with `response_timestamp` misses nothing (it may repeat)."""
+    stamp: datetime = await tx.value(_STAMP)
+    found = await tx.all(Change, _SINCE, {"user": caller.user_id, "since": moment, "domain": domain})
+    found.sort(key=lambda change: change.seq)
+    return Since(
+        created=[one for one in found if one.action == "create"],
+        updated=[one for one in found if one.action in ("update", "restore")],
+        deleted=[one for one in found if one.action == "delete"],
+        response_timestamp=stamp,
+    )
+
+
+async def recent(tx: db.Transaction, caller: callers.Caller, *, limit: int) -> list[Change]:
+    """The newest changes first."""
+    return await tx.all(Change, _RECENT, (caller.user_id, limit))

@@ -1,0 +1,54 @@
+"""Contacts: people and companies the owner knows."""
+
+from dataclasses import dataclass, field
+from datetime import date, datetime
+
+from reverie import compact
+from reverie.records import base, passages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contact(base.Record):
+    display_name: str
+    given: str | None = None
+    family: str | None = None
+    emails: list[str] = field(default_factory=list[str])
+    phones: list[str] = field(default_factory=list[str])
+    company: str | None = None
+    job_title: str | None = None
+    address: str | None = None
+    notes: str | None = None
+    birthday: date | None = None
+
+
+def _text(contact: Contact) -> passages.Text:
+    work = ", ".join(part for part in (contact.job_title, contact.company) if part)
+    body = "\n".join(part for part in (work, contact.notes) if part)
+    digits = ["".join(filter(str.isdigit, phone)) for phone in contact.phones]
+    names = [contact.given, contact.family, contact.address]
+    keywords = [*names, *contact.emails, *contact.phones, *digits]
+    return passages.Text(
+        contact.display_name,
+        [passages.Section(body)] if body else [],
+        keywords=" ".join(word for word in keywords if word),
+    )
+
+
+def _line(contact: Contact, now: datetime) -> str:
+    parts = [contact.display_name, contact.company, *contact.emails[:1]]
+    return " — ".join(compact.clip(part, 60) for part in parts if part)
+
+
+CONTACTS = base.Domain(
+    name="contact",
+    plural="contacts",
+    record=Contact,
+    text=_text,
+    summary=lambda contact: contact.display_name,
+    line=_line,
+    order="t.display_name, t.id",
+    filters={
+        "company": base.Filter(str, "t.company = %(company)s"),
+        "email": base.Filter(str, "lower(%(email)s) = ANY(lower(t.emails::text)::text[])"),
+    },
+)

@@ -1,0 +1,67 @@
+"""Emails: messages the owner received or sent."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import pydantic
+from typing_extensions import TypedDict
+
+from reverie import compact
+from reverie.records import base, passages
+
+
+class Attachment(TypedDict, total=False):
+    name: str | None
+    mime: str | None
+    size: int | None
+    sha256: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Email(base.Record):
+    """`thread` is the message id that the conversation began with."""
+
+    subject: str = ""
+    from_: str | None = None
+    to: list[str] = field(default_factory=list[str])
+    cc: list[str] = field(default_factory=list[str])
+    date: pydantic.AwareDatetime | None = None
+    thread: str | None = None
+    folder: str | None = None
+    read: bool = False
+    attachments: list[Attachment] = field(default_factory=list[Attachment])
+    body_text: str = ""
+    body_html: str | None = None
+    message_id: str | None = None
+
+
+def _text(email: Email) -> passages.Text:
+    names = [one.get("name") or "" for one in email.attachments]
+    keywords = " ".join([email.from_ or "", *email.to, *email.cc, *names])
+    sections = [passages.Section(email.body_text)] if email.body_text.strip() else []
+    return passages.Text(email.subject or "(no subject)", sections, keywords=keywords, at=email.date)
+
+
+def _line(email: Email, now: datetime) -> str:
+    sender = compact.clip((email.from_ or "?").partition("<")[0].strip(' "') or email.from_ or "?", 40)
+    folder = f" [{email.folder.upper()}]" if email.folder else ""
+    marks = f"{'' if email.read else ' unread'}{' 📎' if email.attachments else ''}"
+    return f'{sender}: "{compact.clip(email.subject, 60)}"{folder}{marks}'
+
+
+EMAILS = base.Domain(
+    name="email",
+    plural="emails",
+    record=Email,
+    text=_text,
+    summary=lambda email: email.subject or "(no subject)",
+    line=_line,
+    sensitivity="high",
+    order="t.date DESC NULLS LAST, t.id",
+    json=frozenset({"attachments"}),
+    filters={
+        "thread": base.Filter(str, "t.thread = %(thread)s"),
+        "folder": base.Filter(str, "t.folder = %(folder)s"),
+        "read": base.Filter(bool, "t.read = %(read)s"),
+    },
+)

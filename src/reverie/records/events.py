@@ -1,0 +1,284 @@
+"""Events: what happens when, in its own time zone; a local day stays that local day."""
+
+import zoneinfo
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from typing import Annotated, Any, Literal
+
+import dateutil.rrule
+import pydantic
+from typing_extensions import TypedDict
+
+from reverie import compact, db, errors
+from reverie.access import callers
+from reverie.records import base, passages
+
+
+def _when(value: object) -> object:
+    """A bare date stays a date: it means the whole local day."""
+    if isinstance(value, str) and len(value) == 10:
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            return value
+    return value
+
+
+When = Annotated[datetime | date, pydantic.BeforeValidator(_when)]
+
+
+class Attendee(TypedDict, total=False):
+    name: str | None
+    email: str | None
+    status: str | None
+    role: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event(base.Record):
+    """`start` and `end` are moments (UTC in the database); an all-day event starts at its local midnight.
+
+    `start_day` and `end_day` are the local days it covers, both inclusive.
+    """
+
+    title: str
+    start: When
+    end: When | None = None
+    all_day: bool = False
+    timezone: str = ""
+    start_day: date
+    end_day: date
+    description: str | None = None
+    location: str | None = None
+    recurrence: str | None = None
+    status: Literal["confirmed", "tentative", "cancelled"] = "confirmed"
+    calendar: str | None = None
+    attendees: list[Attendee] = field(default_factory=list[Attendee])
+    reminders: list[int] = field(default_factory=list[int])
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One time that an event takes place, in local time."""
+
+    event: Event
+    start: datetime
+    end: datetime
+    day: date
+
+
+def zone(name: str) -> tzinfo:
+    """A time zone from an IANA name or a fixed offset such as `+08:00`. Raises Invalid."""
+    if name[:1] in ("+", "-"):
+        try:
+            hours, _, minutes = name[1:].partition(":")
+            offset = timedelta(hours=int(hours), minutes=int(minutes or 0))
+            return timezone(-offset if name[0] == "-" else offset)
+        except ValueError:
+            pass
+    else:
+        try:
+            return zoneinfo.ZoneInfo(name)
+        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+            pass
+    raise errors.Invalid(f"{name} is not a time zone.", hint="Use a name such as Europe/Madrid, or +08:00.")
+
+
+def _zone_name(moment: datetime) -> str:
+    if isinstance(moment.tzinfo, zoneinfo.ZoneInfo) and moment.tzinfo.key:
+        return moment.tzinfo.key
+    offset = moment.utcoffset() or timedelta()
+    sign, minutes = ("-", -offset) if offset < timedelta() else ("+", offset)
+    total = int(minutes.total_seconds()) // 60
+    return f"{sign}{total // 60:02d}:{total % 60:02d}" if total else "UTC"
+
+
+def _moment(value: datetime | date, local: tzinfo) -> datetime:
+    if not isinstance(value, datetime):
+        return datetime.combine(value, time.min, tzinfo=local)
+    return value if value.tzinfo else value.replace(tzinfo=local)
+
+
+def _prepare(values: dict[str, Any], caller: callers.Caller) -> dict[str, Any]:
+    """Find the zone, the moments and the local days. A date means all day; a bare time is in the given zone."""
+    start: datetime | date = values["start"]
+    end: datetime | date | None = values["end"]
+    all_day = values["all_day"] or not isinstance(start, datetime)
+    name = values.get("timezone") or ""
+    if not name:
+        name = _zone_name(start) if isinstance(start, datetime) and start.tzinfo else caller.timezone
+    local = zone(name)
+    begin = _moment(start, local).astimezone(local)
+    if all_day:
+        begin = begin.replace(hour=0, minute=0, second=0, microsecond=0)
+    finish = _moment(end, local).astimezone(local) if end is not None else None
+    if all_day and (finish is None or finish <= begin):
+        finish = datetime.combine(begin.date() + timedelta(days=1), time.min, tzinfo=local)
+    if finish is not None and finish < begin:
+        raise errors.Invalid("This event ends before it starts.", hint="`end` must be later than `start`.")
+    last = begin if finish is None or finish == begin else finish - timedelta(microseconds=1)
+    _rules(values["recurrence"], begin)
+    return values | {
+        "all_day": all_day,
+        "timezone": name,
+        "start": begin.astimezone(UTC),
+        "end": finish.astimezone(UTC) if finish else None,
+        "start_day": begin.date(),
+        "end_day": last.date(),
+    }
+
+
+def local_start(event: Event) -> datetime:
+    """When it starts, in its own zone."""
+    return _moment(event.start, UTC).astimezone(zone(event.timezone))
+
+
+def _local_end(event: Event) -> datetime | None:
+    return None if event.end is None else _moment(event.end, UTC).astimezone(zone(event.timezone))
+
+
+def _rules(recurrence: str | None, start: datetime) -> dateutil.rrule.rruleset | None:
+    """The recurrence in local wall-clock time, so that 09:00 stays 09:00 when the clocks change. Raises Invalid."""
+    if not recurrence:
+        return None
+    lines: list[str] = []
+    for line in recurrence.splitlines():
+        line = line.strip()
+        if line:
+            lines.append(_wall_clock(line if ":" in line else f"RRULE:{line}", start))
+    try:
+        parsed = dateutil.rrule.rrulestr(
+            "\n".join(lines), dtstart=start.replace(tzinfo=None), forceset=True, ignoretz=True
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError) as broken:
+        raise errors.Invalid(f"This recurrence is not valid: {broken}.", hint="Such as RRULE:FREQ=WEEKLY.") from None
+    if not isinstance(parsed, dateutil.rrule.rruleset):
+        raise errors.Invalid("This recurrence is not valid.", hint="Such as RRULE:FREQ=WEEKLY.")
+    return parsed
+
+
+def _wall_clock(line: str, start: datetime) -> str:
+    """One recurrence line with its UTC and zoned times turned into the event's own wall-clock time."""
+    head, _, values = line.partition(":")
+    name, *parameters = head.upper().split(";")
+    given = next((one.partition("=")[2] for one in head.split(";")[1:] if one.upper().startswith("TZID=")), "")
+    if name in ("RRULE", "EXRULE"):
+        parts = [p if not p.upper().startswith("UNTIL=") else f"UNTIL={_local(p[6:], '', start)}" for p in values.split(";")]
+        return f"{name}:{';'.join(part for part in parts if part)}"
+    if name not in ("RDATE", "EXDATE"):
+        raise errors.Invalid(f"{name} is not part of a recurrence.", hint="RRULE, RDATE and EXDATE are.")
+    moments = [_local(value.partition("/")[0], given, start) for value in values.split(",")]
+    return f"{name}:{','.join(moments)}"
+
+
+def _local(stamp: str, tzid: str, start: datetime) -> str:
+    text = stamp.strip().upper()
+    if "T" not in text:
+        # An UNTIL or EXDATE that is a bare date means the occurrence of that local day.
+        return f"{text}T{start:%H%M%S}"
+    try:
+        moment = datetime.strptime(text.rstrip("Z"), "%Y%m%dT%H%M%S")  # noqa: DTZ007 - the zone follows
+    except ValueError:
+        raise errors.Invalid(f"{stamp} is not a time of a recurrence.", hint="Such as 20260329T070000Z.") from None
+    if text.endswith("Z"):
+        moment = moment.replace(tzinfo=UTC).astimezone(start.tzinfo)
+    elif tzid:
+        moment = moment.replace(tzinfo=zone(tzid)).astimezone(start.tzinfo)
+    return moment.strftime("%Y%m%dT%H%M%S")
+
+
+def occurrences(event: Event, first: date, last: date, *, most: int = 1000) -> Iterator[Occurrence]:
+    """When an event takes place between two local days, both inclusive; at most `most` times."""
+    begin = local_start(event)
+    finish = _local_end(event) or begin
+    days = finish.date() - begin.date()
+    rules = _rules(event.recurrence, begin)
+    if rules is None:
+        wall = [begin.replace(tzinfo=None)]
+    else:
+        lower = datetime.combine(first, time.min) - days - timedelta(days=1)
+        wall = list(rules.xafter(lower, count=most, inc=True)) if lower > datetime.min + timedelta(days=2) else []
+    length = finish.replace(tzinfo=None) - begin.replace(tzinfo=None) if event.all_day else finish - begin
+    for moment in wall:
+        start = moment.replace(tzinfo=begin.tzinfo)
+        end = moment + length if event.all_day else (start.astimezone(UTC) + length).astimezone(begin.tzinfo)
+        end = end.replace(tzinfo=begin.tzinfo) if event.all_day else end
+        last_day = start.date() if end == start else (end - timedelta(microseconds=1)).date()
+        if start.date() > last:
+            return
+        if last_day >= first:
+            yield Occurrence(event, start, end, start.date())
+
+
+_BETWEEN = """
+SELECT {all} FROM event
+WHERE user_id = %(user)s AND deleted_at IS NULL AND status <> 'cancelled' AND start_day <= %(last)s
+  AND (recurrence IS NOT NULL OR end_day >= %(first)s)
+ORDER BY start
+"""
+
+
+async def agenda(
+    tx: db.Transaction, caller: callers.Caller, *, first: date, last: date, most: int = 1000
+) -> list[Occurrence]:
+    """Everything that takes place between two local days, recurrences spread out, in order. Raises Invalid."""
+    if last < first:
+        raise errors.Invalid("This range ends before it starts.", hint="`to` must not be before `from`.")
+    statement = db.compose(_BETWEEN, all=EVENTS.columns)
+    found = await tx.all(Event, statement, {"user": caller.user_id, "first": first, "last": last})
+    all_times = [one for event in found for one in occurrences(event, first, last, most=most)]
+    return sorted(all_times, key=lambda one: (one.day, not one.event.all_day, one.start))[:most]
+
+
+def _text(event: Event) -> passages.Text:
+    parts = [part for part in (event.description, event.location) if part]
+    people = " ".join(f"{one.get('name') or ''} {one.get('email') or ''}" for one in event.attendees)
+    sections = [passages.Section("\n".join(parts))] if parts else []
+    keywords = f"{people} {event.calendar or ''} {event.start_day.isoformat()}"
+    return passages.Text(event.title, sections, keywords=keywords, at=_moment(event.start, UTC))
+
+
+def _summary(event: Event) -> str:
+    start = local_start(event)
+    return f"{event.title} {start:%Y-%m-%d}" if event.all_day else f"{event.title} {start:%Y-%m-%d %H:%M}"
+
+
+def _line(event: Event, now: datetime) -> str:
+    again = " 🔁" if event.recurrence else ""
+    if event.all_day:
+        return f"📅 all-day: {compact.clip(event.title, 60)}{again} {event.start_day}"
+    place = f" [{compact.clip(event.location, 30)}]" if event.location else ""
+    start, end = local_start(event), _local_end(event)
+    until = f"-{compact.clock(end)}" if end and end != start else ""
+    return f"{compact.clock(start)}{until} {compact.clip(event.title, 60)}{place}{again} {event.start_day}"
+
+
+def _present(event: Event, form: dict[str, Any]) -> dict[str, Any]:
+    start, end = local_start(event), _local_end(event)
+    if event.all_day:
+        return form | {"start": start.date().isoformat(), "end": end.date().isoformat() if end else None}
+    return form | {"start": start.isoformat(), "end": end.isoformat() if end else None}
+
+
+EVENTS = base.Domain(
+    name="event",
+    plural="events",
+    record=Event,
+    text=_text,
+    summary=_summary,
+    line=_line,
+    sensitivity="low",
+    order="t.start, t.id",
+    derived=frozenset({"start_day", "end_day"}),
+    json=frozenset({"attendees", "reminders"}),
+    prepare=_prepare,
+    present=_present,
+    filters={
+        "day": base.Filter(date, "t.start_day <= %(day)s AND t.end_day >= %(day)s"),
+        "from": base.Filter(date, "t.end_day >= %(from)s"),
+        "to": base.Filter(date, "t.start_day <= %(to)s"),
+        "calendar": base.Filter(str, "t.calendar = %(calendar)s"),
+        "status": base.Filter(str, "t.status = %(status)s"),
+    },
+)

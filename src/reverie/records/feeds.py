@@ -1,0 +1,76 @@
+"""Feeds and their items: what the owner follows."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import pydantic
+
+from reverie import compact
+from reverie.records import base, passages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feed(base.Record):
+    title: str
+    url: str
+    site_url: str | None = None
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedItem(base.Record):
+    """`guid` is what the feed itself calls the item."""
+
+    title: str
+    feed_id: UUID | None = None
+    guid: str | None = None
+    url: str | None = None
+    author: str | None = None
+    published: pydantic.AwareDatetime | None = None
+    content: str = ""
+    read: bool = False
+
+
+def _feed_text(feed: Feed) -> passages.Text:
+    sections = [passages.Section(feed.description)] if feed.description else []
+    return passages.Text(feed.title, sections, keywords=f"{feed.url} {feed.site_url or ''}")
+
+
+def _item_text(item: FeedItem) -> passages.Text:
+    sections = [passages.Section(item.content)] if item.content.strip() else []
+    return passages.Text(item.title, sections, keywords=f"{item.author or ''} {item.url or ''}", at=item.published)
+
+
+def _item_line(item: FeedItem, now: datetime) -> str:
+    when = f" [{compact.ago(item.published, now)}]" if item.published else ""
+    author = f" — {compact.clip(item.author, 30)}" if item.author else ""
+    return f'"{compact.clip(item.title, 60)}"{author}{"" if item.read else " unread"}{when}'
+
+
+FEEDS = base.Domain(
+    name="feed",
+    plural="feeds",
+    record=Feed,
+    text=_feed_text,
+    summary=lambda feed: feed.title,
+    line=lambda feed, now: f"{compact.clip(feed.title, 60)} — {compact.clip(feed.url, 50)}",
+    sensitivity="low",
+    order="t.title, t.id",
+    filters={"url": base.Filter(str, "t.url = %(url)s")},
+)
+
+FEED_ITEMS = base.Domain(
+    name="feed_item",
+    plural="feed-items",
+    record=FeedItem,
+    text=_item_text,
+    summary=lambda item: item.title,
+    line=_item_line,
+    sensitivity="low",
+    order="t.published DESC NULLS LAST, t.id",
+    filters={
+        "feed_id": base.Filter(UUID, "t.feed_id = %(feed_id)s"),
+        "read": base.Filter(bool, "t.read = %(read)s"),
+    },
+)

@@ -1,0 +1,48 @@
+"""Health: measures and remarks about the owner's body. Critical: they never leave this machine."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import pydantic
+
+from reverie import compact
+from reverie.records import base, passages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthEntry(base.Record):
+    """One measure: `value` in `unit`, taken at `at`."""
+
+    kind: str
+    at: pydantic.AwareDatetime
+    value: float | None = None
+    unit: str | None = None
+    text: str | None = None
+
+
+def _measure(entry: HealthEntry) -> str:
+    value = "" if entry.value is None else f"{entry.value:g}"
+    return " ".join(part for part in (entry.kind, value, entry.unit) if part)
+
+
+def _text(entry: HealthEntry) -> passages.Text:
+    sections = [passages.Section(entry.text)] if entry.text else []
+    return passages.Text(_measure(entry), sections, at=entry.at)
+
+
+def _line(entry: HealthEntry, now: datetime) -> str:
+    remark = f' "{compact.clip(entry.text, 40)}"' if entry.text else ""
+    return f"{entry.at:%Y-%m-%d %H:%M} {compact.clip(_measure(entry), 50)}{remark}"
+
+
+HEALTH = base.Domain(
+    name="health",
+    plural="health",
+    record=HealthEntry,
+    text=_text,
+    summary=lambda entry: f"{_measure(entry)} {entry.at:%Y-%m-%d}",
+    line=_line,
+    sensitivity="critical",
+    order="t.at DESC, t.id",
+    filters={"kind": base.Filter(str, "t.kind = %(kind)s")},
+)

@@ -1,0 +1,172 @@
+"""Cards and passages: what search shows and ranks of each live record, written in the record's own transaction.
+
+So a record is found by its words at commit, and a deleted or edited text is gone at once.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from reverie import db
+from reverie.access import callers
+from reverie.records import terms
+
+LIMIT = 900
+_PARAGRAPH = re.compile(r"\n\s*\n")
+_SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n")
+
+_CARD = """
+INSERT INTO card (user_id, record_id, domain, title, at, tags) VALUES (%s, %s, %s, %s, %s, %s)
+ON CONFLICT (user_id, record_id) DO UPDATE SET title = excluded.title, at = excluded.at, tags = excluded.tags
+"""
+_PASSAGES = """
+INSERT INTO passage (user_id, record_id, ordinal, place, text, hash, length)
+SELECT %s, %s, ordinality, place, text, hash, length
+FROM unnest(%s::jsonb[], %s::text[], %s::bytea[], %s::int[]) WITH ORDINALITY
+    AS new (place, text, hash, length, ordinality)
+RETURNING id
+"""
+_POSTINGS = """
+INSERT INTO posting (user_id, term, passage_id, tf)
+SELECT %s, term, passage_id, tf FROM unnest(%s::text[], %s::bigint[], %s::real[]) AS new (term, passage_id, tf)
+"""
+_OLD = "SELECT id FROM passage WHERE user_id = %s AND record_id = %s ORDER BY ordinal"
+_DROP_POSTINGS = """
+DELETE FROM posting USING unnest(%s::text[], %s::bigint[]) AS old (term, passage_id)
+WHERE posting.user_id = %s AND posting.term = old.term AND posting.passage_id = old.passage_id
+"""
+_DROP_PASSAGES = "DELETE FROM passage WHERE user_id = %s AND record_id = %s"
+_DROP_CARD = "DELETE FROM card WHERE user_id = %s AND record_id = %s"
+_DROP_ALL = (
+    "DELETE FROM posting WHERE user_id = %s",
+    "DELETE FROM passage WHERE user_id = %s",
+    "DELETE FROM card WHERE user_id = %s",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a record's text with its place in it (a turn, a heading, …)."""
+
+    text: str
+    place: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What search knows of a record: a domain declares this and gets every slot.
+
+    `keywords` (addresses, tags, amounts) are found by words only; title and sections by meaning too.
+    """
+
+    title: str
+    sections: Sequence[Section] = ()
+    keywords: str = ""
+    at: datetime | None = None
+    tags: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    place: Mapping[str, object]
+    text: str
+    terms: terms.Terms
+
+
+def embedded_text(title: str, text: str) -> str:
+    """What the embedder reads of a passage: the record's title gives it its context."""
+    return text if not title or text == title else f"{title}\n{text}"
+
+
+def content_hash(title: str, text: str) -> bytes:
+    """The key of a passage's vector: SHA-256 of what the embedder reads."""
+    return hashlib.sha256(embedded_text(title, text).encode()).digest()
+
+
+async def write(
+    tx: db.Transaction, caller: callers.Caller, *, domain: str, record_id: UUID, old: Text | None, new: Text
+) -> None:
+    """Make search know a record's text, in place of what it knew."""
+    if old == new:
+        return
+    if old is not None:
+        await _drop(tx, caller, record_id, old)
+    user = caller.user_id
+    await tx.run(_CARD, (user, record_id, domain, new.title, new.at, list(new.tags)))
+    made = _split(new)
+    rows = await tx.rows(
+        _PASSAGES,
+        (
+            user,
+            record_id,
+            [db.json(one.place) for one in made],
+            [one.text for one in made],
+            [content_hash(new.title, one.text) for one in made],
+            [one.terms.length for one in made],
+        ),
+    )
+    found = [(t, row["id"], tf) for row, one in zip(rows, made, strict=True) for t, tf in one.terms.weights.items()]
+    await tx.run(_POSTINGS, (user, [f[0] for f in found], [f[1] for f in found], [f[2] for f in found]))
+
+
+async def remove(tx: db.Transaction, caller: callers.Caller, *, record_id: UUID, old: Text) -> None:
+    """Take a record out of search."""
+    await _drop(tx, caller, record_id, old)
+    await tx.run(_DROP_CARD, (caller.user_id, record_id))
+
+
+async def remove_all(tx: db.Transaction, caller: callers.Caller) -> None:
+    """Forget every derived text of the user, so that it can be made again."""
+    for statement in _DROP_ALL:
+        await tx.run(statement, (caller.user_id,))
+
+
+async def _drop(tx: db.Transaction, caller: callers.Caller, record_id: UUID, old: Text) -> None:
+    ids = [row["id"] for row in await tx.rows(_OLD, (caller.user_id, record_id))]
+    pairs = [(t, i) for i, one in zip(ids, _split(old), strict=False) for t in one.terms.weights]
+    await tx.run(_DROP_POSTINGS, ([p[0] for p in pairs], [p[1] for p in pairs], caller.user_id))
+    await tx.run(_DROP_PASSAGES, (caller.user_id, record_id))
+
+
+def _split(text: Text) -> list[_Passage]:
+    pieces = [(section.place, piece) for section in text.sections for piece in pieces_of(section.text)]
+    if not pieces:
+        pieces = [({}, text.title)]
+    made: list[_Passage] = []
+    for number, (place, piece) in enumerate(pieces):
+        title = "" if piece == text.title else text.title
+        keywords = f"{text.keywords} {' '.join(text.tags)}" if number == 0 else ""
+        made.append(_Passage(place, piece, terms.of_text(title, piece, keywords)))
+    return made
+
+
+def pieces_of(text: str, limit: int = LIMIT) -> list[str]:
+    """Cut a text at paragraphs, then sentences, into pieces of at most about `limit` characters."""
+    pieces: list[str] = []
+    current = ""
+    for paragraph in _PARAGRAPH.split(text):
+        for sentence in [paragraph] if len(paragraph) <= limit else _SENTENCE.split(paragraph):
+            for part in _hard(sentence.strip(), limit):
+                if current and len(current) + len(part) + 2 > limit:
+                    pieces.append(current)
+                    current = part
+                else:
+                    current = f"{current}\n\n{part}" if current and sentence is paragraph else f"{current} {part}".strip()
+    if current:
+        pieces.append(current)
+    return pieces
+
+
+def _hard(sentence: str, limit: int) -> list[str]:
+    if len(sentence) <= limit:
+        return [sentence] if sentence else []
+    cuts: list[str] = []
+    while len(sentence) > limit:
+        cut = sentence.rfind(" ", limit // 2, limit)
+        cut = limit if cut < 0 else cut
+        cuts.append(sentence[:cut].strip())
+        sentence = sentence[cut:].strip()
+    return [*cuts, sentence] if sentence else cuts

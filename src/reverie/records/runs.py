@@ -1,0 +1,48 @@
+"""Runs: captured invocations of agents. The archive of their transcripts follows; this is the record."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+import pydantic
+
+from reverie import compact
+from reverie.records import base, passages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run(base.Record):
+    title: str
+    agent: str
+    machine: str | None = None
+    status: Literal["running", "done", "failed"] = "done"
+    started: pydantic.AwareDatetime | None = None
+    ended: pydantic.AwareDatetime | None = None
+    text: str = ""
+
+
+def _text(run: Run) -> passages.Text:
+    sections = [passages.Section(run.text)] if run.text.strip() else []
+    return passages.Text(run.title, sections, keywords=f"{run.agent} {run.machine or ''}", at=run.started)
+
+
+def _line(run: Run, now: datetime) -> str:
+    when = f" [{compact.ago(run.started, now)}]" if run.started else ""
+    machine = f"@{run.machine}" if run.machine else ""
+    return f'{run.agent}{machine}: "{compact.clip(run.title, 60)}" {run.status}{when}'
+
+
+RUNS = base.Domain(
+    name="run",
+    plural="runs",
+    record=Run,
+    text=_text,
+    summary=lambda run: run.title,
+    line=_line,
+    sensitivity="high",
+    order="t.started DESC NULLS LAST, t.id",
+    filters={
+        "agent": base.Filter(str, "t.agent = %(agent)s"),
+        "status": base.Filter(str, "t.status = %(status)s"),
+    },
+)

@@ -1,0 +1,106 @@
+"""How text becomes the terms that lexical search compares: the one place where writing and asking must agree.
+
+A word gives its folded form (case, accents and width do not matter) and, marked with `~`, the stem of its
+language. A chunk such as `INV-2024-0017`, `ana@example.org` or `§3` gives itself beside its parts; two neighbours
+of which one holds a digit give a pair (`absatz 2`); Chinese, Japanese and Korean give pairs of characters.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from reverie.records import language
+
+TITLE_WEIGHT = 2.5
+_LONGEST = 120
+
+_CHUNK = re.compile(r"\S+")
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_WORD = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
+_INNER = re.compile(r"[^\w\s]|_")
+_EDGE = "\"'`.,;:!?()[]{}<>«»„“”‘’…*_~|¿¡"
+_PLAIN_INNER = re.compile(r"^[^\W\d_]+(?:['’-][^\W\d_]+)*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The terms of one text with their weights, and its length in words."""
+
+    weights: dict[str, float]
+    length: int
+
+
+def fold(text: str) -> str:
+    """Lower case, without accents, full width made plain: García -> garcia, ＡＢＣ -> abc, Straße -> strasse."""
+    if text.isascii():
+        return text.lower()
+    parts = unicodedata.normalize("NFKD", text.casefold())
+    return unicodedata.normalize("NFC", "".join(c for c in parts if not unicodedata.combining(c)))
+
+
+@lru_cache(maxsize=200_000)
+def _fold_word(word: str) -> str:
+    return fold(word)
+
+
+def words(text: str) -> list[str]:
+    """The lower-case words of a text, accents kept."""
+    return [match.group() for match in _WORD.finditer(unicodedata.normalize("NFKC", text).lower())]
+
+
+def of_text(title: str, text: str, keywords: str = "") -> Terms:
+    """The terms of a passage: its own text, its record's title (which weighs more) and its keywords."""
+    spoken = language.detect(words(f"{title} {text}"))
+    weights: Counter[str] = Counter()
+    length = 0
+    for part, weight in ((title, TITLE_WEIGHT), (text, 1.0), (keywords, 1.0)):
+        for term, is_word in _scan(part, (spoken,) if spoken else ()):
+            weights[term] += weight  # type: ignore[assignment]  # a Counter adds any number
+            length += is_word and weight == 1.0
+    return Terms({term: float(weight) for term, weight in weights.items() if len(term) <= _LONGEST}, max(length, 1))
+
+
+def of_query(text: str) -> list[str]:
+    """The terms to look for, without repeats. The stem is tried in every language: a question is too short to tell."""
+    return list(dict.fromkeys(term for term, _ in _scan(text, language.LANGUAGES) if len(term) <= _LONGEST))
+
+
+def _scan(text: str, languages: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
+    """(term, whether it is a word that counts for the length), in order."""
+    before = ""
+    for match in _CHUNK.finditer(unicodedata.normalize("NFKC", text)):
+        chunk = match.group().strip(_EDGE)
+        if not chunk:
+            continue
+        found = _WORD.findall(chunk.lower())
+        for word in found:
+            yield from _word(word, languages)
+        whole = _fold_word(chunk)
+        compound = _INNER.search(chunk) is not None and not _PLAIN_INNER.match(chunk)
+        if compound and (len(found) > 1 or not chunk.isalnum()) and whole not in found:
+            yield whole, False
+        if before and (_has_digit(before) or _has_digit(whole)):
+            yield f"{before} {whole}", False
+        before = whole
+
+
+def _word(word: str, languages: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
+    if _is_cjk(word[0]):
+        for i in range(max(1, len(word) - 1)):
+            yield word[i : i + 2], True
+        return
+    yield _fold_word(word), True
+    if len(word) > 3 and not _has_digit(word):
+        for stem in {_fold_word(language.stem(word, one)) for one in languages}:
+            yield f"~{stem}", False
+
+
+def _is_cjk(character: str) -> bool:
+    return "\u3040" <= character <= "\u30ff" or "\u3400" <= character <= "\u9fff" or "\uac00" <= character <= "\ud7af"
+
+
+def _has_digit(text: str) -> bool:
+    return any(character.isdigit() for character in text)

@@ -1,0 +1,107 @@
+"""The real PostgreSQL for every test: a cluster a worker, a migrated template database, a clone a test."""
+
+import itertools
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+import pytest_asyncio
+
+from reverie import app, config, db, embedded, llm
+from reverie.access import callers, tokens, users
+from reverie.migrations import runner
+from reverie.web import server as web
+
+DATA = Path(os.environ.get("REVERIE_TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[embedded.Server]:
+    """A PostgreSQL of this test worker's own."""
+    home = Path(tempfile.mkdtemp(prefix="rev-", dir="/tmp"))
+    home.chmod(0o711)
+    server = embedded.acquire(home)
+    try:
+        yield server
+    finally:
+        server.release()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def template(cluster: embedded.Server) -> str:
+    """A migrated database that tests clone."""
+    await runner.ensure_database(cluster.place.url(embedded.OWNER_ROLE, database="postgres"), "template_reverie")
+    await runner.migrate(cluster.place.url(embedded.OWNER_ROLE, database="template_reverie"))
+    return "template_reverie"
+
+
+@pytest.fixture
+def fresh(cluster: embedded.Server, template: str) -> Iterator[str]:
+    """The name of an empty database of this test's own."""
+    name = f"test_{next(_numbers)}"
+    maintenance = cluster.place.url(embedded.OWNER_ROLE, database="postgres")
+    with psycopg.connect(maintenance, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+    yield name
+    with psycopg.connect(maintenance, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest_asyncio.fixture
+async def database(cluster: embedded.Server, fresh: str) -> AsyncIterator[db.Database]:
+    """A pool on the test's own database, as the application's role."""
+    pool = db.Database(cluster.place.url(embedded.APP_ROLE, database=fresh))
+    await pool.open()
+    yield pool
+    await pool.close()
+
+
+@pytest_asyncio.fixture
+async def owner(database: db.Database) -> callers.Caller:
+    """The owner's caller, in Madrid."""
+    user = await users.create(database, name="owner", timezone="Europe/Madrid")
+    return await tokens.caller(database, await tokens.mint(database, user.user_id, name="owner"))
+
+
+@pytest_asyncio.fixture
+async def other(database: db.Database) -> callers.Caller:
+    """A second person on the same database."""
+    user = await users.create(database, name="other", timezone="Asia/Singapore")
+    return await tokens.caller(database, await tokens.mint(database, user.user_id, name="other"))
+
+
+@pytest_asyncio.fixture
+async def reverie(
+    cluster: embedded.Server, fresh: str, database: db.Database, owner: callers.Caller, tmp_path: Path
+) -> AsyncIterator[app.App]:
+    """A running application on the test's own database, with the built-in embedder."""
+    settings = config.Config(home=tmp_path)
+    embeddings = llm.Embeddings(settings.embedding)
+    server = embedded.Server(replace(cluster.place), cluster._lock)  # pyright: ignore[reportPrivateUsage]
+    yield app.App(settings, database, embeddings, server, owner)
+    embeddings.close()
+
+
+async def client_of(reverie: app.App, caller: callers.Caller) -> httpx.AsyncClient:
+    """An HTTP client with a token of this caller's user, talking to the API in this process."""
+    token = await tokens.mint(reverie.database, caller.user_id, name="test", kind=caller.kind)
+    return httpx.AsyncClient(
+        transport=httpx.ASGITransport(app=web.create(reverie)),
+        base_url="http://127.0.0.1:8585",
+        headers={"Authorization": f"Bearer {token}"},
+    )
+
+
+@pytest_asyncio.fixture
+async def api(reverie: app.App, owner: callers.Caller) -> AsyncIterator[httpx.AsyncClient]:
+    """The owner's HTTP client."""
+    async with await client_of(reverie, owner) as client:
+        yield client
