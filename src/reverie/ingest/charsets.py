@@ -20,10 +20,11 @@ CANDIDATES = [
 # Names found in the wild that Python does not know.
 ALIASES = {
     "x-unknown": "", "unknown": "", "unknown-8bit": "", "default": "", "x-user-defined": "", "ansi": "cp1252",
-    "ansi-x3.4-1968": "ascii", "x-sjis": "shift_jis", "iso-8859-8-i": "iso8859_8", "x-gbk": "gbk", "macintosh": "mac_roman",
+    "ansi-x3.4-1968": "ascii", "x-sjis": "shift_jis", "iso-8859-8-i": "iso8859_8", "x-gbk": "gbk",
+    "macintosh": "mac_roman",
     "x-mac-roman": "mac_roman", "windows-874": "cp874", "utf8mb4": "utf-8", "unicode-1-1-utf-7": "utf-7",
 }  # fmt: skip
-WESTERN = set("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûüÿŒœ€’‘“”„–—…«»°§£©®²³½·¿¡ª\u00a0")
+WESTERN = frozenset("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûüÿŒœ€’‘“”„–—…«»°§£©®²³½·¿¡ª\u00a0")
 # Codecs that are no text encodings, or run a decoder not meant for foreign input.
 FORBIDDEN = re.compile(r"(?i)^(idna|punycode|undefined|unicode.escape|raw.unicode.escape|mbcs|oem)")
 
@@ -69,8 +70,9 @@ def guess(sample: bytes) -> str:
         return "utf-16-le" if sample[1::2].count(0) >= sample[::2].count(0) else "utf-16-be"
     high = bytes(byte for byte in sample if byte >= 0x80)
     western = high.decode("cp1252", "replace")
-    if western and sum(letter in WESTERN for letter in western) >= 0.9 * len(western) and len(high) * 4 < len(sample):
-        # Detectors take a few accents for any of a dozen alphabets; in Latin text Windows-1252 is nearly always right.
+    usual = sum(letter in WESTERN for letter in western)
+    if western and usual >= 0.9 * len(western) and len(high) * 4 < len(sample):
+        # Detectors take a few accents for any of a dozen alphabets; in Latin text it is nearly always this.
         return "cp1252"
     best = charset_normalizer.from_bytes(sample, cp_isolation=CANDIDATES).best()
     return best.encoding if best else "cp1252"

@@ -27,7 +27,11 @@ def read_zip(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
     """Every chat of an export as it was downloaded; the other files in the archive stay unread."""
     try:
         with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
-            names = [info for info in archive.infolist() if re.search(r"(^|/)conversations(-\d+)?\.json$", info.filename)]
+            names = [
+                info
+                for info in archive.infolist()
+                if re.search(r"(^|/)conversations(-\d+)?\.json$", info.filename)
+            ]
             if not names:
                 yield drafts.Skip("", "an archive without a chat export: unpack it and import the folder")
                 return
@@ -44,7 +48,9 @@ def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     with archive.open(info) as member:
         data = member.read(limit + 1)
     if len(data) > limit:
-        raise errors.Unreadable(f"{info.filename} unpacks to more than {limit // 1024 // 1024} MB, too much for its size")
+        raise errors.Unreadable(
+            f"{info.filename} unpacks to more than {limit // 1024 // 1024} MB, too much for its size"
+        )
     return data
 
 
@@ -69,7 +75,9 @@ def _export(loaded: object) -> Iterator[drafts.Draft | drafts.Skip]:
     elif is_history(loaded):
         yield from _history(_object(loaded))
     else:
-        yield drafts.Skip("", "JSON of a shape that is not known: neither a chat export nor a dialogue history")
+        yield drafts.Skip(
+            "", "JSON of a shape that is not known: neither a chat export nor a dialogue history"
+        )
 
 
 def _conversation(chat: Object, number: int) -> drafts.Draft | drafts.Skip:
@@ -112,14 +120,27 @@ def _chatgpt(chat: Object) -> list[dict[str, object]]:
         hidden = _object(message.get("metadata")).get("is_visually_hidden_from_conversation")
         speaker = _string(_object(message.get("author")), "role") or ""
         text = _content(_object(message.get("content")))
-        if text and not hidden and speaker in {"user", "assistant"} and _string(message, "recipient") in {None, "all"}:
-            turns.append(_turn(_string(message, "id") or _string(node, "id"), speaker, message.get("create_time"), text))
+        if (
+            text
+            and not hidden
+            and speaker in {"user", "assistant"}
+            and _string(message, "recipient") in {None, "all"}
+        ):
+            turns.append(
+                _turn(
+                    _string(message, "id") or _string(node, "id"), speaker, message.get("create_time"), text
+                )
+            )
     return turns
 
 
 def _newest_leaf(mapping: Object) -> str | None:
     leaves = [name for name, node in mapping.items() if not _list(_object(node).get("children"))]
-    return max(leaves, key=lambda name: _number(_object(_object(mapping[name]).get("message")).get("create_time")), default=None)
+    return max(
+        leaves,
+        key=lambda name: _number(_object(_object(mapping[name]).get("message")).get("create_time")),
+        default=None,
+    )
 
 
 def _number(value: object) -> float:
@@ -129,7 +150,13 @@ def _number(value: object) -> float:
 def _content(content: Object) -> str:
     """The words of a message; pictures and files by a mark, so that the answer to them can be understood."""
     kind = _string(content, "content_type") or "text"
-    if kind in {"thoughts", "reasoning_recap", "user_editable_context", "model_editable_context", "tether_browsing_display"}:
+    if kind in {
+        "thoughts",
+        "reasoning_recap",
+        "user_editable_context",
+        "model_editable_context",
+        "tether_browsing_display",
+    }:
         return ""
     texts: list[str] = []
     for part in _list(content.get("parts")):
@@ -139,7 +166,12 @@ def _content(content: Object) -> str:
             texts.append(_string(_object(part), "text") or "")
         elif "image" in (_string(_object(part), "content_type") or ""):
             texts.append("[image]")
-    text = "\n".join(text for text in texts if text.strip()) or _string(content, "text") or _string(content, "result") or ""
+    text = (
+        "\n".join(text for text in texts if text.strip())
+        or _string(content, "text")
+        or _string(content, "result")
+        or ""
+    )
     return text.strip()
 
 
@@ -147,7 +179,11 @@ def _claude(chat: Object) -> list[dict[str, object]]:
     turns: list[dict[str, object]] = []
     for item in _list(chat.get("chat_messages")):
         message = _object(item)
-        texts = [_string(_object(part), "text") or "" for part in _list(message.get("content")) if _object(part).get("type") == "text"]
+        texts = [
+            _string(_object(part), "text") or ""
+            for part in _list(message.get("content"))
+            if _object(part).get("type") == "text"
+        ]
         text = "\n".join(text for text in texts if text.strip()) or _string(message, "text") or ""
         files = [*_list(message.get("attachments")), *_list(message.get("files"))]
         names = dict.fromkeys(name for file in files if (name := _string(_object(file), "file_name")))
@@ -160,7 +196,12 @@ def _claude(chat: Object) -> list[dict[str, object]]:
 
 def _turn(identity: str | None, speaker: str, at: object, text: str) -> dict[str, object]:
     moment = _time(at)
-    return {"id": identity or "", "speaker": speaker, "at": moment.isoformat() if moment else None, "text": text}
+    return {
+        "id": identity or "",
+        "speaker": speaker,
+        "at": moment.isoformat() if moment else None,
+        "text": text,
+    }
 
 
 def is_history(loaded: object) -> bool:
@@ -183,16 +224,22 @@ def _history(people: Object) -> Iterator[drafts.Draft | drafts.Skip]:
                 exchange = _object(item)
                 said = ((name, _string(exchange, "query")), ("assistant", _string(exchange, "response")))
                 at = day if started else None
-                turns += [
-                    {"id": f"{day}:{number}:{speaker}", "speaker": speaker, "at": at, "text": text.strip()}
-                    for speaker, text in said
-                    if text and text.strip()
-                ]
+                for speaker, text in said:
+                    if text and text.strip():
+                        identity = f"{day}:{number}:{speaker}"
+                        turns.append({"id": identity, "speaker": speaker, "at": at, "text": text.strip()})
             if started is None:
                 yield drafts.Skip(key, f"a day that is no date: {day}")
             elif turns:
                 yield drafts.Draft(
-                    "chat", key, {"title": f"{name}, {day}", "started": started, "turns": turns, "custom": {"person": name}}
+                    "chat",
+                    key,
+                    {
+                        "title": f"{name}, {day}",
+                        "started": started,
+                        "turns": turns,
+                        "custom": {"person": name},
+                    },
                 )
             else:
                 yield drafts.Skip(key, "a day without words")

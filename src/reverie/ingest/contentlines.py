@@ -1,4 +1,4 @@
-"""The line syntax that iCalendar and vCard share: unfolding, parameters, quoted-printable, escapes, nested components."""
+"""The line syntax that iCalendar and vCard share: folds, parameters, quoted-printable, escapes, nesting."""
 
 import base64
 import binascii
@@ -62,7 +62,7 @@ class Component:
 
 
 def components(data: bytes) -> Iterator[Component]:
-    """The outermost blocks of the file, each as soon as it ends; a block cut off at the end of the file comes too."""
+    """The outermost blocks of the file, each as soon as it ends, also one that the file cuts off."""
     stack: list[Component] = []
     for raw in unfold(data):
         line = parse(raw)
@@ -108,7 +108,10 @@ def _fold_into_root(stack: list[Component]) -> None:
 
 
 def unfold(data: bytes) -> Iterator[str]:
-    """Logical lines as Latin-1 text, one character a byte: folds may cut a UTF-8 sequence, and each line may have its own charset."""
+    """Logical lines as Latin-1 text, one character a byte.
+
+    Folds may cut a UTF-8 sequence, and each line may have a charset of its own.
+    """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         data = charsets.decode(data)[0].encode("utf-8", "replace")
     data = data.removeprefix(b"\xef\xbb\xbf")
@@ -117,7 +120,9 @@ def unfold(data: bytes) -> Iterator[str]:
     quoted = binary = False
     for raw in _physical(data):
         folded = raw[:1] in (b" ", b"\t")
-        if held and ((quoted and held[-1].endswith(b"=")) or (folded and raw.strip()) or (folded and not binary)):
+        if held and (
+            (quoted and held[-1].endswith(b"=")) or (folded and raw.strip()) or (folded and not binary)
+        ):
             if quoted and held[-1].endswith(b"="):
                 held[-1] = held[-1][:-1]
                 raw = raw[1:] if folded else raw
@@ -185,7 +190,7 @@ def _caret(match: re.Match[str]) -> str:
 def _decode_value(raw: str, params: dict[str, list[str]]) -> str:
     charset = params.get("CHARSET", [""])[0] or None
     if params.get("ENCODING", [""])[0].upper() in {"QUOTED-PRINTABLE", "Q"}:
-        # Backslashes are literal in 2.1 text, but its writers escape ; and , all the same, so those stay for unescape.
+        # Backslashes are literal in 2.1, but its writers escape ; and , all the same, so they stay.
         return charsets.decode(quopri.decodestring(raw.encode("latin-1")), charset)[0].replace("\r\n", "\n")
     return _decode_text(raw, charset)
 
@@ -198,7 +203,9 @@ def unescape(value: str) -> str:
     """Text with \\n, \\, \\; \\, turned into what they stand for."""
     if "\\" not in value:
         return value
-    return re.sub(r"\\(.)", lambda match: "\n" if match.group(1) in "nN" else match.group(1), value, flags=re.DOTALL)
+    return re.sub(
+        r"\\(.)", lambda match: "\n" if match.group(1) in "nN" else match.group(1), value, flags=re.DOTALL
+    )
 
 
 def split(value: str, separator: str) -> list[str]:

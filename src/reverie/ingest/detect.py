@@ -32,9 +32,12 @@ MAGIC = (
 # Short marks that a text may begin with by chance: only believed when the rest is binary too.
 WEAK = {b"BM", b"MZ", b"ID3", b"BZh"}
 BY_SUFFIX = {
-    **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".webp", ".heic", ".tif", ".tiff", ".bmp", ".svg", ".ico"), "images are not read yet"),
-    **dict.fromkeys((".mp3", ".m4a", ".wav", ".ogg", ".flac", ".mp4", ".mov", ".mkv", ".webm", ".avi"), "audio and video are not read yet"),
-    **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".pptx", ".ppt", ".odp"), "office documents are not read yet"),
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".webp", ".heic"), "images are not read yet"),
+    **dict.fromkeys((".tif", ".tiff", ".bmp", ".svg", ".ico"), "images are not read yet"),
+    **dict.fromkeys((".mp3", ".m4a", ".wav", ".ogg", ".flac"), "audio and video are not read yet"),
+    **dict.fromkeys((".mp4", ".mov", ".mkv", ".webm", ".avi"), "audio and video are not read yet"),
+    **dict.fromkeys((".docx", ".doc", ".odt", ".rtf"), "office documents are not read yet"),
+    **dict.fromkeys((".pptx", ".ppt", ".odp"), "office documents are not read yet"),
     **dict.fromkeys((".xlsx", ".xls", ".ods"), "spreadsheets are not read yet: save the sheet as CSV"),
     **dict.fromkeys((".epub", ".mobi", ".azw3"), "books are not read yet"),
     ".pdf": "PDF documents are not read yet",
@@ -47,23 +50,32 @@ BY_SUFFIX = {
 }  # fmt: skip
 # Names that cannot be told from their content, since plain text looks like any of them.
 TEXTS: dict[str, drafts.Reader] = {
-    ".md": markdown.read, ".markdown": markdown.read, ".mdown": markdown.read, ".mkd": markdown.read, ".txt": plain.read,
-    ".text": plain.read, ".log": plain.read, ".rst": plain.read, ".org": plain.read, ".csv": table.read, ".tsv": table.read,
-    ".tab": table.read, ".eml": mail.read, ".emlx": mail.read, ".mbox": mail.read_mbox, ".mbx": mail.read_mbox, ".ics": ics.read,
-    ".ical": ics.read, ".ifb": ics.read, ".vcf": vcf.read, ".vcard": vcf.read, ".opml": feeds.read_opml, ".rss": feeds.read,
+    ".md": markdown.read, ".markdown": markdown.read, ".mdown": markdown.read, ".mkd": markdown.read,
+    ".txt": plain.read,
+    ".text": plain.read, ".log": plain.read, ".rst": plain.read, ".org": plain.read, ".csv": table.read,
+    ".tsv": table.read,
+    ".tab": table.read, ".eml": mail.read, ".emlx": mail.read, ".mbox": mail.read_mbox,
+    ".mbx": mail.read_mbox, ".ics": ics.read,
+    ".ical": ics.read, ".ifb": ics.read, ".vcf": vcf.read, ".vcard": vcf.read, ".opml": feeds.read_opml,
+    ".rss": feeds.read,
     ".atom": feeds.read, ".rdf": feeds.read, ".cdf": feeds.read,
 }  # fmt: skip
 HEADER_LINE = re.compile(rb"[!-9;-~]{1,76}:(?=[ \t\r\n])[^\r\n]*\r?\n(?:[ \t]+[^\r\n]*\r?\n)*")
-MAIL_NAMES = re.compile(
-    rb"^(from|to|subject|date|message-id|received|return-path|delivered-to|mime-version|content-type|x-mailer):",
-    re.IGNORECASE | re.MULTILINE,
+LETTER = re.compile(rb"(from|to|subject|date|cc|sender|reply-to):", re.IGNORECASE)
+MACHINE = re.compile(
+    rb"(message-id|received|return-path|delivered-to|mime-version|x-mailer|x-mozilla-status|x-gm-thrid):"
+    rb"|content-type: *(multipart|text|message)",
+    re.IGNORECASE,
 )
 FEED_ROOT = re.compile(rb"<(?:\w+:)?(rss|feed|rdf:RDF|RDF|channel)[\s>]", re.IGNORECASE)
 COMMENT = re.compile(rb"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*(?:\[.*?\])?\s*>", re.DOTALL | re.IGNORECASE)
 
 
 def reader_for(source_head: bytes, path: PurePath) -> drafts.Reader | str:
-    """The reader, or the reason why the file is skipped. The path counts from the import root; the head is up to HEAD bytes."""
+    """The reader, or the reason why the file is skipped.
+
+    The path counts from the import root, or folders above it could make the file a hidden one.
+    """
     hidden = _hidden(path, source_head)
     if hidden:
         return hidden
@@ -139,18 +151,26 @@ def _by_text(head: bytes, path: PurePath) -> drafts.Reader | str | None:
 
 
 def _is_mail(head: bytes) -> bool:
-    """Whether the text begins as a message does: header lines only, two of them with names of mail."""
+    """Whether the text begins as a message does: a header only programs write, or a sender and more.
+
+    Minutes of a meeting may well begin with "Date:" and "Subject:".
+    """
     head = head.lstrip(b"\r\n")[:HEAD]
-    names = 0
+    names: set[bytes] = set()
     at = 0
-    while (line := HEADER_LINE.match(head, at)) is not None and names < 2:
-        names += bool(MAIL_NAMES.match(line.group()))
+    while (line := HEADER_LINE.match(head, at)) is not None:
+        if MACHINE.match(line.group()):
+            return True
+        if LETTER.match(line.group()):
+            names.add(line.group().partition(b":")[0].lower())
+        if b"from" in names and len(names) > 1:
+            return True
         at = line.end()
-    return names >= 2
+    return False
 
 
 def _json(start: bytes, suffix: str) -> drafts.Reader | str:
-    if re.match(rb"\[\s*\"vcalendar\"", start):
+    if re.match(rb"\[\s*(?:\[\s*)?\"vcalendar\"", start):
         return "jCal: the same calendar as JSON, import the .ics"
     if re.match(rb"\[\s*\"vcard\"", start):
         return "jCard: the same contact as JSON, import the .vcf"

@@ -1,4 +1,4 @@
-"""What readers hand over: drafts of records, skipped items, the file they read, and the one place where their strings are cleaned."""
+"""What readers take and hand over: a file, drafts of records, skipped items; all strings are cleaned here."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ class Draft:
     """One record as found in a file, before it is saved."""
 
     domain: str
-    key: str  # identity in the outside world: "uid:…", "mid:…", "url:…"; "" when the file itself is the identity
+    key: str  # identity in the outside world: "uid:…", "mid:…", "url:…"; "" when the file is the identity
     fields: Mapping[str, object]
     refs: Mapping[str, str] = field(default_factory=dict[str, str])  # field -> key of a draft yielded earlier
 
@@ -63,7 +63,7 @@ def clean(text: str) -> str:
 
 
 def jsonable(value: object) -> object:
-    """The value as JSON can hold it, cleaned: keys become strings, times ISO text, anything unknown its text."""
+    """The value as JSON can hold it, cleaned: keys become strings, times ISO text, the unknown its text."""
     return _jsonable(value, 0)
 
 
@@ -96,7 +96,8 @@ def _clean_fields(fields: Mapping[str, object]) -> dict[str, object]:
         if value is None:
             continue
         if name == "custom":
-            custom = {key: item for key, item in cast("dict[str, object]", jsonable(value)).items() if item not in (None, "", [], {})}
+            custom = cast("dict[str, object]", jsonable(value))
+            custom = {key: item for key, item in custom.items() if item not in (None, "", [], {})}
             if custom:
                 cleaned[name] = custom
         elif isinstance(value, str | Mapping | list | tuple):

@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from typing import cast
 
 import feedparser
 
@@ -41,15 +42,30 @@ def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
 
 
 def parse(data: bytes, headers: Mapping[str, str] | None = None) -> Mapping[str, object]:
-    """The feed as feedparser sees it; headers are those the feed came with over HTTP, such as content-location."""
+    """The feed as feedparser sees it; headers are those it came with over HTTP, such as content-location."""
     if len(data) > LARGEST:
         raise errors.Unreadable(f"a feed larger than {LARGEST // 1024 // 1024} MB")
-    if any(b"&" in match.group(2) and match.group(2).count(b"&") > 1 for match in ENTITY.finditer(data[:LARGEST])):
+    if any(
+        b"&" in match.group(2) and match.group(2).count(b"&") > 1 for match in ENTITY.finditer(data[:LARGEST])
+    ):
         raise errors.Unreadable("the file defines entities out of other entities, as no feed does")
     try:
-        # A stream, never the bytes: feedparser takes a string for an address or the name of a file, and opens it.
-        parsed: object = feedparser.parse(io.BytesIO(data), response_headers={"content-type": "application/xml", **(headers or {})})
-    except (ValueError, TypeError, LookupError, AttributeError, AssertionError, RecursionError, OverflowError) as error:
+        # A stream, never the bytes: feedparser takes those for an address or the name of a file to open.
+        parsed = cast(
+            "object",
+            feedparser.parse(
+                io.BytesIO(data), response_headers={"content-type": "application/xml", **(headers or {})}
+            ),
+        )
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        AssertionError,
+        RecursionError,
+        OverflowError,
+    ) as error:
         # Its date and markup parsers fail in many ways on values nobody foresaw.
         raise errors.Unreadable(f"not a feed: {error}") from error
     for entry in _list(_mapping(parsed).get("entries")):
@@ -68,7 +84,9 @@ def _mend_link(entry: object) -> None:
         entry["link"] = page
 
 
-def _feed(feed: Mapping[str, object], key: str, url: str | None, link: str | None, parsed: Mapping[str, object]) -> drafts.Draft:
+def _feed(
+    feed: Mapping[str, object], key: str, url: str | None, link: str | None, parsed: Mapping[str, object]
+) -> drafts.Draft:
     return drafts.Draft(
         "feed",
         key,
@@ -92,7 +110,9 @@ def _feed(feed: Mapping[str, object], key: str, url: str | None, link: str | Non
 
 def _item(entry: Mapping[str, object], feed_key: str, address: str) -> drafts.Draft:
     contents = [_mapping(part) for part in _list(entry.get("content"))]
-    content = next((text for part in contents if (text := _text(part, "value"))), None) or _text(entry, "summary")
+    content = next((text for part in contents if (text := _text(part, "value"))), None) or _text(
+        entry, "summary"
+    )
     title, url = _text(entry, "title"), _text(entry, "link")
     guid = _text(entry, "id") or url
     if not guid:  # content is all the identity such an item has
@@ -107,14 +127,17 @@ def _item(entry: Mapping[str, object], feed_key: str, address: str) -> drafts.Dr
             "title": title or (pagetext.text(content or "").split("\n")[0][:120] or None),
             "url": url,
             "author": _text(entry, "author"),
-            "published": _moment(entry, "published") or _moment(entry, "updated") or _moment(entry, "created"),
+            "published": _moment(entry, "published")
+            or _moment(entry, "updated")
+            or _moment(entry, "created"),
             "content": content,
             "custom": {
                 "summary": summary if summary != content else None,
                 "tags": _tags(entry),
                 "updated": _moment(entry, "updated"),
                 "enclosures": [
-                    {name: part[name] for name in ("href", "type", "length") if part.get(name)} for part in enclosures[:50]
+                    {name: part[name] for name in ("href", "type", "length") if part.get(name)}
+                    for part in enclosures[:50]
                 ],
             },
         },
@@ -136,7 +159,9 @@ def _text(holder: Mapping[str, object], name: str) -> str | None:
 
 
 def _tags(holder: Mapping[str, object]) -> list[str]:
-    terms = (_text(_mapping(tag), "label") or _text(_mapping(tag), "term") for tag in _list(holder.get("tags")))
+    terms = (
+        _text(_mapping(tag), "label") or _text(_mapping(tag), "term") for tag in _list(holder.get("tags"))
+    )
     return list(dict.fromkeys(term for term in terms if term))
 
 
@@ -178,7 +203,10 @@ def read_opml(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
             found.add(f"url:{url}")
             yield _listed(url, label, path, attributes)
         elif attributes.get("htmlurl") or attributes.get("url"):
-            yield drafts.Skip(f"url:{url or attributes.get('htmlurl') or attributes.get('url')}", "not a feed, or listed twice")
+            yield drafts.Skip(
+                f"url:{url or attributes.get('htmlurl') or attributes.get('url')}",
+                "not a feed, or listed twice",
+            )
     if not found:
         reason = "the list holds no feeds" if outlines else "not an OPML list: it has no outlines"
         if not outlines:
@@ -195,7 +223,11 @@ def _listed(url: str, label: str, path: str, attributes: Mapping[str, str]) -> d
             "url": url,
             "site_url": attributes.get("htmlurl", "").strip() or None,
             "description": attributes.get("description", "").strip() or None,
-            "custom": {"folder": path, "format": attributes.get("type"), "category": attributes.get("category")},
+            "custom": {
+                "folder": path,
+                "format": attributes.get("type"),
+                "category": attributes.get("category"),
+            },
         },
     )
 

@@ -1,7 +1,8 @@
 """iCalendar files: events, tasks and journal entries, one component at a time.
 
-Recurrence is emitted so that `dateutil.rrule.rrulestr(recurrence, dtstart=start)` reads it (start at midnight for all-day events): with
-an aware start, UNTIL, RDATE and EXDATE are UTC ("…Z"); otherwise they are local, plain dates for all-day events. No TZID remains.
+Recurrence is emitted so that `dateutil.rrule.rrulestr(recurrence, dtstart=start)` reads it, with midnight as
+the start of all-day events. Beside an aware start, UNTIL, RDATE and EXDATE are UTC ("…Z"); otherwise they are
+local, and plain dates for all-day events. No TZID remains.
 """
 
 import hashlib
@@ -14,7 +15,19 @@ from reverie.ingest import contentlines, drafts, icstimes
 
 PRIORITIES = {1: "high", 2: "high", 3: "high", 4: "high", 5: "medium", 6: "low", 7: "low", 8: "low", 9: "low"}
 COLUMNS = {"NEEDS-ACTION": "todo", "IN-PROCESS": "doing", "COMPLETED": "done", "CANCELLED": "cancelled"}
-KEPT = ("CLASS", "TRANSP", "SEQUENCE", "COLOR", "URL", "CONFERENCE", "RELATED-TO", "PERCENT-COMPLETE", "RESOURCES", "CONTACT", "COMMENT")
+KEPT = (
+    "CLASS",
+    "TRANSP",
+    "SEQUENCE",
+    "COLOR",
+    "URL",
+    "CONFERENCE",
+    "RELATED-TO",
+    "PERCENT-COMPLETE",
+    "RESOURCES",
+    "CONTACT",
+    "COMMENT",
+)
 KINDS = {"VEVENT", "VTODO", "VJOURNAL"}
 
 
@@ -25,7 +38,9 @@ class Calendar:
     name: str | None
     zones: icstimes.Zones
     default: str  # the zone the exporter says the calendar is in, "" when it does not say
-    overridden: Mapping[str, Sequence[icstimes.Moment]]  # UID -> the occurrences that have an event of their own
+    overridden: Mapping[
+        str, Sequence[icstimes.Moment]
+    ]  # UID -> the occurrences that have an event of their own
 
 
 def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
@@ -62,7 +77,9 @@ def _calendar(root: contentlines.Component) -> Iterator[drafts.Draft | drafts.Sk
             yield drafts.Skip(_key(part, zones), f"{part.name}: times that are free or busy are not kept")
 
 
-def _newest(parts: Sequence[contentlines.Component], zones: icstimes.Zones) -> dict[str, contentlines.Component]:
+def _newest(
+    parts: Sequence[contentlines.Component], zones: icstimes.Zones
+) -> dict[str, contentlines.Component]:
     newest: dict[str, contentlines.Component] = {}
     for part in parts:
         key = _key(part, zones)
@@ -90,7 +107,9 @@ def _occurrence(line: contentlines.Line, zones: icstimes.Zones) -> str:
     return icstimes.written(moment, moment)
 
 
-def _overrides(parts: Sequence[contentlines.Component], zones: icstimes.Zones) -> dict[str, list[icstimes.Moment]]:
+def _overrides(
+    parts: Sequence[contentlines.Component], zones: icstimes.Zones
+) -> dict[str, list[icstimes.Moment]]:
     found: dict[str, list[icstimes.Moment]] = {}
     for part in parts:
         uid, line = part.text("UID"), part.first("RECURRENCE-ID")
@@ -170,16 +189,19 @@ def _end(
     return end
 
 
-def _recurrence(part: contentlines.Component, start: icstimes.Moment, calendar: Calendar, custom: dict[str, object]) -> str:
+def _recurrence(
+    part: contentlines.Component, start: icstimes.Moment, calendar: Calendar, custom: dict[str, object]
+) -> str:
     lines: list[str] = []
+    broken: list[str] = []
     for name in ("RRULE", "EXRULE", "RDATE", "EXDATE"):
         for line in part.every(name):
             try:
-                lines += icstimes.recurrence(line, start, calendar.zones, custom)
+                lines += icstimes.recurrence(line, start, calendar.zones)
             except (ValueError, OverflowError) as error:
-                broken = custom.setdefault("broken_recurrence", [])
-                assert isinstance(broken, list)
                 broken.append(f"{name}:{line.value} ({error})")
+    custom["broken_recurrence"] = broken
+    custom["rdate_periods"] = [line.value for line in part.every("RDATE") if "/" in line.value]
     if part.first("RECURRENCE-ID") is None and lines:
         uid = part.text("UID") or ""
         lines += ["EXDATE:" + icstimes.written(moment, start) for moment in calendar.overridden.get(uid, ())]
@@ -196,7 +218,9 @@ def _people(part: contentlines.Component) -> list[dict[str, str]]:
             "name": line.param("CN") or email,
             "email": email if "@" in email else line.param("EMAIL"),
             "status": line.param("PARTSTAT").lower(),
-            "role": "organizer" if line.name == "ORGANIZER" else (line.param("ROLE").lower() or "req-participant"),
+            "role": "organizer"
+            if line.name == "ORGANIZER"
+            else (line.param("ROLE").lower() or "req-participant"),
         }
         people.append({name: value for name, value in person.items() if value})
     return people
@@ -236,6 +260,8 @@ def _task(part: contentlines.Component, key: str, calendar: Calendar) -> drafts.
     if isinstance(due, datetime):
         custom["due_at"] = due
     start = _time(part, "DTSTART", calendar, custom)
+    if anchor := start or due:
+        custom["recurrence"] = _recurrence(part, anchor, calendar, custom)
     return drafts.Draft(
         "task",
         key,
@@ -248,14 +274,14 @@ def _task(part: contentlines.Component, key: str, calendar: Calendar) -> drafts.
             "priority": PRIORITIES.get(priority),
             "labels": _categories(part) or None,
             "completed_at": icstimes.aware(completed) if completed else None,
-            "custom": custom
-            | {"status": status, "priority": priority or None, "start": start}
-            | {"recurrence": _recurrence(part, start or due, calendar, custom) if start or due else ""},
+            "custom": custom | {"status": status, "priority": priority or None, "start": start},
         },
     )
 
 
-def _time(part: contentlines.Component, name: str, calendar: Calendar, custom: dict[str, object]) -> icstimes.Moment | None:
+def _time(
+    part: contentlines.Component, name: str, calendar: Calendar, custom: dict[str, object]
+) -> icstimes.Moment | None:
     line = part.first(name)
     if line is None:
         return None
@@ -274,7 +300,15 @@ def _journal(part: contentlines.Component, key: str, calendar: Calendar) -> draf
     if not text.strip() and not title:
         raise ValueError("a journal entry without text")
     return drafts.Draft(
-        "note", key, {"title": title, "content": text, "format": "text", "tags": _categories(part) or None, "custom": custom}
+        "note",
+        key,
+        {
+            "title": title,
+            "content": text,
+            "format": "text",
+            "tags": _categories(part) or None,
+            "custom": custom,
+        },
     )
 
 
@@ -302,17 +336,24 @@ def _custom(part: contentlines.Component, calendar: Calendar) -> dict[str, objec
 
 def _attachment(line: contentlines.Line) -> dict[str, object]:
     data = contentlines.binary(line)
-    known: dict[str, object] = {"name": line.param("FILENAME") or line.param("X-FILENAME"), "mime": line.param("FMTTYPE")}
-    known |= {"url": line.text.strip()} if data is None else {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    known: dict[str, object] = {
+        "name": line.param("FILENAME") or line.param("X-FILENAME"),
+        "mime": line.param("FMTTYPE"),
+    }
+    known |= (
+        {"url": line.text.strip()}
+        if data is None
+        else {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    )
     return {name: value for name, value in known.items() if value}
 
 
 def _categories(part: contentlines.Component) -> list[str]:
-    return contentlines.unique(word for line in part.every("CATEGORIES") for word in contentlines.split(line.value, ","))
+    return contentlines.unique(
+        word for line in part.every("CATEGORIES") for word in contentlines.split(line.value, ",")
+    )
 
 
 def _number(part: contentlines.Component, name: str) -> int:
     text = part.text(name) or ""
     return int(text) if text.isdecimal() and len(text) < 10 else 0
-
-

@@ -12,8 +12,13 @@ from icalendar.timezone import windows_to_olson
 from reverie.ingest import contentlines
 
 Moment = datetime | date
-STAMP = re.compile(r"^\s*(\d{4})-?(\d{2})-?(\d{2})(?:[T ](\d{2}):?(\d{2}):?(\d{2})?)?(?:\.\d+)?\s*(Z|[+-]\d{2}:?\d{2})?\s*$")
-DURATION = re.compile(r"^\s*([+-]?)P(?:(\d{1,6})W)?(?:(\d{1,7})D)?(?:T(?:(\d{1,8})H)?(?:(\d{1,9})M)?(?:(\d{1,10})S)?)?\s*$", re.IGNORECASE)
+STAMP = re.compile(
+    r"^\s*(\d{4})-?(\d{2})-?(\d{2})(?:[T ](\d{2}):?(\d{2}):?(\d{2})?)?(?:\.\d+)?\s*(Z|[+-]\d{2}:?\d{2})?\s*$"
+)
+DURATION = re.compile(
+    r"^\s*([+-]?)P(?:(\d{1,6})W)?(?:(\d{1,7})D)?(?:T(?:(\d{1,8})H)?(?:(\d{1,9})M)?(?:(\d{1,10})S)?)?\s*$",
+    re.IGNORECASE,
+)
 SUBDAILY = re.compile(r"BY(HOUR|MINUTE|SECOND)")
 OFFSET = re.compile(r"(?:GMT|UTC)?\s*([+-])(\d{1,2}):?(\d{2})?")
 
@@ -48,28 +53,42 @@ def _zone(component: contentlines.Component) -> tzinfo | None:
         rules = [line.value.upper() for line in child.every("RRULE")]
         if any("FREQ=YEARLY" not in rule or SUBDAILY.search(rule) for rule in rules):
             return None  # clocks change by the year; a rule by the second would be counted through from 1601
-        body += [f"BEGIN:{child.name}", *(f"{line.name}:{line.value}" for line in child.lines), f"END:{child.name}"]
+        body += [
+            f"BEGIN:{child.name}",
+            *(f"{line.name}:{line.value}" for line in child.lines),
+            f"END:{child.name}",
+        ]
     text = "\r\n".join(["BEGIN:VTIMEZONE", *body, "END:VTIMEZONE", ""])
     try:
-        # Not looked up by name: the library remembers zones by their names, and another file may define the name otherwise.
-        return icalendar.Timezone.from_ical(text).to_tz(lookup_tzid=False)
+        zone = icalendar.Timezone.from_ical(text)
+        # Not looked up: the library remembers zones by name, and another file may define the name otherwise.
+        built: object = zone.to_tz(lookup_tzid=False) if isinstance(zone, icalendar.Timezone) else None
+        return built if isinstance(built, tzinfo) else None
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError):
         return None  # what a half-written VTIMEZONE raises depends on the line that is missing
 
 
 def iana(name: str) -> tzinfo | None:
-    """The zone of an IANA name, also inside longer names such as /mozilla.org/2005/Europe/Berlin, or of a Windows name."""
+    """The zone of an IANA name (also at the end of /mozilla.org/2005/Europe/Berlin) or a Windows name."""
     if name.upper() in {"UTC", "Z", "GMT", "ETC/UTC"}:
         return UTC
     windows = windows_to_olson.WINDOWS_TO_OLSON.get(name)
     words = name.strip("/").split("/")
-    candidates = [windows] if windows else ["/".join(words[-count:]) for count in (3, 2, len(words)) if count <= len(words)]
+    candidates = (
+        [windows]
+        if windows
+        else ["/".join(words[-count:]) for count in (3, 2, len(words)) if count <= len(words)]
+    )
     for candidate in candidates:
         if not re.fullmatch(r"[A-Za-z0-9_+/-]{1,64}", candidate):
             continue
         try:
             return zoneinfo.ZoneInfo(candidate)
-        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):  # OSError: the name of a folder, such as "America"
+        except (
+            zoneinfo.ZoneInfoNotFoundError,
+            ValueError,
+            OSError,
+        ):  # OSError: the name of a folder, such as "America"
             continue
     return None
 
@@ -122,7 +141,11 @@ def aware(moment: Moment) -> datetime:
 def like(moment: Moment, start: Moment) -> Moment:
     """The moment as the same kind as the start: date, floating time or aware time."""
     if not isinstance(start, datetime):
-        return moment.date() + timedelta(days=moment.time() != time()) if isinstance(moment, datetime) else moment
+        return (
+            moment.date() + timedelta(days=moment.time() != time())
+            if isinstance(moment, datetime)
+            else moment
+        )
     if not isinstance(moment, datetime):
         return datetime.combine(moment, time(), start.tzinfo)
     if start.tzinfo is None:
@@ -141,7 +164,7 @@ def duration(text: str) -> timedelta:
 
 
 def after(start: Moment, length: timedelta) -> Moment:
-    """The moment that long after the start: days by the calendar, hours by the clock of physics, as RFC 5545 wants."""
+    """The moment that long after the start: days by the calendar, hours exactly, as RFC 5545 wants."""
     if not isinstance(start, datetime):
         return start + timedelta(days=max(1, -(-length // timedelta(days=1))))
     moved = start + timedelta(days=length.days)
@@ -173,20 +196,15 @@ def written(moment: Moment, start: Moment) -> str:
     return f"{placed.astimezone(UTC):%Y%m%dT%H%M%SZ}"
 
 
-def recurrence(line: contentlines.Line, start: Moment, zones: Zones, custom: dict[str, object]) -> list[str]:
-    """The lines to keep for one RRULE, EXRULE, RDATE or EXDATE; periods lose their length, which goes to custom."""
+def recurrence(line: contentlines.Line, start: Moment, zones: Zones) -> list[str]:
+    """The lines to keep for one RRULE, EXRULE, RDATE or EXDATE; periods lose their length."""
     if line.name in {"RRULE", "EXRULE"}:
         return [f"{line.name}:{_rule(line.value, start, zones)}"]
     lines: list[str] = []
     for value in line.value.split(","):
         if not value.strip():
             continue
-        first, _, length = value.strip().partition("/")
-        if length:
-            custom.setdefault("rdate_periods", [])
-            periods = custom["rdate_periods"]
-            assert isinstance(periods, list)
-            periods.append(value.strip())
+        first = value.strip().partition("/")[0]
         if re.fullmatch(r"\d{8}Z", first):
             first = first[:8]  # Google writes dates with the Z of times
         lines.append(f"{line.name}:{written(_moment(first, line.param('TZID'), zones), start)}")
@@ -206,7 +224,9 @@ def _rule(value: str, start: Moment, zones: Zones) -> str:
         parts.append(f"{name}={wanted.strip().upper()}")
     rule = ";".join(parts)
     # Only built, never run: a rule the library cannot read must be known now, not when a calendar is shown.
-    rrule.rrulestr("RRULE:" + rule, dtstart=aware(start) if _has_zone(start) else aware(start).replace(tzinfo=None))
+    rrule.rrulestr(
+        "RRULE:" + rule, dtstart=aware(start) if _has_zone(start) else aware(start).replace(tzinfo=None)
+    )
     return rule
 
 

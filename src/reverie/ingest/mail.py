@@ -1,7 +1,7 @@
 """Mail: single messages, mbox files and Maildir messages.
 
-Headers are read with the compat32 policy: policy.default parses addresses in time quadratic in the length of the header, and raises on
-some headers that spam contains; what it would decode (RFC 2047, RFC 2231) is decoded in mailheaders.
+Headers are read with the compat32 policy: policy.default parses addresses in time quadratic in the length of
+the header, and raises on some headers of spam. What it would decode (RFC 2047, 2231) mailheaders decodes.
 """
 
 import email
@@ -12,6 +12,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import cast
 
 from reverie import errors
 from reverie.ingest import charsets, drafts, mailheaders, pagetext
@@ -51,7 +52,9 @@ def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
 def read_mbox(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
     """Every message of an mbox, one at a time; a broken one is skipped."""
     name = source.path.name.removesuffix(".mbox")
-    folder = source.path.parent.name.removesuffix(".mbox") if name == "mbox" else name  # Apple: Inbox.mbox/mbox
+    folder = (
+        source.path.parent.name.removesuffix(".mbox") if name == "mbox" else name
+    )  # Apple: Inbox.mbox/mbox
     seen: set[str] = set()
     for number, raw in enumerate(messages(source.data), start=1):
         try:
@@ -89,13 +92,20 @@ def message(raw: bytes, place: Place) -> drafts.Draft:
     if len(raw) > LARGEST:
         raise errors.Unreadable(f"a message larger than {LARGEST // 1024 // 1024} MB")
     parsed = _parse(raw)
-    if not any(parsed.get(name) is not None for name in ("From", "To", "Subject", "Date", "Message-ID", "Received", "Content-Type")):
+    if not any(
+        parsed.get(name) is not None
+        for name in ("From", "To", "Subject", "Date", "Message-ID", "Received", "Content-Type")
+    ):
         raise errors.Unreadable("none of the headers of a message were found")
     contents = Contents()
     _collect(parsed, contents, 0)
     own = mailheaders.message_ids(parsed, "Message-ID")
     key = f"mid:{own[0]}" if own else f"sha:{hashlib.sha256(raw).hexdigest()}"
-    roots = [*mailheaders.message_ids(parsed, "References"), *mailheaders.message_ids(parsed, "In-Reply-To"), *own]
+    roots = [
+        *mailheaders.message_ids(parsed, "References"),
+        *mailheaders.message_ids(parsed, "In-Reply-To"),
+        *own,
+    ]
     page = "\n".join(contents.pages)
     words = "\n\n".join(text for part in contents.plain if (text := part.strip()))
     senders = mailheaders.addresses(parsed, "From") or mailheaders.addresses(parsed, "Sender")
@@ -129,7 +139,7 @@ def _parse(raw: bytes) -> email.message.Message:
     except RecursionError as error:
         raise errors.Unreadable("the parts of the message are nested too deeply") from error
     except (email.errors.MessageError, ValueError, LookupError, TypeError, AttributeError) as error:
-        # The parser promises never to raise, and does on some spam: a charset or boundary it cannot make sense of.
+        # The parser promises never to raise, and does on some spam: a charset or boundary without sense.
         raise errors.Unreadable(f"not a message: {error}") from error
 
 
@@ -142,9 +152,9 @@ def _collect(part: email.message.Message, contents: Contents, depth: int) -> Non
     if kind == "message/rfc822" and isinstance(children, list) and children:
         _enclosed(part, children[0], contents, depth)
     elif part.is_multipart() and isinstance(children, list):
-        for child in children:
+        for child in cast("list[object]", children):
             if isinstance(child, email.message.Message):
-                _collect(child, contents, depth + 1)
+                _collect(cast("email.message.Message", child), contents, depth + 1)
     elif kind.startswith("multipart/"):
         contents.plain.append(_text(part))  # without a boundary that works all of it is one text
     elif _is_body(part, kind):
@@ -155,14 +165,16 @@ def _collect(part: email.message.Message, contents: Contents, depth: int) -> Non
 
 
 def _enclosed(part: email.message.Message, inner: object, contents: Contents, depth: int) -> None:
-    """A message in a message: the text itself when it is all there is or part of a digest, else an attachment."""
+    """A message in a message: part of the text when it is the whole or in a digest, else an attachment."""
     if not isinstance(inner, email.message.Message):
         return
     if depth <= 1 and part.get_content_disposition() != "attachment":
         subject = mailheaders.text(inner, "Subject")
         if depth:
             sender = next(iter(mailheaders.addresses(inner, "From")), "")
-            contents.plain.append("\n".join(line for line in ("", f"From: {sender}" if sender else "", subject or "") if line))
+            contents.plain.append(
+                "\n".join(line for line in ("", f"From: {sender}" if sender else "", subject or "") if line)
+            )
         _collect(inner, contents, depth + 1)
         return
     name = mailheaders.filename(part) or f"{mailheaders.text(inner, 'Subject') or 'message'}.eml"
@@ -180,7 +192,12 @@ def _is_body(part: email.message.Message, kind: str) -> bool:
 def _bytes(part: email.message.Message) -> bytes:
     try:
         payload = part.get_payload(decode=True)
-    except (ValueError, LookupError, TypeError, AttributeError):  # a Content-Transfer-Encoding that is broken in itself
+    except (
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+    ):  # a Content-Transfer-Encoding that is broken in itself
         payload = part.get_payload()
     if isinstance(payload, bytes):
         return payload
@@ -207,7 +224,11 @@ def _custom(parsed: email.message.Message) -> dict[str, object]:
         "reply_to": mailheaders.addresses(parsed, "Reply-To"),
         "bcc": mailheaders.addresses(parsed, "Bcc"),
         "list": mailheaders.text(parsed, "List-Id"),
-        "labels": [label.strip() for label in (mailheaders.text(parsed, "X-Gmail-Labels") or "").split(",") if label.strip()],
+        "labels": [
+            label.strip()
+            for label in (mailheaders.text(parsed, "X-Gmail-Labels") or "").split(",")
+            if label.strip()
+        ],
     }
     sender = mailheaders.addresses(parsed, "Sender")
     if sender and sender != mailheaders.addresses(parsed, "From")[:1]:
@@ -224,4 +245,6 @@ def _place(source: drafts.Source) -> Place:
         return Place(parts[-2] if len(parts) > 1 else None)
     match = MAILDIR_FLAGS.search(source.path.name)
     holder = box.parent.name
-    return Place(holder[1:].replace(".", "/") if holder.startswith(".") else "INBOX", match.group(1) if match else "")
+    return Place(
+        holder[1:].replace(".", "/") if holder.startswith(".") else "INBOX", match.group(1) if match else ""
+    )

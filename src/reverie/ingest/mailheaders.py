@@ -17,7 +17,7 @@ EMBEDDED_RUN = re.compile(r"(?:=\?[^?\s]{1,60}\?[BbQq]\?[^?]{0,4000}\?=)+")
 
 
 def every(message: email.message.Message, name: str) -> list[str]:
-    """Every header of that name, unfolded but not decoded; bytes outside ASCII are read in their likeliest charset."""
+    """Every header of that name, unfolded but not decoded; bytes outside ASCII in their likeliest charset."""
     wanted = name.lower()
     # raw_items, because get() turns a header with such bytes into an object that has already lost them.
     return [_plain(value) for label, value in message.raw_items() if label.lower() == wanted]
@@ -72,10 +72,16 @@ def addresses(message: email.message.Message, name: str) -> list[str]:
     for line in every(message, name)[:50]:
         try:
             pairs = email.utils.getaddresses([line])
-        except (ValueError, IndexError, TypeError):  # unbalanced quotes and brackets, depending on the version of Python
+        except (
+            ValueError,
+            IndexError,
+            TypeError,
+        ):  # unbalanced quotes and brackets, depending on the version of Python
             pairs = [("", line)]
         if not any(address for _, address in pairs) and line:
-            pairs = [("", match) for match in re.findall(r"[^\s<>,;\"()]+@[^\s<>,;\"()]+", line)] or [("", line)]
+            pairs = [("", match) for match in re.findall(r"[^\s<>,;\"()]+@[^\s<>,;\"()]+", line)] or [
+                ("", line)
+            ]
         found += [_address(person, address) for person, address in pairs if person or address]
     return list(dict.fromkeys(found))[:5000]
 
@@ -90,7 +96,11 @@ def _address(person: str, address: str) -> str:
 
 def date(message: email.message.Message) -> datetime | None:
     """The time the message was sent, else the time it was last received; without a zone, in UTC."""
-    for candidate in (raw(message, "Date"), raw(message, "Delivery-Date"), raw(message, "Received").rpartition(";")[2]):
+    for candidate in (
+        raw(message, "Date"),
+        raw(message, "Delivery-Date"),
+        raw(message, "Received").rpartition(";")[2],
+    ):
         try:
             moment = email.utils.parsedate_to_datetime(candidate[:200])
         except (ValueError, TypeError, IndexError, OverflowError):
@@ -130,7 +140,12 @@ def param(message: email.message.Message, name: str, header: str = "Content-Type
     """A parameter of a header, decoded (RFC 2231, and RFC 2047 where programs use it against the rules)."""
     try:
         value = message.get_param(name, None, header)
-    except (ValueError, LookupError, TypeError, AttributeError):  # the parser trips over half-written RFC 2231 parameters
+    except (
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+    ):  # the parser trips over half-written RFC 2231 parameters
         return None
     if isinstance(value, tuple):
         charset, _, data = value

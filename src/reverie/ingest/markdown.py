@@ -21,12 +21,20 @@ CODE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)|`[^`\n]+`", re.DOTALL | re.MULTILINE
 HEADING = re.compile(r"^#\s+(\S.*)$", re.MULTILINE)
 DAY_NAME = re.compile(r"^(\d{4})-(\d{2})-(\d{2})$")
 # The parts of a Moment.js format that make a date; everything else in a format is taken as it stands.
-MOMENT = re.compile(r"\[([^\]]*)\]|YYYY|YY|MMMM|MMM|MM|M|DDDD|DDD|DD|Do|D|dddd|ddd|dd|d|WW|ww|W|w|gggg|GGGG|Q|.", re.DOTALL)
-MONTHS = "january february march april may june july august september october november december".split()
+MOMENT = re.compile(
+    r"\[([^\]]*)\]|YYYY|YY|MMMM|MMM|MM|M|DDDD|DDD|DD|Do|D|dddd|ddd|dd|d|WW|ww|W|w|gggg|GGGG|Q|.", re.DOTALL
+)
+MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+    "november", "december",
+)  # fmt: skip
 PATTERNS = {
-    "YYYY": r"(?P<year>\d{4})", "YY": r"(?P<short>\d{2})", "MM": r"(?P<month>\d{2})", "M": r"(?P<month>\d{1,2})",
-    "MMMM": r"(?P<name>[^\W\d]+)", "MMM": r"(?P<name>[^\W\d]+)\.?", "DD": r"(?P<day>\d{2})", "D": r"(?P<day>\d{1,2})",
-    "Do": r"(?P<day>\d{1,2})\w{0,2}", "dddd": r"[^\W\d]+", "ddd": r"[^\W\d]+\.?", "dd": r"[^\W\d]+\.?", "d": r"\d",
+    "YYYY": r"(?P<year>\d{4})", "YY": r"(?P<short>\d{2})", "MM": r"(?P<month>\d{2})",
+    "M": r"(?P<month>\d{1,2})",
+    "MMMM": r"(?P<name>[^\W\d]+)", "MMM": r"(?P<name>[^\W\d]+)\.?", "DD": r"(?P<day>\d{2})",
+    "D": r"(?P<day>\d{1,2})",
+    "Do": r"(?P<day>\d{1,2})\w{0,2}", "dddd": r"[^\W\d]+", "ddd": r"[^\W\d]+\.?", "dd": r"[^\W\d]+\.?",
+    "d": r"\d",
 }  # fmt: skip
 
 
@@ -59,7 +67,12 @@ def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
     if day is not None and body.strip():
         mood = front.get("mood")
         custom |= {"tags": tags}
-        fields = {"date": day, "mood": str(mood) if mood else None, "content": body.strip("\n"), "custom": custom}
+        fields = {
+            "date": day,
+            "mood": str(mood) if mood else None,
+            "content": body.strip("\n"),
+            "custom": custom,
+        }
         yield drafts.Draft("diary", "", fields)
         return
     if day is not None:
@@ -68,7 +81,9 @@ def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
     yield drafts.Draft("note", "", _note(source, front, body, tags) | {"custom": custom})
 
 
-def _note(source: drafts.Source, front: Mapping[str, object], body: str, tags: list[str]) -> dict[str, object]:
+def _note(
+    source: drafts.Source, front: Mapping[str, object], body: str, tags: list[str]
+) -> dict[str, object]:
     title = front.get("title")
     if not title and not source.vault and (heading := HEADING.search(body[:5000])):
         title = heading.group(1).strip().rstrip("#").strip()
@@ -88,7 +103,7 @@ def _flag(front: Mapping[str, object], name: str) -> bool | None:
 
 
 def _front_matter(text: str) -> tuple[dict[str, object], str]:
-    """The properties and the rest. Front matter that is no YAML stays in the text: a template's braces, a stray colon."""
+    """The properties and the rest. Front matter that is no YAML (braces of a template) stays in the text."""
     match = FENCE.match(text.removeprefix("\ufeff"), 0, LONGEST_FRONT)
     if match is None:
         return {}, text
@@ -113,17 +128,27 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag not in {"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"}]
+    first: [
+        (tag, pattern)
+        for tag, pattern in resolvers
+        if tag not in {"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"}
+    ]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-_Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^[-+]?(?:0|[1-9]\d{0,17})$"), list("-+0123456789"))
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:int", re.compile(r"^[-+]?(?:0|[1-9]\d{0,17})$"), list("-+0123456789")
+)
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float", re.compile(r"^[-+]?\d{1,17}\.\d{1,17}$"), list("-+0123456789")
 )
 
 
 def _custom(front: Mapping[str, object]) -> dict[str, object]:
-    left = {key: value for key, value in front.items() if key not in {"tags", "tag", "title", "pinned", "archived", "mood"}}
+    left = {
+        key: value
+        for key, value in front.items()
+        if key not in {"tags", "tag", "title", "pinned", "archived", "mood"}
+    }
     custom: dict[str, object] = {}
     if left:
         custom["properties"] = left
@@ -143,8 +168,10 @@ def _tags(front: Mapping[str, object], body: str) -> list[str]:
     found: list[str] = []
     for name in ("tags", "tag"):
         value = front.get(name)
-        words = re.split(r"[,\s]+", value) if isinstance(value, str) else value if isinstance(value, list) else [value]
-        found += [str(word) for word in cast("list[object]", words) if word is not None]
+        if isinstance(value, str):
+            found += re.split(r"[,\s]+", value)
+        elif isinstance(value, list):
+            found += [str(word) for word in cast("list[object]", value) if word is not None]
     if "#" in body:
         found += TAG.findall(CODE.sub(" ", body))
     unique: dict[str, str] = {}
@@ -155,7 +182,7 @@ def _tags(front: Mapping[str, object], body: str) -> list[str]:
 
 
 def _daily(source: drafts.Source) -> date | None:
-    """The day of a daily note: by the vault's own settings, else by a name that is a date and nothing more."""
+    """The day of a daily note: by the vault's own settings, else by a name that is only a date."""
     settings = _settings(source) if source.vault else None
     if settings is None:
         match = DAY_NAME.match(source.path.stem)
@@ -184,7 +211,10 @@ def _settings(source: drafts.Source) -> tuple[Daily, PurePosixPath] | None:
         known = cast("dict[str, object]", settings)
         place, pattern = known.get("folder"), known.get("format")
         inside = PurePosixPath(source.path.relative_to(folder).as_posix())
-        daily = Daily(place.strip("/") if isinstance(place, str) else "", pattern if isinstance(pattern, str) and pattern else "YYYY-MM-DD")
+        daily = Daily(
+            place.strip("/") if isinstance(place, str) else "",
+            pattern if isinstance(pattern, str) and pattern else "YYYY-MM-DD",
+        )
         return daily, inside
     return None
 
@@ -212,7 +242,9 @@ def _by_format(name: str, moment: str) -> date | None:
 
 
 def _month(name: str) -> str:
-    return next((str(at) for at, month in enumerate(MONTHS, start=1) if name and month.startswith(name.lower())), "")
+    return next(
+        (str(at) for at, month in enumerate(MONTHS, start=1) if name and month.startswith(name.lower())), ""
+    )
 
 
 def _day(year: str, month: str, day: str) -> date | None:

@@ -6,7 +6,8 @@ import re
 LONGEST = 4_000_000  # characters of HTML that are read; more is no letter
 DROPPED = re.compile(r"<(script|style|head|title|template)\b[^<>]{0,5000}>", re.IGNORECASE)
 BLOCKS = re.compile(
-    r"</?(p|div|br|tr|table|ul|ol|li|h[1-6]|blockquote|pre|hr|section|article|header|footer|dl|dt|dd|center|form)\b", re.IGNORECASE
+    r"</?(p|div|br|tr|table|ul|ol|li|h[1-6]|blockquote|pre|hr|section|article|header|footer|dl|dt|dd|center|form)\b",
+    re.IGNORECASE,
 )
 TAG = re.compile(r"<(?:!|/|\?)?[A-Za-z\[?!-][^<>]*>")
 CELL = re.compile(r"</t[dh]\s*>", re.IGNORECASE)
@@ -18,13 +19,18 @@ def text(markup: str) -> str:
     markup = re.sub(r"[ \t\r\n\f]+", " ", markup)
     markup = CELL.sub("\t", markup)
     markup = BLOCKS.sub(lambda match: "\n" + match.group(), markup)
-    plain = html.unescape(TAG.sub("", markup)).replace("\u00a0", " ").replace("\u200b", "").replace("\u00ad", "")
+    plain = (
+        html.unescape(TAG.sub("", markup)).replace("\u00a0", " ").replace("\u200b", "").replace("\u00ad", "")
+    )
     lines = (re.sub(r" *\t *", "\t", re.sub(r" {2,}", " ", line)).strip() for line in plain.split("\n"))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
 def _without(markup: str) -> str:
-    """The page without comments and without elements that hold no text. Plain searches: every step moves on, however broken the page."""
+    """The page without comments and without elements that hold no text.
+
+    By plain searches: every step moves on, however broken the page is.
+    """
     kept: list[str] = []
     at = 0
     while True:

@@ -13,9 +13,21 @@ NO_YEAR = re.compile(r"^--(\d{2})-?(\d{2})(?:T.*)?$")
 LABEL = re.compile(r"^_\$!<(.*)>!\$_$")  # Apple wraps its standard labels
 # Kinds of numbers and addresses worth telling apart; INTERNET, PREF, VOICE say nothing.
 TYPES = ("home", "work", "cell", "mobile", "fax", "pager", "main", "iphone", "other")
-MESSENGERS = {"IMPP", "X-JABBER", "X-SKYPE", "X-SKYPE-USERNAME", "X-ICQ", "X-AIM", "X-MSN", "X-YAHOO", "X-GTALK", "X-TWITTER"}
+MESSENGERS = {
+    "IMPP",
+    "X-JABBER",
+    "X-SKYPE",
+    "X-SKYPE-USERNAME",
+    "X-ICQ",
+    "X-AIM",
+    "X-MSN",
+    "X-YAHOO",
+    "X-GTALK",
+    "X-TWITTER",
+}
 KEPT = (
-    "ROLE", "GENDER", "LANG", "TZ", "KIND", "ANNIVERSARY", "X-ANNIVERSARY", "RELATED", "X-SPOUSE", "X-MANAGER", "X-ASSISTANT",
+    "ROLE", "GENDER", "LANG", "TZ", "KIND", "ANNIVERSARY", "X-ANNIVERSARY", "RELATED", "X-SPOUSE",
+    "X-MANAGER", "X-ASSISTANT",
     "DEATHDATE", "BIRTHPLACE", "X-PHONETIC-FIRST-NAME", "X-PHONETIC-LAST-NAME", "SORT-STRING", "CLASS",
 )  # fmt: skip
 
@@ -33,7 +45,9 @@ def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
             if seen.get(item.key) == item:
                 yield drafts.Skip(item.key, "the same card is in the file twice")
                 continue
-            if item.key in seen and isinstance(item, drafts.Draft):  # two people of one name: neither may be lost
+            if item.key in seen and isinstance(
+                item, drafts.Draft
+            ):  # two people of one name: neither may be lost
                 item = drafts.Draft(item.domain, f"{item.key}|{_digest(card)}", item.fields)
             seen[item.key] = item
             yield item
@@ -83,10 +97,15 @@ def _name_parts(card: contentlines.Component) -> list[str]:
     """Family, given, middle, prefix, suffix."""
     line = card.first("N")
     parts = contentlines.split(line.value, ";") if line else []
-    return [_one_line(part).replace(",", " ") if at == 2 else _one_line(part) for at, part in enumerate((parts + [""] * 5)[:5])]
+    return [
+        _one_line(part).replace(",", " ") if at == 2 else _one_line(part)
+        for at, part in enumerate((parts + [""] * 5)[:5])
+    ]
 
 
-def _display_name(card: contentlines.Component, name: list[str], company: str | None, emails: list[str], phones: list[str]) -> str:
+def _display_name(
+    card: contentlines.Component, name: list[str], company: str | None, emails: list[str], phones: list[str]
+) -> str:
     family, given, middle, prefix, suffix = name
     spoken = " ".join(part for part in (prefix, given, middle, family, suffix) if part)
     nickname = card.text("NICKNAME")
@@ -103,7 +122,9 @@ def _company(card: contentlines.Component) -> str | None:
 
 def _preferred(card: contentlines.Component, name: str) -> list[str]:
     lines = sorted(card.every(name), key=_preference)
-    return contentlines.unique(re.sub(r"^mailto:", "", line.text.strip(), flags=re.IGNORECASE) for line in lines)
+    return contentlines.unique(
+        re.sub(r"^mailto:", "", line.text.strip(), flags=re.IGNORECASE) for line in lines
+    )
 
 
 def _preference(line: contentlines.Line) -> int:
@@ -137,7 +158,9 @@ def _birthday(card: contentlines.Component) -> tuple[date | None, dict[str, obje
         return None, {"birthday": f"--{match.group(1)}-{match.group(2)}"}
     if match := FULL_DATE.match(raw):
         year, month, day = match.groups()
-        if year in {line.param("X-APPLE-OMIT-YEAR"), "0000"} or (year == "1604" and "X-APPLE-OMIT-YEAR" in line.params):
+        if year in {line.param("X-APPLE-OMIT-YEAR"), "0000"} or (
+            year == "1604" and "X-APPLE-OMIT-YEAR" in line.params
+        ):
             return None, {"birthday": f"--{month}-{day}"}
         try:
             return date(int(year), int(month), int(day)), {}
@@ -156,12 +179,18 @@ def _custom(card: contentlines.Component, name: list[str], addresses: list[str])
         "categories": _words(card, "CATEGORIES"),
         "addresses": addresses[1:],
         "urls": contentlines.unique(line.text for line in card.every("URL")),
-        "departments": [part for line in card.every("ORG")[:1] for part in contentlines.split(line.value, ";")[1:] if part],
+        "departments": [
+            part for line in card.every("ORG")[:1] for part in contentlines.split(line.value, ";")[1:] if part
+        ],
         "labels": _labels(card),
         "modified": card.text("REV"),
         "broken_lines": card.broken,
     }
-    messengers = {line.name.lower().removeprefix("x-"): line.text.strip() for line in card.lines if line.name in MESSENGERS}
+    messengers = {
+        line.name.lower().removeprefix("x-"): line.text.strip()
+        for line in card.lines
+        if line.name in MESSENGERS
+    }
     custom["messengers"] = {label: value for label, value in messengers.items() if value}
     for label in KEPT:
         values = contentlines.unique(line.text.replace(";", " ").strip() for line in card.every(label))
@@ -174,12 +203,16 @@ def _custom(card: contentlines.Component, name: list[str], addresses: list[str])
 
 
 def _words(card: contentlines.Component, name: str) -> list[str]:
-    return contentlines.unique(word for line in card.every(name) for word in contentlines.split(line.value, ","))
+    return contentlines.unique(
+        word for line in card.every(name) for word in contentlines.split(line.value, ",")
+    )
 
 
 def _labels(card: contentlines.Component) -> dict[str, str]:
     """What each number and address is for: its own label where it has one, else its types."""
-    given = {line.group: LABEL.sub(r"\1", line.text.strip()) for line in card.every("X-ABLABEL") if line.group}
+    given = {
+        line.group: LABEL.sub(r"\1", line.text.strip()) for line in card.every("X-ABLABEL") if line.group
+    }
     labels: dict[str, str] = {}
     for line in card.lines:
         if line.name not in {"TEL", "EMAIL", "URL", "X-ABDATE", "X-ABRELATEDNAMES"}:
@@ -196,4 +229,8 @@ def _photo(line: contentlines.Line) -> dict[str, object]:
     data = contentlines.binary(line)
     if data is None:
         return {"url": line.text.strip()[:2000]}
-    return {"size": len(data), "sha256": hashlib.sha256(data).hexdigest(), "mime": next(iter(_types(line)), "")}
+    return {
+        "size": len(data),
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "mime": next(iter(_types(line)), ""),
+    }

@@ -295,11 +295,12 @@ CREATE TABLE slot (
     PRIMARY KEY (user_id, name)
 );
 
+-- A change that a slot could not follow: tried again later, dead after some tries, never in the way of others.
 CREATE TABLE letter (
     user_id uuid NOT NULL REFERENCES users,
     slot text NOT NULL,
     record_id uuid NOT NULL,
-    domain text NOT NULL,
+    seq bigint NOT NULL,
     attempts int NOT NULL,
     reason text NOT NULL,
     retry_at timestamptz NOT NULL,

@@ -51,6 +51,10 @@ WHERE user_id = %(user)s AND (xid, seq) > (%(xid)s, %(seq)s)
   AND xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
 ORDER BY xid, seq LIMIT %(limit)s
 """
+_GIVEN = """
+SELECT user_id, seq, xid, domain, record_id, action, columns, source, caller, summary, at FROM change
+WHERE user_id = %s AND seq = ANY(%s) ORDER BY xid, seq
+"""
 _HEAD = """
 SELECT xid, seq FROM change WHERE user_id = %s AND xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
 ORDER BY xid DESC, seq DESC LIMIT 1
@@ -100,6 +104,11 @@ async def append(
 async def after(tx: db.Transaction, caller: db.HasUser, *, xid: int, seq: int, limit: int) -> list[Change]:
     """The next changes behind a cursor. None is ever skipped: rows of open transactions hold back later ones."""
     return await tx.all(Change, _AFTER, {"user": caller.user_id, "xid": xid, "seq": seq, "limit": limit})
+
+
+async def given(tx: db.Transaction, caller: db.HasUser, seqs: Sequence[int]) -> list[Change]:
+    """Some changes by number."""
+    return await tx.all(Change, _GIVEN, (caller.user_id, list(seqs)))
 
 
 async def head(tx: db.Transaction, caller: db.HasUser) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from functools import lru_cache
 from reverie.records import language
 
 TITLE_WEIGHT = 2.5
+STEM_WEIGHT = 0.8
 _LONGEST = 120
 
 _CHUNK = re.compile(r"\S+")
@@ -63,9 +64,37 @@ def of_text(title: str, text: str, keywords: str = "") -> Terms:
     return Terms({term: float(weight) for term, weight in weights.items() if len(term) <= _LONGEST}, max(length, 1))
 
 
-def of_query(text: str) -> list[str]:
-    """The terms to look for, without repeats. The stem is tried in every language: a question is too short to tell."""
-    return list(dict.fromkeys(term for term, _ in _scan(text, language.LANGUAGES) if len(term) <= _LONGEST))
+@dataclass(frozen=True, slots=True)
+class QueryTerm:
+    """One term to look for. Of the terms of a group (a word and its stems) only the best counts."""
+
+    term: str
+    group: int
+    weight: float
+    exact: bool
+
+
+def of_query(text: str) -> list[QueryTerm]:
+    """The terms to look for. Function words are left out unless there is nothing else.
+
+    The stem is tried in every language, since a question is too short to tell which it is in.
+    """
+    spoken = words(text)
+    told = language.detect(spoken)
+    idle = language.FUNCTION_WORDS[told] if told else frozenset[str]().union(*language.FUNCTION_WORDS.values())
+    kept = [word for word in spoken if word not in idle]
+    idle_folded = {fold(word) for word in spoken if word in idle} if kept else set[str]()
+    found: dict[str, QueryTerm] = {}
+    group = 0
+    for term, is_word in _scan(text, language.LANGUAGES):
+        group += is_word or not term.startswith("~")
+        exact = not is_word and not term.startswith("~")
+        if len(term) <= _LONGEST and term not in found and not (is_word and term in idle_folded):
+            found[term] = QueryTerm(term, group, STEM_WEIGHT if term.startswith("~") else 1.0, exact)
+    if kept:
+        groups = {one.group for one in found.values() if not one.term.startswith("~")}
+        found = {term: one for term, one in found.items() if one.group in groups}
+    return list(found.values())
 
 
 def _scan(text: str, languages: tuple[str, ...]) -> Iterator[tuple[str, bool]]:

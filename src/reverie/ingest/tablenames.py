@@ -1,0 +1,231 @@
+"""Column names of exports in English, Spanish and German, and what they mean."""
+
+import re
+import unicodedata
+
+# Field -> the names banks give it, as `plain` writes them. Earlier names win when two columns mean the same.
+TRANSACTION: dict[str, tuple[str, ...]] = {
+    "date": (
+        "booking date", "transaction date", "posting date", "posted date", "completed date",
+        "date completed", "trade date", "date",
+        "buchungstag", "buchungsdatum", "buchung", "belegdatum", "datum", "wertstellung", "valutadatum",
+        "valuta", "wertstellungsdatum",
+        "fecha operacion", "fecha de operacion", "fecha contable", "f operacion", "fecha movimiento",
+        "fecha", "fecha valor", "f valor",
+        "value date", "started date",
+    ),
+    "amount": (
+        "amount", "transaction amount", "amount eur", "amount usd", "amount gbp", "betrag", "betrag eur",
+        "betrag in eur", "umsatz",
+        "umsatz in eur", "betrag chf", "importe", "importe eur", "cantidad", "monto", "importe euros",
+        "amount account currency",
+        "valor",
+    ),
+    "debit": (
+        "debit", "debit amount", "paid out", "money out", "withdrawal", "withdrawals", "withdrawal amount",
+        "soll", "belastung",
+        "ausgabe", "ausgaben", "lastschrift", "cargo", "cargos", "debe", "gasto", "gastos", "debito",
+    ),
+    "credit": (
+        "credit", "credit amount", "paid in", "money in", "deposit", "deposits", "deposit amount", "haben",
+        "gutschrift", "einnahme",
+        "einnahmen", "abono", "abonos", "haber", "ingreso", "ingresos", "credito",
+    ),
+    "counterparty": (
+        "counterparty", "counterparty name", "payee", "merchant", "merchant name", "recipient",
+        "partner name", "name", "payer",
+        "beguenstigter zahlungspflichtiger", "begunstigter zahlungspflichtiger", "auftraggeber empfanger",
+        "auftraggeber empfaenger",
+        "name zahlungsbeteiligter", "zahlungsempfanger in", "zahlungsempfanger", "zahlungspflichtige r",
+        "empfanger", "empfaenger",
+        "auftraggeber", "auftraggeber begunstigter", "zahlungsempfanger", "beneficiario", "ordenante",
+        "comercio", "destinatario",
+        "beneficiario ordenante", "emisor",
+    ),
+    "text": (
+        "description", "transaction description", "narrative", "memo", "details", "transaction details",
+        "payment reference", "reference",
+        "notes", "verwendungszweck", "buchungstext", "buchungsdetails", "vorgang verwendungszweck",
+        "beschreibung", "zahlungsgrund",
+        "concepto", "descripcion", "detalle", "observaciones", "movimiento", "mas datos", "referencia",
+    ),
+    "currency": ("currency", "wahrung", "waehrung", "divisa", "moneda", "currency code"),
+    "category": (
+        "category", "kategorie", "categoria", "subcategoria", "type", "transaction type", "umsatztyp", "umsatzart",
+        "tipo",
+    ),
+    "balance": (
+        "balance", "running balance", "account balance", "saldo", "kontostand", "saldo nach buchung",
+        "saldo disponible",
+    ),
+    "iban": (
+        "iban", "kontonummer iban", "iban zahlungsbeteiligter", "account number", "kontonummer", "partner iban",
+        "cuenta",
+    ),
+}  # fmt: skip
+CONTACT_NAMES: dict[str, str] = {
+    "display_name": r"name|full name|display name|anzeigename|vollstandiger name|nombre completo|file as",
+    "given": r"given name|first name|forename|vorname|nombre|nombre de pila",
+    "middle": r"middle name|additional name|weitere vornamen|zweiter vorname|segundo nombre",
+    "family": r"family name|last name|surname|nachname|familienname|apellidos?",
+    "prefix": r"name prefix|title|anrede|titel|tratamiento",
+    "emails": (
+        r"e ?mail( \d)?( value| address| adresse)?( \d)?|(primary|secondary|home|work) e ?mail( address)?"
+        r"|(direccion de )?correo( electronico)?( \d)?|(private|geschaftliche) e ?mail( adresse)?"
+    ),
+    "phones": (
+        r"phone \d value|(\w+ ){0,2}(phone|telephone|mobile|cell)( number)?( \d)?"
+        r"|(\w+ ){0,2}(telefon|telefonnummer|mobiltelefon|handy|rufnummer)( \w+)?|(telefono|movil|celular)( \w+){0,2}"
+    ),
+    "company": (
+        r"organization( \d)?( name)?|company|firma|unternehmen|organisation|empresa|organizacion|compania"
+    ),
+    "job_title": r"organization (\d )?title|job title|position|berufsbezeichnung|beruf|puesto|cargo",
+    "address": (
+        r"address \d formatted|(home )?address|adresse|anschrift|direccion|domicilio"
+        r"|((home|business) street|(privat|geschaftlich )?strasse|calle)( privat| geschaftlich| particular)?"
+    ),
+    "city": r"((home|business) )?(city|town)|(wohn)?ort( privat| geschaftlich)?|ciudad( particular)?|stadt",
+    "postcode": (
+        r"((home|business) )?(postal code|zip|postcode|zip code)|plz|postleitzahl( privat)?"
+        r"|codigo postal( particular)?"
+    ),
+    "country": r"((home|business) )?country( region)?|land( region)?( privat)?|pais( particular)?",
+    "birthday": r"birthday|date of birth|geburtstag|geburtsdatum|cumpleanos|fecha de nacimiento",
+    "notes": r"notes?|comments?|notizen|bemerkung(en)?|notas?|comentarios",
+    "nickname": r"nickname|spitzname|apodo|alias",
+    "labels": r"labels|group membership|categories|kategorien|gruppen|categorias|etiquetas",
+    "url": r"website( \d)?( value)?|web page|webseite|internetseite|pagina web",
+}
+CONTACT = {field: re.compile(names) for field, names in CONTACT_NAMES.items()}
+# Kind -> the names of a column that holds it, and the unit when the header names none.
+HEALTH: dict[str, tuple[str, str]] = {
+    "weight": (r"(body )?weight|(korper)?gewicht|peso( corporal)?|body mass", "kg"),
+    "height": (r"height|(korper)?grosse|altura|estatura", "cm"),
+    "bmi": (r"bmi|body mass index|imc", ""),
+    "body_fat": (r"(body )?fat( percentage)?|korperfett(anteil)?|grasa( corporal)?", "%"),
+    "heart_rate": (
+        (
+            r"(avg |average |resting )?(heart rate|pulse|hr|bpm)|(ruhe)?puls|herzfrequenz|pulso"
+            r"|frecuencia cardiaca|pulsaciones"
+        ),
+        "bpm",
+    ),
+    "systolic": (
+        (
+            r"systolic( blood pressure| pressure)?|sys|systolisch(er blutdruck)?|systole|(presion )?sistolica"
+            r"|tension alta"
+        ),
+        "mmHg",
+    ),
+    "diastolic": (
+        (
+            r"diastolic( blood pressure| pressure)?|dia|diastolisch(er blutdruck)?|diastole|(presion )?diastolica"
+            r"|tension baja"
+        ),
+        "mmHg",
+    ),
+    "steps": (r"steps?( count)?|schritte|schrittzahl|pasos", "steps"),
+    "sleep": (r"(hours of |time )?sleep( duration| hours)?|asleep|schlaf(dauer)?|sueno|horas de sueno", "h"),
+    "temperature": (r"(body )?temperature|(korper)?temperatur|temperatura( corporal)?|fieber|fiebre", "°C"),
+    "glucose": (
+        r"(blood )?(glucose|sugar)( level)?|blutzucker|glukose|glucosa|glucemia|azucar en sangre",
+        "mg/dL",
+    ),
+    "oxygen": (
+        r"spo2|(blood )?oxygen( saturation)?|sauerstoff(sattigung)?|oxigeno|saturacion( de oxigeno)?",
+        "%",
+    ),
+    "energy": (
+        r"(active |burned )?(calories|energy)( burned)?|kalorien(verbrauch)?|calorias",
+        "kcal",
+    ),
+    "distance": (r"distance|distanz|strecke|distancia", "km"),
+    "water": (r"water( intake)?|wasser|trinkmenge|agua", "l"),
+}
+WHEN = re.compile(
+    r"date( time)?|time|timestamp|start( date| time)?|day|measured at|recorded at|measurement date|datum( uhrzeit)?"
+    r"|zeit|zeitpunkt|messzeitpunkt|messdatum|tag|fecha( y)?( hora)?|momento|dia"
+)
+CLOCK = re.compile(r"time|uhrzeit|zeit|hora")
+KIND = re.compile(
+    r"type|kind|metric|measure|measurement|category|typ|art|messwert|messgrosse|tipo|medida|metrica"
+)
+VALUE = re.compile(r"value|wert|valor|quantity|result|ergebnis|resultado")
+UNIT = re.compile(r"units?|einheit|unidad|unidades")
+REMARK = re.compile(r"notes?|comments?|notizen?|bemerkung(en)?|kommentar|notas?|comentarios?")
+
+
+def plain(header: str) -> str:
+    """A header in lower case without accents and signs: "Größe/Weite" -> "grosse weite"."""
+    bare = "".join(
+        letter
+        for letter in unicodedata.normalize("NFKD", header.replace("ß", "ss"))
+        if not unicodedata.combining(letter)
+    )
+    return re.sub(r"[^a-z0-9]+", " ", bare.lower()).strip()
+
+
+def without_unit(header: str) -> tuple[str, str]:
+    """The plain header and the unit it names in brackets: "Weight (kg)" -> ("weight", "kg")."""
+    match = re.match(r"^(.*?)\s*[\[(]([^\])]{1,12})[\])]\s*$", header.strip())
+    return (plain(match.group(1)), match.group(2).strip()) if match else (plain(header), "")
+
+
+def transaction(headers: list[str]) -> dict[str, int]:
+    """Field -> column, or nothing when these are not the columns of a bank statement."""
+    names = [(plain(header), without_unit(header)[0]) for header in headers]
+    columns: dict[str, int] = {}
+    for field, known in TRANSACTION.items():
+        ranked = [(known.index(name), at) for at, pair in enumerate(names) for name in pair if name in known]
+        if ranked and (best := min(ranked)[1]) not in columns.values():
+            columns[field] = best
+    money = "amount" in columns or ("debit" in columns and "credit" in columns)
+    context = {"counterparty", "text", "currency", "balance", "iban"} & columns.keys()
+    return columns if "date" in columns and money and context else {}
+
+
+def contact(headers: list[str]) -> dict[str, list[int]]:
+    """Field -> columns, or nothing when these are not the columns of an address book."""
+    columns: dict[str, list[int]] = {}
+    for at, header in enumerate(headers):
+        name = plain(header)
+        if (
+            re.search(r"\b(label|type|yomi|phonetic|display name|typ|etiqueta|tipo)$", name)
+            and name != "display name"
+        ):
+            continue
+        field = next((field for field, pattern in CONTACT.items() if pattern.fullmatch(name)), None)
+        if field:
+            columns.setdefault(field, []).append(at)
+    named = columns.keys() & {"display_name", "given", "family"}
+    return columns if named and columns.keys() & {"emails", "phones"} else {}
+
+
+def health(headers: list[str]) -> dict[str, int]:
+    """Measured kind -> column, with "at" for the time, "kind" and "value" in long tables; or nothing."""
+    columns: dict[str, int] = {}
+    for at, header in enumerate(headers):
+        name, _ = without_unit(header)
+        if CLOCK.fullmatch(name) and "at" in columns:
+            columns.setdefault("clock", at)
+        elif WHEN.fullmatch(name):
+            columns.setdefault("at", at)
+        elif UNIT.fullmatch(name):
+            columns.setdefault("unit", at)
+        elif REMARK.fullmatch(name):
+            columns.setdefault("text", at)
+        elif KIND.fullmatch(name):
+            columns.setdefault("kind", at)
+        elif VALUE.fullmatch(name):
+            columns.setdefault("value", at)
+        elif kind := kind_of(name):
+            columns.setdefault(kind, at)
+    measured = columns.keys() & HEALTH.keys()
+    long = "kind" in columns and "value" in columns
+    return columns if "at" in columns and (measured or long) else {}
+
+
+def kind_of(name: str) -> str | None:
+    """The measured kind a plain name stands for."""
+    return next((kind for kind, (pattern, _) in HEALTH.items() if re.fullmatch(pattern, name)), None)

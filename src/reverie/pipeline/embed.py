@@ -1,0 +1,87 @@
+"""The embedding slot: one vector for each text and model, never made twice."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reverie import db, llm
+from reverie.access import users
+from reverie.pipeline import slots
+from reverie.records import changes, passages
+
+# A long record is embedded in parts, so that a kill costs one part.
+_PART = 16
+
+_MISSING = """
+SELECT DISTINCT ON (passage.hash) passage.hash, card.title, passage.text
+FROM passage JOIN card USING (user_id, record_id)
+WHERE passage.user_id = %(user)s AND passage.record_id = ANY(%(records)s)
+  AND NOT EXISTS (
+      SELECT FROM embedding
+      WHERE embedding.user_id = passage.user_id AND embedding.model = %(model)s AND embedding.hash = passage.hash
+  )
+"""
+_KEEP = """
+INSERT INTO embedding (user_id, model, hash, vector)
+SELECT %s, %s, hash, vector::halfvec FROM unnest(%s::bytea[], %s::text[]) AS new (hash, vector)
+ON CONFLICT DO NOTHING
+"""
+_SWEEP = """
+DELETE FROM embedding WHERE user_id = %(user)s AND NOT EXISTS (
+    SELECT FROM passage WHERE passage.user_id = embedding.user_id AND passage.hash = embedding.hash
+)
+"""
+_FORGET = "DELETE FROM embedding WHERE user_id = %s"
+_COUNT = """
+SELECT count(DISTINCT passage.hash) AS texts, count(DISTINCT embedding.hash) AS vectors
+FROM passage LEFT JOIN embedding
+    ON embedding.user_id = passage.user_id AND embedding.model = %(model)s AND embedding.hash = passage.hash
+WHERE passage.user_id = %(user)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many different texts there are, and how many of them have a vector of the model."""
+
+    texts: int
+    vectors: int
+
+
+async def embed(work: slots.Work, batch: Sequence[changes.Change]) -> None:
+    """Make the vectors that the changed records lack. Raises EmbedderUnavailable."""
+    records = list({change.record_id for change in batch if change.action != "delete"})
+    model = work.embeddings.model
+    async with work.database.transaction(work.user) as tx:
+        parameters = {"user": work.user.user_id, "records": records, "model": model}
+        missing = await tx.rows(_MISSING, parameters) if records else []
+    for start in range(0, len(missing), _PART):
+        part = missing[start : start + _PART]
+        texts = [passages.embedded_text(row["title"], row["text"]) for row in part]
+        vectors = await work.embeddings.passages(texts)
+        hashes = [row["hash"] for row in part]
+        async with work.database.transaction(work.user) as tx:
+            await tx.run(_KEEP, (work.user.user_id, model, hashes, _literals(vectors)))
+
+
+async def sweep(tx: db.Transaction, user: users.Reference, batch: Sequence[changes.Change]) -> None:
+    """Drop the vectors of texts that are gone."""
+    if any(change.action in ("delete", "update") for change in batch):
+        await tx.run(_SWEEP, {"user": user.user_id})
+
+
+async def forget(tx: db.Transaction, user: db.HasUser) -> None:
+    """Drop every vector of the user, so that they are made again."""
+    await tx.run(_FORGET, (user.user_id,))
+
+
+async def coverage(tx: db.Transaction, user: db.HasUser, model: str) -> Coverage:
+    """How much of the user's text search can find by meaning."""
+    found = await tx.one(Coverage, _COUNT, {"user": user.user_id, "model": model})
+    return found or Coverage(0, 0)
+
+
+def _literals(vectors: llm.Vectors) -> list[str]:
+    return ["[" + ",".join(f"{value:.6g}" for value in row) + "]" for row in vectors.tolist()]
+
+
+EMBEDDING = slots.Slot("embedding", before=embed, within=sweep)

@@ -1,0 +1,31 @@
+"""Makes all derived data again from the records: passages, terms, vectors. Heat and imports are not derived."""
+
+from collections.abc import Callable
+
+from reverie import db
+from reverie.access import callers
+from reverie.pipeline import embed, slots
+from reverie.records import base, catalogue, passages
+
+
+async def rebuild(
+    database: db.Database, caller: callers.Caller, *, vectors: bool = True, progress: Callable[[int], None]
+) -> int:
+    """Write every live record's passages anew and let the embedding slot start over; returns how many records.
+
+    `progress` is told how many are done. Stopped half-way, it can simply be run again.
+    """
+    async with database.transaction(caller) as tx:
+        await passages.remove_all(tx, caller)
+        if vectors:
+            await embed.forget(tx, caller)
+        await slots.reset(tx, caller, embed.EMBEDDING.name)
+    done = 0
+    for domain in catalogue.DOMAINS.values():
+        async for tx, records in base.walk(database, caller, domain):
+            for record in records:
+                new = domain.text(record)
+                await passages.write(tx, caller, domain=domain.name, record_id=record.id, old=None, new=new)
+            done += len(records)
+            progress(done)
+    return done

@@ -1,0 +1,147 @@
+"""Slots: followers of the change log, each with a cursor of its own, and the letters they could not deliver."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from reverie import db, llm
+from reverie.access import users
+from reverie.records import changes
+
+TRIES = 5
+BATCH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a slot may use while it works for one user."""
+
+    database: db.Database
+    embeddings: llm.Embeddings
+    user: users.Reference
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A follower.
+
+    `before` does work that may be repeated (it runs outside a transaction and must be idempotent); `within` runs in
+    the transaction that moves the cursor, so it happens exactly once. `waits_for` names what an idle slot waits for.
+    """
+
+    name: str
+    before: Callable[[Work, Sequence[changes.Change]], Awaitable[None]] | None = None
+    within: Callable[[db.Transaction, users.Reference, Sequence[changes.Change]], Awaitable[None]] | None = None
+    waits_for: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a slot has come for a user, and what is wrong with it as a whole."""
+
+    xid: int = 0
+    seq: int = 0
+    trouble: str | None = None
+    trouble_since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One change that a slot could not follow."""
+
+    record_id: UUID
+    seq: int
+    attempts: int
+    reason: str
+    dead: bool
+
+
+_CURSOR = "SELECT xid, seq, trouble, trouble_since FROM slot WHERE user_id = %s AND name = %s"
+_MOVE = """
+INSERT INTO slot (user_id, name, xid, seq) VALUES (%s, %s, %s, %s)
+ON CONFLICT (user_id, name) DO UPDATE
+    SET xid = excluded.xid, seq = excluded.seq, trouble = NULL, trouble_since = NULL, updated_at = now()
+"""
+_TROUBLE = """
+INSERT INTO slot AS old (user_id, name, trouble, trouble_since) VALUES (%s, %s, %s, now())
+ON CONFLICT (user_id, name) DO UPDATE
+    SET trouble = excluded.trouble, trouble_since = coalesce(old.trouble_since, now()), updated_at = now()
+"""
+_WELL = "UPDATE slot SET trouble = NULL, trouble_since = NULL WHERE user_id = %s AND name = %s AND trouble IS NOT NULL"
+_RESET = "UPDATE slot SET xid = 0, seq = 0 WHERE user_id = %s AND name = %s"
+_POST = """
+INSERT INTO letter AS old (user_id, slot, record_id, seq, attempts, reason, retry_at, dead)
+VALUES (%(user)s, %(slot)s, %(record)s, %(seq)s, 1, %(reason)s, now() + interval '1 second', false)
+ON CONFLICT (user_id, slot, record_id) DO UPDATE SET
+    seq = greatest(old.seq, excluded.seq),
+    attempts = old.attempts + 1,
+    reason = excluded.reason,
+    retry_at = now() + least(600, power(2, old.attempts)) * interval '1 second',
+    dead = old.attempts + 1 >= %(tries)s
+"""
+_DUE = """
+SELECT record_id, seq, attempts, reason, dead FROM letter
+WHERE user_id = %s AND slot = %s AND retry_at <= now() ORDER BY retry_at LIMIT %s
+"""
+_ALL = "SELECT record_id, seq, attempts, reason, dead FROM letter WHERE user_id = %s AND slot = %s ORDER BY seq"
+_DONE = "DELETE FROM letter WHERE user_id = %s AND slot = %s AND record_id = %s"
+_AGAIN = "UPDATE letter SET retry_at = now() WHERE user_id = %s"
+
+
+async def cursor(tx: db.Transaction, user: db.HasUser, slot: str) -> Cursor:
+    """Where a slot stands; a new slot starts at the beginning of the log."""
+    return await tx.one(Cursor, _CURSOR, (user.user_id, slot)) or Cursor()
+
+
+async def move(tx: db.Transaction, user: db.HasUser, slot: str, last: changes.Change) -> None:
+    """The slot has followed everything up to this change."""
+    await tx.run(_MOVE, (user.user_id, slot, last.xid, last.seq))
+
+
+async def trouble(tx: db.Transaction, user: db.HasUser, slot: str, reason: str) -> None:
+    """The slot as a whole cannot work just now."""
+    await tx.run(_TROUBLE, (user.user_id, slot, reason[:500]))
+
+
+async def well(tx: db.Transaction, user: db.HasUser, slot: str) -> None:
+    """The slot works again."""
+    await tx.run(_WELL, (user.user_id, slot))
+
+
+async def reset(tx: db.Transaction, user: db.HasUser, slot: str) -> None:
+    """Follow the log again from its beginning."""
+    await tx.run(_RESET, (user.user_id, slot))
+
+
+async def post(tx: db.Transaction, user: db.HasUser, slot: str, change: changes.Change, reason: str) -> None:
+    """Put a change aside: tried again after 1, 2, 4, 8 seconds, then dead and tried every ten minutes."""
+    values = {
+        "user": user.user_id,
+        "slot": slot,
+        "record": change.record_id,
+        "seq": change.seq,
+        "reason": reason[:500],
+        "tries": TRIES,
+    }
+    await tx.run(_POST, values)
+
+
+async def due(tx: db.Transaction, user: db.HasUser, slot: str) -> list[Letter]:
+    """Letters whose time has come."""
+    return await tx.all(Letter, _DUE, (user.user_id, slot, BATCH))
+
+
+async def letters(tx: db.Transaction, user: db.HasUser, slot: str) -> list[Letter]:
+    """Every letter of a slot."""
+    return await tx.all(Letter, _ALL, (user.user_id, slot))
+
+
+async def delivered(tx: db.Transaction, user: db.HasUser, slot: str, letter: Letter) -> None:
+    """A letter has been followed after all."""
+    await tx.run(_DONE, (user.user_id, slot, letter.record_id))
+
+
+async def again(tx: db.Transaction, user: db.HasUser) -> int:
+    """Try every letter now, the dead ones too; returns how many there are."""
+    return await tx.run(_AGAIN, (user.user_id,))

@@ -1,0 +1,187 @@
+"""The worker: lets every slot follow the change log, each at its own pace, none in the way of another."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from reverie import db, errors, llm
+from reverie.access import users
+from reverie.pipeline import embed, slots, warm
+from reverie.records import changes, heat
+
+log = logging.getLogger(__name__)
+
+EXTRACTION = slots.Slot("extraction", waits_for="the graph")
+SLOTS = (embed.EMBEDDING, warm.HEAT, EXTRACTION)
+COOLING_S = 6 * 3600
+_POLL_S = 1.0
+_LONGEST_PAUSE_S = 30.0
+
+
+class Worker:
+    """All slots of one process. Of several processes, one at a time runs a given slot; the others stand by."""
+
+    def __init__(
+        self, database: db.Database, embeddings: llm.Embeddings, *, followers: Sequence[slots.Slot] = SLOTS
+    ) -> None:
+        self._database = database
+        self._embeddings = embeddings
+        self._followers = [one for one in followers if not one.waits_for]
+        self._wake = {one.name: asyncio.Event() for one in self._followers}
+        self._cooled = 0.0
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Work in the background for as long as the block lasts."""
+        await self._retry_letters()
+        tasks = [asyncio.create_task(self._follow(one), name=f"slot {one.name}") for one in self._followers]
+        tasks.append(asyncio.create_task(self._listen(), name="listen"))
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _retry_letters(self) -> None:
+        """A new process may have mended what was broken: try every letter at once."""
+        for user in await users.all_users(self._database):
+            reference = users.Reference(user.user_id)
+            async with self._database.transaction(reference) as tx:
+                await slots.again(tx, reference)
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                async for _ in self._database.listen("reverie_change"):
+                    for event in self._wake.values():
+                        event.set()
+            except errors.Unavailable:
+                pass
+            await asyncio.sleep(_POLL_S)
+
+    async def _follow(self, slot: slots.Slot) -> None:
+        while True:
+            try:
+                async with self._database.alone(f"slot:{slot.name}") as mine:
+                    if mine:
+                        await self._lead(slot)
+            except errors.ReverieError as away:
+                log.warning("slot %s: %s", slot.name, away.message)
+            await asyncio.sleep(_POLL_S)
+
+    async def _lead(self, slot: slots.Slot) -> None:
+        """Follow the log for everybody until something as large as the database fails."""
+        pause = _POLL_S
+        while True:
+            event = self._wake[slot.name]
+            event.clear()
+            if slot.name == warm.HEAT.name:
+                await self._cool()
+            troubled = False
+            for user in await users.all_users(self._database):
+                troubled |= not await self._catch_up(slot, users.Reference(user.user_id))
+            pause = min(_LONGEST_PAUSE_S, pause * 2) if troubled else _POLL_S
+            if troubled:
+                await asyncio.sleep(pause)
+            else:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(event.wait(), _POLL_S)
+
+    async def _cool(self) -> None:
+        if time.monotonic() - self._cooled < COOLING_S and self._cooled:
+            return
+        for user in await users.all_users(self._database):
+            async with self._database.transaction(users.Reference(user.user_id)) as tx:
+                await heat.recompute(tx)
+        self._cooled = time.monotonic()
+
+    async def _catch_up(self, slot: slots.Slot, user: users.Reference) -> bool:
+        """Follow all that is new for one user, then the letters that are due; False when the slot itself is ill."""
+        work = slots.Work(self._database, self._embeddings, user)
+        try:
+            while await _step(slot, work):
+                pass
+            await _deliver(slot, work)
+        except errors.Unavailable as ill:
+            if isinstance(ill, errors.DatabaseUnavailable):
+                raise
+            async with self._database.transaction(user) as tx:
+                await slots.trouble(tx, user, slot.name, ill.message)
+            return False
+        return True
+
+
+async def _step(slot: slots.Slot, work: slots.Work) -> bool:
+    """One batch; says whether there may be more."""
+    async with work.database.transaction(work.user) as tx:
+        at = await slots.cursor(tx, work.user, slot.name)
+        batch = await changes.after(tx, work.user, xid=at.xid, seq=at.seq, limit=slots.BATCH)
+    if not batch:
+        if at.trouble:
+            async with work.database.transaction(work.user) as tx:
+                await slots.well(tx, work.user, slot.name)
+        return False
+    good = await _attempt(slot, work, batch)
+    async with work.database.transaction(work.user) as tx:
+        if slot.within and good:
+            await slot.within(tx, work.user, good)
+        await slots.move(tx, work.user, slot.name, batch[-1])
+    return True
+
+
+async def _attempt(slot: slots.Slot, work: slots.Work, batch: Sequence[changes.Change]) -> Sequence[changes.Change]:
+    """Run `before` on a batch; if it fails, on each change alone, so that one bad record holds up no other."""
+    if slot.before is None:
+        return batch
+    try:
+        await slot.before(work, batch)
+    except errors.Unavailable:
+        raise
+    except Exception as failure:  # noqa: BLE001 - a slot may fail in any way; the change is put aside with the reason
+        if len(batch) == 1:
+            log.warning("slot %s put a change aside: %r", slot.name, failure)
+            async with work.database.transaction(work.user) as tx:
+                await slots.post(tx, work.user, slot.name, batch[0], f"{type(failure).__name__}: {failure}")
+            return []
+        return [one for change in batch for one in await _attempt(slot, work, [change])]
+    return batch
+
+
+async def _deliver(slot: slots.Slot, work: slots.Work) -> None:
+    async with work.database.transaction(work.user) as tx:
+        letters = await slots.due(tx, work.user, slot.name)
+        found = {one.seq: one for one in await changes.given(tx, work.user, [letter.seq for letter in letters])}
+    for letter in letters:
+        batch = [found[letter.seq]] if letter.seq in found else []
+        if batch and not await _attempt(slot, work, batch):
+            continue
+        async with work.database.transaction(work.user) as tx:
+            if slot.within and batch:
+                await slot.within(tx, work.user, batch)
+            await slots.delivered(tx, work.user, slot.name, letter)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How one slot stands for one user."""
+
+    slot: str
+    behind: int
+    trouble: str | None
+    letters: list[slots.Letter]
+    waits_for: str
+
+
+async def standings(tx: db.Transaction, user: db.HasUser) -> list[Standing]:
+    """How all slots stand for a user, for `doctor` and progress."""
+    found: list[Standing] = []
+    for slot in SLOTS:
+        at = await slots.cursor(tx, user, slot.name)
+        behind = await changes.behind(tx, user, xid=at.xid, seq=at.seq)
+        letters = await slots.letters(tx, user, slot.name)
+        found.append(Standing(slot.name, behind, at.trouble, letters, slot.waits_for))
+    return found
