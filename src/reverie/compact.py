@@ -1,5 +1,6 @@
-"""The short forms that models and terminals read: relative times, sizes, one line of text, token estimates."""
+"""The short forms that models and terminals read: relative times, sizes, one line of text, token counts."""
 
+import functools
 import re
 from datetime import datetime, timedelta
 
@@ -50,20 +51,37 @@ def day_before(moment: datetime) -> datetime:
     return moment - timedelta(days=1)
 
 
-_PIECE = re.compile(r"[A-Za-z]+|\d+|\s+|[^\sA-Za-z\d]")
+# How o200k cuts a text before it merges bytes: a word with the one character before it, digits by threes, a
+# run of signs with the blank before it, blanks. The tokens of a text are the sum of those of its pieces.
+_PIECE = re.compile(r"(?:[^\r\n\w]|_)?[^\W\d_]+|\d{1,3}| ?(?:[^\s\w]|_)+[\r\n/]*|\s*[\r\n]+|\s+")
+_LONGEST_COUNTED = 200_000
+_SAMPLES, _SAMPLE = 20, 5_000
 
 
 def tokens(text: str) -> int:
-    """About how many tokens a language model sees in a text."""
-    total = 0.0
-    for match in _PIECE.finditer(text):
-        piece = match.group()
-        if piece.isspace():
-            total += 0.0 if piece == " " else 0.5
-        elif piece.isdigit():
-            total += len(piece) / 3
-        elif piece.isalpha() and piece.isascii():
-            total += 1 if len(piece) <= 7 else len(piece) / 5
-        else:
-            total += 0.7
-    return max(1, round(total))
+    """About how many tokens a language model sees in a text; a very long one is judged by samples."""
+    length = len(text)
+    if length <= _LONGEST_COUNTED:
+        return max(1, round(sum(map(_cost, _PIECE.findall(text)))))
+    step = length // _SAMPLES
+    seen = "".join(text[start : start + _SAMPLE] for start in range(0, step * _SAMPLES, step))
+    return round(tokens(seen) * length / len(seen))
+
+
+@functools.lru_cache(maxsize=20_000)
+def _cost(piece: str) -> float:
+    """The mean tokens of such a piece: measured with o200k on our own answers and notes in four languages."""
+    last = piece[-1]
+    if not last.isalpha():
+        signs = len(piece.strip())
+        if signs <= 3 or last.isdigit():
+            return 1.0 if piece.isascii() else 1.2
+        return signs / (2.6 if piece.isascii() else 2.1)
+    bare = piece[0].isalpha()
+    letters = len(piece) - (not bare)
+    if last >= "\u2e80":  # Chinese, Japanese, Korean
+        return 0.8 * letters + (0.0 if bare or piece[0] == " " else 1.0)
+    start = 1.0 if letters < 3 or piece[0] == " " else 1.05 if bare else 1.7
+    if not piece.isascii():
+        start += 0.2 if piece[0] == " " else 0.7
+    return start + 0.13 * max(0, letters - 6)

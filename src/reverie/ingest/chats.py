@@ -62,7 +62,7 @@ def _load(data: bytes) -> object:
     except RecursionError as error:
         raise errors.Unreadable("the JSON is nested too deeply") from error
     except ValueError as error:
-        raise errors.Unreadable(f"broken JSON: {error}") from error
+        raise errors.Unreadable(f"broken JSON: {str(error)[:120]}") from error
 
 
 def _export(loaded: object) -> Iterator[drafts.Draft | drafts.Skip]:

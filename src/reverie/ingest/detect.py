@@ -68,7 +68,6 @@ MACHINE = re.compile(
     re.IGNORECASE,
 )
 FEED_ROOT = re.compile(rb"<(?:\w+:)?(rss|feed|rdf:RDF|RDF|channel)[\s>]", re.IGNORECASE)
-COMMENT = re.compile(rb"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*(?:\[.*?\])?\s*>", re.DOTALL | re.IGNORECASE)
 
 
 def reader_for(source_head: bytes, path: PurePath) -> drafts.Reader | str:
@@ -183,7 +182,7 @@ def _markup(head: bytes, suffix: str) -> drafts.Reader | str | None:
     upper = head[:4096].upper()
     if b"NETSCAPE-BOOKMARK-FILE" in upper:
         return bookmarks.read
-    bare = COMMENT.sub(b"", head).lstrip()[:4096]
+    bare = _after_prolog(head)[:4096]
     if re.match(rb"<opml[\s>]", bare, re.IGNORECASE):
         return feeds.read_opml
     if FEED_ROOT.match(bare):
@@ -195,3 +194,24 @@ def _markup(head: bytes, suffix: str) -> drafts.Reader | str | None:
     if suffix in {".xml", ".rss", ".atom", ".rdf", ".cdf"}:
         return "XML of a kind that is not known" if suffix == ".xml" else feeds.read
     return None
+
+
+def _after_prolog(head: bytes) -> bytes:
+    """The markup from its first element on: XML declaration, comments and document type are passed over."""
+    at = 0
+    while True:
+        while head[at : at + 1].isspace():
+            at += 1
+        if head.startswith(b"<!--", at):
+            end = head.find(b"-->", at)
+        elif head.startswith(b"<?", at):
+            end = head.find(b"?>", at)
+        elif head[at : at + 9].upper() == b"<!DOCTYPE" and head[at : at + 14].lower() != b"<!doctype html":
+            inner, close = head.find(b"[", at), head.find(b">", at)
+            end = head.find(b"]", inner) if 0 <= inner < close else close
+            end = head.find(b">", end) if end >= 0 else -1
+        else:
+            return head[at:]
+        if end < 0:
+            return b""
+        at = head.find(b">", end) + 1

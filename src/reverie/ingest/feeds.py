@@ -16,6 +16,7 @@ from reverie import errors
 from reverie.ingest import charsets, drafts, pagetext
 
 LARGEST = 64 * 1024 * 1024
+DEEPEST = 200
 ENTITY = re.compile(rb"<!ENTITY\s+(%\s+)?[^\s>]+\s+(\"[^\"]*\"|'[^']*')")
 ATTRIBUTE = re.compile(r'\s*([A-Za-z_:][\w:.-]*)\s*=\s*(?:"([^"]*)"|\'([^\']*)\')')
 
@@ -198,6 +199,8 @@ def read_opml(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
         label = attributes.get("title") or attributes.get("text") or ""
         path = "/".join(folder for folder in folders if folder)
         if not closed:
+            if len(folders) >= DEEPEST:
+                raise errors.Unreadable(f"folders are nested more than {DEEPEST} deep")
             folders.append(label if not url else None)
         if url and f"url:{url}" not in found:
             found.add(f"url:{url}")

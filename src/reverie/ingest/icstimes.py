@@ -4,6 +4,7 @@ import re
 import zoneinfo
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from typing import cast
 
 import icalendar
 from dateutil import rrule
@@ -62,7 +63,9 @@ def _zone(component: contentlines.Component) -> tzinfo | None:
     try:
         zone = icalendar.Timezone.from_ical(text)
         # Not looked up: the library remembers zones by name, and another file may define the name otherwise.
-        built: object = zone.to_tz(lookup_tzid=False) if isinstance(zone, icalendar.Timezone) else None
+        built = (
+            cast("object", zone.to_tz(lookup_tzid=False)) if isinstance(zone, icalendar.Timezone) else None
+        )
         return built if isinstance(built, tzinfo) else None
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError):
         return None  # what a half-written VTIMEZONE raises depends on the line that is missing

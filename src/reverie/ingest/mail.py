@@ -46,7 +46,12 @@ class Contents:
 
 def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
     """The one message of an .eml or Maildir file."""
-    yield message(source.data, _place(source))
+    data = source.data
+    if source.path.suffix.lower() == ".emlx" and (counted := re.match(rb"\s*(\d{1,12})\s*\n", data)):
+        data = data[
+            counted.end() : counted.end() + int(counted.group(1))
+        ]  # Apple Mail: the length, then a plist
+    yield message(data, _place(source))
 
 
 def read_mbox(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from reverie.ingest import charsets
 
 LONGEST = 64 * 1024
+BARE = re.compile(r"[^\s<>,;\"()]+@[^\s<>,;\"()]+")
 ID = re.compile(r"<([^<>\s]{1,900})>")
 ENCODED_GAP = re.compile(r"\?=\s+=\?")
 EMBEDDED = re.compile(r"=\?[^?\s]{1,60}\?[BbQq]\?[^?]*\?=")
@@ -72,16 +73,10 @@ def addresses(message: email.message.Message, name: str) -> list[str]:
     for line in every(message, name)[:50]:
         try:
             pairs = email.utils.getaddresses([line])
-        except (
-            ValueError,
-            IndexError,
-            TypeError,
-        ):  # unbalanced quotes and brackets, depending on the version of Python
+        except (ValueError, IndexError, TypeError, RecursionError):  # unbalanced quotes, nested brackets
             pairs = [("", line)]
         if not any(address for _, address in pairs) and line:
-            pairs = [("", match) for match in re.findall(r"[^\s<>,;\"()]+@[^\s<>,;\"()]+", line)] or [
-                ("", line)
-            ]
+            pairs = [("", match) for match in BARE.findall(line)] or [("", line)]
         found += [_address(person, address) for person, address in pairs if person or address]
     return list(dict.fromkeys(found))[:5000]
 

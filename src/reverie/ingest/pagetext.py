@@ -4,7 +4,11 @@ import html
 import re
 
 LONGEST = 4_000_000  # characters of HTML that are read; more is no letter
-DROPPED = re.compile(r"<(script|style|head|title|template)\b[^<>]{0,5000}>", re.IGNORECASE)
+OPENING = re.compile(r"<!--|<(script|style|head|title|template)\b[^<>]{0,5000}>", re.IGNORECASE)
+CLOSING = {"": re.compile("-->")} | {
+    name: re.compile(rf"</{name}[^<>]{{0,100}}>", re.IGNORECASE)
+    for name in ("script", "style", "head", "title", "template")
+}
 BLOCKS = re.compile(
     r"</?(p|div|br|tr|table|ul|ol|li|h[1-6]|blockquote|pre|hr|section|article|header|footer|dl|dt|dd|center|form)\b",
     re.IGNORECASE,
@@ -27,33 +31,23 @@ def text(markup: str) -> str:
 
 
 def _without(markup: str) -> str:
-    """The page without comments and without elements that hold no text.
-
-    By plain searches: every step moves on, however broken the page is.
-    """
+    """The page without comments and without elements that hold no text."""
     kept: list[str] = []
+    unclosed: set[str] = (
+        set()
+    )  # looked for once to the end of the page and not again, or time would be quadratic
     at = 0
-    while True:
-        comment = markup.find("<!--", at)
-        element = DROPPED.search(markup, at, comment if comment >= 0 else len(markup))
-        if element is not None:
-            kept.append(markup[at : element.start()])
-            close = _end(markup, f"</{element.group(1)}", element.end())
-            # A head that is never closed is most of a broken letter, not something to throw away.
-            at = close if close > 0 else element.end()
-        elif comment >= 0:
-            kept.append(markup[at:comment])
-            close = markup.find("-->", comment + 4)
-            if close < 0:
-                break
-            at = close + 3
-        else:
-            kept.append(markup[at:])
-            break
+    for opening in OPENING.finditer(markup):
+        if opening.start() < at:
+            continue
+        name = (opening.group(1) or "").lower()
+        if name in unclosed:
+            continue
+        closing = CLOSING[name].search(markup, opening.end())
+        if closing is None:
+            unclosed.add(name)  # the rest stays: it is most of a broken letter, not something to throw away
+            continue
+        kept.append(markup[at : opening.start()])
+        at = closing.end()
+    kept.append(markup[at:])
     return " ".join(kept)
-
-
-def _end(markup: str, tag: str, at: int) -> int:
-    # Lower case of a slice may change its length; a search does not.
-    found = re.compile(re.escape(tag) + r"[^<>]{0,100}>", re.IGNORECASE).search(markup, at)
-    return found.end() if found else -1

@@ -262,7 +262,8 @@ def _measures(
 
 
 def _kind(name: str) -> str:
-    plain = tablenames.plain(re.sub(r"^HK(Quantity|Category)TypeIdentifier", "", name))
+    bare = re.sub(r"^HK(Quantity|Category)TypeIdentifier", "", name)  # Apple Health
+    plain = tablenames.plain(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", bare))
     return tablenames.kind_of(plain) or plain.replace(" ", "_")
 
 

@@ -51,16 +51,16 @@ TRANSACTION: dict[str, tuple[str, ...]] = {
     ),
     "currency": ("currency", "wahrung", "waehrung", "divisa", "moneda", "currency code"),
     "category": (
-        "category", "kategorie", "categoria", "subcategoria", "type", "transaction type", "umsatztyp", "umsatzart",
-        "tipo",
+        "category", "kategorie", "categoria", "subcategoria", "type", "transaction type", "umsatztyp",
+        "umsatzart", "tipo",
     ),
     "balance": (
         "balance", "running balance", "account balance", "saldo", "kontostand", "saldo nach buchung",
         "saldo disponible",
     ),
     "iban": (
-        "iban", "kontonummer iban", "iban zahlungsbeteiligter", "account number", "kontonummer", "partner iban",
-        "cuenta",
+        "iban", "kontonummer iban", "iban zahlungsbeteiligter", "account number", "kontonummer",
+        "partner iban", "cuenta",
     ),
 }  # fmt: skip
 CONTACT_NAMES: dict[str, str] = {
@@ -75,7 +75,8 @@ CONTACT_NAMES: dict[str, str] = {
     ),
     "phones": (
         r"phone \d value|(\w+ ){0,2}(phone|telephone|mobile|cell)( number)?( \d)?"
-        r"|(\w+ ){0,2}(telefon|telefonnummer|mobiltelefon|handy|rufnummer)( \w+)?|(telefono|movil|celular)( \w+){0,2}"
+        r"|(\w+ ){0,2}(telefon|telefonnummer|mobiltelefon|handy|rufnummer)( \w+)?"
+        r"|(telefono|movil|celular)( \w+){0,2}"
     ),
     "company": (
         r"organization( \d)?( name)?|company|firma|unternehmen|organisation|empresa|organizacion|compania"
@@ -120,8 +121,8 @@ HEALTH: dict[str, tuple[str, str]] = {
     ),
     "diastolic": (
         (
-            r"diastolic( blood pressure| pressure)?|dia|diastolisch(er blutdruck)?|diastole|(presion )?diastolica"
-            r"|tension baja"
+            r"diastolic( blood pressure| pressure)?|dia|diastolisch(er blutdruck)?|diastole"
+            r"|(presion )?diastolica|tension baja"
         ),
         "mmHg",
     ),
@@ -144,8 +145,8 @@ HEALTH: dict[str, tuple[str, str]] = {
     "water": (r"water( intake)?|wasser|trinkmenge|agua", "l"),
 }
 WHEN = re.compile(
-    r"date( time)?|time|timestamp|start( date| time)?|day|measured at|recorded at|measurement date|datum( uhrzeit)?"
-    r"|zeit|zeitpunkt|messzeitpunkt|messdatum|tag|fecha( y)?( hora)?|momento|dia"
+    r"date( time)?|time|timestamp|start( date| time)?|day|measured at|recorded at|measurement date"
+    r"|datum( uhrzeit)?|zeit|zeitpunkt|messzeitpunkt|messdatum|tag|fecha( y)?( hora)?|momento|dia"
 )
 CLOCK = re.compile(r"time|uhrzeit|zeit|hora")
 KIND = re.compile(

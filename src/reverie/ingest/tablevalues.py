@@ -25,7 +25,7 @@ CLOCK = re.compile(
 
 
 def decimal_mark(values: Iterable[str]) -> str:
-    """Whether the column writes 12,50 or 12.50. A lone mark before three digits says nothing; then the point."""
+    """Whether the column writes 12,50 or 12.50; a point when it has only lone marks before three digits."""
     comma = point = 0
     for value in values:
         marks = re.findall(r"[.,]", value)

@@ -225,7 +225,7 @@ def _labels(card: contentlines.Component) -> dict[str, str]:
 
 
 def _photo(line: contentlines.Line) -> dict[str, object]:
-    # The picture itself stays in the file, whose bytes are kept; a record is no place for megabytes of base64.
+    # The picture stays in the file, whose bytes are kept; a record is no place for megabytes of base64.
     data = contentlines.binary(line)
     if data is None:
         return {"url": line.text.strip()[:2000]}

@@ -308,20 +308,30 @@ CREATE TABLE letter (
     PRIMARY KEY (user_id, slot, record_id)
 );
 
--- What was imported from where: a second run finds everything here ---------------------------------------------------
+-- What was imported from where: a second run finds everything here --------------------------------------------------
+
+CREATE TABLE imported_file (
+    user_id uuid NOT NULL REFERENCES users,
+    path text NOT NULL,
+    digest text NOT NULL,
+    modified timestamptz NOT NULL,
+    items int NOT NULL,
+    PRIMARY KEY (user_id, path)
+);
 
 CREATE TABLE imported (
     user_id uuid NOT NULL REFERENCES users,
-    source text NOT NULL,
+    path text NOT NULL,
     key text NOT NULL,
     digest bytea NOT NULL,
     domain text NOT NULL,
     record_id uuid NOT NULL,
     version timestamptz NOT NULL,
+    modified timestamptz NOT NULL,
     original text NOT NULL,
-    path text NOT NULL,
-    PRIMARY KEY (user_id, source, key)
+    PRIMARY KEY (user_id, path, key)
 );
+CREATE INDEX imported_key ON imported (user_id, key);
 CREATE INDEX imported_record ON imported (user_id, record_id);
 
 -- Isolation: enabled and forced everywhere, no context means no rows ---------------------------------------------------

@@ -35,8 +35,10 @@ def _host(url: str) -> str:
 
 
 def _line(bookmark: Bookmark, now: datetime) -> str:
-    tags = f" ({', '.join(bookmark.tags)})" if bookmark.tags else ""
-    return f'"{compact.clip(_title(bookmark), 60)}" {compact.clip(_host(bookmark.url) or bookmark.url, 40)}{tags}'
+    host = _host(bookmark.url).removeprefix("www.") or bookmark.url
+    if not bookmark.title:
+        return compact.clip(bookmark.url, 60)
+    return f"{compact.clip(bookmark.title, 48)} — {compact.clip(host, 30)}"
 
 
 BOOKMARKS = base.Domain(

@@ -40,7 +40,7 @@ def _text(chat: Chat) -> passages.Text:
 
 def _line(chat: Chat, now: datetime) -> str:
     when = f" [{compact.ago(chat.started, now)}]" if chat.started else ""
-    return f'"{compact.clip(chat.title, 60)}" {len(chat.turns)} turns{when}'
+    return f'"{compact.clip(chat.title, 48)}" {len(chat.turns)} turns{when}'
 
 
 CHATS = base.Domain(

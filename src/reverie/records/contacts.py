@@ -36,7 +36,7 @@ def _text(contact: Contact) -> passages.Text:
 
 def _line(contact: Contact, now: datetime) -> str:
     parts = [contact.display_name, contact.company, *contact.emails[:1]]
-    return " — ".join(compact.clip(part, 60) for part in parts if part)
+    return " — ".join(compact.clip(part, 40) for part in parts if part)
 
 
 CONTACTS = base.Domain(

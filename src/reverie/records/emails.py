@@ -15,6 +15,7 @@ class Attachment(TypedDict, total=False):
     mime: str | None
     size: int | None
     sha256: str | None
+    content_id: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,10 +44,10 @@ def _text(email: Email) -> passages.Text:
 
 
 def _line(email: Email, now: datetime) -> str:
-    sender = compact.clip((email.from_ or "?").partition("<")[0].strip(' "') or email.from_ or "?", 40)
+    sender = compact.clip((email.from_ or "?").partition("<")[0].strip(' "') or email.from_ or "?", 30)
     folder = f" [{email.folder.upper()}]" if email.folder else ""
     marks = f"{'' if email.read else ' unread'}{' 📎' if email.attachments else ''}"
-    return f'{sender}: "{compact.clip(email.subject, 60)}"{folder}{marks}'
+    return f'{sender}: "{compact.clip(email.subject, 48)}"{folder}{marks}'
 
 
 EMAILS = base.Domain(

@@ -42,8 +42,8 @@ class Event(base.Record):
     `start_day` and `end_day` are the local days it covers, both inclusive.
     """
 
-    title: str
     start: When
+    title: str = ""
     end: When | None = None
     all_day: bool = False
     timezone: str = ""
@@ -236,22 +236,26 @@ def _text(event: Event) -> passages.Text:
     people = " ".join(f"{one.get('name') or ''} {one.get('email') or ''}" for one in event.attendees)
     sections = [passages.Section("\n".join(parts))] if parts else []
     keywords = f"{people} {event.calendar or ''} {event.start_day.isoformat()}"
-    return passages.Text(event.title, sections, keywords=keywords, at=_moment(event.start, UTC))
+    return passages.Text(_title(event), sections, keywords=keywords, at=_moment(event.start, UTC))
+
+
+def _title(event: Event) -> str:
+    return event.title or "(untitled event)"
 
 
 def _summary(event: Event) -> str:
     start = local_start(event)
-    return f"{event.title} {start:%Y-%m-%d}" if event.all_day else f"{event.title} {start:%Y-%m-%d %H:%M}"
+    return f"{_title(event)} {start:%Y-%m-%d}" if event.all_day else f"{_title(event)} {start:%Y-%m-%d %H:%M}"
 
 
 def _line(event: Event, now: datetime) -> str:
     again = " 🔁" if event.recurrence else ""
     if event.all_day:
-        return f"📅 all-day: {compact.clip(event.title, 60)}{again} {event.start_day}"
+        return f"📅 all-day: {compact.clip(event.title, 48)}{again} {event.start_day}"
     place = f" [{compact.clip(event.location, 30)}]" if event.location else ""
     start, end = local_start(event), _local_end(event)
     until = f"-{compact.clock(end)}" if end and end != start else ""
-    return f"{compact.clock(start)}{until} {compact.clip(event.title, 60)}{place}{again} {event.start_day}"
+    return f"{compact.clock(start)}{until} {compact.clip(event.title, 48)}{place}{again} {event.start_day}"
 
 
 def _present(event: Event, form: dict[str, Any]) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from reverie.records import base, passages
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed(base.Record):
-    title: str
-    url: str
+    title: str = ""
+    url: str = ""
     site_url: str | None = None
     description: str | None = None
 
@@ -22,7 +22,7 @@ class Feed(base.Record):
 class FeedItem(base.Record):
     """`guid` is what the feed itself calls the item."""
 
-    title: str
+    title: str = ""
     feed_id: UUID | None = None
     guid: str | None = None
     url: str | None = None
@@ -32,20 +32,33 @@ class FeedItem(base.Record):
     read: bool = False
 
 
+def _feed_title(feed: Feed) -> str:
+    return feed.title or feed.url or "(untitled feed)"
+
+
+def _item_title(item: FeedItem) -> str:
+    return item.title or compact.clip(item.content, 60) or item.url or "(untitled)"
+
+
 def _feed_text(feed: Feed) -> passages.Text:
     sections = [passages.Section(feed.description)] if feed.description else []
-    return passages.Text(feed.title, sections, keywords=f"{feed.url} {feed.site_url or ''}")
+    return passages.Text(_feed_title(feed), sections, keywords=f"{feed.url} {feed.site_url or ''}")
 
 
 def _item_text(item: FeedItem) -> passages.Text:
     sections = [passages.Section(item.content)] if item.content.strip() else []
-    return passages.Text(item.title, sections, keywords=f"{item.author or ''} {item.url or ''}", at=item.published)
+    return passages.Text(_item_title(item), sections, keywords=f"{item.author or ''} {item.url or ''}", at=item.published)
+
+
+def _feed_line(feed: Feed, now: datetime) -> str:
+    host = feed.url.partition("://")[2].partition("/")[0].removeprefix("www.") or feed.url
+    return f"{compact.clip(feed.title, 48)} — {compact.clip(host, 30)}"
 
 
 def _item_line(item: FeedItem, now: datetime) -> str:
     when = f" [{compact.ago(item.published, now)}]" if item.published else ""
     author = f" — {compact.clip(item.author, 30)}" if item.author else ""
-    return f'"{compact.clip(item.title, 60)}"{author}{"" if item.read else " unread"}{when}'
+    return f'"{compact.clip(_item_title(item), 60)}"{author}{"" if item.read else " unread"}{when}'
 
 
 FEEDS = base.Domain(
@@ -53,8 +66,8 @@ FEEDS = base.Domain(
     plural="feeds",
     record=Feed,
     text=_feed_text,
-    summary=lambda feed: feed.title,
-    line=lambda feed, now: f"{compact.clip(feed.title, 60)} — {compact.clip(feed.url, 50)}",
+    summary=_feed_title,
+    line=_feed_line,
     sensitivity="low",
     order="t.title, t.id",
     filters={"url": base.Filter(str, "t.url = %(url)s")},
@@ -65,7 +78,7 @@ FEED_ITEMS = base.Domain(
     plural="feed-items",
     record=FeedItem,
     text=_item_text,
-    summary=lambda item: item.title,
+    summary=_item_title,
     line=_item_line,
     sensitivity="low",
     order="t.published DESC NULLS LAST, t.id",

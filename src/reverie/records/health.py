@@ -31,13 +31,14 @@ def _text(entry: HealthEntry) -> passages.Text:
 
 
 def _line(entry: HealthEntry, now: datetime) -> str:
-    remark = f' "{compact.clip(entry.text, 40)}"' if entry.text else ""
-    return f"{entry.at:%Y-%m-%d %H:%M} {compact.clip(_measure(entry), 50)}{remark}"
+    # The remark only where there is no measure: it is the longer part, and the measure says what is needed.
+    remark = f" {compact.clip(entry.text, 32)}" if entry.text and entry.value is None else ""
+    return f"{entry.at:%Y-%m-%d} {compact.clip(_measure(entry), 40)}{remark}"
 
 
 HEALTH = base.Domain(
     name="health",
-    plural="health",
+    plural="health-entries",
     record=HealthEntry,
     text=_text,
     summary=lambda entry: f"{_measure(entry)} {entry.at:%Y-%m-%d}",

@@ -14,7 +14,7 @@ from reverie import db
 from reverie.access import callers
 from reverie.records import terms
 
-LIMIT = 900
+LIMIT = 300
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n")
 

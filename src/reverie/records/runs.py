@@ -29,7 +29,7 @@ def _text(run: Run) -> passages.Text:
 def _line(run: Run, now: datetime) -> str:
     when = f" [{compact.ago(run.started, now)}]" if run.started else ""
     machine = f"@{run.machine}" if run.machine else ""
-    return f'{run.agent}{machine}: "{compact.clip(run.title, 60)}" {run.status}{when}'
+    return f'{run.agent}{machine}: "{compact.clip(run.title, 48)}" {run.status}{when}'
 
 
 RUNS = base.Domain(

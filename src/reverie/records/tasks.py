@@ -47,7 +47,7 @@ def _line(task: Task, now: dt.datetime) -> str:
     done = sum(one["done"] for one in task.checklist)
     parts = [
         "☑" if task.completed_at else "☐",
-        compact.clip(task.title, 60),
+        compact.clip(task.title, 48),
         f"[{task.board}/{task.column}]",
         f"{done}/{len(task.checklist)}" if task.checklist else "",
         f"due {task.due}" if task.due else "",

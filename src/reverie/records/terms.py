@@ -133,3 +133,8 @@ def _is_cjk(character: str) -> bool:
 
 def _has_digit(text: str) -> bool:
     return any(character.isdigit() for character in text)
+
+
+def forms(word: str) -> set[str]:
+    """Every term that a single word of a text can be found by."""
+    return {term for part in words(word) for term, _ in _word(part, language.LANGUAGES)}

@@ -34,7 +34,7 @@ def _text(one: Transaction) -> passages.Text:
 
 
 def _line(one: Transaction, now: dt.datetime) -> str:
-    what = " — ".join(compact.clip(part, 40) for part in (one.counterparty, one.text) if part)
+    what = compact.clip(one.counterparty or one.text or "", 32)
     return f"{one.date} {one.amount} {one.currency} {what}".rstrip()
 
 

@@ -1,0 +1,68 @@
+"""What an import did: counts, and each file with its reasons."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Status = Literal["imported", "unchanged", "skipped", "failed"]
+
+
+@dataclass(slots=True)
+class File:
+    """One file: what became of it and of the items in it."""
+
+    path: str
+    status: Status = "unchanged"
+    reason: str = ""
+    imported: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    skipped: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+
+
+@dataclass(slots=True)
+class Report:
+    """The whole import. Records are counted as imported, updated and unchanged; files and items as skipped, failed."""
+
+    files: list[File] = field(default_factory=list[File])
+
+    @property
+    def imported(self) -> int:
+        return sum(one.imported for one in self.files)
+
+    @property
+    def updated(self) -> int:
+        return sum(one.updated for one in self.files)
+
+    @property
+    def unchanged(self) -> int:
+        return sum(one.unchanged for one in self.files)
+
+    @property
+    def skipped(self) -> int:
+        return sum((one.status == "skipped") + len(one.skipped) for one in self.files)
+
+    @property
+    def failed(self) -> int:
+        return sum(one.status == "failed" for one in self.files)
+
+    def as_json(self) -> dict[str, Any]:
+        """The form that `--json` prints."""
+        return {
+            "imported": self.imported,
+            "updated": self.updated,
+            "unchanged": self.unchanged,
+            "skipped": self.skipped,
+            "failed": self.failed,
+            "files": [
+                {
+                    "path": one.path,
+                    "status": one.status,
+                    "reason": one.reason,
+                    "imported": one.imported,
+                    "updated": one.updated,
+                    "unchanged": one.unchanged,
+                    "skipped": one.skipped,
+                }
+                for one in self.files
+            ],
+        }

@@ -1,0 +1,228 @@
+"""The public search: asks every signal, fuses what they say, and tells why each result is there."""
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from reverie import db, errors, llm
+from reverie.access import callers
+from reverie.records import base, catalogue, terms
+from reverie.search import evidence, fusion, signals
+from reverie.search import query as queries
+
+_PASSAGES = "SELECT id, record_id, place, text FROM passage WHERE user_id = %s AND id = ANY(%s)"
+_CARDS = "SELECT record_id, domain, title, at, tags FROM card WHERE user_id = %s AND record_id = ANY(%s)"
+_COLD_AFTER = timedelta(days=7)
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of a record's text, its place in it, and the words to mark: (start, end) offsets in characters."""
+
+    id: int
+    text: str
+    place: Mapping[str, Any]
+    highlights: list[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One record found, its best passages, and why it is here."""
+
+    record_id: UUID
+    domain: str
+    title: str
+    line: str
+    at: datetime | None
+    tags: list[str]
+    passages: list[Passage]
+    fused: fusion.Fused
+
+    @property
+    def source(self) -> str:
+        """Where it comes from, for people: `note "Un domingo de calor", 2026-07-12`."""
+        when = f", {self.at.date()}" if self.at else ""
+        return f'{self.domain.replace("_", " ")} "{self.title}"{when}'
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The hits, what each signal did, and the reason when there are none."""
+
+    query: queries.Query
+    hits: list[Hit]
+    signals: Mapping[str, str]
+    weights: Mapping[str, float]
+    reason: str
+    hidden_cold: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Card:
+    record_id: UUID
+    domain: str
+    title: str
+    at: datetime | None
+    tags: list[str]
+
+
+async def search(
+    database: db.Database, caller: callers.Caller, embeddings: llm.Embeddings, query: queries.Query
+) -> Results:
+    """Search everything the caller keeps. Raises Invalid; a signal that cannot run is left out and named."""
+    query = queries.checked(query)
+    (words, vector), told = await _ask(database, caller, embeddings, query)
+    near, why_not = evidence.believable(query.text, vector[1], vector[0]) if vector else ([], "")
+    ranked = {"lexical": evidence.worth_showing(words), "semantic": near}
+    if why_not:
+        told = told | {"semantic": why_not}
+    weights = evidence.weights(ranked["lexical"], near)
+    async with database.transaction(caller) as tx:
+        ids = list({one.record_id for found in ranked.values() for one in found})
+        warmth = await signals.warmth(tx, caller, ids)
+        fused = fusion.fuse(ranked, weights, warmth)
+        shown, hidden = _without_cold(fused, warmth, query)
+        hits = await _hits(tx, caller, query, shown[: query.limit])
+    reason = "" if hits else _nothing(query, told)
+    return Results(query, hits, told, weights, reason, hidden)
+
+
+async def _ask(
+    database: db.Database, caller: callers.Caller, embeddings: llm.Embeddings, query: queries.Query
+) -> tuple[tuple[list[signals.Found], tuple[llm.QueryVector, list[signals.Found]] | None], dict[str, str]]:
+    """Both signals at once, each in a transaction of its own."""
+
+    async def by_words() -> list[signals.Found]:
+        async with database.transaction(caller) as tx:
+            return await signals.lexical(tx, caller, query)
+
+    async def by_meaning() -> tuple[llm.QueryVector, list[signals.Found]]:
+        vector = await embeddings.query(query.text)
+        async with database.transaction(caller) as tx:
+            return vector, await signals.semantic(tx, caller, query, vector)
+
+    told = {"lexical": "ok", "semantic": "ok", "heat": "ok", "graph": "not there yet"}
+    words = asyncio.create_task(by_words())
+    try:
+        meaning = await by_meaning()
+    except errors.EmbedderUnavailable as away:
+        told["semantic"] = f"left out: {away.message}"
+        meaning = None
+    finally:
+        found = await words
+    return (found, meaning), told
+
+
+def _without_cold(
+    fused: Sequence[fusion.Fused], warmth: Mapping[UUID, signals.Warmth], query: queries.Query
+) -> tuple[list[fusion.Fused], int]:
+    """Leave out what was touched once and went cold, unless it is asked for or nothing else matches."""
+    if query.include_cold or query.tier is not None:
+        return list(fused), 0
+    now = datetime.now(UTC)
+
+    def cold(one: fusion.Fused) -> bool:
+        touched = warmth.get(one.record_id)
+        return (
+            touched is not None
+            and 0 < touched.heat < 0.2
+            and 1 <= touched.accesses < 2
+            and now - touched.accessed_at > _COLD_AFTER
+        )
+
+    kept = [one for one in fused if not cold(one)]
+    return (kept, len(fused) - len(kept)) if kept else (list(fused), 0)
+
+
+async def _hits(
+    tx: db.Transaction, caller: callers.Caller, query: queries.Query, fused: Sequence[fusion.Fused]
+) -> list[Hit]:
+    ids = [one.record_id for one in fused]
+    cards = {card.record_id: card for card in await tx.all(_Card, _CARDS, (caller.user_id, ids))}
+    wanted = [passage_id for one in fused for passage_id in one.passage_ids]
+    texts = {row["id"]: row for row in await tx.rows(_PASSAGES, (caller.user_id, wanted))}
+    lines = await _lines(tx, caller, list(cards.values()))
+    asked = {one.term for one in terms.of_query(query.text)}
+    hits: list[Hit] = []
+    for one in fused:
+        card = cards.get(one.record_id)
+        if card is None or card.record_id not in lines:
+            continue  # deleted since the signals looked
+        found = [texts[i] for i in one.passage_ids if i in texts]
+        passages = [Passage(p["id"], p["text"], p["place"], highlights(p["text"], asked)) for p in found]
+        hits.append(
+            Hit(card.record_id, card.domain, card.title, lines[card.record_id], card.at, card.tags, passages, one)
+        )
+    return hits
+
+
+async def _lines(tx: db.Transaction, caller: callers.Caller, cards: Sequence[_Card]) -> dict[UUID, str]:
+    """The one-line form of each record."""
+    now = datetime.now(UTC)
+    lines: dict[UUID, str] = {}
+    for name in {card.domain for card in cards}:
+        domain = catalogue.domain(name)
+        records: dict[UUID, base.Record] = await base.fetch(
+            tx, caller, domain, [card.record_id for card in cards if card.domain == name]
+        )
+        lines |= {record_id: domain.line(record, now) for record_id, record in records.items()}
+    return lines
+
+
+def highlights(text: str, asked: set[str], *, most: int = 20) -> list[tuple[int, int]]:
+    """Where the query's words stand in a text, in any form of theirs."""
+    marks: list[tuple[int, int]] = []
+    for match in _WORD.finditer(text):
+        if not asked.isdisjoint(terms.forms(match.group())):
+            marks.append(match.span())
+            if len(marks) == most:
+                break
+    return marks
+
+
+def _nothing(query: queries.Query, told: Mapping[str, str]) -> str:
+    scope = " in this scope" if any((query.domains, query.tag, query.first, query.last, query.tier)) else ""
+    missing = told["semantic"].removeprefix("left out: ") if told["semantic"].startswith("left out") else ""
+    because = f" Meaning was not searched: {missing}" if missing else ""
+    return f"Nothing{scope} holds these words or means something close to them.{because}"
+
+
+def as_json(results: Results) -> dict[str, Any]:
+    """The JSON form, with the provenance of every score."""
+    return {
+        "query": results.query.text,
+        "results": [
+            {
+                "id": str(hit.record_id),
+                "domain": hit.domain,
+                "title": hit.title,
+                "line": hit.line,
+                "source": hit.source,
+                "at": hit.at.isoformat() if hit.at else None,
+                "tags": hit.tags,
+                "score": round(hit.fused.score, 6),
+                "passages": [
+                    {"text": p.text, "place": p.place, "highlights": [list(mark) for mark in p.highlights]}
+                    for p in hit.passages
+                ],
+                "provenance": {
+                    "signals": {
+                        name: {"score": round(one.score, 6), "rank": one.rank, "weight": round(one.weight, 6)}
+                        for name, one in hit.fused.evidence.items()
+                    },
+                    "exact": round(hit.fused.exact, 6),
+                    "heat": round(hit.fused.heat, 6),
+                },
+            }
+            for hit in results.hits
+        ],
+        "signals": results.signals,
+        "fusion": {"k": fusion.K, "weights": {k: round(v, 6) for k, v in results.weights.items()}},
+        "hidden_cold": results.hidden_cold,
+        "reason": results.reason,
+    }

@@ -1,0 +1,75 @@
+"""The agenda: what takes place when, by local day, recurrences spread out."""
+
+import functools
+from datetime import UTC, date, datetime, timedelta
+from typing import Annotated, Any
+
+import fastapi
+import pydantic
+from starlette import requests, responses
+
+from reverie import app, errors
+from reverie.records import events
+from reverie.web import edge, envelope, openapi, parameters
+
+_LONGEST_DAYS = 366
+
+
+class _Days(parameters.Parameters):
+    """`from` is the first local day, today unless given; `to` the last one, included, six days later."""
+
+    from_: Annotated[
+        date | None, pydantic.Field(alias="from", description="first local day; default today")
+    ] = None
+    to: Annotated[date | None, pydantic.Field(description="last local day; default six days later")] = None
+
+
+def add(api: fastapi.FastAPI, reverie: app.App) -> None:
+    """GET /events/agenda."""
+    names = ("event_id", "title", "start", "end", "day", "timezone", "location")
+    texts = {name: {"type": "string"} for name in names}
+    item = {"type": "object", "properties": {**texts, "all_day": {"type": "boolean"}}}
+    api.add_api_route(
+        f"{edge.PREFIX}/events/agenda",
+        functools.partial(_agenda, reverie),
+        methods=["GET"],
+        name="events.agenda",
+        operation_id="event_agenda",
+        tags=["events"],
+        summary="What takes place, by local day",
+        description="Recurring events are spread out. `end` is exclusive for all-day events.",
+        openapi_extra=openapi.described(
+            _Days, {"type": "object", "properties": {"items": {"type": "array", "items": item}}}
+        ),
+    )
+
+
+async def _agenda(reverie: app.App, request: requests.Request) -> responses.Response:
+    caller = edge.caller_of(request)
+    caller.need(events.EVENTS.plural, "read")
+    asked = parameters.read(request, _Days)
+    today = datetime.now(UTC).astimezone(events.zone(caller.timezone)).date()
+    first = asked.from_ or today
+    last = asked.to or min(first, date.max - timedelta(days=6)) + timedelta(days=6)
+    if (last - first).days >= _LONGEST_DAYS:
+        raise errors.Invalid(f"An agenda has at most {_LONGEST_DAYS} days.", hint="Ask for fewer at a time.")
+    async with reverie.database.transaction(caller) as tx:
+        found = await events.agenda(tx, caller, first=first, last=last)
+    days = {"from": first.isoformat(), "to": last.isoformat(), "total": len(found)}
+    return envelope.answer({"items": [_item(one) for one in found], "meta": days})
+
+
+def _item(one: events.Occurrence) -> dict[str, Any]:
+    """All-day events have days for `start` and `end`, the latter exclusive, as the event itself has them."""
+    event = one.event
+    start, end = (one.start.date(), one.end.date()) if event.all_day else (one.start, one.end)
+    return {
+        "event_id": str(event.id),
+        "title": event.title,
+        "start": start.isoformat(),
+        "end": end.isoformat(),
+        "day": one.day.isoformat(),
+        "all_day": event.all_day,
+        "timezone": event.timezone,
+        "location": event.location,
+    }

@@ -1,0 +1,93 @@
+"""The change log over all domains, as far as the caller may read them."""
+
+import functools
+from typing import Annotated, Any
+
+import fastapi
+import pydantic
+from starlette import requests, responses
+
+from reverie import app, errors
+from reverie.access import callers
+from reverie.records import catalogue, changes
+from reverie.web import edge, envelope, forms, openapi, parameters
+
+_NAMES = ("domain", "record_id", "action", "columns", "source", "caller", "summary", "at")
+
+
+class _Asked(parameters.Parameters):
+    since: Annotated[
+        parameters.Moment | None,
+        pydantic.Field(description="the last change of each record at or after this time, oldest first"),
+    ] = None
+    domain: Annotated[str | None, pydantic.Field(description="only this domain")] = None
+    limit: Annotated[int, pydantic.Field(ge=1, le=1000)] = 200
+
+
+def add(api: fastapi.FastAPI, reverie: app.App) -> None:
+    """GET /changes."""
+    item = {"type": "object", "properties": {name: {"type": "string"} for name in _NAMES}}
+    api.add_api_route(
+        f"{edge.PREFIX}/changes",
+        functools.partial(_changes, reverie),
+        methods=["GET"],
+        name="changes",
+        operation_id="changes",
+        tags=["changes"],
+        summary="What changed, in all domains",
+        description="The newest changes; with `since`, the last change of each record, oldest first.",
+        openapi_extra=openapi.described(
+            _Asked, {"type": "object", "properties": {"items": {"type": "array", "items": item}}}
+        ),
+    )
+
+
+async def _changes(reverie: app.App, request: requests.Request) -> responses.Response:
+    """Without `since`: the newest changes, newest first. With it: one row a record, oldest first.
+
+    When more remain, `response_timestamp` is the time of the last row: asking on from it misses nothing.
+    """
+    caller = edge.caller_of(request)
+    asked = parameters.read(request, _Asked)
+    names = _readable(caller, asked.domain)
+    async with reverie.database.transaction(caller) as tx:
+        if asked.since is None:
+            rows = await changes.recent(tx, caller, limit=1000)
+            stamp = None
+        else:
+            found = await changes.since(tx, caller, moment=asked.since)
+            rows = sorted((*found.created, *found.updated, *found.deleted), key=lambda one: one.at)
+            stamp = found.response_timestamp
+    rows = [one for one in rows if one.domain in names]
+    shown, more = rows[: asked.limit], len(rows) > asked.limit
+    meta: dict[str, Any] = {"total": len(rows), "limit": asked.limit, "has_more": more}
+    if stamp is not None:
+        meta["response_timestamp"] = forms.moment(min(stamp, shown[-1].at) if more else stamp)
+    return envelope.answer({"items": [_row(one) for one in shown], "meta": meta})
+
+
+def _readable(caller: callers.Caller, asked: str | None) -> frozenset[str]:
+    """The domains whose changes the caller may see. Raises Invalid, Forbidden."""
+    if asked is not None:
+        domain = catalogue.domain(asked)
+        caller.need(domain.plural, "read")
+        return frozenset({domain.name})
+    found = frozenset(one.name for one in catalogue.DOMAINS.values() if caller.may(one.plural, "read"))
+    if not found:
+        raise errors.Forbidden(
+            "This token may not read any domain.", hint="It needs a scope, such as notes:read."
+        )
+    return found
+
+
+def _row(one: changes.Change) -> dict[str, Any]:
+    return {
+        "domain": one.domain,
+        "record_id": str(one.record_id),
+        "action": one.action,
+        "columns": one.columns,
+        "source": one.source,
+        "caller": one.caller,
+        "summary": one.summary,
+        "at": forms.moment(one.at),
+    }

@@ -1,0 +1,138 @@
+"""The edge: who may come in, what leaves when something breaks, and what each answer costs in tokens."""
+
+import logging
+from collections.abc import Iterable
+from typing import Any
+
+from starlette import requests, types
+
+from reverie import app, compact, errors
+from reverie.access import callers
+from reverie.web import envelope
+
+PREFIX = "/api/v1"
+HEALTH = f"{PREFIX}/health"
+_HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
+_TEXT = (b"application/json", b"application/x-ndjson", b"text/")
+_ALWAYS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
+
+_log = logging.getLogger("reverie.web")
+
+
+def edge(inner: types.ASGIApp, *, reverie: app.App) -> types.ASGIApp:
+    """Everything passes here: a route cannot forget to ask who calls, and no fault shows the inside."""
+
+    async def pass_on(scope: types.Scope, receive: types.Receive, send: types.Send) -> None:
+        if scope["type"] == "lifespan":
+            await inner(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+        counted = _Counted(send)
+        try:
+            scope.setdefault("state", {})["caller"] = await _admitted(reverie, scope)
+            await inner(scope, receive, counted)
+        except requests.ClientDisconnect:
+            return
+        except errors.ReverieError as refused:
+            # The root of the tree is a fault that no part of ours has a sentence for.
+            if type(refused) is errors.ReverieError:
+                _log.exception("%s %s failed", scope["method"], scope["path"])
+                await envelope.unexpected()(scope, receive, counted)
+            else:
+                await envelope.refusal(refused)(scope, receive, counted)
+        except Exception:
+            # The last place that can: whoever asked gets a plain sentence, the log gets the rest. An answer
+            # that has begun cannot be taken back, so the server has to cut the connection.
+            _log.exception("%s %s failed", scope["method"], scope["path"])
+            if counted.begun:
+                raise
+            await envelope.unexpected()(scope, receive, counted)
+
+    return pass_on
+
+
+def caller_of(request: requests.Request) -> callers.Caller:
+    """Who sent this request. Raises Unauthorized."""
+    caller = request.scope["state"]["caller"]
+    if not isinstance(caller, callers.Caller):
+        raise errors.Unauthorized("A token is needed.")
+    return caller
+
+
+async def _admitted(reverie: app.App, scope: types.Scope) -> callers.Caller | None:
+    """The caller, or None where nobody has to say who they are. Raises Forbidden, Unauthorized."""
+    host = _host(scope["headers"])
+    _same_origin(scope["headers"], host)
+    if scope["path"] == HEALTH and scope["method"] == "GET":
+        return None
+    token = _bearer(scope["headers"])
+    try:
+        return await app.caller_of_token(reverie, token)
+    except errors.DatabaseUnavailable:
+        # The database's own words name sockets and roles; nobody has said yet who they are.
+        raise errors.DatabaseUnavailable(
+            "PostgreSQL does not answer.", hint="Try again in a moment."
+        ) from None
+
+
+def _values(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[str]:
+    return [value.decode("latin-1") for key, value in headers if key.lower() == name]
+
+
+def _host(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    """Only a name of this machine: a page whose own name points here (DNS rebinding) gets nothing."""
+    given = _values(headers, b"host")
+    host = given[0].lower() if len(given) == 1 else ""
+    name, _, port = host.partition("]")[2].rpartition(":") if host.startswith("[") else host.partition(":")
+    if host.startswith("["):
+        name = host.partition("]")[0] + "]"
+    if name not in _HOSTS or (port and not port.isdigit()):
+        raise errors.Forbidden(
+            "Reverie answers only under a name of this machine.",
+            hint="Use http://127.0.0.1 or http://localhost.",
+        )
+    return host
+
+
+def _same_origin(headers: Iterable[tuple[bytes, bytes]], host: str) -> None:
+    for origin in _values(headers, b"origin"):
+        if origin.lower() not in (f"http://{host}", f"https://{host}"):
+            raise errors.Forbidden("Pages of other sites may not talk to Reverie.")
+
+
+def _bearer(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    """The one token of a request; several are as bad as none, since two readers could pick different ones."""
+    given = _values(headers, b"authorization")
+    scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+    if scheme.lower() != "bearer" or not token or token != token.strip() or " " in token:
+        raise errors.Unauthorized(
+            "A token is needed.", hint="Send one header `Authorization: Bearer <token>`."
+        )
+    return token
+
+
+class _Counted:
+    """Sends one response: a text in one piece with the number of its tokens, a stream as it comes."""
+
+    def __init__(self, send: types.Send) -> None:
+        self._send = send
+        self._start: dict[str, Any] | None = None
+        self.begun = False
+
+    async def __call__(self, message: types.Message) -> None:
+        if message["type"] == "http.response.start":
+            self._start = {**message, "headers": [*message.get("headers", ()), *_ALWAYS]}
+            return
+        if self._start is not None:
+            start, self._start, self.begun = self._start, None, True
+            body: bytes = message.get("body", b"")
+            if body and not message.get("more_body", False) and _is_text(start["headers"]):
+                count = compact.tokens(body.decode("utf-8", "replace"))
+                start["headers"].append((b"x-token-count", str(count).encode("ascii")))
+            await self._send(start)
+        await self._send(message)
+
+
+def _is_text(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    return any(key.lower() == b"content-type" and value.startswith(_TEXT) for key, value in headers)

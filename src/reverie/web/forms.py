@@ -1,0 +1,55 @@
+"""The forms in which records are shown: full, some columns, or one line each."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from reverie.records import base
+
+Columns = Sequence[str] | None
+
+
+def record(domain: base.Domain[Any], one: base.Record, columns: Columns = None) -> dict[str, Any]:
+    """A record in JSON: all of it, or the given columns."""
+    whole = base.as_json(domain, one)
+    return whole if columns is None else {name: whole[name] for name in columns}
+
+
+def line(domain: base.Domain[Any], one: base.Record, now: datetime) -> str:
+    """A record in one line, with the beginning of its id."""
+    return f"{domain.line(one, now)} id:{str(one.id)[:8]}"
+
+
+def full(domain: base.Domain[Any], page: base.Page[Any], columns: Columns = None) -> dict[str, Any]:
+    """A page of a list."""
+    return {"items": [record(domain, one, columns) for one in page.items], "meta": _meta(page)}
+
+
+def compact(domain: base.Domain[Any], page: base.Page[Any], now: datetime) -> dict[str, Any]:
+    """A page of a list, a line a record, the ids in the same order."""
+    return {
+        "format": "compact",
+        "summary": f"{len(page.items)} of {page.total} {domain.plural}",
+        **lines(domain, page.items, now),
+        "meta": _meta(page),
+    }
+
+
+def lines(domain: base.Domain[Any], items: Iterable[base.Record], now: datetime) -> dict[str, list[str]]:
+    """Records as lines, and their ids in the same order."""
+    items = list(items)
+    return {"lines": [line(domain, one, now) for one in items], "ids": [str(one.id) for one in items]}
+
+
+def moment(value: datetime) -> str:
+    """A UTC time that needs no escaping in a query: `2026-11-28T10:00:00.123456Z`."""
+    return value.isoformat().replace("+00:00", "Z")
+
+
+def _meta(page: base.Page[Any]) -> dict[str, Any]:
+    return {
+        "total": page.total,
+        "limit": page.limit,
+        "offset": page.offset,
+        "has_more": page.offset + len(page.items) < page.total,
+    }

@@ -1,0 +1,43 @@
+"""Whether Reverie is well: the one thing that everybody may ask, so it says nothing else."""
+
+import asyncio
+import functools
+
+import fastapi
+from starlette import requests, responses
+
+import reverie as package
+from reverie import app, errors
+from reverie.web import edge, envelope, openapi, parameters
+
+_PATIENCE_SECONDS = 3
+
+
+def add(api: fastapi.FastAPI, reverie: app.App) -> None:
+    """GET /health."""
+    texts = {"status": {"type": "string", "enum": ["ok", "degraded", "down"]}, "version": {"type": "string"}}
+    api.add_api_route(
+        edge.HEALTH,
+        functools.partial(_health, reverie),
+        methods=["GET"],
+        name="health",
+        operation_id="health",
+        tags=["server"],
+        summary="Whether Reverie is well",
+        description="The one address that wants no token.",
+        openapi_extra=openapi.described(parameters.Parameters, {"type": "object", "properties": texts})
+        | {"security": []},
+    )
+
+
+async def _health(reverie: app.App, request: requests.Request) -> responses.Response:
+    """`degraded`: records are kept and found by their words, and nothing is there to find them by meaning."""
+    parameters.read(request, parameters.Parameters)
+    version = package.__version__
+    try:
+        async with asyncio.timeout(_PATIENCE_SECONDS), reverie.database.transaction(None) as tx:
+            await tx.value("SELECT 1")
+    except (errors.DatabaseUnavailable, TimeoutError):
+        down = envelope.error("database_unavailable", "PostgreSQL does not answer.", "Try again in a moment.")
+        return envelope.answer({"status": "down", "version": version} | down, status=503)
+    return envelope.answer({"status": "ok" if reverie.embeddings.model else "degraded", "version": version})

@@ -1,0 +1,177 @@
+"""What a request says: its query parameters, its body, the id in its path. Everything unknown is refused."""
+
+import json
+import re
+import typing
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NoReturn, TypeVar
+from uuid import UUID
+
+import pydantic
+import starlette.exceptions
+from starlette import requests
+
+from reverie import errors
+from reverie.records import base
+
+LARGEST_BODY = 32 * 1024 * 1024
+_LOST_PLUS = re.compile(r"(T.*) (\d\d:?\d\d)$")
+
+
+def _plus_back(value: object) -> object:
+    """A `+` in a query that nobody escaped arrives as a space: `…T10:00:00 01:00`."""
+    return _LOST_PLUS.sub(r"\1+\2", value) if isinstance(value, str) else value
+
+
+Moment = Annotated[pydantic.AwareDatetime, pydantic.BeforeValidator(_plus_back)]
+
+
+class Parameters(pydantic.BaseModel):
+    """The query parameters of a route; this one takes none."""
+
+    model_config = pydantic.ConfigDict(extra="forbid")
+
+
+class Shape(Parameters):
+    """How records are shown."""
+
+    format: Annotated[
+        Literal["json", "compact"], pydantic.Field(description="compact: one line a record; lists only")
+    ] = "json"
+    fields: Annotated[
+        str | None, pydantic.Field(description="only these columns, separated by commas; id is always there")
+    ] = None
+
+
+class Listing(Shape):
+    """What every list takes; each domain adds its own filters."""
+
+    limit: Annotated[int, pydantic.Field(ge=1, le=200)] = 50
+    offset: Annotated[int, pydantic.Field(ge=0, le=2**31)] = 0
+    tier: Annotated[base.Tier | None, pydantic.Field(description="how warm: warm includes hot")] = None
+    deleted: Annotated[bool, pydantic.Field(description="the deleted records instead of the live ones")] = (
+        False
+    )
+    since: Annotated[
+        Moment | None,
+        pydantic.Field(description="what changed at or after this time; goes with format and fields only"),
+    ] = None
+
+
+P = TypeVar("P", bound=Parameters)
+
+
+def listing(domain: base.Domain[Any]) -> type[Listing]:
+    """The parameters of one domain's list."""
+    own: dict[str, Any] = {name: (one.type | None, None) for name, one in domain.filters.items()}
+    return pydantic.create_model(f"{domain.record.__name__}List", __base__=Listing, **own)
+
+
+def read(request: requests.Request, model: type[P]) -> P:
+    """The query of a request, checked. Raises Invalid."""
+    known = [one.alias or name for name, one in model.model_fields.items()]
+    hint = f"Parameters here: {', '.join(known)}." if known else "This address takes no parameters."
+    values: dict[str, Any] = {}
+    for name, value in request.query_params.multi_items():
+        if name not in known:
+            raise errors.Invalid(f"There is no parameter `{_short(name)}`.", hint=hint)
+        if _repeatable(model, name):
+            values.setdefault(name, []).append(value)
+        elif name in values:
+            raise errors.Invalid(f"The parameter `{name}` is given twice.", hint=hint)
+        else:
+            values[name] = value
+    try:
+        return model.model_validate(values)
+    except pydantic.ValidationError as refused:
+        problems = [{"field": ".".join(map(str, e["loc"])), "problem": e["msg"]} for e in refused.errors()]
+        first = problems[0]
+        raise errors.Invalid(
+            f"The parameter `{first['field']}` is wrong: {first['problem']}.",
+            hint=hint,
+            details={"problems": problems},
+        ) from None
+
+
+def columns(domain: base.Domain[Any], fields: str | None) -> tuple[str, ...] | None:
+    """The columns asked for with `fields`, id included, or None for all of them. Raises Invalid."""
+    if fields is None:
+        return None
+    known = [name for name in domain.columns if name != "user_id"]
+    asked = [name.strip() for name in fields.split(",")]
+    unknown = [name for name in asked if name not in known]
+    if unknown:
+        raise errors.Invalid(
+            f"There is no field `{_short(unknown[0])}` in {domain.plural}.",
+            hint=f"Fields: {', '.join(known)}.",
+        )
+    return tuple(name for name in known if name in asked or name == "id")
+
+
+def record_id(request: requests.Request) -> UUID:
+    """The id in the path. A malformed one becomes the id that no record has, so all are answered alike."""
+    text = str(request.path_params["record_id"])
+    try:
+        found = UUID(text)
+    except ValueError:
+        return UUID(int=0)
+    return found if str(found) == text.lower() else UUID(int=0)
+
+
+async def body(request: requests.Request) -> dict[str, Any]:
+    """The JSON object in the body; duplicate names are refused, since two readers could pick different ones.
+
+    Raises Invalid.
+    """
+    whole = bytearray()
+    async for chunk in request.stream():
+        whole += chunk
+        if len(whole) > LARGEST_BODY:
+            raise starlette.exceptions.HTTPException(413)
+    try:
+        found = json.loads(whole, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as broken:
+        raise errors.Invalid(
+            f"The body is not valid JSON: {_short(str(broken))}.", hint="Send one JSON object in UTF-8."
+        ) from None
+    if not isinstance(found, dict):
+        raise errors.Invalid("The body is not a JSON object.", hint='Such as {"title": "…"}.')
+    return typing.cast(dict[str, Any], found)
+
+
+def described(model: type[Parameters]) -> list[dict[str, Any]]:
+    """The parameters of a model as OpenAPI describes them."""
+    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+    found: list[dict[str, Any]] = []
+    for name, one in schema.get("properties", {}).items():
+        parameter: dict[str, Any] = {
+            "name": name,
+            "in": "query",
+            "required": name in schema.get("required", ()),
+        }
+        if "description" in one:
+            parameter["description"] = one.pop("description")
+        found.append(parameter | {"schema": one})
+    return found
+
+
+def _repeatable(model: type[Parameters], name: str) -> bool:
+    found = next(one for key, one in model.model_fields.items() if name in (key, one.alias))
+    return typing.get_origin(found.annotation) is list
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the name {_short(twice)} is there twice")
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

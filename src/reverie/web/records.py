@@ -1,0 +1,212 @@
+"""The routes of all kinds of records, made from the catalogue: one router, no copy a domain."""
+
+import asyncio
+import functools
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import fastapi
+from starlette import requests, responses
+
+from reverie import app, blobs, db, errors
+from reverie.access import callers
+from reverie.ingest import importer
+from reverie.records import base, catalogue, changes
+from reverie.web import edge, envelope, forms, openapi, parameters
+
+Handler = Callable[[app.App, base.Domain[Any], requests.Request], Awaitable[responses.Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One thing that can be done with the records of every domain, and the scope it needs."""
+
+    name: str
+    method: str
+    path: str
+    action: Literal["read", "write"]
+    handler: Handler
+    status: int = 200
+
+
+def add(api: fastapi.FastAPI, reverie: app.App) -> None:
+    """All verbs of all domains."""
+    for domain in catalogue.DOMAINS.values():
+        for verb in VERBS:
+            api.add_api_route(
+                f"{edge.PREFIX}/{domain.plural}{verb.path}",
+                functools.partial(_call, reverie, domain, verb),
+                methods=[verb.method],
+                status_code=verb.status,
+                name=f"{domain.plural}.{verb.name}",
+                operation_id=f"{domain.name}_{verb.name}",
+                tags=[domain.plural],
+                summary=f"{verb.name.capitalize()} {domain.plural}",
+                description=f"Needs the scope {domain.plural}:{verb.action}.",
+                openapi_extra=openapi.operation(domain, verb.name),
+            )
+
+
+async def _call(
+    reverie: app.App, domain: base.Domain[Any], verb: Verb, request: requests.Request
+) -> responses.Response:
+    edge.caller_of(request).need(domain.plural, verb.action)
+    return await verb.handler(reverie, domain, request)
+
+
+async def _create(
+    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+) -> responses.Response:
+    parameters.read(request, parameters.Parameters)
+    values = await parameters.body(request)
+    caller = edge.caller_of(request)
+    async with reverie.database.transaction(caller) as tx:
+        record = await base.create(tx, caller, domain, values)
+    location = f"{edge.PREFIX}/{domain.plural}/{record.id}"
+    return envelope.answer(forms.record(domain, record), status=201, headers={"Location": location})
+
+
+async def _get(reverie: app.App, domain: base.Domain[Any], request: requests.Request) -> responses.Response:
+    """`format` is taken and ignored: one record is always whole."""
+    columns = parameters.columns(domain, parameters.read(request, parameters.Shape).fields)
+    caller = edge.caller_of(request)
+    async with reverie.database.transaction(caller) as tx:
+        record = await base.read(tx, caller, domain, parameters.record_id(request))
+    return envelope.answer(forms.record(domain, record, columns))
+
+
+async def _update(
+    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+) -> responses.Response:
+    parameters.read(request, parameters.Parameters)
+    values = await parameters.body(request)
+    caller = edge.caller_of(request)
+    async with reverie.database.transaction(caller) as tx:
+        record = await base.update(tx, caller, domain, parameters.record_id(request), values)
+    return envelope.answer(forms.record(domain, record))
+
+
+async def _delete(
+    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+) -> responses.Response:
+    parameters.read(request, parameters.Parameters)
+    caller = edge.caller_of(request)
+    async with reverie.database.transaction(caller) as tx:
+        record = await base.delete(tx, caller, domain, parameters.record_id(request))
+    return envelope.answer(forms.record(domain, record))
+
+
+async def _restore(
+    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+) -> responses.Response:
+    parameters.read(request, parameters.Parameters)
+    caller = edge.caller_of(request)
+    async with reverie.database.transaction(caller) as tx:
+        record = await base.restore(tx, caller, domain, parameters.record_id(request))
+    return envelope.answer(forms.record(domain, record))
+
+
+async def _original(
+    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+) -> responses.Response:
+    """The bytes that the record was imported from, to be saved and never to be shown as a page of ours."""
+    parameters.read(request, parameters.Parameters)
+    caller = edge.caller_of(request)
+    async with reverie.database.transaction(caller) as tx:
+        # First the record: an id of another domain, which this token may not read, is unknown here.
+        record = await base.get(tx, caller, domain, parameters.record_id(request))
+        address = await importer.original(tx, caller, record.id)
+    data = await asyncio.to_thread(blobs.get, reverie.blobs, caller.user_id, address)
+    return responses.Response(
+        data, media_type="application/octet-stream", headers={"Content-Disposition": "attachment"}
+    )
+
+
+async def _list(reverie: app.App, domain: base.Domain[Any], request: requests.Request) -> responses.Response:
+    asked = parameters.read(request, _listing(domain))
+    columns = parameters.columns(domain, asked.fields)
+    if columns is not None and asked.format == "compact":
+        raise errors.Invalid(
+            "`fields` and `format=compact` exclude each other.", hint="Leave one of them out."
+        )
+    caller = edge.caller_of(request)
+    async with reverie.database.transaction(caller) as tx:
+        if asked.since is not None:
+            return envelope.answer(await _since(tx, caller, domain, asked, columns))
+        page = await base.find(
+            tx,
+            caller,
+            domain,
+            filters={name: getattr(asked, name) for name in domain.filters},
+            tier=asked.tier,
+            deleted=asked.deleted,
+            limit=asked.limit,
+            offset=asked.offset,
+        )
+    if asked.format == "compact":
+        return envelope.answer(forms.compact(domain, page, datetime.now(UTC)))
+    return envelope.answer(forms.full(domain, page, columns))
+
+
+async def _since(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    domain: base.Domain[Any],
+    asked: parameters.Listing,
+    columns: forms.Columns,
+) -> dict[str, Any]:
+    """What changed since a moment, whole: no page of it, or something would be missed.
+
+    `created` and `updated` are lists of records (with the columns of `fields`); in the compact format each of
+    them is `{lines, ids}`. `deleted` is `{id, deleted_at}` in both.
+    """
+    alone = sorted(asked.model_fields_set - {"since", "format", "fields"})
+    if asked.since is None or alone:
+        raise errors.Invalid(
+            f"`since` and `{alone[0]}` exclude each other.", hint="It goes with format and fields."
+        )
+    found = await changes.since(tx, caller, moment=asked.since, domain=domain.name)
+    ids = [one.record_id for one in (*found.created, *found.updated)]
+    there = await base.fetch(tx, caller, domain, ids)
+    now = datetime.now(UTC)
+
+    def shown(rows: list[changes.Change]) -> Any:
+        # A record that was deleted a moment ago is not there any more: the next answer says so.
+        live = [there[one.record_id] for one in rows if one.record_id in there]
+        if asked.format == "compact":
+            return forms.lines(domain, live, now)
+        return [forms.record(domain, one, columns) for one in live]
+
+    counted = len(found.created) + len(found.updated) + len(found.deleted)
+    head: dict[str, Any] = {}
+    if asked.format == "compact":
+        summary = f"{len(found.created)} created, {len(found.updated)} updated, {len(found.deleted)} deleted"
+        head = {"format": "compact", "summary": f"{domain.plural}: {summary}"}
+    return head | {
+        "created": shown(found.created),
+        "updated": shown(found.updated),
+        "deleted": [{"id": str(one.record_id), "deleted_at": forms.moment(one.at)} for one in found.deleted],
+        "meta": {"response_timestamp": forms.moment(found.response_timestamp), "total_changes": counted},
+    }
+
+
+@functools.cache
+def _listing_of(name: str) -> type[parameters.Listing]:
+    return parameters.listing(catalogue.DOMAINS[name])
+
+
+def _listing(domain: base.Domain[Any]) -> type[parameters.Listing]:
+    return _listing_of(domain.name)
+
+
+VERBS = (
+    Verb("create", "POST", "", "write", _create, 201),
+    Verb("list", "GET", "", "read", _list),
+    Verb("get", "GET", "/{record_id}", "read", _get),
+    Verb("update", "PATCH", "/{record_id}", "write", _update),
+    Verb("delete", "DELETE", "/{record_id}", "write", _delete),
+    Verb("restore", "POST", "/{record_id}/restore", "write", _restore),
+    Verb("original", "GET", "/{record_id}/original", "read", _original),
+)

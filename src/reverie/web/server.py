@@ -1,0 +1,112 @@
+"""The web server: the API as one application, and its running on a port of this machine."""
+
+import asyncio
+import contextlib
+import errno
+import functools
+import socket
+from collections.abc import Callable, Generator
+from typing import Any
+
+import fastapi
+import fastapi.exceptions
+import starlette.exceptions
+import uvicorn
+from starlette import requests, responses
+
+from reverie import app, errors
+from reverie.web import agenda, changelog, edge, envelope, health, openapi, parameters, records, search
+
+_GRACE_SECONDS = 5
+
+
+def create(reverie: app.App) -> fastapi.FastAPI:
+    """The whole API of a running Reverie. FastAPI's pages load scripts from elsewhere, so there are none."""
+    api = fastapi.FastAPI(
+        title="Reverie", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
+    )
+    api.add_middleware(edge.edge, reverie=reverie)
+    api.add_exception_handler(starlette.exceptions.HTTPException, envelope.of_framework)
+    api.add_exception_handler(fastapi.exceptions.RequestValidationError, envelope.of_framework)
+
+    @functools.cache
+    def whole() -> dict[str, Any]:
+        return openapi.whole(api)
+
+    async def description(request: requests.Request) -> responses.Response:
+        edge.caller_of(request)
+        parameters.read(request, parameters.Parameters)
+        return envelope.answer(whole())
+
+    api.add_api_route(f"{edge.PREFIX}/openapi.json", description, methods=["GET"], include_in_schema=False)
+    # Before the records: /events/agenda is not the event with the id `agenda`.
+    for part in (health, agenda, changelog, search, records):
+        part.add(api, reverie)
+    return api
+
+
+async def serve(
+    reverie: app.App, *, host: str = "127.0.0.1", port: int, ready: Callable[[int], None], stop: asyncio.Event
+) -> None:
+    """Answer on a port (0: any free one; `ready` is told which) until `stop` is set.
+
+    Raises AlreadyRunning when the port is taken.
+    """
+    listening = _bound(host, port)
+    settings = uvicorn.Config(
+        create(reverie),
+        access_log=False,
+        log_config=None,
+        lifespan="off",
+        ws="none",
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
+    server = _Server(settings, lambda: ready(listening.getsockname()[1]))
+    waiting = asyncio.create_task(_stopped(server, stop))
+    try:
+        await server.serve(sockets=[listening])
+    finally:
+        waiting.cancel()
+        listening.close()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without signal handlers: the process decides when it ends. Says when it listens."""
+
+    def __init__(self, settings: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(settings)
+        self._ready = ready
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
+
+
+async def _stopped(server: uvicorn.Server, stop: asyncio.Event) -> None:
+    await stop.wait()
+    server.should_exit = True
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(128)
+        listening.setblocking(False)
+    except OSError as refused:
+        listening.close()
+        if refused.errno == errno.EADDRINUSE:
+            raise errors.AlreadyRunning(
+                f"Port {port} is in use by another program.", hint="Set REVERIE_PORT to another one."
+            ) from None
+        raise errors.Misconfigured(
+            f"Port {port} of {host} cannot be opened: {refused.strerror}.",
+            hint="Set REVERIE_PORT to another one.",
+        ) from None
+    return listening

@@ -1,0 +1,92 @@
+"""Feeds, lists of feeds, and what reads what, from small inputs written here."""
+
+import datetime as dt
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+
+from reverie.ingest import chats, detect, drafts, feeds, mail, markdown, plain, table
+
+NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+
+
+def source(data: str) -> drafts.Source:
+    return drafts.Source(Path("/x/x.xml"), PurePosixPath("x.xml"), data.encode(), False, NOW)
+
+
+def test_a_feed_and_its_items() -> None:
+    feed, item = feeds.read(
+        source(
+            '<?xml version="1.0"?><rss version="2.0"><channel><title>F</title><link>https://f.org/</link>'
+            "<item><title>I</title>"
+            "<guid>g</guid><pubDate>Fri, 05 Jan 2024 09:00:00 GMT</pubDate><description>d</description>"
+            "</item></channel></rss>"
+        )
+    )
+    assert isinstance(feed, drafts.Draft)
+    assert isinstance(item, drafts.Draft)
+    assert (feed.key, feed.fields["site_url"]) == ("url:https://f.org/", "https://f.org/")
+    assert (item.key, item.refs) == ("guid:https://f.org/|g", {"feed_id": feed.key})
+    assert item.fields["published"] == dt.datetime(2024, 1, 5, 9, tzinfo=dt.UTC)
+
+
+def test_opml() -> None:
+    one, two = feeds.read_opml(
+        source(
+            '<opml><body><outline text="News &amp; more">'
+            '<outline text="A" xmlUrl="https://a/?x=1&amp;y" htmlUrl="https://a"/>'
+            '</outline><outline title="B" xmlUrl="https://b"></outline></body></opml>'
+        )
+    )
+    assert isinstance(one, drafts.Draft)
+    assert isinstance(two, drafts.Draft)
+    assert one.fields["url"] == "https://a/?x=1&y"
+    assert one.fields["custom"] == {"folder": "News & more"}
+    assert two.key == "url:https://b"
+    assert "custom" not in two.fields
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "reader"),
+    [
+        ("a.txt", b"From: a@b\nTo: c@d\n\nhi", mail.read),
+        ("a.txt", b"Date: Monday\nSubject: minutes\n\nhi", plain.read),
+        ("a.txt", b"From a@b Thu Jan 01 00:00:00 2015\nFrom: a@b\n\nhi", mail.read_mbox),
+        ("a.txt", b"hello", plain.read),
+        ("README", b"hello", plain.read),
+        ("a.md", b"From: a@b\nTo: c@d\n\nhi", markdown.read),
+        ("a.xml", b"<?xml version='1.0'?><!-- x --><feed xmlns='a'>", feeds.read),
+        ("a.xml", b"<opml version='2.0'>", feeds.read_opml),
+        ("a.csv", b"a,b\n", table.read),
+        ("a.json", b'[{"mapping": {}}]', chats.read),
+        ("a.zip", b"PK\x03\x04xx", chats.read_zip),
+    ],
+)
+def test_readers_by_content(path: str, data: bytes, reader: Any) -> None:
+    assert detect.reader_for(data, PurePosixPath(path)) is reader
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "words"),
+    [
+        ("a.txt", b"", "empty"),
+        ("v/.obsidian/app.json", b"{}", "Obsidian settings"),
+        ("v/.DS_Store", b"x", "operating system"),
+        (".git/config", b"x", "hidden"),
+        ("a.base", b"filters:", "base"),
+        ("a.png", b"\x89PNG\r\n\x1a\n", "images"),
+        ("photo.txt", b"\xff\xd8\xff\xe0", "images"),
+        ("a.json", b'["vcalendar",[],[]]', "jCal"),
+        ("a.jsonl", b"{}\n{}", "JSON lines"),
+        ("a.docx", b"PK\x03\x04", "office"),
+        ("a.xml", b"<svg>", "not known"),
+        ("a.html", b"<html>", "web pages"),
+        ("a.bin", b"\x00\x01", "binary"),
+        ("a.exe", b"MZ\x00\x00", "programs"),
+    ],
+)
+def test_reasons(path: str, data: bytes, words: str) -> None:
+    reason = detect.reader_for(data, PurePosixPath(path))
+    assert isinstance(reason, str)
+    assert words in reason
