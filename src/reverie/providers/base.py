@@ -1,6 +1,6 @@
 """What a model client offers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,29 +12,30 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What a model's similarities mean: below `floor`, two texts have nothing to do with each other."""
+    """What a model's similarities mean: up to `floor` nothing in common, from `strong` on surely the same matter."""
 
     floor: float
+    strong: float
 
 
 @dataclass(frozen=True, slots=True)
-class Projection:
-    """Takes a mean and some unit axes out of vectors: shapes (dimensions,) and (axes, dimensions)."""
+class LanguageMeans:
+    """The mean vector of each language's sentences, shape (languages, dimensions)."""
 
-    mean: NDArray[np.float32]
-    axes: Vectors
+    means: Vectors
 
-    @staticmethod
-    def of(numbers: Mapping[str, Sequence[float] | Sequence[Sequence[float]]]) -> "Projection":
-        """From plain numbers under `mean` and `axes`."""
-        return Projection(np.asarray(numbers["mean"], np.float32), np.asarray(numbers["axes"], np.float32))
+    def without(self, vectors: Vectors) -> Vectors:
+        """Vectors less the mean of their language, which is the nearest one: shape (n, dimensions), unit length.
 
-    def apply(self, vectors: Vectors) -> Vectors:
-        """Shape (n, dimensions) in and out, unit length; a vector with nothing left becomes zero."""
-        centred = np.nan_to_num(vectors) - self.mean
-        freed = centred - (centred @ self.axes.T) @ self.axes
+        What a model cannot embed (NaN) becomes a vector of zeros, which is near to nothing.
+        """
+        centre = self.means.mean(axis=0)
+        directions = self.means - centre
+        directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+        language = np.argmax((vectors - centre) @ directions.T, axis=1)
+        freed = vectors - self.means[language]
         lengths = np.linalg.norm(freed, axis=1, keepdims=True)
-        return (freed / np.where(lengths == 0, 1, lengths)).astype(np.float32)
+        return np.nan_to_num(freed / np.where(lengths == 0, 1, lengths)).astype(np.float32)
 
 
 class Embedder(Protocol):

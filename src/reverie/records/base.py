@@ -5,6 +5,8 @@ A domain is declared by a module of its own (notes.py, events.py, …); who has 
 
 import dataclasses
 import functools
+import json
+import math
 import typing
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -140,6 +142,7 @@ _TIERS: dict[Tier, LiteralString] = {
     "cold": "coalesce(heat.heat, 0) <= 0.2",
 }
 _NOBODY = UUID(int=0)
+_DEEPEST = 100
 
 
 async def create(
@@ -367,7 +370,7 @@ def _validated(domain: Domain[Any], model: type[pydantic.BaseModel], values: Map
     try:
         checked = model.model_validate(dict(values))
     except pydantic.ValidationError as refused:
-        problems = [{"field": ".".join(map(str, e["loc"])), "problem": e["msg"]} for e in refused.errors()]
+        problems = [{"field": _path(e["loc"]), "problem": e["msg"]} for e in refused.errors()]
         first = problems[0]
         raise errors.Invalid(
             f"This {domain.name.replace('_', ' ')} cannot be kept: {first['field'] or 'it'}: {first['problem']}.",
@@ -380,19 +383,40 @@ def _validated(domain: Domain[Any], model: type[pydantic.BaseModel], values: Map
     return found if partial else {name: value for name, value in found.items() if value is not None or name in domain.own}
 
 
-def _clean(value: Any) -> Any:
-    """PostgreSQL keeps no NUL and no lone surrogate: refuse them before the database does."""
+def _path(location: Sequence[int | str]) -> str:
+    """`turns.0.text`; a name that came from outside may hold anything, and this goes into a sentence."""
+    return ".".join(map(str, location)).encode("utf-8", "replace").decode()
+
+
+def _clean(value: Any, depth: int = 0) -> Any:
+    """What PostgreSQL does not keep, refused before the database does: NUL, lone surrogates, NaN in JSON, the abyss."""
+    if depth > _DEEPEST:
+        raise ValueError(f"more than {_DEEPEST} levels cannot be kept")
     if isinstance(value, str):
         if "\x00" in value:
             raise ValueError("a NUL character cannot be kept")
-        value.encode("utf-8")
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError:
+            raise ValueError("half a surrogate pair cannot be kept") from None
     elif isinstance(value, Mapping):
         for key, one in typing.cast(Mapping[Any, Any], value).items():
-            _clean(key)
-            _clean(one)
+            _clean(key, depth + 1)
+            _clean(one, depth + 1)
     elif isinstance(value, list | tuple):
         for one in typing.cast(Sequence[Any], value):
-            _clean(one)
+            _clean(one, depth + 1)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{value} cannot be kept")
+    return value
+
+
+def _clean_json(value: Any) -> Any:
+    _clean(value)
+    try:
+        json.dumps(value)
+    except TypeError as odd:
+        raise ValueError(f"only what JSON can say is kept: {odd}") from None
     return value
 
 
@@ -400,7 +424,7 @@ def _model(domain: Domain[Any], *, partial: bool) -> type[pydantic.BaseModel]:
     hints = typing.get_type_hints(domain.record, include_extras=True)
     fields: dict[str, Any] = {
         "sensitivity": (Sensitivity if partial else Sensitivity | None, None),
-        "custom": (dict[str, Any] if partial else dict[str, Any] | None, None),
+        "custom": (_Custom if partial else _Custom | None, None),
     }
     for one in dataclasses.fields(domain.record):
         name = db.column(one.name)
@@ -415,12 +439,11 @@ def _model(domain: Domain[Any], *, partial: bool) -> type[pydantic.BaseModel]:
             default = pydantic.Field(default_factory=one.default_factory, **alias)
         else:
             default = pydantic.Field(**alias)
-        fields[one.name] = (hints[one.name], default)
+        fields[one.name] = (typing.Annotated[hints[one.name], _CLEAN], default)
     name = f"{domain.record.__name__}{'Change' if partial else 'New'}"
     config = pydantic.ConfigDict(extra="forbid", validate_by_alias=True, validate_by_name=True)
-    cleaner: Any = pydantic.model_validator(mode="before")(_clean_all)
-    return pydantic.create_model(name, __config__=config, __validators__={"clean": cleaner}, **fields)
+    return pydantic.create_model(name, __config__=config, **fields)
 
 
-def _clean_all(values: Any) -> Any:
-    return _clean(values)
+_CLEAN = pydantic.BeforeValidator(_clean)
+_Custom = typing.Annotated[dict[str, Any], pydantic.BeforeValidator(_clean_json)]

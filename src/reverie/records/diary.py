@@ -22,7 +22,7 @@ def _text(entry: DiaryEntry) -> passages.Text:
 
 def _line(entry: DiaryEntry, now: dt.datetime) -> str:
     mood = f" {entry.mood}" if entry.mood else ""
-    return f'{entry.date}{mood} "{compact.clip(entry.content, 32)}"'
+    return f'{entry.date}{mood} "{compact.clip(entry.content, 24)}"'
 
 
 DIARY = base.Domain(

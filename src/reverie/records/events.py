@@ -251,11 +251,11 @@ def _summary(event: Event) -> str:
 def _line(event: Event, now: datetime) -> str:
     again = " 🔁" if event.recurrence else ""
     if event.all_day:
-        return f"📅 all-day: {compact.clip(event.title, 48)}{again} {event.start_day}"
-    place = f" [{compact.clip(event.location, 30)}]" if event.location else ""
+        return f"📅 all-day: {compact.clip(event.title, 40)}{again} {event.start_day}"
+    place = f" [{compact.clip(event.location, 24)}]" if event.location else ""
     start, end = local_start(event), _local_end(event)
     until = f"-{compact.clock(end)}" if end and end != start else ""
-    return f"{compact.clock(start)}{until} {compact.clip(event.title, 48)}{place}{again} {event.start_day}"
+    return f"{compact.clock(start)}{until} {compact.clip(event.title, 40)}{place}{again} {event.start_day}"
 
 
 def _present(event: Event, form: dict[str, Any]) -> dict[str, Any]:

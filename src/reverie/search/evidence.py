@@ -1,24 +1,28 @@
-"""How much each signal has to say about a query: what is believable, and how it weighs."""
+"""How much each find has to say: the share of the query's words it holds, or how sure its similarity is.
 
-from collections.abc import Mapping, Sequence
+Equal weights let a weak signal outvote a strong one. On questions across languages a lexical hit holds one word of
+five, on an identifier a vector is a guess: so a find's reciprocal rank is multiplied by its own strength.
+"""
+
+from collections.abc import Sequence
 
 from reverie import llm
 from reverie.search import signals
 
-
-def believable(
-    text: str, found: Sequence[signals.Found], vector: llm.QueryVector
-) -> tuple[list[signals.Found], str]:
-    """The records whose similarity means something, by the model's floor; with the reason when none does."""
-    kept = [one for one in found if one.score >= vector.floor]
-    return kept, "" if kept or not found else "ok: nothing is similar enough"
+LEAST = 0.05
 
 
-def worth_showing(found: Sequence[signals.Found]) -> list[signals.Found]:
-    """The records that hold enough of the query's words."""
-    return list(found)
+def of_words(one: signals.Found) -> float:
+    """0.05..1: the covered share of the query's information, to the power of 1.5."""
+    return max(LEAST, one.coverage) ** 1.5
 
 
-def weights(words: Sequence[signals.Found], near: Sequence[signals.Found]) -> Mapping[str, float]:
-    """The weight of each signal for this query."""
-    return {"lexical": 1.0, "semantic": 1.0}
+def of_meaning(one: signals.Found, vector: llm.QueryVector) -> float:
+    """0..1: where the similarity lies between the model's floor and what is surely the same matter."""
+    low = 0.6 * vector.calibration.floor
+    return min(1.0, max(0.0, (one.score - low) / (vector.calibration.strong - low)))
+
+
+def believable(found: Sequence[signals.Found], vector: llm.QueryVector) -> list[signals.Found]:
+    """The records whose similarity means something for this model."""
+    return [one for one in found if one.score >= vector.calibration.floor]

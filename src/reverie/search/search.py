@@ -57,7 +57,6 @@ class Results:
     query: queries.Query
     hits: list[Hit]
     signals: Mapping[str, str]
-    weights: Mapping[str, float]
     reason: str
     hidden_cold: int
 
@@ -76,46 +75,48 @@ async def search(
 ) -> Results:
     """Search everything the caller keeps. Raises Invalid; a signal that cannot run is left out and named."""
     query = queries.checked(query)
-    (words, vector), told = await _ask(database, caller, embeddings, query)
-    near, why_not = evidence.believable(query.text, vector[1], vector[0]) if vector else ([], "")
-    ranked = {"lexical": evidence.worth_showing(words), "semantic": near}
-    if why_not:
-        told = told | {"semantic": why_not}
-    weights = evidence.weights(ranked["lexical"], near)
+    words, meaning, told = await _ask(database, caller, embeddings, query)
+    ranked = {"lexical": [fusion.Ranked(one, evidence.of_words(one)) for one in words]}
+    if meaning is not None:
+        near = evidence.believable(meaning.found, meaning.vector)
+        if near and not words and not await embeddings.makes_sense(query.text):
+            near, told["semantic"] = [], "left out: none of these words is known in any language"
+        ranked["semantic"] = [fusion.Ranked(one, evidence.of_meaning(one, meaning.vector)) for one in near]
     async with database.transaction(caller) as tx:
-        ids = list({one.record_id for found in ranked.values() for one in found})
+        ids = list({one.found.record_id for finds in ranked.values() for one in finds})
         warmth = await signals.warmth(tx, caller, ids)
-        fused = fusion.fuse(ranked, weights, warmth)
+        fused = fusion.fuse(ranked, warmth)
         shown, hidden = _without_cold(fused, warmth, query)
         hits = await _hits(tx, caller, query, shown[: query.limit])
     reason = "" if hits else _nothing(query, told)
-    return Results(query, hits, told, weights, reason, hidden)
+    return Results(query, hits, told, reason, hidden)
+
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    vector: llm.QueryVector
+    found: list[signals.Found]
 
 
 async def _ask(
     database: db.Database, caller: callers.Caller, embeddings: llm.Embeddings, query: queries.Query
-) -> tuple[tuple[list[signals.Found], tuple[llm.QueryVector, list[signals.Found]] | None], dict[str, str]]:
-    """Both signals at once, each in a transaction of its own."""
+) -> tuple[list[signals.Found], _Meaning | None, dict[str, str]]:
+    """Both signals at once, each in a transaction of its own; with what became of each."""
 
     async def by_words() -> list[signals.Found]:
         async with database.transaction(caller) as tx:
             return await signals.lexical(tx, caller, query)
 
-    async def by_meaning() -> tuple[llm.QueryVector, list[signals.Found]]:
+    told = {"lexical": "ok", "semantic": "ok", "graph": "not there yet", "heat": "ok"}
+    words = asyncio.create_task(by_words())
+    meaning: _Meaning | None = None
+    try:
         vector = await embeddings.query(query.text)
         async with database.transaction(caller) as tx:
-            return vector, await signals.semantic(tx, caller, query, vector)
-
-    told = {"lexical": "ok", "semantic": "ok", "heat": "ok", "graph": "not there yet"}
-    words = asyncio.create_task(by_words())
-    try:
-        meaning = await by_meaning()
+            meaning = _Meaning(vector, await signals.semantic(tx, caller, query, vector))
     except errors.EmbedderUnavailable as away:
         told["semantic"] = f"left out: {away.message}"
-        meaning = None
-    finally:
-        found = await words
-    return (found, meaning), told
+    return await words, meaning, told
 
 
 def _without_cold(
@@ -212,7 +213,7 @@ def as_json(results: Results) -> dict[str, Any]:
                 ],
                 "provenance": {
                     "signals": {
-                        name: {"score": round(one.score, 6), "rank": one.rank, "weight": round(one.weight, 6)}
+                        name: {"score": round(one.score, 6), "rank": one.rank, "strength": round(one.strength, 6)}
                         for name, one in hit.fused.evidence.items()
                     },
                     "exact": round(hit.fused.exact, 6),
@@ -222,7 +223,7 @@ def as_json(results: Results) -> dict[str, Any]:
             for hit in results.hits
         ],
         "signals": results.signals,
-        "fusion": {"k": fusion.K, "weights": {k: round(v, 6) for k, v in results.weights.items()}},
+        "fusion": {"k": fusion.K, "heat_boost": fusion.HEAT_BOOST},
         "hidden_cold": results.hidden_cold,
         "reason": results.reason,
     }

@@ -17,13 +17,18 @@ K1, B = 1.2, 0.75
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One record as a signal sees it: its best passage and the raw score (a BM25 sum, or a cosine)."""
+    """One record as a signal sees it: its best passage and the raw score (a BM25 sum, or a cosine).
+
+    `coverage` (lexical) is the share of the query's information that the passage holds; `exact` says that an
+    identifier or a pair with a number was hit. `length` (semantic) is the passage's length in words.
+    """
 
     record_id: UUID
     passage_id: int
     score: float
     coverage: float = 0.0
     exact: bool = False
+    length: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,7 @@ SELECT record_id, passage_id, score::float8, coalesce(coverage, 1)::float8 AS co
 ) AS best
 ORDER BY score DESC, record_id LIMIT %(depth)s
 """
+# The nearest texts, then the passages and records that hold them. A text of few words says less than it seems.
 _SEMANTIC = """
 WITH near AS (
     SELECT embedding.hash, -(embedding.vector <#> %(vector)s::halfvec) AS score
@@ -84,12 +90,14 @@ WITH near AS (
           SELECT FROM passage WHERE passage.user_id = %(user)s AND passage.hash = embedding.hash AND {scope}
       )
     ORDER BY embedding.vector <#> %(vector)s::halfvec LIMIT %(wide)s
-)
-SELECT record_id, passage_id, score::float8 FROM (
-    SELECT DISTINCT ON (passage.record_id) passage.record_id, passage.id AS passage_id, near.score
+), held AS (
+    SELECT passage.record_id, passage.id AS passage_id, passage.length,
+        near.score * power(least(1, passage.length / 20.0), 0.3) AS score
     FROM near JOIN passage ON passage.user_id = %(user)s AND passage.hash = near.hash
     WHERE {scope}
-    ORDER BY passage.record_id, near.score DESC, passage.id
+)
+SELECT record_id, passage_id, score::float8, length FROM (
+    SELECT DISTINCT ON (record_id) * FROM held ORDER BY record_id, score DESC, passage_id
 ) AS best
 ORDER BY score DESC, record_id LIMIT %(depth)s
 """

@@ -1,0 +1,48 @@
+"""All tools by name, and the one way to call them: arguments, scope and level are checked here."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pydantic
+
+from reverie import compact, errors
+from reverie.access import callers
+from reverie.tools import base, read, write
+
+TOOLS: Mapping[str, base.Tool[Any]] = {
+    one.name: one for one in (read.SEARCH, read.GET_RECORD, read.LIST_CHANGES, write.SAVE_NOTE)
+}
+
+
+def tool(name: str) -> base.Tool[Any]:
+    """A tool by its name. Raises NotFound naming those there are."""
+    if name not in TOOLS:
+        raise errors.NotFound(
+            f"There is no tool `{compact.clip(name, 40)}`.", hint=f"There are {', '.join(TOOLS)}."
+        )
+    return TOOLS[name]
+
+
+async def call(
+    toolbox: base.Toolbox, caller: callers.Caller, name: str, arguments: Mapping[str, Any]
+) -> base.Answer:
+    """Run a tool. Raises NotFound, Forbidden, Invalid naming the field, and what the tool itself raises."""
+    wanted = tool(name)
+    base.need(caller, wanted)
+    if wanted.level >= 2 and caller.kind != "user":
+        # A person in front of the program is the confirmation; anybody else has to wait for one.
+        raise errors.Forbidden(f"`{name}` waits for a person's yes.", hint="The owner can do it in Reverie.")
+    return await wanted.run(toolbox, caller, _checked(wanted, arguments))
+
+
+def _checked(wanted: base.Tool[Any], arguments: Mapping[str, Any]) -> base.Arguments:
+    try:
+        return wanted.arguments.model_validate(dict(arguments))
+    except pydantic.ValidationError as refused:
+        problems = [{"field": ".".join(map(str, e["loc"])), "problem": e["msg"]} for e in refused.errors()]
+        first = problems[0]
+        raise errors.Invalid(
+            f"{wanted.name}: `{compact.clip(first['field'], 40)}`: {first['problem']}.",
+            hint=f"Arguments: {', '.join(wanted.arguments.model_fields)}.",
+            details={"problems": problems},
+        ) from None

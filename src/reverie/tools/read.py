@@ -1,0 +1,250 @@
+"""Tools that look: search, get_record, list_changes. None of them changes what the owner keeps."""
+
+import json
+import typing
+import zoneinfo
+from datetime import UTC, datetime, tzinfo
+from typing import Annotated, Any
+from uuid import UUID
+
+import pydantic
+
+from reverie import compact, db, errors
+from reverie.access import callers
+from reverie.records import base as records
+from reverie.records import catalogue, changes
+from reverie.search import query as queries
+from reverie.search import search as searching
+from reverie.tools import base
+
+PASSAGE = 300
+TITLE = 80
+LONGEST_FIELD = 12_000
+_BEFORE_HIT = 80
+_NAMES = {"lexical": "words", "semantic": "meaning"}
+_DOMAINS = ", ".join(catalogue.DOMAINS)
+_DOMAIN_OF = "SELECT domain FROM card WHERE user_id = %s AND record_id = %s"
+
+
+class Search(base.Arguments):
+    query: Annotated[
+        str,
+        pydantic.Field(min_length=1, max_length=queries.LONGEST, description="what to look for"),
+    ]
+    domains: Annotated[
+        list[str] | None, pydantic.Field(description=f"only these kinds of record: {_DOMAINS}")
+    ] = None
+    limit: Annotated[int, pydantic.Field(ge=1, le=20)] = 8
+    include_cold: Annotated[bool, pydantic.Field(description="also what was opened once, long ago")] = False
+
+
+class GetRecord(base.Arguments):
+    id: Annotated[UUID, pydantic.Field(description="the whole UUID, as search gives it")]
+    domain: Annotated[str | None, pydantic.Field(description="its kind, if known")] = None
+    fields: Annotated[
+        list[str] | None, pydantic.Field(description="only these fields; without it, all that are not empty")
+    ] = None
+    start: Annotated[
+        int,
+        pydantic.Field(ge=0, description="with one field: where to go on in it, as `cut` said"),
+    ] = 0
+
+
+class ListChanges(base.Arguments):
+    since: Annotated[
+        pydantic.AwareDatetime,
+        pydantic.Field(description="ISO time with its offset, or the last response_timestamp"),
+    ]
+    domain: Annotated[str | None, pydantic.Field(description=f"only this kind: {_DOMAINS}")] = None
+    # From 2 on: the row at `since` comes again, so pages of one row would never go on.
+    limit: Annotated[int, pydantic.Field(ge=2, le=200)] = 50
+
+
+async def search(toolbox: base.Toolbox, caller: callers.Caller, asked: Search) -> str:
+    """The hits as lines for a model, and what was not searched."""
+    domains = base.asked(caller, asked.domains)
+    if not domains:
+        raise errors.Forbidden(
+            "This token may not read any domain.", hint="It needs a scope such as notes:read."
+        )
+    everything = len(domains) == len(catalogue.DOMAINS)
+    question = queries.Query(
+        text=asked.query,
+        domains=() if everything else domains,
+        limit=asked.limit,
+        include_cold=asked.include_cold,
+    )
+    found = await searching.search(toolbox.database, caller, toolbox.embeddings, question)
+    zone = _zone(caller)
+    lines = [line for hit in found.hits for line in _hit(hit, zone)]
+    if not found.hits:
+        lines.append(f"Nothing found: {found.reason}")
+    lines.append(_told(found))
+    if found.hidden_cold:
+        lines.append(f"{found.hidden_cold} more went cold: include_cold=true shows them.")
+    return "\n".join(line for line in lines if line)
+
+
+async def get_record(toolbox: base.Toolbox, caller: callers.Caller, asked: GetRecord) -> dict[str, Any]:
+    """One record, warmed by being opened. Raises NotFound alike for unknown, foreign and deleted ids."""
+    if asked.start and len(asked.fields or ()) != 1:
+        raise errors.Invalid("`start` goes with exactly one field.", hint='Such as fields=["content"].')
+    async with toolbox.database.transaction(caller) as tx:
+        domain = await _domain(tx, caller, asked)
+        _known(domain, asked.fields)
+        record = await records.read(tx, caller, domain, asked.id)
+    whole = records.as_json(domain, record)
+    chosen = {name: whole[name] for name in asked.fields} if asked.fields else _worth(whole)
+    answer: dict[str, Any] = {"domain": domain.name, "id": str(record.id)}
+    cut: dict[str, str] = {}
+    for name, value in chosen.items():
+        answer[name], total = _fitting(value, asked.start)
+        if total is not None:
+            end = asked.start + len(answer[name])
+            unit = "characters" if isinstance(value, str) else "items"
+            rest = f', go on with fields=["{name}"], start={end}' if end < total else ""
+            cut[name] = f"{asked.start} to {end} of {total} {unit}{rest}"
+    return answer | ({"cut": cut} if cut else {})
+
+
+async def list_changes(toolbox: base.Toolbox, caller: callers.Caller, asked: ListChanges) -> str:
+    """The last change of each record since a moment, oldest first; going on from the stamp misses nothing."""
+    open_to = base.asked(caller, [asked.domain] if asked.domain else None)
+    only = open_to[0] if asked.domain else None
+    async with toolbox.database.transaction(caller) as tx:
+        found = await changes.since(tx, caller, moment=asked.since, domain=only)
+    rows = sorted((*found.created, *found.updated, *found.deleted), key=lambda one: (one.at, one.seq))
+    rows = [one for one in rows if one.domain in open_to]
+    shown = rows[: asked.limit]
+    more = len(rows) - len(shown)
+    stamp = min(found.response_timestamp, shown[-1].at) if more else found.response_timestamp
+    lines = [_change(one) for one in shown] or ["Nothing changed."]
+    if more:
+        lines.append(f"{more} more: ask again with since=response_timestamp.")
+    return "\n".join([*lines, f"response_timestamp: {_moment(stamp)}"])
+
+
+def _zone(caller: callers.Caller) -> tzinfo:
+    try:
+        return zoneinfo.ZoneInfo(caller.timezone)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError):
+        return UTC
+
+
+def _hit(hit: searching.Hit, zone: tzinfo) -> list[str]:
+    """Two lines at most: stored text cannot forge a third, since each is clipped to one line."""
+    when = f" {hit.at.astimezone(zone).date()}" if hit.at else ""
+    head = f"{compact.clip(hit.title, TITLE)} — {hit.domain} —{when} id:{hit.record_id}"
+    best = _excerpt(hit.passages[0]) if hit.passages else ""
+    return [head, f"  > {best}"] if best and best != compact.clip(hit.title, PASSAGE) else [head]
+
+
+def _excerpt(passage: searching.Passage) -> str:
+    """The part of a passage around its first marked word."""
+    first = passage.highlights[0][0] if passage.highlights else 0
+    if len(passage.text) <= PASSAGE or first <= PASSAGE // 2:
+        return compact.clip(passage.text, PASSAGE)
+    start = passage.text.find(" ", first - _BEFORE_HIT, first) + 1 or first
+    return "…" + compact.clip(passage.text[start:], PASSAGE - 1)
+
+
+def _told(found: searching.Results) -> str:
+    """What had no part in this answer."""
+    missing = [
+        f"{_NAMES.get(name, name)} ({said.removeprefix('left out: ').rstrip('.')})"
+        for name, said in found.signals.items()
+        if said != "ok"
+    ]
+    return f"Not searched by: {'; '.join(missing)}." if missing else ""
+
+
+async def _domain(tx: db.Transaction, caller: callers.Caller, asked: GetRecord) -> records.Domain[Any]:
+    if asked.domain:
+        domain = catalogue.domain(asked.domain)
+        caller.need(domain.plural, "read")
+        return domain
+    name = await tx.value(_DOMAIN_OF, (caller.user_id, asked.id))
+    if name is None or name not in base.readable(caller):
+        raise errors.NotFound(
+            "There is no such record.", hint="It may have been deleted; search gives the ids there are."
+        )
+    return catalogue.domain(str(name))
+
+
+def _known(domain: records.Domain[Any], fields: list[str] | None) -> None:
+    known = [name for name in domain.columns if name != "user_id"]
+    for name in fields or ():
+        if name not in known:
+            raise errors.Invalid(
+                f"`fields`: a {domain.name} has no field `{compact.clip(name, 40)}`.",
+                hint=f"Fields: {', '.join(known)}.",
+            )
+
+
+def _worth(whole: dict[str, Any]) -> dict[str, Any]:
+    """What is not empty; of a body in two forms, the text."""
+    found = {name: value for name, value in whole.items() if name != "id" and value not in (None, "", [], {})}
+    if "body_text" in found:
+        found.pop("body_html", None)
+    return found
+
+
+def _fitting(value: Any, start: int) -> tuple[Any, int | None]:
+    """As much of a long text or list as an answer should hold, and the whole length when that is not all."""
+    if isinstance(value, str):
+        part = value[start : start + LONGEST_FIELD]
+    elif isinstance(value, list):
+        part = list[Any]()
+        size = 0
+        for item in typing.cast(list[Any], value)[start:]:
+            size += len(json.dumps(item, ensure_ascii=False))
+            if part and size > LONGEST_FIELD:
+                break
+            part.append(item)
+    else:
+        return value, None
+    return part, len(value) if len(part) < len(value) else None
+
+
+def _change(one: changes.Change) -> str:
+    what = compact.clip(one.summary, TITLE)
+    return f"{one.action} {one.domain} {what} — {_moment(one.at)} by {one.caller} id:{one.record_id}"
+
+
+def _moment(value: datetime) -> str:
+    return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+SEARCH = base.Tool(
+    name="search",
+    title="Search the memory",
+    description="Find what the owner keeps (notes, events, mail, files, …) by words and by meaning.",
+    arguments=Search,
+    scope=("search", "read"),
+    level=0,
+    read_only=True,
+    destructive=False,
+    run=search,
+)
+GET_RECORD = base.Tool(
+    name="get_record",
+    title="Open a record",
+    description="Open one record whole, by the id that search or list_changes gave.",
+    arguments=GetRecord,
+    scope=(base.ANY_DOMAIN, "read"),
+    level=0,
+    read_only=True,
+    destructive=False,
+    run=get_record,
+)
+LIST_CHANGES = base.Tool(
+    name="list_changes",
+    title="What changed",
+    description="What was created, updated or deleted since a time; response_timestamp is the next `since`.",
+    arguments=ListChanges,
+    scope=(base.ANY_DOMAIN, "read"),
+    level=0,
+    read_only=True,
+    destructive=False,
+    run=list_changes,
+)
