@@ -43,6 +43,14 @@ def read_settings() -> config.Config:
     return config.load(os.environ)
 
 
+def demo_settings() -> config.Config:
+    """The configuration of the demo: a home and a database of its own, unless REVERIE_HOME names one."""
+    if os.environ.get("REVERIE_HOME"):
+        return read_settings()
+    home = config.default_home(root=os.geteuid() == 0, environ=os.environ)
+    return config.load({**os.environ, "REVERIE_HOME": f"{home}-demo", "REVERIE_DATABASE_URL": ""})
+
+
 @asynccontextmanager
 async def opened(settings: config.Config) -> AsyncIterator[App]:
     """Everything a surface needs, ready; closed again at the end, the embedded server too if nobody else uses it."""

@@ -136,7 +136,7 @@ class Database:
     def __init__(self, url: str, *, size: int = 10) -> None:
         self.url = url
         self._pool: psycopg_pool.AsyncConnectionPool[psycopg.AsyncConnection[Any]] = psycopg_pool.AsyncConnectionPool(
-            url, min_size=1, max_size=size, open=False, timeout=30, kwargs={"autocommit": True}, reconnect_timeout=30
+            url, min_size=1, max_size=size, open=False, timeout=10, kwargs={"autocommit": True}, reconnect_timeout=30
         )
 
     async def open(self) -> None:

@@ -42,9 +42,7 @@ class Worker:
         try:
             yield
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await _end(tasks)
 
     async def _retry_letters(self) -> None:
         """A new process may have mended what was broken: try every letter at once."""
@@ -89,7 +87,8 @@ class Worker:
                 await asyncio.sleep(pause)
             else:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(event.wait(), _POLL_S)
+                    async with asyncio.timeout(_POLL_S):
+                        await event.wait()
 
     async def _cool(self) -> None:
         if time.monotonic() - self._cooled < COOLING_S and self._cooled:
@@ -113,6 +112,15 @@ class Worker:
                 await slots.trouble(tx, user, slot.name, ill.message)
             return False
         return True
+
+
+async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Cancel tasks until they are gone: asyncio.wait_for of Python 3.11, used below us, can swallow a cancellation."""
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=1)
 
 
 async def _step(slot: slots.Slot, work: slots.Work) -> bool:

@@ -10,7 +10,7 @@ import math
 import typing
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Generic, Literal, LiteralString, TypeVar
 from uuid import UUID
 
@@ -299,6 +299,18 @@ async def walk(
                 return
             yield tx, found
             after = found[-1].id
+
+
+def told(record: Record) -> datetime:
+    """When a record was made as its own file tells (`custom.created`), or else when it came in."""
+    given = record.custom.get("created")
+    if isinstance(given, str):
+        try:
+            moment = datetime.fromisoformat(given)
+        except ValueError:
+            return record.created_at
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return record.created_at
 
 
 def as_json(domain: Domain[R], record: R) -> dict[str, Any]:

@@ -42,6 +42,9 @@ DOMAINS: Mapping[str, base.Domain[Any]] = {
 }
 
 
+AnyDomain = base.Domain[Any]
+
+
 def domain(name: str) -> base.Domain[Any]:
     """A domain by its name or its plural. Raises Invalid naming those there are."""
     for one in DOMAINS.values():

@@ -62,10 +62,13 @@ ORDER BY xid DESC, seq DESC LIMIT 1
 _BEHIND = """
 SELECT count(*) FROM change WHERE user_id = %s AND (xid, seq) > (%s, %s)
 """
-# A transaction that began before the answer may commit after it: the stamp is the start of the oldest one still open.
+# A transaction that began before an answer may commit after it, and `since` must not miss it. So each writer leaves
+# the second it began in a lock that everybody may see, and the stamp is the oldest of those.
+_BEGAN = "SELECT pg_advisory_xact_lock_shared(7463, floor(extract(epoch FROM now()))::int)"
 _STAMP = """
-SELECT least(clock_timestamp(), min(xact_start)) FROM pg_stat_activity
-WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL
+SELECT least(clock_timestamp(), to_timestamp(min(objid::bigint))) FROM pg_locks
+WHERE locktype = 'advisory' AND classid = 7463 AND objsubid = 2
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """
 _SINCE = """
 SELECT DISTINCT ON (record_id) user_id, seq, xid, domain, record_id,
@@ -94,6 +97,7 @@ async def append(
     summary: str,
 ) -> None:
     """Log a change; followers are woken at commit."""
+    await tx.run(_BEGAN)
     await tx.run(
         _APPEND,
         (caller.user_id, domain, record_id, action, list(columns), source, caller.label, summary[:500]),

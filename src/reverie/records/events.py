@@ -1,7 +1,7 @@
 """Events: what happens when, in its own time zone; a local day stays that local day."""
 
 import zoneinfo
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from typing import Annotated, Any, Literal
@@ -68,6 +68,9 @@ class Occurrence:
     day: date
 
 
+_STEPS = {"HOURLY": timedelta(hours=1), "DAILY": timedelta(days=1), "WEEKLY": timedelta(weeks=1)}
+
+
 def zone(name: str) -> tzinfo:
     """A time zone from an IANA name or a fixed offset such as `+08:00`. Raises Invalid."""
     if name[:1] in ("+", "-"):
@@ -102,6 +105,13 @@ def _moment(value: datetime | date, local: tzinfo) -> datetime:
 
 def _prepare(values: dict[str, Any], caller: callers.Caller) -> dict[str, Any]:
     """Find the zone, the moments and the local days. A date means all day; a bare time is in the given zone."""
+    try:
+        return _placed(values, caller)
+    except OverflowError:
+        raise errors.Invalid("This event lies outside of the years 1 to 9999.") from None
+
+
+def _placed(values: dict[str, Any], caller: callers.Caller) -> dict[str, Any]:
     start: datetime | date = values["start"]
     end: datetime | date | None = values["end"]
     all_day = values["all_day"] or not isinstance(start, datetime)
@@ -138,8 +148,13 @@ def _local_end(event: Event) -> datetime | None:
     return None if event.end is None else _moment(event.end, UTC).astimezone(zone(event.timezone))
 
 
-def _rules(recurrence: str | None, start: datetime) -> dateutil.rrule.rruleset | None:
-    """The recurrence in local wall-clock time, so that 09:00 stays 09:00 when the clocks change. Raises Invalid."""
+def _rules(
+    recurrence: str | None, start: datetime, lower: datetime = datetime.min
+) -> dateutil.rrule.rruleset | None:
+    """The recurrence in local wall-clock time, so that 09:00 stays 09:00 when the clocks change. Raises Invalid.
+
+    Times before `lower` may be missing.
+    """
     if not recurrence:
         return None
     lines: list[str] = []
@@ -149,13 +164,33 @@ def _rules(recurrence: str | None, start: datetime) -> dateutil.rrule.rruleset |
             lines.append(_wall_clock(line if ":" in line else f"RRULE:{line}", start))
     try:
         parsed = dateutil.rrule.rrulestr(
-            "\n".join(lines), dtstart=start.replace(tzinfo=None), forceset=True, ignoretz=True
+            "\n".join(lines), dtstart=_near(lines, start.replace(tzinfo=None), lower), forceset=True, ignoretz=True
         )
-    except (ValueError, TypeError, KeyError, AttributeError, IndexError) as broken:
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError) as broken:
         raise errors.Invalid(f"This recurrence is not valid: {broken}.", hint="Such as RRULE:FREQ=WEEKLY.") from None
     if not isinstance(parsed, dateutil.rrule.rruleset):
         raise errors.Invalid("This recurrence is not valid.", hint="Such as RRULE:FREQ=WEEKLY.")
     return parsed
+
+
+def _parts(rule: str) -> dict[str, str]:
+    pairs = (part.partition("=") for part in rule.partition(":")[2].upper().split(";"))
+    return {name: value for name, _, value in pairs}
+
+
+def _near(lines: Sequence[str], start: datetime, lower: datetime) -> datetime:
+    """A start that gives the same times, close before `lower`: dateutil counts up to a day one by one."""
+    rules = [_parts(line) for line in lines if line.startswith(("RRULE:", "EXRULE:"))]
+    for rule in rules:
+        if rule.get("FREQ") in ("SECONDLY", "MINUTELY"):
+            raise errors.Invalid("This recurrence comes more than once an hour.", hint="HOURLY is the most often.")
+        if int(rule.get("INTERVAL", "1")) < 1:
+            raise errors.Invalid("The INTERVAL of this recurrence is less than 1.")
+    step = _STEPS.get(rules[0].get("FREQ", "")) if len(rules) == 1 and "COUNT" not in rules[0] else None
+    if step is None or lower <= start:
+        return start
+    step *= int(rules[0].get("INTERVAL", "1"))
+    return start + step * ((lower - start) // step)
 
 
 def _wall_clock(line: str, start: datetime) -> str:
@@ -193,12 +228,10 @@ def occurrences(event: Event, first: date, last: date, *, most: int = 1000) -> I
     begin = local_start(event)
     finish = _local_end(event) or begin
     days = finish.date() - begin.date()
-    rules = _rules(event.recurrence, begin)
-    if rules is None:
-        wall = [begin.replace(tzinfo=None)]
-    else:
-        lower = datetime.combine(first, time.min) - days - timedelta(days=1)
-        wall = list(rules.xafter(lower, count=most, inc=True)) if lower > datetime.min + timedelta(days=2) else []
+    before = days + timedelta(days=1)
+    lower = datetime.combine(first, time.min) - before if first - date.min > before else datetime.min
+    rules = _rules(event.recurrence, begin, lower)
+    wall = [begin.replace(tzinfo=None)] if rules is None else rules.xafter(lower, count=most, inc=True)
     length = finish.replace(tzinfo=None) - begin.replace(tzinfo=None) if event.all_day else finish - begin
     for moment in wall:
         start = moment.replace(tzinfo=begin.tzinfo)

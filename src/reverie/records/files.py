@@ -22,7 +22,7 @@ class File(base.Record):
 
 def _text(file: File) -> passages.Text:
     sections = [passages.Section(file.text)] if file.text.strip() else []
-    return passages.Text(file.name, sections, keywords=f"{file.path or ''} {file.category or ''}", at=file.created_at)
+    return passages.Text(file.name, sections, keywords=f"{file.path or ''} {file.category or ''}", at=base.told(file))
 
 
 def _line(file: File, now: datetime) -> str:

@@ -24,7 +24,7 @@ def _title(note: Note) -> str:
 
 def _text(note: Note) -> passages.Text:
     sections = [passages.Section(note.content)] if note.content.strip() else []
-    return passages.Text(_title(note), sections, at=note.created_at, tags=note.tags)
+    return passages.Text(_title(note), sections, at=base.told(note), tags=note.tags)
 
 
 def _line(note: Note, now: datetime) -> str:

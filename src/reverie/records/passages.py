@@ -15,6 +15,7 @@ from reverie.access import callers
 from reverie.records import terms
 
 LIMIT = 300
+FRAGMENT = 60
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n")
 
@@ -144,18 +145,22 @@ def _split(text: Text) -> list[_Passage]:
 
 
 def pieces_of(text: str, limit: int = LIMIT) -> list[str]:
-    """Cut a text at paragraphs, then sentences, into pieces of at most about `limit` characters."""
+    """Cut a text at paragraphs, then sentences, into pieces of about `limit` characters; a fragment joins the next."""
     pieces: list[str] = []
     current = ""
     for paragraph in _PARAGRAPH.split(text):
+        glue = "\n\n"
         for sentence in [paragraph] if len(paragraph) <= limit else _SENTENCE.split(paragraph):
             for part in _hard(sentence.strip(), limit):
-                if current and len(current) + len(part) + 2 > limit:
+                if len(current) > FRAGMENT and len(current) + len(part) > limit:
                     pieces.append(current)
                     current = part
                 else:
-                    current = f"{current}\n\n{part}" if current and sentence is paragraph else f"{current} {part}".strip()
-    if current:
+                    current = f"{current}{glue}{part}" if current else part
+                glue = " "
+    if current and len(current) <= FRAGMENT and pieces:
+        pieces[-1] = f"{pieces[-1]}\n\n{current}"
+    elif current:
         pieces.append(current)
     return pieces
 

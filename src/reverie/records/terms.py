@@ -7,7 +7,6 @@ of which one holds a digit give a pair (`absatz 2`); Chinese, Japanese and Korea
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -38,7 +37,8 @@ def fold(text: str) -> str:
     """Lower case, without accents, full width made plain: García -> garcia, ＡＢＣ -> abc, Straße -> strasse."""
     if text.isascii():
         return text.lower()
-    parts = unicodedata.normalize("NFKD", text.casefold())
+    # Made plain before the case as well: 𝗔 has none until it is an A.
+    parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     return unicodedata.normalize("NFC", "".join(c for c in parts if not unicodedata.combining(c)))
 
 
@@ -55,13 +55,13 @@ def words(text: str) -> list[str]:
 def of_text(title: str, text: str, keywords: str = "") -> Terms:
     """The terms of a passage: its own text, its record's title (which weighs more) and its keywords."""
     spoken = language.detect(words(f"{title} {text}"))
-    weights: Counter[str] = Counter()
+    weights: dict[str, float] = {}
     length = 0
-    for part, weight in ((title, TITLE_WEIGHT), (text, 1.0), (keywords, 1.0)):
+    for part, weight, counts in ((title, TITLE_WEIGHT, False), (text, 1.0, True), (keywords, 1.0, False)):
         for term, is_word in _scan(part, (spoken,) if spoken else ()):
-            weights[term] += weight  # type: ignore[assignment]  # a Counter adds any number
-            length += is_word and weight == 1.0
-    return Terms({term: float(weight) for term, weight in weights.items() if len(term) <= _LONGEST}, max(length, 1))
+            weights[term] = weights.get(term, 0.0) + weight
+            length += is_word and counts
+    return Terms({term: weight for term, weight in weights.items() if len(term) <= _LONGEST}, max(length, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +102,12 @@ def _scan(text: str, languages: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
     before = ""
     for match in _CHUNK.finditer(unicodedata.normalize("NFKC", text)):
         chunk = match.group().strip(_EDGE)
-        if not chunk:
+        whole = _fold_word(chunk)
+        if not whole:
             continue
         found = _WORD.findall(chunk.lower())
         for word in found:
             yield from _word(word, languages)
-        whole = _fold_word(chunk)
         compound = _INNER.search(chunk) is not None and not _PLAIN_INNER.match(chunk)
         if compound and (len(found) > 1 or not chunk.isalnum()) and whole not in found:
             yield whole, False

@@ -32,12 +32,13 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One record found, its best passages, and why it is here."""
+    """One record found, its best passages, and why it is here. `origin` is the file it was imported from, or ""."""
 
     record_id: UUID
     domain: str
     title: str
     line: str
+    origin: str
     at: datetime | None
     tags: list[str]
     passages: list[Passage]
@@ -45,7 +46,7 @@ class Hit:
 
     @property
     def source(self) -> str:
-        """Where it comes from, for people: `note "Un domingo de calor", 2026-07-12`."""
+        """Where it comes from, for people: `note "Domingo de playa", 2026-08-16`."""
         when = f", {self.at.date()}" if self.at else ""
         return f'{self.domain.replace("_", " ")} "{self.title}"{when}'
 
@@ -157,21 +158,21 @@ async def _hits(
         found = [texts[i] for i in one.passage_ids if i in texts]
         passages = [Passage(p["id"], p["text"], p["place"], highlights(p["text"], asked)) for p in found]
         hits.append(
-            Hit(card.record_id, card.domain, card.title, lines[card.record_id], card.at, card.tags, passages, one)
+            Hit(card.record_id, card.domain, card.title, *lines[card.record_id], card.at, card.tags, passages, one)
         )
     return hits
 
 
-async def _lines(tx: db.Transaction, caller: callers.Caller, cards: Sequence[_Card]) -> dict[UUID, str]:
-    """The one-line form of each record."""
+async def _lines(tx: db.Transaction, caller: callers.Caller, cards: Sequence[_Card]) -> dict[UUID, tuple[str, str]]:
+    """The one-line form of each record and the file it came from."""
     now = datetime.now(UTC)
-    lines: dict[UUID, str] = {}
+    lines: dict[UUID, tuple[str, str]] = {}
     for name in {card.domain for card in cards}:
         domain = catalogue.domain(name)
         records: dict[UUID, base.Record] = await base.fetch(
             tx, caller, domain, [card.record_id for card in cards if card.domain == name]
         )
-        lines |= {record_id: domain.line(record, now) for record_id, record in records.items()}
+        lines |= {i: (domain.line(one, now), str(one.custom.get("imported_from", ""))) for i, one in records.items()}
     return lines
 
 
@@ -204,6 +205,7 @@ def as_json(results: Results) -> dict[str, Any]:
                 "title": hit.title,
                 "line": hit.line,
                 "source": hit.source,
+                "origin": hit.origin,
                 "at": hit.at.isoformat() if hit.at else None,
                 "tags": hit.tags,
                 "score": round(hit.fused.score, 6),

@@ -78,7 +78,7 @@ async def search(toolbox: base.Toolbox, caller: callers.Caller, asked: Search) -
     zone = _zone(caller)
     lines = [line for hit in found.hits for line in _hit(hit, zone)]
     if not found.hits:
-        lines.append(f"Nothing found: {found.reason}")
+        lines.append(found.reason)
     lines.append(_told(found))
     if found.hidden_cold:
         lines.append(f"{found.hidden_cold} more went cold: include_cold=true shows them.")

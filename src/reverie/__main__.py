@@ -1,0 +1,5 @@
+"""`python -m reverie`."""
+
+from reverie.cli import main
+
+main.main()

@@ -1,0 +1,71 @@
+"""`reverie demo`: a sample life, three searches, and what to try next."""
+
+import asyncio
+import importlib.resources
+import shlex
+import sys
+import time
+from pathlib import Path
+
+from reverie import app
+from reverie.cli import keep, show
+from reverie.ingest import importer
+from reverie.search import query as queries
+from reverie.search import search
+
+SEARCHES = (
+    ("beach trip", "Meaning across languages: the note is in Spanish and has neither word."),
+    ("INV-2024-0017", "An exact identifier."),
+    ("García", "A person, wherever she appears."),
+)
+
+
+def demo() -> None:
+    """Import an invented person's life and search it: no key, no network."""
+    asyncio.run(_demo())
+
+
+async def _demo() -> None:
+    settings = app.demo_settings()
+    began = time.monotonic()
+    async with app.opened(settings) as reverie:
+        show.line("Elena Ruiz's life: invented, two languages, ten kinds of records.", style="bold")
+        with importlib.resources.as_file(importlib.resources.files("reverie.sample")) as folder:
+            files = [one for one in importer.find([folder], name="sample") if one.file.suffix not in (".py", ".pyc")]
+            done = await keep.import_into(reverie, files)
+        await keep.catch_up(reverie)
+        show.line(f"{done.imported} imported, {done.unchanged} unchanged, {time.monotonic() - began:.0f} s.")
+        for words, what in SEARCHES:
+            show.line()
+            show.line(f"“{words}”", style="bold magenta")
+            show.line(f"{what}", style="dim")
+            found = await search.search(
+                reverie.database, reverie.owner, reverie.embeddings, queries.Query(text=words, limit=3)
+            )
+            for number, hit in enumerate(found.hits, start=1):
+                show.hit(number, hit)
+    _next(settings.home)
+
+
+def _next(home: Path) -> None:
+    program = shlex.quote(_short(sys.argv[0]))
+    here = f"REVERIE_HOME={shlex.quote(str(home))} "
+    show.line()
+    show.line("Try next:", style="bold")
+    for command, what in (
+        (f'{here}{program} ask "what did the doctor say about flying"', "quoted, with sources"),
+        (f'{here}{program} search "wifi at the holiday house"', "found in a Spanish note"),
+        (f"{program} import ~/Documents ~/notes", "your own, in a home of its own"),
+        (f"{program} up", "the API at 127.0.0.1"),
+        (f"{program} connect claude-code", "give it to your agent"),
+        (f"{program} doctor", "what runs, what is missing"),
+    ):
+        show.line(f"  {command}")
+        show.line(f"      {what}", style="dim")
+
+
+def _short(program: str) -> str:
+    try:
+        return str(Path(program).absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return program

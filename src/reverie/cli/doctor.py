@@ -1,0 +1,62 @@
+"""`reverie doctor`: what is silently wrong first, then what is degraded, then what runs, each with what to do."""
+
+import asyncio
+import shutil
+import stat
+import sys
+from typing import Annotated
+
+import typer
+
+from reverie import app, errors
+from reverie.cli import show
+from reverie.pipeline import checkup
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    retry: Annotated[bool, typer.Option(help="Try again now what was put aside.")] = False,
+) -> None:
+    """What runs, what is degraded, what to do. Exit code 1 when something needs you."""
+    findings = asyncio.run(_examine(retry=retry))
+    if as_json:
+        show.as_json([{"level": f.level, "about": f.about, "state": f.state, "do": f.remedy} for f in findings])
+    else:
+        marks = {"wrong": ("✗", "red"), "degraded": ("!", "yellow"), "ok": ("✓", "green")}
+        for one in sorted(findings, key=lambda f: list(marks).index(f.level)):
+            mark, style = marks[one.level]
+            show.line(show.safe(f"{mark} {one.about}: {one.state}"), style=style)
+            if one.remedy:
+                show.line(show.safe(f"    {one.remedy}"), style="dim")
+    sys.exit(1 if any(one.level == "wrong" for one in findings) else 0)
+
+
+async def _examine(*, retry: bool) -> list[checkup.Finding]:
+    settings = app.read_settings()
+    found: list[checkup.Finding] = []
+    try:
+        async with app.opened(settings) as reverie:
+            found += await checkup.examine(reverie.database, reverie.embeddings, reverie.owner, retry=retry)
+            found += _surroundings(reverie)
+    except errors.ReverieError as failure:
+        found.append(checkup.Finding("wrong", "start", failure.message, failure.hint))
+    return found
+
+
+def _surroundings(reverie: app.App) -> list[checkup.Finding]:
+    home = reverie.settings.home
+    free = shutil.disk_usage(home).free
+    found = [
+        checkup.Finding("ok", "home", str(home), ""),
+        checkup.Finding("ok", "database", "embedded" if reverie.server else "your own PostgreSQL", ""),
+    ]
+    if free < 1024**3:
+        found.append(checkup.Finding("degraded", "disk", f"{free // 2**20} MB left", "Free some space."))
+    mode = stat.S_IMODE(reverie.token_file.stat().st_mode)
+    if mode & 0o077:
+        remedy = f"chmod 600 {reverie.token_file}"
+        found.append(checkup.Finding("wrong", "token", f"others may read it (mode {mode:o})", remedy))
+    running = (home / "up.lock").exists() and (home / "up.lock").read_text(encoding="utf-8").strip()
+    state = f"running (process {running.replace(' ', ', port ')})" if running else "not running"
+    found.append(checkup.Finding("ok", "reverie up", state, ""))
+    return found

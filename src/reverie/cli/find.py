@@ -1,0 +1,72 @@
+"""`reverie search` and `reverie ask`."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from reverie import app
+from reverie.cli import show
+from reverie.search import query as queries
+from reverie.search import search as searching
+
+Words = Annotated[list[str], typer.Argument(help="What to look for.", metavar="QUESTION")]
+
+
+def search(
+    words: Words,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON with all provenance.")] = False,
+    domain: Annotated[list[str] | None, typer.Option(help="Only this domain (may be repeated).")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=50, help="How many results.")] = 10,
+    tag: Annotated[str | None, typer.Option(help="Only records with this tag.")] = None,
+    hide_cold: Annotated[bool, typer.Option(help="Leave out what was touched once and went cold.")] = False,
+) -> None:
+    """Find records by meaning and by words, in any language, with their sources."""
+    query = queries.Query(
+        text=" ".join(words), domains=tuple(domain or ()), limit=limit, tag=tag, include_cold=not hide_cold
+    )
+    results = asyncio.run(_search(query))
+    if as_json:
+        show.as_json(searching.as_json(results))
+        return
+    for number, hit in enumerate(results.hits, start=1):
+        show.hit(number, hit)
+    _remarks(results)
+
+
+def ask(
+    words: Words,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=20, help="How many passages.")] = 3,
+) -> None:
+    """Answer from what you keep: the best passages, quoted, with their sources."""
+    results = asyncio.run(_search(queries.Query(text=" ".join(words), limit=limit, include_cold=True)))
+    if as_json:
+        show.as_json(searching.as_json(results))
+        return
+    for number, hit in enumerate(results.hits, start=1):
+        for passage in hit.passages[:1]:
+            show.out.print(show.quoted(passage, limit=700, indent="  “"), end="")
+            show.line(f"”  [{number}]")
+    if results.hits:
+        show.line()
+    for number, hit in enumerate(results.hits, start=1):
+        origin = f" — {show.safe(hit.origin)}" if hit.origin else ""
+        show.line(f"  [{number}] {show.safe(hit.source)}{origin}", style="dim")
+    _remarks(results)
+    if results.hits:
+        show.note("These are quotations. No language model is connected yet to put them into one answer.")
+
+
+async def _search(query: queries.Query) -> searching.Results:
+    async with app.opened(app.read_settings()) as reverie:
+        return await searching.search(reverie.database, reverie.owner, reverie.embeddings, query)
+
+
+def _remarks(results: searching.Results) -> None:
+    if results.reason:
+        show.line(results.reason)
+    elif results.signals["semantic"].startswith("left out"):
+        show.note(f"Meaning was not searched: {results.signals['semantic'].removeprefix('left out: ')}")
+    if results.hidden_cold:
+        show.note(f"{results.hidden_cold} cold records are not shown.")

@@ -1,0 +1,67 @@
+"""The `reverie` command: finds the command's module, runs it, and turns failures into a sentence."""
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import typer
+
+from reverie import __version__, errors
+from reverie.cli import show
+
+# Each command with the module that holds it: only the module that is called is loaded, so that search starts fast.
+COMMANDS: Mapping[str, str] = {
+    "import": "reverie.cli.keep",
+    "search": "reverie.cli.find",
+    "ask": "reverie.cli.find",
+    "up": "reverie.cli.serve",
+    "mcp": "reverie.cli.serve",
+    "connect": "reverie.cli.connect",
+    "doctor": "reverie.cli.doctor",
+    "rebuild": "reverie.cli.keep",
+    "demo": "reverie.cli.demo",
+}
+_FUNCTIONS = {"import": "import_files"}
+
+
+def main() -> None:
+    """Entry point. Exit codes: 0 done, 1 failed with a sentence, 2 wrong use, 130 stopped by Ctrl-C."""
+    asked = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    names = [asked] if asked in COMMANDS else list(COMMANDS)
+    app = typer.Typer(
+        name="reverie", help=_ABOUT, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+    )
+    app.callback()(_root)
+    for name in names:
+        app.command(name)(_function(name))
+    if len(names) > 1:
+        app.command("version", help="The version.")(_version)
+    try:
+        app()
+    except errors.ReverieError as failure:
+        show.failure(failure)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        show.line("\nStopped. What was done is kept; run the same command again to go on.")
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(0)
+
+
+_ABOUT = "The memory of your own files, notes, mail and days: kept and searched on this machine."
+
+
+def _function(name: str) -> Callable[..., Any]:
+    module = importlib.import_module(COMMANDS[name])
+    return getattr(module, _FUNCTIONS.get(name, name))
+
+
+def _root() -> None:
+    """Holds the commands together."""
+
+
+def _version() -> None:
+    show.line(__version__)

@@ -1,0 +1,81 @@
+"""`reverie up` and `reverie mcp`."""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+from reverie import app, errors
+from reverie import mcp as protocol
+from reverie.cli import show
+from reverie.pipeline import worker
+from reverie.web import server
+
+_HEARTBEAT_S = 2.0
+
+
+def up() -> None:
+    """Run the database, the API and the workers until Ctrl-C."""
+    asyncio.run(_up())
+
+
+def mcp() -> None:
+    """Speak the Model Context Protocol on stdin and stdout, for an agent's client."""
+    asyncio.run(protocol.run(app.read_settings()))
+
+
+async def _up() -> None:
+    settings = app.read_settings()
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, stop.set)
+    async with app.opened(settings) as reverie:
+        with _only_one(settings.home) as told:
+            async with worker.Worker(reverie.database, reverie.embeddings).running():
+                heartbeat = asyncio.create_task(_keep_alive(reverie))
+                try:
+                    await server.serve(
+                        reverie, port=settings.port, ready=lambda port: _ready(reverie, told, port), stop=stop
+                    )
+                finally:
+                    heartbeat.cancel()
+            show.note("Stopping…")
+    show.note("Stopped. Everything is kept.")
+
+
+def _ready(reverie: app.App, told: Path, port: int) -> None:
+    told.write_text(f"{os.getpid()} {port}\n", encoding="utf-8")
+    show.line(f"Reverie is up: http://127.0.0.1:{port}/api/v1", style="bold")
+    show.note(f"The token is in {reverie.token_file}. Ctrl-C stops everything.")
+
+
+@contextlib.contextmanager
+def _only_one(home: Path) -> Iterator[Path]:
+    """Hold the home's `up.lock`, which also tells who holds it. Raises AlreadyRunning."""
+    path = home / "up.lock"
+    with path.open("a", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pid, _, port = path.read_text(encoding="utf-8").strip().partition(" ")
+            where = f" (process {pid}, port {port})" if port else ""
+            raise errors.AlreadyRunning(
+                f"Reverie is already running here{where}.", hint="Stop it, or set REVERIE_HOME to another folder."
+            ) from None
+        yield path
+        path.write_text("", encoding="utf-8")
+
+
+async def _keep_alive(reverie: app.App) -> None:
+    """Start the embedded server again when it was killed: no write is lost, requests wait or fail meanwhile."""
+    while reverie.server is not None:
+        await asyncio.sleep(_HEARTBEAT_S)
+        try:
+            if await asyncio.to_thread(reverie.server.revive):
+                show.note("The database had gone; it is back.")
+        except errors.ReverieError as failure:
+            show.failure(failure)

@@ -1,0 +1,40 @@
+"""Following until everything is derived, with how far it is: for commands that end."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+
+from reverie import db, llm
+from reverie.access import callers
+from reverie.pipeline import embed, worker
+
+_EVERY_S = 0.2
+_PATIENCE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How many different texts there are, how many have a vector, and what is wrong, if anything."""
+
+    texts: int
+    vectors: int
+    trouble: str
+
+
+async def follow(
+    database: db.Database, embeddings: llm.Embeddings, caller: callers.Caller
+) -> AsyncGenerator[State, None]:
+    """Run the worker until its slots have caught up for a caller. It gives up on a slot that stays in trouble."""
+    waited = 0.0
+    async with worker.Worker(database, embeddings).running():
+        while True:
+            async with database.transaction(caller) as tx:
+                standings = [one for one in await worker.standings(tx, caller) if not one.waits_for]
+                coverage = await embed.coverage(tx, caller, embeddings.model)
+            trouble = next((one.trouble for one in standings if one.trouble), "")
+            yield State(coverage.texts, coverage.vectors, trouble)
+            behind = any(one.behind and not one.trouble for one in standings)
+            waited = waited + _EVERY_S if trouble else 0.0
+            if not behind and (not trouble or waited > _PATIENCE_S):
+                return
+            await asyncio.sleep(_EVERY_S)
