@@ -30,9 +30,7 @@ _WRITES = (
     re.compile(rf"\bUPDATE\s+{_NAME}(?:\s+(?:AS\s+)?\w+)?\s+SET\b", re.IGNORECASE),
     re.compile(rf"\bCOPY\s+{_NAME}\s*(?:\([^)]*\))?\s*FROM\s+STDIN\b", re.IGNORECASE),
 )
-_TEMPORARY = re.compile(
-    rf"\bCREATE\s+TEMP(?:ORARY)?\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?{_NAME}", re.IGNORECASE
-)
+_TEMPORARY = re.compile(rf"\bCREATE\s+TEMP(?:ORARY)?\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?{_NAME}", re.IGNORECASE)
 _SQL_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -50,9 +48,7 @@ def _literals(source: str) -> Iterator[str]:
         if isinstance(node, ast.JoinedStr):
             inner.update(node.values)
             if node not in prose:
-                yield "".join(
-                    str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values
-                )
+                yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in prose | inner:
             yield node.value
 
@@ -109,9 +105,7 @@ def writers(root: Path) -> dict[str, set[str]]:
 def main() -> int:
     """Print what is wrong and return 1, or return 0."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument(
-        "root", nargs="?", type=Path, default=Path(__file__).parent.parent / "src" / "reverie"
-    )
+    options.add_argument("root", nargs="?", type=Path, default=Path(__file__).parent.parent / "src" / "reverie")
     options.add_argument("-v", "--verbose", action="store_true", help="print which module writes which table")
     given = options.parse_args()
     found = writers(given.root.resolve())

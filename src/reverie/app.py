@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,8 @@ from pathlib import Path
 from reverie import config, db, embedded, errors, llm
 from reverie.access import callers, tokens, users
 from reverie.migrations import runner
+
+_HEARTBEAT_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def demo_settings() -> config.Config:
 
 
 @asynccontextmanager
-async def opened(settings: config.Config) -> AsyncIterator[App]:
+async def opened(settings: config.Config) -> AsyncGenerator[App]:
     """Everything a surface needs, ready; closed again at the end, the embedded server too if nobody else uses it."""
     embedded.make_home(settings.home)
     server: embedded.Server | None = None
@@ -86,3 +88,14 @@ async def caller_of_token(app: App, token: str) -> callers.Caller:
     if not token:
         raise errors.Unauthorized("A token is needed.", hint=f"The owner's is in {app.token_file}.")
     return await tokens.caller(app.database, token)
+
+
+async def keep_alive(reverie: App, *, told: Callable[[str], None]) -> None:
+    """Start the embedded server again whenever it was killed; runs until cancelled. `told` hears about it."""
+    while reverie.server is not None:
+        await asyncio.sleep(_HEARTBEAT_S)
+        try:
+            if await asyncio.to_thread(reverie.server.revive):
+                told("The database had gone; it is back.")
+        except errors.ReverieError as failure:
+            told(failure.message)

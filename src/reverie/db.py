@@ -2,7 +2,7 @@
 
 import dataclasses
 import keyword
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, LiteralString, Protocol, TypeVar
 from uuid import UUID
@@ -121,7 +121,7 @@ class Transaction:
         return row[0] if row else None
 
     @asynccontextmanager
-    async def savepoint(self) -> AsyncIterator[None]:
+    async def savepoint(self) -> AsyncGenerator[None]:
         """A part that can fail without the rest."""
         try:
             async with self._connection.transaction():
@@ -154,7 +154,7 @@ class Database:
         await self._pool.close()
 
     @asynccontextmanager
-    async def transaction(self, caller: HasUser | None) -> AsyncIterator[Transaction]:
+    async def transaction(self, caller: HasUser | None) -> AsyncGenerator[Transaction]:
         """A transaction in which only the caller's rows exist; it commits when the block ends well."""
         async with self._begin() as tx:
             if caller is not None:
@@ -162,21 +162,21 @@ class Database:
             yield tx
 
     @asynccontextmanager
-    async def token_lookup(self, digest: bytes) -> AsyncIterator[Transaction]:
+    async def token_lookup(self, digest: bytes) -> AsyncGenerator[Transaction]:
         """A transaction in which one row is visible: the token with this SHA-256."""
         async with self._begin() as tx:
             await tx.run("SELECT set_config('reverie.token_hash', %s, true)", (digest.hex(),))
             yield tx
 
     @asynccontextmanager
-    async def system(self) -> AsyncIterator[Transaction]:
+    async def system(self) -> AsyncGenerator[Transaction]:
         """A transaction that sees who the users are, and nothing of theirs."""
         async with self._begin() as tx:
             await tx.run("SELECT set_config('reverie.system', 'on', true)")
             yield tx
 
     @asynccontextmanager
-    async def _begin(self) -> AsyncIterator[Transaction]:
+    async def _begin(self) -> AsyncGenerator[Transaction]:
         try:
             async with self._pool.connection() as connection, connection.transaction():
                 yield Transaction(connection)
@@ -188,23 +188,26 @@ class Database:
             raise translate(failure) from failure
 
     @asynccontextmanager
-    async def alone(self, name: str) -> AsyncIterator[bool]:
+    async def alone(self, name: str) -> AsyncGenerator[bool]:
         """Hold a lock that one process at a time can hold; says whether it was free. A killed holder frees it."""
-        async with await self._plain() as connection:
+        async with self._plain() as connection:
             cursor = await connection.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", (name,))
             row = await cursor.fetchone()
             yield bool(row and row[0])
 
     async def listen(self, channel: LiteralString) -> AsyncIterator[str]:
         """The payloads sent to a channel, for as long as the connection lasts."""
-        async with await self._plain() as connection:
+        async with self._plain() as connection:
             await connection.execute(compose("LISTEN {channel}", channel=channel))
             async for notice in connection.notifies():
                 yield notice.payload
 
-    async def _plain(self) -> psycopg.AsyncConnection[Any]:
+    @asynccontextmanager
+    async def _plain(self) -> AsyncGenerator[psycopg.AsyncConnection[Any]]:
+        """A connection beside the pool, for what outlives a transaction."""
         try:
-            return await psycopg.AsyncConnection.connect(self.url, autocommit=True)
+            async with await psycopg.AsyncConnection.connect(self.url, autocommit=True) as connection:
+                yield connection
         except psycopg.Error as failure:
             raise translate(failure) from failure
 
@@ -235,9 +238,10 @@ def translate(failure: psycopg.Error) -> errors.ReverieError:
         )
     if isinstance(failure, psycopg.errors.InsufficientPrivilege):
         return errors.Forbidden("The database refused: this row belongs to nobody you act for.")
-    if isinstance(failure, psycopg.OperationalError):
+    if isinstance(failure, psycopg.OperationalError | psycopg.InterfaceError):
+        told = str(failure).strip().partition("\n")[0] or "closed"
         return errors.DatabaseUnavailable(
-            f"PostgreSQL does not answer ({str(failure).strip().splitlines()[0] if str(failure).strip() else 'closed'}).",
+            f"PostgreSQL does not answer ({told}).",
             hint="Try again in a moment; `reverie doctor` says more.",
         )
     if isinstance(failure, psycopg.DataError):

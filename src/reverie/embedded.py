@@ -30,6 +30,7 @@ DATABASE = "reverie"
 _ROOT_CLUSTERS = Path("/var/lib/reverie/clusters")
 _SOCKET_NAME_LIMIT = 100
 _START_SECONDS = 45
+_LOCALE = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C")
 
 _HBA = """# Written by Reverie: only the OS user that runs Reverie may connect, and only by socket.
 local all all peer map=reverie
@@ -255,8 +256,7 @@ def _create(place: Place) -> None:
     _run(
         fresh,
         "initdb",
-        ["-D", str(half), "-U", OWNER_ROLE, "-A", "peer", "-E", "UTF8", "--no-instructions"]
-        + ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"],
+        ["-D", str(half), "-U", OWNER_ROLE, "-A", "peer", "-E", "UTF8", "--no-instructions", *_LOCALE],
     )
     me = pwd.getpwuid(os.geteuid()).pw_name
     _write(half / "pg_hba.conf", _HBA, place.user)
@@ -282,7 +282,7 @@ def _answers(place: Place) -> bool:
     done = _run(
         place, "pg_isready", ["-q", "-h", str(place.socket), "-p", "5432", "-t", "5", "-d", "postgres"], check=False
     )
-    return done.returncode == 0
+    return done.code == 0
 
 
 def _postmaster_pid(place: Place) -> int | None:
@@ -315,7 +315,7 @@ def _start(place: Place) -> None:
             ["start", "-w", "-t", str(_START_SECONDS), "-D", str(place.data), "-l", str(place.log)],
             check=False,
         )
-        if done.returncode == 0:
+        if done.code == 0:
             return
         if time.monotonic() > deadline:
             raise _why_not(place)
@@ -347,11 +347,17 @@ def _why_not(place: Place) -> errors.ReverieError:
     )
 
 
-def _run(place: Place, program: str, arguments: Sequence[str], *, check: bool = True) -> subprocess.CompletedProcess[str]:
+@dataclass(frozen=True, slots=True)
+class _Done:
+    code: int
+    output: str
+
+
+def _run(place: Place, program: str, arguments: Sequence[str], *, check: bool = True) -> _Done:
     """Run one of PostgreSQL's programs as the right user. Its output goes to a file: a server that outlives
     pg_ctl would hold a pipe open."""
     with tempfile.TemporaryFile("w+") as output:
-        done = subprocess.run(
+        ended = subprocess.run(
             [str(place.binaries / program), *arguments],
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -365,12 +371,12 @@ def _run(place: Place, program: str, arguments: Sequence[str], *, check: bool = 
             check=False,
         )
         output.seek(0)
-        done.stdout = output.read()
-    if check and done.returncode != 0:
-        if "No space left" in done.stdout:
+        done = _Done(ended.returncode, output.read())
+    if check and done.code != 0:
+        if "No space left" in done.output:
             raise errors.DiskFull("The database cannot be made: the disk is full.", hint="Free some space.")
         raise errors.DatabaseUnavailable(
-            f"{program} failed: {done.stdout.strip().splitlines()[-1] if done.stdout.strip() else 'no reason given'}.",
+            f"{program} failed: {done.output.strip().splitlines()[-1] if done.output.strip() else 'no reason given'}.",
             hint=f"The database's folder is {place.data}.",
         )
     return done

@@ -58,9 +58,11 @@ async def run(settings: config.Config) -> None:
         async with beside.running(), asyncio.TaskGroup() as tasks:
             serving = tasks.create_task(serve(opened, agent(opened.owner), wire))
             leaving = tasks.create_task(told_to_leave.wait())
+            heart = tasks.create_task(app.keep_alive(opened, told=_log.warning))
             await asyncio.wait({serving, leaving}, return_when=asyncio.FIRST_COMPLETED)
             serving.cancel()
             leaving.cancel()
+            heart.cancel()
 
 
 def agent(owner: callers.Caller) -> callers.Caller:

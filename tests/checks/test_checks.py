@@ -63,9 +63,7 @@ def test_one_writer_catches_a_second_writer(tree: Path, statement: str) -> None:
 
 def test_one_writer_reads_f_strings_and_sql_files(tree: Path) -> None:
     write(tree / "search" / "a.py", 'def f(n: int) -> str:\n    return f"DELETE FROM notes LIMIT {n}"')
-    (tree / "search" / "b.sql").write_text(
-        "-- DELETE FROM links\nINSERT INTO notes SELECT 1;", encoding="utf-8"
-    )
+    (tree / "search" / "b.sql").write_text("-- DELETE FROM links\nINSERT INTO notes SELECT 1;", encoding="utf-8")
     code, said = run("one_writer", tree)
     assert code == 1
     assert "reverie.records.notes and reverie.search and reverie.search.a" in said

@@ -6,6 +6,7 @@ import stat
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -75,9 +76,9 @@ def test_second_time_changes_nothing(home: Path, client: str) -> None:
     assert done.exit_code == 0
     assert "already" in done.output
     assert (file.read_bytes(), file.stat().st_mtime_ns) == before
-    assert sorted(
-        one.name for one in file.parent.iterdir() if "reverie" not in one.name and one.name != "bin"
-    ) == [file.name]
+    assert sorted(one.name for one in file.parent.iterdir() if "reverie" not in one.name and one.name != "bin") == [
+        file.name
+    ]
 
 
 @pytest.mark.parametrize("client", FILES)
@@ -114,9 +115,8 @@ def test_yes_at_the_question(home: Path) -> None:
             '{\n  "mcpServers": {\n    "reverie": @2\n  },\n  "emoji": "\\ud83d\\ude00 \u4f60"\n}',
         ),
         (
-            '{\n  "mcpServers": {\n    "x": {"command": "x", "env": {"KEY": "}{"}}\n  },\n  "n": 1e2\n}\n',
-            '{\n  "mcpServers": {\n    "x": {"command": "x", "env": {"KEY": "}{"}},\n    "reverie": @2\n'
-            '  },\n  "n": 1e2\n}\n',
+            '{\n  "mcpServers": {\n    "x": {"env": {"K": "}{"}}\n  },\n  "n": 1e2\n}\n',
+            '{\n  "mcpServers": {\n    "x": {"env": {"K": "}{"}},\n    "reverie": @2\n  },\n  "n": 1e2\n}\n',
         ),
     ],
 )
@@ -147,7 +147,7 @@ def test_json_with_windows_lines_and_a_mark(home: Path) -> None:
 
 def test_our_old_entry_is_brought_up_to_date_and_the_owners_keys_stay(home: Path) -> None:
     file = home / FILES["claude-code"]
-    old = {
+    old: dict[str, Any] = {
         "numStartups": 7,
         "mcpServers": {
             "reverie": {

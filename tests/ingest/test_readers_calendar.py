@@ -20,9 +20,7 @@ def every(items: Iterable[Any]) -> list[Any]:
 
 def source(data: bytes | str, name: str = "x") -> drafts.Source:
     raw = data if isinstance(data, bytes) else data.encode()
-    return drafts.Source(
-        Path("/x") / name, PurePosixPath(name), raw, False, dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
-    )
+    return drafts.Source(Path("/x") / name, PurePosixPath(name), raw, False, dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
 
 
 def calendar(*bodies: str) -> list[Any]:
@@ -78,9 +76,7 @@ def test_duration_and_all_day() -> None:
     assert timed.fields["end"] == dt.datetime(2024, 1, 5, 10, 30, tzinfo=dt.UTC)
     assert (whole.fields["all_day"], whole.fields["end"]) == (True, dt.date(2024, 1, 6))
     assert days.fields["end"] == dt.date(2024, 1, 8)
-    assert (
-        night.fields["end"].isoformat() == "2024-03-31T07:00:00+02:00"
-    )  # eight hours over the change of clocks
+    assert night.fields["end"].isoformat() == "2024-03-31T07:00:00+02:00"  # eight hours over the change of clocks
 
 
 @pytest.mark.parametrize(
@@ -169,9 +165,7 @@ def test_the_newer_of_two_versions_is_kept() -> None:
 
 
 def test_a_calendar_cut_off() -> None:
-    items = every(
-        ics.read(source("BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:1\nDTSTART:20240101T090000Z\nSUMMARY:he"))
-    )
+    items = every(ics.read(source("BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:1\nDTSTART:20240101T090000Z\nSUMMARY:he")))
     assert items[0].fields["title"] == "he"
 
 
@@ -254,9 +248,7 @@ def test_birthdays(line: str, birthday: dt.date | None, custom: str | None) -> N
 
 def test_several_cards() -> None:
     one = "BEGIN:VCARD\nFN:A\nTEL:1\nEND:VCARD\n"
-    items = list(
-        vcf.read(source(one + one + one.replace("TEL:1", "TEL:1\nNOTE:x") + "BEGIN:VCARD\nTEL:\nEND:VCARD"))
-    )
+    items = list(vcf.read(source(one + one + one.replace("TEL:1", "TEL:1\nNOTE:x") + "BEGIN:VCARD\nTEL:\nEND:VCARD")))
     assert [type(item).__name__ for item in items] == ["Draft", "Skip", "Draft", "Skip"]
     assert items[0].key != items[2].key
 

@@ -22,9 +22,7 @@ pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"the test data is not
 def source(path: Path, root: Path) -> drafts.Source:
     mtime = dt.datetime.fromtimestamp(path.stat().st_mtime, dt.UTC)
     vault = any((folder / ".obsidian").is_dir() for folder in path.parents)
-    return drafts.Source(
-        path, PurePosixPath(path.relative_to(root).as_posix()), path.read_bytes(), vault, mtime
-    )
+    return drafts.Source(path, PurePosixPath(path.relative_to(root).as_posix()), path.read_bytes(), vault, mtime)
 
 
 def files(folder: str, suffix: str = "") -> Iterator[Path]:
@@ -76,9 +74,7 @@ def test_the_numbers_of_records() -> None:
     for folder, number in least.items():
         found = 0
         for path in files(folder):
-            reader = detect.reader_for(
-                path.read_bytes()[: detect.HEAD], PurePosixPath(path.relative_to(DATA / folder))
-            )
+            reader = detect.reader_for(path.read_bytes()[: detect.HEAD], PurePosixPath(path.relative_to(DATA / folder)))
             if not isinstance(reader, str):
                 found += len(drafts_of(reader, path))
         assert found >= number, folder
@@ -115,9 +111,7 @@ def test_events_are_what_jcal_says() -> None:
                 assert any(isinstance(item, drafts.Skip) and summary in item.reason for item in items)
                 skipped += 1
                 continue
-            draft = next(
-                item for item in items if isinstance(item, drafts.Draft) and item.key.startswith(f"uid:{uid}")
-            )
+            draft = next(item for item in items if isinstance(item, drafts.Draft) and item.key.startswith(f"uid:{uid}"))
             compared += compare_event(event, draft.fields)
     assert components_seen == 3
     assert skipped == 2  # component.ics
@@ -133,9 +127,7 @@ def compare_event(event: list[Any], fields: Any) -> int:
     for name, field in (("dtstart", "start"), ("dtend", "end")):
         for prop in values(event, name):
             moment = fields[field]
-            written = (
-                moment.isoformat() if not isinstance(moment, dt.datetime) else f"{moment:%Y-%m-%dT%H:%M:%S}"
-            )
+            written = moment.isoformat() if not isinstance(moment, dt.datetime) else f"{moment:%Y-%m-%dT%H:%M:%S}"
             assert written == prop[3].removesuffix("Z")
             compared += 1
     for prop in values(event, "uid"):
@@ -187,9 +179,7 @@ def compare_card(card: list[Any], fields: Any) -> int:
         known = fields["birthday"].isoformat() if "birthday" in fields else custom["birthday"]
         assert known == prop[3][:10]
         checks += 1
-    for prop, address in zip(
-        values(card, "adr"), [fields.get("address"), *custom.get("addresses", [])], strict=False
-    ):
+    for prop, address in zip(values(card, "adr"), [fields.get("address"), *custom.get("addresses", [])], strict=False):
         assert all(part in address for part in prop[3] if part)
         checks += 1
     for prop in values(card, "nickname"):
@@ -273,9 +263,7 @@ def test_lines_are_what_jcal_and_jcard_say() -> None:
         twin = next(path.with_suffix(end) for end in (".ics", ".vcf") if path.with_suffix(end).exists())
         data = twin.read_bytes()
         wanted = [prop for part in everything(json.loads(path.read_text())) for prop in part[1]]
-        lines = [
-            line for root in contentlines.components(data) for part in root.walk() for line in part.lines
-        ]
+        lines = [line for root in contentlines.components(data) for part in root.walk() for line in part.lines]
         pool = [(line.name, line.text) for line in lines] + [
             (line.name, part) for line in lines for part in contentlines.split(line.value, ",")
         ]

@@ -18,9 +18,7 @@ def every(items: Iterable[Any]) -> list[Any]:
 
 
 def source(data: bytes, name: str = "x.eml") -> drafts.Source:
-    return drafts.Source(
-        Path("/x") / name, PurePosixPath(name), data, False, dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
-    )
+    return drafts.Source(Path("/x") / name, PurePosixPath(name), data, False, dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
 
 
 def read(data: str | bytes, name: str = "x.eml") -> Any:
@@ -46,9 +44,7 @@ def test_a_plain_message() -> None:
 
 
 def test_missing_and_broken_headers() -> None:
-    data = (
-        b"From: x\nSubject: caf\xe9\nDate: whenever\nContent-Type: text/plain; charset=nonsense\n\nna\xefve"
-    )
+    data = b"From: x\nSubject: caf\xe9\nDate: whenever\nContent-Type: text/plain; charset=nonsense\n\nna\xefve"
     draft = read(data)
     assert draft.key == "sha:" + hashlib.sha256(data).hexdigest()
     assert draft.fields["subject"] == "café"
@@ -102,16 +98,10 @@ def test_paths_in_names_of_attachments() -> None:
 
 
 def test_a_boundary_that_is_missing() -> None:
-    assert (
-        read("From: a@b\nContent-Type: multipart/mixed; boundary=B\n\nonly text").fields["body_text"]
-        == "only text"
-    )
+    assert read("From: a@b\nContent-Type: multipart/mixed; boundary=B\n\nonly text").fields["body_text"] == "only text"
 
 
-FIRST = (
-    b"From a@b Thu Jan 01 00:00:00 2015\nFrom: a@b\nSubject: 1\nStatus: RO\nMessage-ID: <1@x>\n\nhi\n"
-    b">From me\n"
-)
+FIRST = b"From a@b Thu Jan 01 00:00:00 2015\nFrom: a@b\nSubject: 1\nStatus: RO\nMessage-ID: <1@x>\n\nhi\n>From me\n"
 SECOND = b"\nFrom c@d Thu Jan 01 00:00:00 2015\nFrom: c@d\nSubject: 2\nStatus: O\n\nFrom here on text\n"
 
 

@@ -30,9 +30,7 @@ def every(items: Iterable[Any]) -> list[Any]:
     return list(items)
 
 
-def source(
-    data: str | bytes, path: str = "x.md", root: Path = Path("/x"), vault: bool = False
-) -> drafts.Source:
+def source(data: str | bytes, path: str = "x.md", root: Path = Path("/x"), vault: bool = False) -> drafts.Source:
     raw = data if isinstance(data, bytes) else data.encode()
     return drafts.Source(root / path, PurePosixPath(path), raw, vault, NOW)
 
@@ -106,9 +104,7 @@ def test_tags_as_list_or_string(value: str) -> None:
     assert note(f"---\ntags: {value}\n---\nx").fields["tags"] == ["a", "b"]
 
 
-@pytest.mark.parametrize(
-    "front", ["created: {{date}}", "a: [", "a: b: c", "\tx", "- just\n- a list", "d: 2023-02-31"]
-)
+@pytest.mark.parametrize("front", ["created: {{date}}", "a: [", "a: b: c", "\tx", "- just\n- a list", "d: 2023-02-31"])
 def test_broken_front_matter_stays_text(front: str) -> None:
     draft = note(f"---\n{front}\n---\nbody")
     assert draft.fields["content"].startswith("---")
@@ -211,18 +207,14 @@ def test_contacts() -> None:
 
 
 def test_health() -> None:
-    weight, pulse, later = rows(
-        "Datum;Uhrzeit;Gewicht (kg);Puls\n05.01.2024;07:30;72,5;60\n06.01.2024;07:30;;61\n"
-    )
+    weight, pulse, later = rows("Datum;Uhrzeit;Gewicht (kg);Puls\n05.01.2024;07:30;72,5;60\n06.01.2024;07:30;;61\n")
     assert (weight.fields["kind"], weight.fields["value"], weight.fields["unit"]) == ("weight", 72.5, "kg")
     assert weight.fields["at"].isoformat() == "2024-01-05T07:30:00+01:00"
     assert (pulse.fields["kind"], pulse.fields["unit"]) == ("heart_rate", "bpm")
     assert later.fields["value"] == 61.0
     (long,) = rows("type,value,unit,startDate\nx,1,,\n")[:1]
     assert isinstance(long, drafts.Draft)  # startDate is no column of ours: the table is kept as it is
-    (long,) = rows(
-        "Type,Value,Unit,Start Date\nHKQuantityTypeIdentifierStepCount,12,count,2024-01-05 07:30:00 +0000\n"
-    )
+    (long,) = rows("Type,Value,Unit,Start Date\nHKQuantityTypeIdentifierStepCount,12,count,2024-01-05 07:30:00 +0000\n")
     assert (long.fields["kind"], long.fields["unit"]) == ("steps", "count")
 
 
@@ -310,9 +302,7 @@ def test_claude() -> None:
         },
         {"uuid": "n", "sender": "assistant", "text": "hello", "created_at": "2024-01-05T09:00:01Z"},
     ]
-    draft, empty = chat(
-        [{"uuid": "c", "name": "N", "chat_messages": messages}, {"uuid": "e", "chat_messages": []}]
-    )
+    draft, empty = chat([{"uuid": "c", "name": "N", "chat_messages": messages}, {"uuid": "e", "chat_messages": []}])
     assert draft.fields["turns"][0]["text"] == "hi\n[file: a.pdf]"
     assert draft.fields["turns"][1] == {
         "id": "n",

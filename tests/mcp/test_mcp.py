@@ -125,9 +125,7 @@ async def test_the_official_client(home: Path) -> None:
             assert one.input_schema == catalogue.TOOLS[name].schema
 
         saved = json.loads(
-            await _call(
-                session, "save_note", title="王小明 🎉", content="Käse für die Fête, 买牛奶", tags=["聚会"]
-            )
+            await _call(session, "save_note", title="王小明 🎉", content="Käse für die Fête, 买牛奶", tags=["聚会"])
         )
         found = await _call(session, "search", query="买牛奶")
         assert "王小明 🎉 — note — " in found
@@ -171,9 +169,7 @@ async def test_a_saved_note_gets_its_vectors(home: Path) -> None:
     """The worker runs beside: what means the same is found, though no word is shared."""
     async with _client(home) as session:
         await session.initialize()
-        saved = json.loads(
-            await _call(session, "save_note", content="Mi hermana se casa el sábado en Sevilla.")
-        )
+        saved = json.loads(await _call(session, "save_note", content="Mi hermana se casa el sábado en Sevilla."))
         for _ in range(60):
             if saved["id"] in await _call(session, "search", query="wedding of my sister"):
                 return
@@ -231,9 +227,7 @@ def test_nothing_but_json_rpc_on_stdout(home: Path) -> None:
     assert "李雷".encode() not in done.stderr
 
 
-def _started(
-    home: Path, stdin: Any = subprocess.PIPE, stdout: Any = subprocess.PIPE
-) -> subprocess.Popen[bytes]:
+def _started(home: Path, stdin: Any = subprocess.PIPE, stdout: Any = subprocess.PIPE) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         SERVE, env=_environment(home), cwd="/", stdin=stdin, stdout=stdout, stderr=subprocess.DEVNULL
     )

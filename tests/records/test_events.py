@@ -113,9 +113,7 @@ async def test_old_events_recur_as_if_counted_from_their_start(
     event = await kept(
         database, owner, title="x", start="2021-01-07T09:00:00", timezone="Europe/Madrid", recurrence=recurrence
     )
-    whole = [
-        one.start for one in events.occurrences(event, date(2021, 1, 1), date(2026, 4, 30), most=100_000)
-    ]
+    whole = [one.start for one in events.occurrences(event, date(2021, 1, 1), date(2026, 4, 30), most=100_000)]
     window = [one.start for one in events.occurrences(event, date(2026, 1, 1), date(2026, 4, 30))]
     assert window == [one for one in whole if one.date() >= date(2026, 1, 1)]
     if "BYMONTHDAY=29" in recurrence:
@@ -163,7 +161,10 @@ async def test_all_day_is_that_local_day_in_every_zone(database: db.Database, ow
     async with database.transaction(owner) as tx:
         made = [
             await base.create(
-                tx, owner, events.EVENTS, {"title": name, "start": "2026-11-30", "timezone": name.replace("+00:00", "UTC")}
+                tx,
+                owner,
+                events.EVENTS,
+                {"title": name, "start": "2026-11-30", "timezone": name.replace("+00:00", "UTC")},
             )
             for name in (*ZONES, *OFFSETS)
         ]

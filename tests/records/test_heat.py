@@ -68,7 +68,12 @@ async def test_touching_counts_by_source(
 
 async def test_recomputing_is_the_formula(database: db.Database, owner: callers.Caller, other: callers.Caller) -> None:
     now = datetime.now().astimezone()
-    cases = [(a, i, x) for a in (0.25, 1, 7.9, 8, 8.1, 12, 100) for i in (0, 1, 100, 4383, 8765, 9000) for x in (0, 5, 168, 2000)]
+    cases = [
+        (a, i, x)
+        for a in (0.25, 1, 7.9, 8, 8.1, 12, 100)
+        for i in (0, 1, 100, 4383, 8765, 9000)
+        for x in (0, 5, 168, 2000)
+    ]
     async with database.transaction(owner) as tx:
         await tx.many(
             "INSERT INTO heat VALUES (%s, %s, %s, %s, %s, 'user', 0.5)",
@@ -78,7 +83,10 @@ async def test_recomputing_is_the_formula(database: db.Database, owner: callers.
             ],
         )
     async with database.transaction(other) as tx:
-        await tx.run("INSERT INTO heat VALUES (%s, %s, 1, now() - interval '9 weeks', now(), 'user', 0.5)", (other.user_id, uuid4()))
+        await tx.run(
+            "INSERT INTO heat VALUES (%s, %s, 1, now() - interval '9 weeks', now(), 'user', 0.5)",
+            (other.user_id, uuid4()),
+        )
     async with database.transaction(owner) as tx:
         assert await heat.recompute(tx) == len(cases)
         drift = (await tx.value("SELECT now()") - now).total_seconds() / 3600

@@ -26,9 +26,7 @@ def _agent(caller: callers.Caller, *scopes: str) -> callers.Caller:
     return dataclasses.replace(caller, kind="agent", name="mcp", scopes=frozenset(scopes or {"*:*"}))
 
 
-async def _keep(
-    toolbox: base.Toolbox, caller: callers.Caller, domain: records.Domain[Any], **values: Any
-) -> str:
+async def _keep(toolbox: base.Toolbox, caller: callers.Caller, domain: records.Domain[Any], **values: Any) -> str:
     async with toolbox.database.transaction(caller) as tx:
         return str((await records.create(tx, caller, domain, values)).id)
 
@@ -52,8 +50,7 @@ def test_every_tool_is_described(tool: base.Tool[Any]) -> None:
 def test_the_catalogue_is_small() -> None:
     """What every client pays before its first question."""
     told = [
-        {"name": one.name, "description": one.description, "schema": one.schema}
-        for one in catalogue.TOOLS.values()
+        {"name": one.name, "description": one.description, "schema": one.schema} for one in catalogue.TOOLS.values()
     ]
     assert len(told) <= 10
     assert compact.tokens(json.dumps(told)) < 900
@@ -102,9 +99,7 @@ async def test_unknown_tools_domains_and_fields(toolbox: base.Toolbox, owner: ca
 
 async def test_scopes(toolbox: base.Toolbox, owner: callers.Caller) -> None:
     note = await _keep(toolbox, owner, notes.NOTES, content="the harbour at dawn")
-    mark = await _keep(
-        toolbox, owner, bookmarks.BOOKMARKS, url="https://example.org", title="the harbour guide"
-    )
+    mark = await _keep(toolbox, owner, bookmarks.BOOKMARKS, url="https://example.org", title="the harbour guide")
     long_ago = "2020-01-01T00:00:00Z"
     calls: dict[str, dict[str, Any]] = {
         "search": {"query": "harbour"},
@@ -211,9 +206,7 @@ async def test_search_is_lines_for_a_model(toolbox: base.Toolbox, owner: callers
 
 async def test_search_costs_little(toolbox: base.Toolbox, owner: callers.Caller) -> None:
     for number in range(12):
-        await _keep(
-            toolbox, owner, notes.NOTES, title=f"Harbour {number}", content="The harbour at dawn. " * 30
-        )
+        await _keep(toolbox, owner, notes.NOTES, title=f"Harbour {number}", content="The harbour at dawn. " * 30)
     found = await catalogue.call(toolbox, _agent(owner), "search", {"query": "harbour", "limit": 10})
     assert compact.tokens(str(found)) < 1500
 
@@ -232,9 +225,7 @@ async def test_get_record_opens_and_warms(toolbox: base.Toolbox, owner: callers.
 
     async def accesses() -> float:
         async with toolbox.database.transaction(owner) as tx:
-            return float(
-                await tx.value("SELECT coalesce(sum(accesses), 0) FROM heat WHERE record_id = %s", (mail,))
-            )
+            return float(await tx.value("SELECT coalesce(sum(accesses), 0) FROM heat WHERE record_id = %s", (mail,)))
 
     before = await accesses()
     told = await catalogue.call(toolbox, agent, "get_record", {"id": mail})
@@ -275,9 +266,7 @@ async def test_long_fields_come_in_parts(toolbox: base.Toolbox, owner: callers.C
 
 
 async def test_save_note_is_logged_as_the_agents(toolbox: base.Toolbox, owner: callers.Caller) -> None:
-    told = await catalogue.call(
-        toolbox, _agent(owner), "save_note", {"content": "# Idea 💡\n买牛奶", "tags": ["todo"]}
-    )
+    told = await catalogue.call(toolbox, _agent(owner), "save_note", {"content": "# Idea 💡\n买牛奶", "tags": ["todo"]})
     assert isinstance(told, dict)
     assert told["title"] == "# Idea 💡 买牛奶"
     async with toolbox.database.transaction(owner) as tx:

@@ -66,9 +66,7 @@ async def test_early_in_singapore_is_that_local_day(api: httpx.AsyncClient) -> N
     found = await agenda(api, "2026-11-20", "2026-11-20")
     assert found[0]["start"] == "2026-11-20T07:10:00+08:00"
     assert (found[0]["day"], found[0]["timezone"]) == ("2026-11-20", "+08:00")
-    listed = (await api.get(f"{ROOT}/events", params={"day": "2026-11-20", "format": "compact"})).json()[
-        "lines"
-    ]
+    listed = (await api.get(f"{ROOT}/events", params={"day": "2026-11-20", "format": "compact"})).json()["lines"]
     assert listed[0].startswith("07:10-08:00 Call")
 
 

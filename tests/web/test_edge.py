@@ -26,9 +26,7 @@ def bare(reverie: app.App, **more: Any) -> httpx.AsyncClient:
     )
 
 
-async def token_of(
-    reverie: app.App, caller: callers.Caller, *scopes: str, kind: callers.Kind = "agent"
-) -> str:
+async def token_of(reverie: app.App, caller: callers.Caller, *scopes: str, kind: callers.Kind = "agent") -> str:
     return await tokens.mint(reverie.database, caller.user_id, name="bot", kind=kind, scopes=scopes)
 
 
@@ -69,9 +67,7 @@ async def test_no_token_no_answer(reverie: app.App, owner: callers.Caller) -> No
                 assert good not in response.text
         assert (await client.get(f"{ROOT}/notes?token={good}")).status_code == 401
         for scheme in ("Bearer", "bearer", "BEARER"):
-            assert (
-                await client.get(f"{ROOT}/notes", headers={"Authorization": f"{scheme} {good}"})
-            ).status_code == 200
+            assert (await client.get(f"{ROOT}/notes", headers={"Authorization": f"{scheme} {good}"})).status_code == 200
 
 
 async def test_a_revoked_token_is_refused_at_once(reverie: app.App, owner: callers.Caller) -> None:
@@ -175,9 +171,7 @@ async def test_only_names_of_this_machine(api: httpx.AsyncClient, host: str, fin
 async def test_only_pages_of_our_own(api: httpx.AsyncClient, origin: str, fine: bool) -> None:
     response = await api.get(f"{ROOT}/notes", headers={"Origin": origin})
     assert response.status_code == (200 if fine else 403)
-    preflight = await api.options(
-        f"{ROOT}/notes", headers={"Origin": origin, "Access-Control-Request-Method": "POST"}
-    )
+    preflight = await api.options(f"{ROOT}/notes", headers={"Origin": origin, "Access-Control-Request-Method": "POST"})
     assert preflight.status_code == (405 if fine else 403)
     for one in (response, preflight):
         assert not [name for name in one.headers if name.startswith("access-control")]

@@ -80,26 +80,21 @@ async def test_a_foreign_reference_is_like_an_unknown_one(
     answers = {
         (response.status_code, response.text)
         for response in [
-            await api.post(f"{ROOT}/feed-items", json={"title": "x", "feed_id": one})
-            for one in (feed, UNKNOWN)
+            await api.post(f"{ROOT}/feed-items", json={"title": "x", "feed_id": one}) for one in (feed, UNKNOWN)
         ]
     }
     assert len(answers) == 1
     assert answers.pop()[0] == 422
 
 
-async def test_two_people_may_keep_the_same_day(
-    api: httpx.AsyncClient, others_api: httpx.AsyncClient
-) -> None:
+async def test_two_people_may_keep_the_same_day(api: httpx.AsyncClient, others_api: httpx.AsyncClient) -> None:
     for client in (api, others_api):
         response = await client.post(f"{ROOT}/diary", json={"date": "2026-11-28", "content": "same"})
         assert response.status_code == 201
 
 
 @pytest.mark.parametrize("word", [CANARY, "glossary", "Kaution"])
-async def test_search_finds_only_ones_own(
-    api: httpx.AsyncClient, others_api: httpx.AsyncClient, word: str
-) -> None:
+async def test_search_finds_only_ones_own(api: httpx.AsyncClient, others_api: httpx.AsyncClient, word: str) -> None:
     for domain in catalogue.DOMAINS.values():
         for body in marked(domain, 2):
             assert (await others_api.post(f"{ROOT}/{domain.plural}", json=body)).status_code == 201

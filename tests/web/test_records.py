@@ -70,9 +70,7 @@ async def test_a_record_lives_through_every_verb(api: httpx.AsyncClient, domain:
         again = await api.request(method, f"{path}/{record['id']}", json={} if method == "PATCH" else None)
         assert again.status_code == 404
     assert (await api.get(path)).json()["items"] == []
-    assert [one["id"] for one in (await api.get(path, params={"deleted": "true"})).json()["items"]] == [
-        record["id"]
-    ]
+    assert [one["id"] for one in (await api.get(path, params={"deleted": "true"})).json()["items"]] == [record["id"]]
 
     back = await api.post(f"{path}/{record['id']}/restore")
     assert back.status_code == 200
@@ -254,9 +252,7 @@ async def test_one_diary_entry_a_day(api: httpx.AsyncClient) -> None:
     assert second.status_code == 409
     assert "one a day" in error_of(second)["message"]
     await api.delete(f"{ROOT}/diary/{first.json()['id']}")
-    assert (
-        await api.post(f"{ROOT}/diary", json={"date": "2026-11-28", "content": "zwei"})
-    ).status_code == 201
+    assert (await api.post(f"{ROOT}/diary", json={"date": "2026-11-28", "content": "zwei"})).status_code == 201
     assert (await api.post(f"{ROOT}/diary/{first.json()['id']}/restore")).status_code == 409
 
 
@@ -303,9 +299,7 @@ async def test_the_description_names_every_route_and_every_field(api: httpx.Asyn
         assert set(whole["paths"][f"{ROOT}/{domain.plural}/{{record_id}}"]) == {"get", "patch", "delete"}
         shown = whole["components"]["schemas"][domain.record.__name__]["properties"]
         assert set(shown) == set(domain.columns) - {"user_id"}
-    references = {
-        one.split('"')[0] for one in str(whole).replace("'", '"').split("#/components/schemas/")[1:]
-    }
+    references = {one.split('"')[0] for one in str(whole).replace("'", '"').split("#/components/schemas/")[1:]}
     assert references <= set(whole["components"]["schemas"])
     assert "cdn" not in str(whole).lower()
     for page in ("/docs", "/redoc", f"{ROOT}/docs"):

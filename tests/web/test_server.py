@@ -32,16 +32,12 @@ async def test_it_serves_until_told_to_stop(
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}/api/v1") as client:
             assert (await client.get("/health")).json()["status"] == "ok"
             assert (await client.get("/notes")).status_code == 401
-            made = await client.post(
-                "/notes", json={"content": "hola"}, headers={"Authorization": f"Bearer {token}"}
-            )
+            made = await client.post("/notes", json={"content": "hola"}, headers={"Authorization": f"Bearer {token}"})
             assert made.status_code == 201
             assert "server" not in made.headers
         stop.set()
         await asyncio.wait_for(task, 10)
-    assert not [
-        one for one in caplog.records if one.name.startswith("uvicorn") and "/notes" in one.getMessage()
-    ]
+    assert not [one for one in caplog.records if one.name.startswith("uvicorn") and "/notes" in one.getMessage()]
     with pytest.raises(OSError):
         socket.create_connection(("127.0.0.1", port), timeout=1)
 

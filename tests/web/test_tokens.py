@@ -68,9 +68,7 @@ async def test_estimates_and_budgets(
         near(response)
 
 
-async def test_estimates_of_an_imported_life(
-    api: httpx.AsyncClient, reverie: app.App, owner: callers.Caller
-) -> None:
+async def test_estimates_of_an_imported_life(api: httpx.AsyncClient, reverie: app.App, owner: callers.Caller) -> None:
     files = list(importer.find([Path(sample.__file__).parent]))
     await importer.run(
         reverie.database, owner, blob_root=reverie.blobs, files=files, progress=lambda number, file: None
@@ -97,10 +95,7 @@ async def test_estimates_of_the_rest(api: httpx.AsyncClient) -> None:
         ("/changes", {}),
         ("/openapi.json", {}),
         ("/events/agenda", {"from": "2026-05-01", "to": "2026-12-31"}),
-        *(
-            ("/search", {"q": q})
-            for q in ("glossary", "pan", "Kaution", "京都", "rodilla", "zzzz", "seguro agua")
-        ),
+        *(("/search", {"q": q}) for q in ("glossary", "pan", "Kaution", "京都", "rodilla", "zzzz", "seguro agua")),
     ):
         near(await api.get(f"{ROOT}{path}", params=params))
 
@@ -125,8 +120,6 @@ def test_a_long_text_is_judged_by_samples() -> None:
     assert abs(compact.tokens(text) - whole) < 0.05 * whole
 
 
-@pytest.mark.parametrize(
-    "text", ["", " ", "a", "\n\n", "🔁", "é", "\ud800", "x" * 1000, "___", "١٢٣", "ﷺ", "\u0301"]
-)
+@pytest.mark.parametrize("text", ["", " ", "a", "\n\n", "🔁", "é", "\ud800", "x" * 1000, "___", "١٢٣", "ﷺ", "\u0301"])
 def test_odd_texts_have_a_count(text: str) -> None:
     assert compact.tokens(text) >= 1

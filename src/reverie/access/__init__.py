@@ -1,0 +1,1 @@
+"""Who asks: users, tokens, callers."""

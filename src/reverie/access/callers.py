@@ -31,6 +31,4 @@ class Caller:
     def need(self, area: str, action: str) -> None:
         """Raise Forbidden unless a scope covers it."""
         if not self.may(area, action):
-            raise errors.Forbidden(
-                f"This token may not {action} {area}.", hint=f"It needs the scope {area}:{action}."
-            )
+            raise errors.Forbidden(f"This token may not {action} {area}.", hint=f"It needs the scope {area}:{action}.")

@@ -56,9 +56,10 @@ async def ensure_owner(database: db.Database, token_file: Path, *, timezone: str
 
     A lost token file is written anew with a new token. Raises Unauthorized when the file holds a foreign token.
     """
-    if token_file.exists():
+    kept = _kept(token_file)
+    if kept:
         try:
-            return await caller(database, token_file.read_text(encoding="utf-8").strip())
+            return await caller(database, kept)
         except errors.Unauthorized:
             raise errors.Unauthorized(
                 f"The token in {token_file} is not valid for this database.",
@@ -67,13 +68,21 @@ async def ensure_owner(database: db.Database, token_file: Path, *, timezone: str
     everybody = await users.all_users(database)
     owner = everybody[0] if everybody else await users.create(database, name="owner", timezone=timezone)
     token = await mint(database, owner.user_id, name="owner")
-    half = token_file.with_suffix(".new")
-    descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(token + "\n")
-    half.rename(token_file)
+    _keep(token_file, token)
     return await caller(database, token)
 
 
 def _hash(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+
+
+def _kept(token_file: Path) -> str:
+    return token_file.read_text(encoding="utf-8").strip() if token_file.exists() else ""
+
+
+def _keep(token_file: Path, token: str) -> None:
+    half = token_file.with_suffix(".new")
+    descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(token + "\n")
+    half.rename(token_file)

@@ -1,5 +1,6 @@
 """Users: the people whose memory this is."""
 
+import contextlib
 import zoneinfo
 from dataclasses import dataclass
 from datetime import datetime
@@ -53,10 +54,8 @@ async def all_users(database: db.Database) -> list[User]:
 def local_timezone(tz: str) -> str:
     """The IANA name of this machine's time zone, or UTC. `tz` is the TZ variable."""
     candidates = [tz.removeprefix(":")]
-    try:
+    with contextlib.suppress(OSError):
         candidates.append(Path("/etc/timezone").read_text(encoding="utf-8").strip())
-    except OSError:
-        pass
     linked = str(Path("/etc/localtime").resolve())
     candidates.append(linked.partition("zoneinfo/")[2])
     return next((name for name in candidates if name and name in zoneinfo.available_timezones()), "UTC")

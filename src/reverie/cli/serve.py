@@ -5,7 +5,7 @@ import contextlib
 import fcntl
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 from reverie import app, errors
@@ -13,8 +13,6 @@ from reverie import mcp as protocol
 from reverie.cli import show
 from reverie.pipeline import worker
 from reverie.web import server
-
-_HEARTBEAT_S = 2.0
 
 
 def up() -> None:
@@ -36,7 +34,7 @@ async def _up() -> None:
     async with app.opened(settings) as reverie:
         with _only_one(settings.home) as told:
             async with worker.Worker(reverie.database, reverie.embeddings).running():
-                heartbeat = asyncio.create_task(_keep_alive(reverie))
+                heartbeat = asyncio.create_task(app.keep_alive(reverie, told=show.note))
                 try:
                     await server.serve(
                         reverie, port=settings.port, ready=lambda port: _ready(reverie, told, port), stop=stop
@@ -54,7 +52,7 @@ def _ready(reverie: app.App, told: Path, port: int) -> None:
 
 
 @contextlib.contextmanager
-def _only_one(home: Path) -> Iterator[Path]:
+def _only_one(home: Path) -> Generator[Path]:
     """Hold the home's `up.lock`, which also tells who holds it. Raises AlreadyRunning."""
     path = home / "up.lock"
     with path.open("a", encoding="utf-8") as file:
@@ -68,14 +66,3 @@ def _only_one(home: Path) -> Iterator[Path]:
             ) from None
         yield path
         path.write_text("", encoding="utf-8")
-
-
-async def _keep_alive(reverie: app.App) -> None:
-    """Start the embedded server again when it was killed: no write is lost, requests wait or fail meanwhile."""
-    while reverie.server is not None:
-        await asyncio.sleep(_HEARTBEAT_S)
-        try:
-            if await asyncio.to_thread(reverie.server.revive):
-                show.note("The database had gone; it is back.")
-        except errors.ReverieError as failure:
-            show.failure(failure)

@@ -6,7 +6,6 @@ import sys
 from typing import Any
 
 import rich.console
-import rich.markup
 import rich.progress
 import rich.text
 
@@ -36,7 +35,7 @@ def as_json(value: Any) -> None:
 
 def failure(problem: errors.ReverieError) -> None:
     """What went wrong and what to do, on stderr."""
-    err.print(rich.text.assemble(("✗ ", "red"), (safe(problem.message), "bold")))
+    err.print(rich.text.Text.assemble(("✗ ", "red"), (safe(problem.message), "bold")))
     if problem.hint:
         err.print(rich.text.Text(f"  {safe(problem.hint)}", style="dim"))
 

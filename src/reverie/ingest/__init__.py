@@ -1,0 +1,1 @@
+"""From the outside to records: readers of files, and the importer."""

@@ -57,9 +57,7 @@ def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
         found = True
         item = _bookmark(mark)
         if isinstance(item, drafts.Draft) and item.key in seen:
-            item = drafts.Skip(
-                item.key, f"the same page again, in {'/'.join(mark.folders) or 'the top folder'}"
-            )
+            item = drafts.Skip(item.key, f"the same page again, in {'/'.join(mark.folders) or 'the top folder'}")
         seen.add(item.key)
         yield item
     if not found:

@@ -28,9 +28,7 @@ def read_zip(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
     try:
         with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
             names = [
-                info
-                for info in archive.infolist()
-                if re.search(r"(^|/)conversations(-\d+)?\.json$", info.filename)
+                info for info in archive.infolist() if re.search(r"(^|/)conversations(-\d+)?\.json$", info.filename)
             ]
             if not names:
                 yield drafts.Skip("", "an archive without a chat export: unpack it and import the folder")
@@ -75,9 +73,7 @@ def _export(loaded: object) -> Iterator[drafts.Draft | drafts.Skip]:
     elif is_history(loaded):
         yield from _history(_object(loaded))
     else:
-        yield drafts.Skip(
-            "", "JSON of a shape that is not known: neither a chat export nor a dialogue history"
-        )
+        yield drafts.Skip("", "JSON of a shape that is not known: neither a chat export nor a dialogue history")
 
 
 def _conversation(chat: Object, number: int) -> drafts.Draft | drafts.Skip:
@@ -120,16 +116,9 @@ def _chatgpt(chat: Object) -> list[dict[str, object]]:
         hidden = _object(message.get("metadata")).get("is_visually_hidden_from_conversation")
         speaker = _string(_object(message.get("author")), "role") or ""
         text = _content(_object(message.get("content")))
-        if (
-            text
-            and not hidden
-            and speaker in {"user", "assistant"}
-            and _string(message, "recipient") in {None, "all"}
-        ):
+        if text and not hidden and speaker in {"user", "assistant"} and _string(message, "recipient") in {None, "all"}:
             turns.append(
-                _turn(
-                    _string(message, "id") or _string(node, "id"), speaker, message.get("create_time"), text
-                )
+                _turn(_string(message, "id") or _string(node, "id"), speaker, message.get("create_time"), text)
             )
     return turns
 

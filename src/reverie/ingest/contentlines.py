@@ -120,9 +120,7 @@ def unfold(data: bytes) -> Iterator[str]:
     quoted = binary = False
     for raw in _physical(data):
         folded = raw[:1] in (b" ", b"\t")
-        if held and (
-            (quoted and held[-1].endswith(b"=")) or (folded and raw.strip()) or (folded and not binary)
-        ):
+        if held and ((quoted and held[-1].endswith(b"=")) or (folded and raw.strip()) or (folded and not binary)):
             if quoted and held[-1].endswith(b"="):
                 held[-1] = held[-1][:-1]
                 raw = raw[1:] if folded else raw
@@ -203,9 +201,7 @@ def unescape(value: str) -> str:
     """Text with \\n, \\, \\; \\, turned into what they stand for."""
     if "\\" not in value:
         return value
-    return re.sub(
-        r"\\(.)", lambda match: "\n" if match.group(1) in "nN" else match.group(1), value, flags=re.DOTALL
-    )
+    return re.sub(r"\\(.)", lambda match: "\n" if match.group(1) in "nN" else match.group(1), value, flags=re.DOTALL)
 
 
 def split(value: str, separator: str) -> list[str]:

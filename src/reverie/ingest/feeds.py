@@ -46,17 +46,13 @@ def parse(data: bytes, headers: Mapping[str, str] | None = None) -> Mapping[str,
     """The feed as feedparser sees it; headers are those it came with over HTTP, such as content-location."""
     if len(data) > LARGEST:
         raise errors.Unreadable(f"a feed larger than {LARGEST // 1024 // 1024} MB")
-    if any(
-        b"&" in match.group(2) and match.group(2).count(b"&") > 1 for match in ENTITY.finditer(data[:LARGEST])
-    ):
+    if any(b"&" in match.group(2) and match.group(2).count(b"&") > 1 for match in ENTITY.finditer(data[:LARGEST])):
         raise errors.Unreadable("the file defines entities out of other entities, as no feed does")
     try:
         # A stream, never the bytes: feedparser takes those for an address or the name of a file to open.
         parsed = cast(
             "object",
-            feedparser.parse(
-                io.BytesIO(data), response_headers={"content-type": "application/xml", **(headers or {})}
-            ),
+            feedparser.parse(io.BytesIO(data), response_headers={"content-type": "application/xml", **(headers or {})}),
         )
     except (
         ValueError,
@@ -111,9 +107,7 @@ def _feed(
 
 def _item(entry: Mapping[str, object], feed_key: str, address: str) -> drafts.Draft:
     contents = [_mapping(part) for part in _list(entry.get("content"))]
-    content = next((text for part in contents if (text := _text(part, "value"))), None) or _text(
-        entry, "summary"
-    )
+    content = next((text for part in contents if (text := _text(part, "value"))), None) or _text(entry, "summary")
     title, url = _text(entry, "title"), _text(entry, "link")
     guid = _text(entry, "id") or url
     if not guid:  # content is all the identity such an item has
@@ -128,9 +122,7 @@ def _item(entry: Mapping[str, object], feed_key: str, address: str) -> drafts.Dr
             "title": title or (pagetext.text(content or "").split("\n")[0][:120] or None),
             "url": url,
             "author": _text(entry, "author"),
-            "published": _moment(entry, "published")
-            or _moment(entry, "updated")
-            or _moment(entry, "created"),
+            "published": _moment(entry, "published") or _moment(entry, "updated") or _moment(entry, "created"),
             "content": content,
             "custom": {
                 "summary": summary if summary != content else None,
@@ -160,9 +152,7 @@ def _text(holder: Mapping[str, object], name: str) -> str | None:
 
 
 def _tags(holder: Mapping[str, object]) -> list[str]:
-    terms = (
-        _text(_mapping(tag), "label") or _text(_mapping(tag), "term") for tag in _list(holder.get("tags"))
-    )
+    terms = (_text(_mapping(tag), "label") or _text(_mapping(tag), "term") for tag in _list(holder.get("tags")))
     return list(dict.fromkeys(term for term in terms if term))
 
 

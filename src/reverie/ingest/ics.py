@@ -38,9 +38,7 @@ class Calendar:
     name: str | None
     zones: icstimes.Zones
     default: str  # the zone the exporter says the calendar is in, "" when it does not say
-    overridden: Mapping[
-        str, Sequence[icstimes.Moment]
-    ]  # UID -> the occurrences that have an event of their own
+    overridden: Mapping[str, Sequence[icstimes.Moment]]  # UID -> the occurrences that have an event of their own
 
 
 def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
@@ -77,9 +75,7 @@ def _calendar(root: contentlines.Component) -> Iterator[drafts.Draft | drafts.Sk
             yield drafts.Skip(_key(part, zones), f"{part.name}: times that are free or busy are not kept")
 
 
-def _newest(
-    parts: Sequence[contentlines.Component], zones: icstimes.Zones
-) -> dict[str, contentlines.Component]:
+def _newest(parts: Sequence[contentlines.Component], zones: icstimes.Zones) -> dict[str, contentlines.Component]:
     newest: dict[str, contentlines.Component] = {}
     for part in parts:
         key = _key(part, zones)
@@ -107,9 +103,7 @@ def _occurrence(line: contentlines.Line, zones: icstimes.Zones) -> str:
     return icstimes.written(moment, moment)
 
 
-def _overrides(
-    parts: Sequence[contentlines.Component], zones: icstimes.Zones
-) -> dict[str, list[icstimes.Moment]]:
+def _overrides(parts: Sequence[contentlines.Component], zones: icstimes.Zones) -> dict[str, list[icstimes.Moment]]:
     found: dict[str, list[icstimes.Moment]] = {}
     for part in parts:
         uid, line = part.text("UID"), part.first("RECURRENCE-ID")
@@ -218,9 +212,7 @@ def _people(part: contentlines.Component) -> list[dict[str, str]]:
             "name": line.param("CN") or email,
             "email": email if "@" in email else line.param("EMAIL"),
             "status": line.param("PARTSTAT").lower(),
-            "role": "organizer"
-            if line.name == "ORGANIZER"
-            else (line.param("ROLE").lower() or "req-participant"),
+            "role": "organizer" if line.name == "ORGANIZER" else (line.param("ROLE").lower() or "req-participant"),
         }
         people.append({name: value for name, value in person.items() if value})
     return people
@@ -341,9 +333,7 @@ def _attachment(line: contentlines.Line) -> dict[str, object]:
         "mime": line.param("FMTTYPE"),
     }
     known |= (
-        {"url": line.text.strip()}
-        if data is None
-        else {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        {"url": line.text.strip()} if data is None else {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     )
     return {name: value for name, value in known.items() if value}
 

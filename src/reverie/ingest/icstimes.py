@@ -63,9 +63,7 @@ def _zone(component: contentlines.Component) -> tzinfo | None:
     try:
         zone = icalendar.Timezone.from_ical(text)
         # Not looked up: the library remembers zones by name, and another file may define the name otherwise.
-        built = (
-            cast("object", zone.to_tz(lookup_tzid=False)) if isinstance(zone, icalendar.Timezone) else None
-        )
+        built = cast("object", zone.to_tz(lookup_tzid=False)) if isinstance(zone, icalendar.Timezone) else None
         return built if isinstance(built, tzinfo) else None
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError):
         return None  # what a half-written VTIMEZONE raises depends on the line that is missing
@@ -78,9 +76,7 @@ def iana(name: str) -> tzinfo | None:
     windows = windows_to_olson.WINDOWS_TO_OLSON.get(name)
     words = name.strip("/").split("/")
     candidates = (
-        [windows]
-        if windows
-        else ["/".join(words[-count:]) for count in (3, 2, len(words)) if count <= len(words)]
+        [windows] if windows else ["/".join(words[-count:]) for count in (3, 2, len(words)) if count <= len(words)]
     )
     for candidate in candidates:
         if not re.fullmatch(r"[A-Za-z0-9_+/-]{1,64}", candidate):
@@ -144,11 +140,7 @@ def aware(moment: Moment) -> datetime:
 def like(moment: Moment, start: Moment) -> Moment:
     """The moment as the same kind as the start: date, floating time or aware time."""
     if not isinstance(start, datetime):
-        return (
-            moment.date() + timedelta(days=moment.time() != time())
-            if isinstance(moment, datetime)
-            else moment
-        )
+        return moment.date() + timedelta(days=moment.time() != time()) if isinstance(moment, datetime) else moment
     if not isinstance(moment, datetime):
         return datetime.combine(moment, time(), start.tzinfo)
     if start.tzinfo is None:
@@ -227,9 +219,7 @@ def _rule(value: str, start: Moment, zones: Zones) -> str:
         parts.append(f"{name}={wanted.strip().upper()}")
     rule = ";".join(parts)
     # Only built, never run: a rule the library cannot read must be known now, not when a calendar is shown.
-    rrule.rrulestr(
-        "RRULE:" + rule, dtstart=aware(start) if _has_zone(start) else aware(start).replace(tzinfo=None)
-    )
+    rrule.rrulestr("RRULE:" + rule, dtstart=aware(start) if _has_zone(start) else aware(start).replace(tzinfo=None))
     return rule
 
 

@@ -190,7 +190,7 @@ def _read(reader: drafts.Reader, source: drafts.Source) -> _Read:
     items: list[drafts.Draft | drafts.Skip] = []
     try:
         for item in reader(source):
-            items.append(item)
+            items.append(item)  # noqa: PERF402 - what came before the broken place is kept
     except errors.Unreadable as broken:
         return _Read(items, broken.message)
     return _Read(items, "")
@@ -242,11 +242,8 @@ async def _draft(tx: db.Transaction, caller: callers.Caller, job: _Job, draft: d
         record = await _again(tx, caller, job, domain, fields, seen, same=seen.digest == digest)
     job.ids[draft.key] = record.id
     modified = max(job.source.mtime, seen.modified) if seen and seen.path != job.found.path else job.source.mtime
-    await tx.run(
-        _KEEP,
-        (caller.user_id, job.found.path, key, digest, _domain_name(record), record.id, record.updated_at)
-        + (modified, job.original),
-    )
+    told = (digest, _domain_name(record), record.id, record.updated_at, modified, job.original)
+    await tx.run(_KEEP, (caller.user_id, job.found.path, key, *told))
 
 
 async def _create(
@@ -316,5 +313,3 @@ def _digest(draft: drafts.Draft) -> bytes:
     """What the file says of an item, so that a second look sees whether it says something else."""
     content = [draft.domain, drafts.jsonable(draft.fields), drafts.jsonable(draft.refs)]
     return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).digest()
-
-

@@ -48,18 +48,14 @@ def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
     """The one message of an .eml or Maildir file."""
     data = source.data
     if source.path.suffix.lower() == ".emlx" and (counted := re.match(rb"\s*(\d{1,12})\s*\n", data)):
-        data = data[
-            counted.end() : counted.end() + int(counted.group(1))
-        ]  # Apple Mail: the length, then a plist
+        data = data[counted.end() : counted.end() + int(counted.group(1))]  # Apple Mail: the length, then a plist
     yield message(data, _place(source))
 
 
 def read_mbox(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
     """Every message of an mbox, one at a time; a broken one is skipped."""
     name = source.path.name.removesuffix(".mbox")
-    folder = (
-        source.path.parent.name.removesuffix(".mbox") if name == "mbox" else name
-    )  # Apple: Inbox.mbox/mbox
+    folder = source.path.parent.name.removesuffix(".mbox") if name == "mbox" else name  # Apple: Inbox.mbox/mbox
     seen: set[str] = set()
     for number, raw in enumerate(messages(source.data), start=1):
         try:
@@ -230,9 +226,7 @@ def _custom(parsed: email.message.Message) -> dict[str, object]:
         "bcc": mailheaders.addresses(parsed, "Bcc"),
         "list": mailheaders.text(parsed, "List-Id"),
         "labels": [
-            label.strip()
-            for label in (mailheaders.text(parsed, "X-Gmail-Labels") or "").split(",")
-            if label.strip()
+            label.strip() for label in (mailheaders.text(parsed, "X-Gmail-Labels") or "").split(",") if label.strip()
         ],
     }
     sender = mailheaders.addresses(parsed, "Sender")
@@ -250,6 +244,4 @@ def _place(source: drafts.Source) -> Place:
         return Place(parts[-2] if len(parts) > 1 else None)
     match = MAILDIR_FLAGS.search(source.path.name)
     holder = box.parent.name
-    return Place(
-        holder[1:].replace(".", "/") if holder.startswith(".") else "INBOX", match.group(1) if match else ""
-    )
+    return Place(holder[1:].replace(".", "/") if holder.startswith(".") else "INBOX", match.group(1) if match else "")

@@ -81,9 +81,7 @@ def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
     yield drafts.Draft("note", "", _note(source, front, body, tags) | {"custom": custom})
 
 
-def _note(
-    source: drafts.Source, front: Mapping[str, object], body: str, tags: list[str]
-) -> dict[str, object]:
+def _note(source: drafts.Source, front: Mapping[str, object], body: str, tags: list[str]) -> dict[str, object]:
     title = front.get("title")
     if not title and not source.vault and (heading := HEADING.search(body[:5000])):
         title = heading.group(1).strip().rstrip("#").strip()
@@ -129,25 +127,17 @@ class _Loader(yaml.SafeLoader):
 
 _Loader.yaml_implicit_resolvers = {
     first: [
-        (tag, pattern)
-        for tag, pattern in resolvers
-        if tag not in {"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"}
+        (tag, pattern) for tag, pattern in resolvers if tag not in {"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"}
     ]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:int", re.compile(r"^[-+]?(?:0|[1-9]\d{0,17})$"), list("-+0123456789")
-)
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"^[-+]?\d{1,17}\.\d{1,17}$"), list("-+0123456789")
-)
+_Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^[-+]?(?:0|[1-9]\d{0,17})$"), list("-+0123456789"))
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"^[-+]?\d{1,17}\.\d{1,17}$"), list("-+0123456789"))
 
 
 def _custom(front: Mapping[str, object]) -> dict[str, object]:
     left = {
-        key: value
-        for key, value in front.items()
-        if key not in {"tags", "tag", "title", "pinned", "archived", "mood"}
+        key: value for key, value in front.items() if key not in {"tags", "tag", "title", "pinned", "archived", "mood"}
     }
     custom: dict[str, object] = {}
     if left:
@@ -242,9 +232,7 @@ def _by_format(name: str, moment: str) -> date | None:
 
 
 def _month(name: str) -> str:
-    return next(
-        (str(at) for at, month in enumerate(MONTHS, start=1) if name and month.startswith(name.lower())), ""
-    )
+    return next((str(at) for at, month in enumerate(MONTHS, start=1) if name and month.startswith(name.lower())), "")
 
 
 def _day(year: str, month: str, day: str) -> date | None:

@@ -23,9 +23,7 @@ def text(markup: str) -> str:
     markup = re.sub(r"[ \t\r\n\f]+", " ", markup)
     markup = CELL.sub("\t", markup)
     markup = BLOCKS.sub(lambda match: "\n" + match.group(), markup)
-    plain = (
-        html.unescape(TAG.sub("", markup)).replace("\u00a0", " ").replace("\u200b", "").replace("\u00ad", "")
-    )
+    plain = html.unescape(TAG.sub("", markup)).replace("\u00a0", " ").replace("\u200b", "").replace("\u00ad", "")
     lines = (re.sub(r" *\t *", "\t", re.sub(r" {2,}", " ", line)).strip() for line in plain.split("\n"))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
@@ -33,9 +31,7 @@ def text(markup: str) -> str:
 def _without(markup: str) -> str:
     """The page without comments and without elements that hold no text."""
     kept: list[str] = []
-    unclosed: set[str] = (
-        set()
-    )  # looked for once to the end of the page and not again, or time would be quadratic
+    unclosed: set[str] = set()  # looked for once to the end of the page and not again, or time would be quadratic
     at = 0
     for opening in OPENING.finditer(markup):
         if opening.start() < at:

@@ -20,9 +20,7 @@ def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
         yield drafts.Skip("", "the file holds only white space")
         return
     custom = {"encoding": encoding, "modified": source.mtime}
-    yield drafts.Draft(
-        "note", "", {"title": source.path.stem, "content": text, "format": "text", "custom": custom}
-    )
+    yield drafts.Draft("note", "", {"title": source.path.stem, "content": text, "format": "text", "custom": custom})
 
 
 def is_binary(text: str) -> bool:

@@ -89,9 +89,7 @@ def _sniff(text: str) -> str:
         except csv.Error:
             continue
         width, often = (
-            Counter(width for width in widths if width > 1).most_common(1)[0]
-            if any(w > 1 for w in widths)
-            else (1, 0)
+            Counter(width for width in widths if width > 1).most_common(1)[0] if any(w > 1 for w in widths) else (1, 0)
         )
         if (found := often / len(widths) + width / 1000 if widths and often else 0.0) > score:
             best, score = delimiter, found
@@ -111,9 +109,7 @@ def _numbered(canonical: Sequence[str], seen: Counter[str]) -> str:
     return f"row:{digest}|{seen[digest]}"
 
 
-def _transactions(
-    table: Table, columns: Mapping[str, int], preamble: str
-) -> Iterator[drafts.Draft | drafts.Skip]:
+def _transactions(table: Table, columns: Mapping[str, int], preamble: str) -> Iterator[drafts.Draft | drafts.Skip]:
     money = [columns[name] for name in ("amount", "debit", "credit") if name in columns]
     mark = tablevalues.decimal_mark(value for at in money for value in table.column(at))
     dmy = tablevalues.day_first(table.column(columns["date"]), not table.english)
@@ -131,9 +127,7 @@ def _transactions(
             continue
         used = {*columns.values()}
         others = {
-            name: cell(row, at)
-            for at, name in enumerate(table.headers)
-            if at not in used and name and cell(row, at)
+            name: cell(row, at) for at, name in enumerate(table.headers) if at not in used and name and cell(row, at)
         }
         yield drafts.Draft(
             "transaction",
@@ -141,8 +135,7 @@ def _transactions(
             {
                 "date": on,
                 "amount": amount,
-                "currency": tablevalues.currency(cell(row, columns.get("currency")).upper(), sign)
-                or presumed,
+                "currency": tablevalues.currency(cell(row, columns.get("currency")).upper(), sign) or presumed,
                 "counterparty": cell(row, columns.get("counterparty")) or None,
                 "text": cell(row, columns.get("text")) or None,
                 "custom": {name: cell(row, columns.get(name)) for name in ("category", "balance", "iban")}
@@ -195,11 +188,7 @@ def _contact(table: Table, columns: Mapping[str, Sequence[int]], row: Sequence[s
     born = one("birthday")
     birthday = tablevalues.day(born, not table.english) if born and not born.startswith("--") else None
     used = {at for places in columns.values() for at in places}
-    others = {
-        name: cell(row, at)
-        for at, name in enumerate(table.headers)
-        if at not in used and name and cell(row, at)
-    }
+    others = {name: cell(row, at) for at, name in enumerate(table.headers) if at not in used and name and cell(row, at)}
     custom: dict[str, object] = {name: one(name) for name in ("prefix", "middle", "nickname")}
     custom |= {
         "birthday": born if born and not birthday else "",
@@ -223,18 +212,14 @@ def _contact(table: Table, columns: Mapping[str, Sequence[int]], row: Sequence[s
     return drafts.Draft("contact", f"name:{display}|{next(iter([*emails, *phones]), '')}", fields)
 
 
-def _measures(
-    table: Table, columns: Mapping[str, int], source: drafts.Source
-) -> Iterator[drafts.Draft | drafts.Skip]:
+def _measures(table: Table, columns: Mapping[str, int], source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
     dmy = tablevalues.day_first(table.column(columns["at"]), not table.english)
     wide = {kind: at for kind, at in columns.items() if kind in tablenames.HEALTH}
     places = {"": columns["value"]} if "kind" in columns and "value" in columns else wide
     marks = {kind: tablevalues.decimal_mark(table.column(at)) for kind, at in places.items()}
     seen: Counter[str] = Counter()
     for number, row in enumerate(table.rows, start=1):
-        at = tablevalues.moment(
-            cell(row, columns["at"]), cell(row, columns.get("clock")), dmy, source.mtime.tzinfo
-        )
+        at = tablevalues.moment(cell(row, columns["at"]), cell(row, columns.get("clock")), dmy, source.mtime.tzinfo)
         if at is None:
             yield drafts.Skip(f"row {number}", f"no date in: {' | '.join(row)[:120]}")
             continue
@@ -280,9 +265,7 @@ def _file(source: drafts.Source, rows: Sequence[Sequence[str]], encoding: str, b
         "",
         {
             "name": source.path.name,
-            "mime": "text/tab-separated-values"
-            if source.path.suffix.lower() in {".tsv", ".tab"}
-            else "text/csv",
+            "mime": "text/tab-separated-values" if source.path.suffix.lower() in {".tsv", ".tab"} else "text/csv",
             "size": len(source.data),
             "sha256": hashlib.sha256(source.data).hexdigest(),
             "path": source.relative.as_posix(),

@@ -78,9 +78,7 @@ CONTACT_NAMES: dict[str, str] = {
         r"|(\w+ ){0,2}(telefon|telefonnummer|mobiltelefon|handy|rufnummer)( \w+)?"
         r"|(telefono|movil|celular)( \w+){0,2}"
     ),
-    "company": (
-        r"organization( \d)?( name)?|company|firma|unternehmen|organisation|empresa|organizacion|compania"
-    ),
+    "company": (r"organization( \d)?( name)?|company|firma|unternehmen|organisation|empresa|organizacion|compania"),
     "job_title": r"organization (\d )?title|job title|position|berufsbezeichnung|beruf|puesto|cargo",
     "address": (
         r"address \d formatted|(home )?address|adresse|anschrift|direccion|domicilio"
@@ -149,9 +147,7 @@ WHEN = re.compile(
     r"|datum( uhrzeit)?|zeit|zeitpunkt|messzeitpunkt|messdatum|tag|fecha( y)?( hora)?|momento|dia"
 )
 CLOCK = re.compile(r"time|uhrzeit|zeit|hora")
-KIND = re.compile(
-    r"type|kind|metric|measure|measurement|category|typ|art|messwert|messgrosse|tipo|medida|metrica"
-)
+KIND = re.compile(r"type|kind|metric|measure|measurement|category|typ|art|messwert|messgrosse|tipo|medida|metrica")
 VALUE = re.compile(r"value|wert|valor|quantity|result|ergebnis|resultado")
 UNIT = re.compile(r"units?|einheit|unidad|unidades")
 REMARK = re.compile(r"notes?|comments?|notizen?|bemerkung(en)?|kommentar|notas?|comentarios?")
@@ -191,10 +187,7 @@ def contact(headers: list[str]) -> dict[str, list[int]]:
     columns: dict[str, list[int]] = {}
     for at, header in enumerate(headers):
         name = plain(header)
-        if (
-            re.search(r"\b(label|type|yomi|phonetic|display name|typ|etiqueta|tipo)$", name)
-            and name != "display name"
-        ):
+        if re.search(r"\b(label|type|yomi|phonetic|display name|typ|etiqueta|tipo)$", name) and name != "display name":
             continue
         field = next((field for field, pattern in CONTACT.items() if pattern.fullmatch(name)), None)
         if field:

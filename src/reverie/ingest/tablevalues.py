@@ -87,13 +87,7 @@ def day(text: str, dmy: bool) -> date | None:
         parts = (match.group(1), match.group(2), match.group(3))
     elif match := DATE.match(text):
         first, second, third = match.group(1), match.group(3), match.group(4)
-        parts = (
-            (first, second, third)
-            if len(first) == 4
-            else (third, second, first)
-            if dmy
-            else (third, first, second)
-        )
+        parts = (first, second, third) if len(first) == 4 else (third, second, first) if dmy else (third, first, second)
     else:
         return None
     year = int(parts[0])
@@ -119,10 +113,6 @@ def moment(text: str, clock: str, dmy: bool, zone: tzinfo | None) -> datetime | 
         hour = hour % 12 + (12 if half == "p" else 0)
     try:
         found = datetime.combine(on, time(hour, int(at.group(2)), int(at.group(3) or 0)), zone)
-        return (
-            datetime.fromisoformat(found.replace(tzinfo=None).isoformat() + at.group(5))
-            if at.group(5)
-            else found
-        )
+        return datetime.fromisoformat(found.replace(tzinfo=None).isoformat() + at.group(5)) if at.group(5) else found
     except ValueError:
         return None

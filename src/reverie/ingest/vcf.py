@@ -45,9 +45,7 @@ def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
             if seen.get(item.key) == item:
                 yield drafts.Skip(item.key, "the same card is in the file twice")
                 continue
-            if item.key in seen and isinstance(
-                item, drafts.Draft
-            ):  # two people of one name: neither may be lost
+            if item.key in seen and isinstance(item, drafts.Draft):  # two people of one name: neither may be lost
                 item = drafts.Draft(item.domain, f"{item.key}|{_digest(card)}", item.fields)
             seen[item.key] = item
             yield item
@@ -122,9 +120,7 @@ def _company(card: contentlines.Component) -> str | None:
 
 def _preferred(card: contentlines.Component, name: str) -> list[str]:
     lines = sorted(card.every(name), key=_preference)
-    return contentlines.unique(
-        re.sub(r"^mailto:", "", line.text.strip(), flags=re.IGNORECASE) for line in lines
-    )
+    return contentlines.unique(re.sub(r"^mailto:", "", line.text.strip(), flags=re.IGNORECASE) for line in lines)
 
 
 def _preference(line: contentlines.Line) -> int:
@@ -158,9 +154,7 @@ def _birthday(card: contentlines.Component) -> tuple[date | None, dict[str, obje
         return None, {"birthday": f"--{match.group(1)}-{match.group(2)}"}
     if match := FULL_DATE.match(raw):
         year, month, day = match.groups()
-        if year in {line.param("X-APPLE-OMIT-YEAR"), "0000"} or (
-            year == "1604" and "X-APPLE-OMIT-YEAR" in line.params
-        ):
+        if year in {line.param("X-APPLE-OMIT-YEAR"), "0000"} or (year == "1604" and "X-APPLE-OMIT-YEAR" in line.params):
             return None, {"birthday": f"--{month}-{day}"}
         try:
             return date(int(year), int(month), int(day)), {}
@@ -187,9 +181,7 @@ def _custom(card: contentlines.Component, name: list[str], addresses: list[str])
         "broken_lines": card.broken,
     }
     messengers = {
-        line.name.lower().removeprefix("x-"): line.text.strip()
-        for line in card.lines
-        if line.name in MESSENGERS
+        line.name.lower().removeprefix("x-"): line.text.strip() for line in card.lines if line.name in MESSENGERS
     }
     custom["messengers"] = {label: value for label, value in messengers.items() if value}
     for label in KEPT:
@@ -203,16 +195,12 @@ def _custom(card: contentlines.Component, name: list[str], addresses: list[str])
 
 
 def _words(card: contentlines.Component, name: str) -> list[str]:
-    return contentlines.unique(
-        word for line in card.every(name) for word in contentlines.split(line.value, ",")
-    )
+    return contentlines.unique(word for line in card.every(name) for word in contentlines.split(line.value, ","))
 
 
 def _labels(card: contentlines.Component) -> dict[str, str]:
     """What each number and address is for: its own label where it has one, else its types."""
-    given = {
-        line.group: LABEL.sub(r"\1", line.text.strip()) for line in card.every("X-ABLABEL") if line.group
-    }
+    given = {line.group: LABEL.sub(r"\1", line.text.strip()) for line in card.every("X-ABLABEL") if line.group}
     labels: dict[str, str] = {}
     for line in card.lines:
         if line.name not in {"TEL", "EMAIL", "URL", "X-ABDATE", "X-ABRELATEDNAMES"}:

@@ -32,8 +32,7 @@ async def examine(
     async with database.transaction(caller) as tx:
         if retry:
             await slots.again(tx, caller)
-        for one in await worker.standings(tx, caller):
-            found.append(_of_slot(one))
+        found += [_of_slot(one) for one in await worker.standings(tx, caller)]
         counts = {d.name: int(await tx.value(db.compose(_LIVE, table=d.name), (caller.user_id,))) for d in _domains()}
         cards = int(await tx.value(_CARDS, (caller.user_id,)))
         coverage = await embed.coverage(tx, caller, embeddings.model)
@@ -43,7 +42,9 @@ async def examine(
         state = f"{total} records, but search knows {cards}"
         found.append(Finding("wrong", "search", state, "Run `reverie rebuild`."))
     held = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count)
-    found.append(Finding("ok", "records", f"{total} ({held})" if total else "none yet", "" if total else "reverie import"))
+    found.append(
+        Finding("ok", "records", f"{total} ({held})" if total else "none yet", "" if total else "reverie import")
+    )
     found.append(_of_coverage(coverage))
     found.append(await _of_embedder(embeddings))
     found.append(Finding("ok", "server", version, ""))

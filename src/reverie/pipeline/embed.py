@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reverie import db, llm
+from reverie import db, errors, llm
 from reverie.access import users
 from reverie.pipeline import slots
 from reverie.records import changes, passages
@@ -25,6 +25,7 @@ INSERT INTO embedding (user_id, model, hash, vector)
 SELECT %s, %s, hash, vector::halfvec FROM unnest(%s::bytea[], %s::text[]) AS new (hash, vector)
 ON CONFLICT DO NOTHING
 """
+_LENGTH = "SELECT vector_dims(vector) FROM embedding WHERE user_id = %s AND model = %s LIMIT 1"
 _SWEEP = """
 DELETE FROM embedding WHERE user_id = %(user)s AND NOT EXISTS (
     SELECT FROM passage WHERE passage.user_id = embedding.user_id AND passage.hash = embedding.hash
@@ -60,6 +61,12 @@ async def embed(work: slots.Work, batch: Sequence[changes.Change]) -> None:
         vectors = await work.embeddings.passages(texts)
         hashes = [row["hash"] for row in part]
         async with work.database.transaction(work.user) as tx:
+            length = await tx.value(_LENGTH, (work.user.user_id, model))
+            if length not in (None, vectors.shape[1]):
+                raise errors.EmbedderUnavailable(
+                    f"The model {model} gives vectors of length {vectors.shape[1]}, and those here have {length}.",
+                    hint="Is it another model by the same name? `reverie rebuild` makes all vectors again.",
+                )
             await tx.run(_KEEP, (work.user.user_id, model, hashes, _literals(vectors)))
 
 

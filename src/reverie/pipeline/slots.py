@@ -58,10 +58,12 @@ class Letter:
 
 
 _CURSOR = "SELECT xid, seq, trouble, trouble_since FROM slot WHERE user_id = %s AND name = %s"
+# Only from where the cursor was read: of two followers the later one, and one that was reset meanwhile, moves nothing.
 _MOVE = """
-INSERT INTO slot (user_id, name, xid, seq) VALUES (%s, %s, %s, %s)
+INSERT INTO slot AS old (user_id, name, xid, seq) VALUES (%(user)s, %(slot)s, %(xid)s, %(seq)s)
 ON CONFLICT (user_id, name) DO UPDATE
     SET xid = excluded.xid, seq = excluded.seq, trouble = NULL, trouble_since = NULL, updated_at = now()
+    WHERE (old.xid, old.seq) = (%(from_xid)s, %(from_seq)s)
 """
 _TROUBLE = """
 INSERT INTO slot AS old (user_id, name, trouble, trouble_since) VALUES (%s, %s, %s, now())
@@ -77,7 +79,8 @@ ON CONFLICT (user_id, slot, record_id) DO UPDATE SET
     seq = greatest(old.seq, excluded.seq),
     attempts = old.attempts + 1,
     reason = excluded.reason,
-    retry_at = now() + least(600, power(2, old.attempts)) * interval '1 second',
+    retry_at = now() + interval '1 second'
+        * CASE WHEN old.attempts + 1 >= %(tries)s THEN 600 ELSE power(2, old.attempts) END,
     dead = old.attempts + 1 >= %(tries)s
 """
 _DUE = """
@@ -94,9 +97,10 @@ async def cursor(tx: db.Transaction, user: db.HasUser, slot: str) -> Cursor:
     return await tx.one(Cursor, _CURSOR, (user.user_id, slot)) or Cursor()
 
 
-async def move(tx: db.Transaction, user: db.HasUser, slot: str, last: changes.Change) -> None:
-    """The slot has followed everything up to this change."""
-    await tx.run(_MOVE, (user.user_id, slot, last.xid, last.seq))
+async def move(tx: db.Transaction, user: db.HasUser, slot: str, last: changes.Change, *, start: Cursor) -> bool:
+    """The slot has followed everything from `start` up to this change; False when it stands elsewhere by now."""
+    keys = {"user": user.user_id, "slot": slot, "from_xid": start.xid, "from_seq": start.seq}
+    return bool(await tx.run(_MOVE, keys | {"xid": last.xid, "seq": last.seq}))
 
 
 async def trouble(tx: db.Transaction, user: db.HasUser, slot: str, reason: str) -> None:
@@ -137,9 +141,9 @@ async def letters(tx: db.Transaction, user: db.HasUser, slot: str) -> list[Lette
     return await tx.all(Letter, _ALL, (user.user_id, slot))
 
 
-async def delivered(tx: db.Transaction, user: db.HasUser, slot: str, letter: Letter) -> None:
-    """A letter has been followed after all."""
-    await tx.run(_DONE, (user.user_id, slot, letter.record_id))
+async def delivered(tx: db.Transaction, user: db.HasUser, slot: str, letter: Letter) -> bool:
+    """A letter has been followed after all; False when somebody else has done so."""
+    return bool(await tx.run(_DONE, (user.user_id, slot, letter.record_id)))
 
 
 async def again(tx: db.Transaction, user: db.HasUser) -> int:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
 from reverie import db, errors, llm
@@ -34,7 +34,7 @@ class Worker:
         self._cooled = 0.0
 
     @contextlib.asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def running(self) -> AsyncGenerator[None]:
         """Work in the background for as long as the block lasts."""
         await self._retry_letters()
         tasks = [asyncio.create_task(self._follow(one), name=f"slot {one.name}") for one in self._followers]
@@ -57,8 +57,8 @@ class Worker:
                 async for _ in self._database.listen("reverie_change"):
                     for event in self._wake.values():
                         event.set()
-            except errors.Unavailable:
-                pass
+            except errors.ReverieError as away:
+                log.warning("listening: %s", away.message)
             await asyncio.sleep(_POLL_S)
 
     async def _follow(self, slot: slots.Slot) -> None:
@@ -69,6 +69,8 @@ class Worker:
                         await self._lead(slot)
             except errors.ReverieError as away:
                 log.warning("slot %s: %s", slot.name, away.message)
+            except Exception:  # a slot that ends is noticed by nobody
+                log.exception("slot %s stumbled", slot.name)
             await asyncio.sleep(_POLL_S)
 
     async def _lead(self, slot: slots.Slot) -> None:
@@ -135,9 +137,8 @@ async def _step(slot: slots.Slot, work: slots.Work) -> bool:
         return False
     good = await _attempt(slot, work, batch)
     async with work.database.transaction(work.user) as tx:
-        if slot.within and good:
+        if await slots.move(tx, work.user, slot.name, batch[-1], start=at) and slot.within and good:
             await slot.within(tx, work.user, good)
-        await slots.move(tx, work.user, slot.name, batch[-1])
     return True
 
 
@@ -168,9 +169,8 @@ async def _deliver(slot: slots.Slot, work: slots.Work) -> None:
         if batch and not await _attempt(slot, work, batch):
             continue
         async with work.database.transaction(work.user) as tx:
-            if slot.within and batch:
+            if await slots.delivered(tx, work.user, slot.name, letter) and slot.within and batch:
                 await slot.within(tx, work.user, batch)
-            await slots.delivered(tx, work.user, slot.name, letter)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Raw model clients, closed to all but llm."""

@@ -1,0 +1,1 @@
+"""What the owner keeps: one module per domain over base, changes, passages and heat."""

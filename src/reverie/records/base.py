@@ -3,11 +3,7 @@
 A domain is declared by a module of its own (notes.py, events.py, …); who has read one of them knows them all.
 """
 
-import dataclasses
 import functools
-import json
-import math
-import typing
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,7 +14,7 @@ import pydantic
 
 from reverie import db, errors
 from reverie.access import callers
-from reverie.records import changes, heat, passages
+from reverie.records import changes, fields, heat, passages
 
 Sensitivity = Literal["low", "normal", "high", "critical"]
 Tier = Literal["hot", "warm", "cold"]
@@ -84,14 +80,19 @@ class Domain(Generic[R]):
         return tuple(one for one in self.columns if one not in common)
 
     @functools.cached_property
+    def sent(self) -> tuple[str, ...]:
+        """The columns of the kind that may be sent: all but the derived ones."""
+        return tuple(one for one in self.own if one not in self.derived)
+
+    @functools.cached_property
     def new(self) -> type[pydantic.BaseModel]:
         """What may be sent to create a record; unknown fields are refused."""
-        return _model(self, partial=False)
+        return fields.model(self.record, own=self.sent, partial=False)
 
     @functools.cached_property
     def change(self) -> type[pydantic.BaseModel]:
         """What may be sent to change one: the same fields, all optional."""
-        return _model(self, partial=True)
+        return fields.model(self.record, own=self.sent, partial=True)
 
     @functools.cached_property
     def adapter(self) -> pydantic.TypeAdapter[R]:
@@ -142,7 +143,6 @@ _TIERS: dict[Tier, LiteralString] = {
     "cold": "coalesce(heat.heat, 0) <= 0.2",
 }
 _NOBODY = UUID(int=0)
-_DEEPEST = 100
 
 
 async def create(
@@ -155,9 +155,9 @@ async def create(
     record_id: UUID | None = None,
 ) -> R:
     """Keep a new record, its change row and its passages. Raises Invalid, Conflict."""
-    given = _validated(domain, domain.new, values)
-    given.setdefault("sensitivity", domain.sensitivity)
-    given.setdefault("custom", {})
+    given = fields.checked(domain.name, domain.new, values, partial=False)
+    given["sensitivity"] = given["sensitivity"] or domain.sensitivity
+    given["custom"] = given["custom"] or {}
     ready = domain.prepare(given, caller) if domain.prepare else given
     names = [name for name in domain.columns if name in ready]
     statement = db.compose(
@@ -174,9 +174,7 @@ async def create(
         "now": await tx.value("SELECT clock_timestamp()"),
     }
     record = await _guarded(tx, domain, statement, parameters)
-    await passages.write(
-        tx, caller, domain=domain.name, record_id=record.id, old=None, new=domain.text(record)
-    )
+    await passages.write(tx, caller, domain=domain.name, record_id=record.id, old=None, new=domain.text(record))
     await _log(tx, caller, domain, record, "create", domain.own, source)
     return record
 
@@ -240,7 +238,7 @@ async def update(
     tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID, values: Mapping[str, Any]
 ) -> R:
     """Change some fields. What stays the same writes nothing. Raises Invalid, NotFound, Conflict."""
-    given = _validated(domain, domain.change, values)
+    given = fields.checked(domain.name, domain.change, values, partial=True)
     old = await _locked(tx, caller, domain, record_id)
     if old.deleted_at is not None:
         raise _missing(domain)
@@ -279,9 +277,7 @@ async def restore(tx: db.Transaction, caller: callers.Caller, domain: Domain[R],
     if old.deleted_at is None:
         return old
     record = await _guarded(tx, domain, _sql(_RESTORED, domain), {"user": caller.user_id, "id": record_id})
-    await passages.write(
-        tx, caller, domain=domain.name, record_id=record_id, old=None, new=domain.text(record)
-    )
+    await passages.write(tx, caller, domain=domain.name, record_id=record_id, old=None, new=domain.text(record))
     await _log(tx, caller, domain, record, "restore", (), record.source)
     return record
 
@@ -375,87 +371,3 @@ async def _log(
 def _parameters(domain: Domain[Any], values: Mapping[str, Any]) -> dict[str, Any]:
     as_is = domain.json | {"custom"}
     return {name: db.json(value) if name in as_is else value for name, value in values.items()}
-
-
-def _validated(domain: Domain[Any], model: type[pydantic.BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The given values, checked, by column. Raises Invalid naming the first wrong field, with all in the details."""
-    try:
-        checked = model.model_validate(dict(values))
-    except pydantic.ValidationError as refused:
-        problems = [{"field": _path(e["loc"]), "problem": e["msg"]} for e in refused.errors()]
-        first = problems[0]
-        raise errors.Invalid(
-            f"This {domain.name.replace('_', ' ')} cannot be kept: {first['field'] or 'it'}: {first['problem']}.",
-            hint=f"Fields: {', '.join(name for name in domain.own if name not in domain.derived)}.",
-            details={"problems": problems},
-        ) from None
-    partial = model is domain.change
-    names = checked.model_fields_set if partial else type(checked).model_fields.keys()
-    found = {db.column(name): getattr(checked, name) for name in names}
-    return found if partial else {name: value for name, value in found.items() if value is not None or name in domain.own}
-
-
-def _path(location: Sequence[int | str]) -> str:
-    """`turns.0.text`; a name that came from outside may hold anything, and this goes into a sentence."""
-    return ".".join(map(str, location)).encode("utf-8", "replace").decode()
-
-
-def _clean(value: Any, depth: int = 0) -> Any:
-    """What PostgreSQL does not keep, refused before the database does: NUL, lone surrogates, NaN in JSON, the abyss."""
-    if depth > _DEEPEST:
-        raise ValueError(f"more than {_DEEPEST} levels cannot be kept")
-    if isinstance(value, str):
-        if "\x00" in value:
-            raise ValueError("a NUL character cannot be kept")
-        try:
-            value.encode("utf-8")
-        except UnicodeEncodeError:
-            raise ValueError("half a surrogate pair cannot be kept") from None
-    elif isinstance(value, Mapping):
-        for key, one in typing.cast(Mapping[Any, Any], value).items():
-            _clean(key, depth + 1)
-            _clean(one, depth + 1)
-    elif isinstance(value, list | tuple):
-        for one in typing.cast(Sequence[Any], value):
-            _clean(one, depth + 1)
-    elif isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{value} cannot be kept")
-    return value
-
-
-def _clean_json(value: Any) -> Any:
-    _clean(value)
-    try:
-        json.dumps(value)
-    except TypeError as odd:
-        raise ValueError(f"only what JSON can say is kept: {odd}") from None
-    return value
-
-
-def _model(domain: Domain[Any], *, partial: bool) -> type[pydantic.BaseModel]:
-    hints = typing.get_type_hints(domain.record, include_extras=True)
-    fields: dict[str, Any] = {
-        "sensitivity": (Sensitivity if partial else Sensitivity | None, None),
-        "custom": (_Custom if partial else _Custom | None, None),
-    }
-    for one in dataclasses.fields(domain.record):
-        name = db.column(one.name)
-        if name not in domain.own or name in domain.derived:
-            continue
-        alias = {"alias": name} if name != one.name else {}
-        if partial:
-            default = pydantic.Field(default=None, **alias)
-        elif one.default is not dataclasses.MISSING:
-            default = pydantic.Field(default=one.default, **alias)
-        elif one.default_factory is not dataclasses.MISSING:
-            default = pydantic.Field(default_factory=one.default_factory, **alias)
-        else:
-            default = pydantic.Field(**alias)
-        fields[one.name] = (typing.Annotated[hints[one.name], _CLEAN], default)
-    name = f"{domain.record.__name__}{'Change' if partial else 'New'}"
-    config = pydantic.ConfigDict(extra="forbid", validate_by_alias=True, validate_by_name=True)
-    return pydantic.create_model(name, __config__=config, **fields)
-
-
-_CLEAN = pydantic.BeforeValidator(_clean)
-_Custom = typing.Annotated[dict[str, Any], pydantic.BeforeValidator(_clean_json)]

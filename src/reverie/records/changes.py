@@ -66,7 +66,7 @@ SELECT count(*) FROM change WHERE user_id = %s AND (xid, seq) > (%s, %s)
 # the second it began in a lock that everybody may see, and the stamp is the oldest of those.
 _BEGAN = "SELECT pg_advisory_xact_lock_shared(7463, floor(extract(epoch FROM now()))::int)"
 _STAMP = """
-SELECT least(clock_timestamp(), to_timestamp(min(objid::bigint))) FROM pg_locks
+SELECT least(statement_timestamp(), to_timestamp(min(objid::bigint))) FROM pg_locks
 WHERE locktype = 'advisory' AND classid = 7463 AND objsubid = 2
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """

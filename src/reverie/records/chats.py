@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NotRequired
 
 import pydantic
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from reverie import compact
 from reverie.records import base, passages

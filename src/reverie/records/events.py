@@ -28,6 +28,9 @@ def _when(value: object) -> object:
 When = Annotated[datetime | date, pydantic.BeforeValidator(_when)]
 
 
+_EVER = datetime(1, 1, 1)  # noqa: DTZ001 - recurrences are reckoned in wall-clock time
+
+
 class Attendee(TypedDict, total=False):
     name: str | None
     email: str | None
@@ -148,9 +151,7 @@ def _local_end(event: Event) -> datetime | None:
     return None if event.end is None else _moment(event.end, UTC).astimezone(zone(event.timezone))
 
 
-def _rules(
-    recurrence: str | None, start: datetime, lower: datetime = datetime.min
-) -> dateutil.rrule.rruleset | None:
+def _rules(recurrence: str | None, start: datetime, lower: datetime = _EVER) -> dateutil.rrule.rruleset | None:
     """The recurrence in local wall-clock time, so that 09:00 stays 09:00 when the clocks change. Raises Invalid.
 
     Times before `lower` may be missing.
@@ -196,10 +197,12 @@ def _near(lines: Sequence[str], start: datetime, lower: datetime) -> datetime:
 def _wall_clock(line: str, start: datetime) -> str:
     """One recurrence line with its UTC and zoned times turned into the event's own wall-clock time."""
     head, _, values = line.partition(":")
-    name, *parameters = head.upper().split(";")
+    name = head.upper().partition(";")[0]
     given = next((one.partition("=")[2] for one in head.split(";")[1:] if one.upper().startswith("TZID=")), "")
     if name in ("RRULE", "EXRULE"):
-        parts = [p if not p.upper().startswith("UNTIL=") else f"UNTIL={_local(p[6:], '', start)}" for p in values.split(";")]
+        parts = [
+            p if not p.upper().startswith("UNTIL=") else f"UNTIL={_local(p[6:], '', start)}" for p in values.split(";")
+        ]
         return f"{name}:{';'.join(part for part in parts if part)}"
     if name not in ("RDATE", "EXDATE"):
         raise errors.Invalid(f"{name} is not part of a recurrence.", hint="RRULE, RDATE and EXDATE are.")
@@ -229,7 +232,7 @@ def occurrences(event: Event, first: date, last: date, *, most: int = 1000) -> I
     finish = _local_end(event) or begin
     days = finish.date() - begin.date()
     before = days + timedelta(days=1)
-    lower = datetime.combine(first, time.min) - before if first - date.min > before else datetime.min
+    lower = datetime.combine(first, time.min) - before if first - date.min > before else _EVER
     rules = _rules(event.recurrence, begin, lower)
     wall = [begin.replace(tzinfo=None)] if rules is None else rules.xafter(lower, count=most, inc=True)
     length = finish.replace(tzinfo=None) - begin.replace(tzinfo=None) if event.all_day else finish - begin

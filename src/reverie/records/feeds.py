@@ -47,7 +47,9 @@ def _feed_text(feed: Feed) -> passages.Text:
 
 def _item_text(item: FeedItem) -> passages.Text:
     sections = [passages.Section(item.content)] if item.content.strip() else []
-    return passages.Text(_item_title(item), sections, keywords=f"{item.author or ''} {item.url or ''}", at=item.published)
+    return passages.Text(
+        _item_title(item), sections, keywords=f"{item.author or ''} {item.url or ''}", at=item.published
+    )
 
 
 def _feed_line(feed: Feed, now: datetime) -> str:

@@ -1,9 +1,9 @@
 """Heat: how relevant a record is right now, from 0 to 1.
 
-    effective = accesses * max(0, 1 - hours_since_last_increment / 8766)
-    raw       = effective * exp(-ln 2 / 168 * hours_since_last_access)
-    n         = raw / 10
-    heat      = min(1, n if n <= 0.8 else 0.8 + (n - 0.8) * 0.5)
+effective = accesses * max(0, 1 - hours_since_last_increment / 8766)
+raw       = effective * exp(-ln 2 / 168 * hours_since_last_access)
+n         = raw / 10
+heat      = min(1, n if n <= 0.8 else 0.8 + (n - 0.8) * 0.5)
 """
 
 import math
@@ -54,9 +54,7 @@ async def touch(tx: db.Transaction, caller: db.HasUser, *, record_id: UUID, sour
     """Count one access: one upsert."""
     weight = WEIGHT[source]
     if weight:
-        await tx.run(
-            _TOUCH, {"user": caller.user_id, "record": record_id, "weight": weight, "source": source}
-        )
+        await tx.run(_TOUCH, {"user": caller.user_id, "record": record_id, "weight": weight, "source": source})
 
 
 async def recompute(tx: db.Transaction) -> int:

@@ -29,7 +29,9 @@ def _text(note: Note) -> passages.Text:
 
 def _line(note: Note, now: datetime) -> str:
     tags = f" ({', '.join(note.tags)})" if note.tags else ""
-    return f'{"📌 " if note.pinned else ""}"{compact.clip(_title(note), 48)}"{tags} [{compact.ago(note.updated_at, now)}]'
+    return (
+        f'{"📌 " if note.pinned else ""}"{compact.clip(_title(note), 48)}"{tags} [{compact.ago(note.updated_at, now)}]'
+    )
 
 
 NOTES = base.Domain(

@@ -133,7 +133,9 @@ async def _drop(tx: db.Transaction, caller: callers.Caller, record_id: UUID, old
 
 
 def _split(text: Text) -> list[_Passage]:
-    pieces = [(section.place, piece) for section in text.sections for piece in pieces_of(section.text)]
+    pieces: list[tuple[Mapping[str, object], str]] = [
+        (section.place, piece) for section in text.sections for piece in pieces_of(section.text)
+    ]
     if not pieces:
         pieces = [({}, text.title)]
     made: list[_Passage] = []

@@ -1,0 +1,1 @@
+"""Finding: signals, fusion, and the public search."""

@@ -13,8 +13,8 @@ LEAST = 0.05
 
 
 def of_words(one: signals.Found) -> float:
-    """0.05..1: the covered share of the query's information, to the power of 1.5."""
-    return max(LEAST, one.coverage) ** 1.5
+    """0.05..1: the covered share of the query's information, squared."""
+    return max(LEAST, one.coverage) ** 2
 
 
 def of_meaning(one: signals.Found, vector: llm.QueryVector) -> float:

@@ -56,23 +56,23 @@ WITH asked AS (
 ), known AS (
     SELECT term, grp, weight, ln(1 + ((SELECT n FROM size) - count(*) + 0.5) / (count(*) + 0.5)) AS idf
     FROM hit GROUP BY term, grp, weight
-), whole AS (
-    -- A word that nobody wrote is the most informative of all: a passage without it covers less.
-    SELECT sum(best) AS idf FROM (
-        SELECT max(coalesce(known.idf, ln(1 + (SELECT n FROM size) + 0.5))) AS best
-        FROM asked LEFT JOIN known USING (term) WHERE NOT asked.exact GROUP BY asked.grp
-    ) AS of_groups
+), info AS (
+    -- A word says as much as its commonest form: that a stem of another language is nowhere says nothing. A word that
+    -- nobody wrote in any form is the most informative of all: a passage without it covers less.
+    SELECT asked.grp, coalesce(min(known.idf), ln(1 + (SELECT n FROM size) + 0.5)) AS idf
+    FROM asked LEFT JOIN known USING (term) WHERE NOT asked.exact GROUP BY asked.grp
 ), scored AS (
     SELECT hit.passage_id, hit.grp, passage.record_id, bool_or(hit.exact) AS exact,
         max(known.idf * hit.weight * hit.tf * 2.2
             / (hit.tf + 1.2 * (0.25 + 0.75 * passage.length / (SELECT average FROM size)))) AS score,
-        max(CASE WHEN hit.exact THEN 0 ELSE known.idf END) AS idf
-    FROM hit JOIN known USING (term) JOIN passage ON passage.user_id = %(user)s AND passage.id = hit.passage_id
+        coalesce(max(info.idf), 0) AS idf
+    FROM hit JOIN known USING (term) LEFT JOIN info ON info.grp = hit.grp
+    JOIN passage ON passage.user_id = %(user)s AND passage.id = hit.passage_id
     WHERE {scope}
     GROUP BY hit.passage_id, hit.grp, passage.record_id
 ), summed AS (
     SELECT passage_id, record_id, sum(score) AS score, bool_or(exact) AS exact,
-        least(1, sum(idf) / nullif((SELECT idf FROM whole), 0)) AS coverage
+        least(1, sum(idf) / nullif((SELECT sum(idf) FROM info), 0)) AS coverage
     FROM scored GROUP BY passage_id, record_id
 )
 SELECT record_id, passage_id, score::float8, coalesce(coverage, 1)::float8 AS coverage, exact FROM (

@@ -17,15 +17,11 @@ TOOLS: Mapping[str, base.Tool[Any]] = {
 def tool(name: str) -> base.Tool[Any]:
     """A tool by its name. Raises NotFound naming those there are."""
     if name not in TOOLS:
-        raise errors.NotFound(
-            f"There is no tool `{compact.clip(name, 40)}`.", hint=f"There are {', '.join(TOOLS)}."
-        )
+        raise errors.NotFound(f"There is no tool `{compact.clip(name, 40)}`.", hint=f"There are {', '.join(TOOLS)}.")
     return TOOLS[name]
 
 
-async def call(
-    toolbox: base.Toolbox, caller: callers.Caller, name: str, arguments: Mapping[str, Any]
-) -> base.Answer:
+async def call(toolbox: base.Toolbox, caller: callers.Caller, name: str, arguments: Mapping[str, Any]) -> base.Answer:
     """Run a tool. Raises NotFound, Forbidden, Invalid naming the field, and what the tool itself raises."""
     wanted = tool(name)
     base.need(caller, wanted)

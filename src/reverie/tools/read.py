@@ -31,9 +31,7 @@ class Search(base.Arguments):
         str,
         pydantic.Field(min_length=1, max_length=queries.LONGEST, description="what to look for"),
     ]
-    domains: Annotated[
-        list[str] | None, pydantic.Field(description=f"only these kinds of record: {_DOMAINS}")
-    ] = None
+    domains: Annotated[list[str] | None, pydantic.Field(description=f"only these kinds of record: {_DOMAINS}")] = None
     limit: Annotated[int, pydantic.Field(ge=1, le=20)] = 8
     include_cold: Annotated[bool, pydantic.Field(description="also what was opened once, long ago")] = False
 
@@ -64,9 +62,7 @@ async def search(toolbox: base.Toolbox, caller: callers.Caller, asked: Search) -
     """The hits as lines for a model, and what was not searched."""
     domains = base.asked(caller, asked.domains)
     if not domains:
-        raise errors.Forbidden(
-            "This token may not read any domain.", hint="It needs a scope such as notes:read."
-        )
+        raise errors.Forbidden("This token may not read any domain.", hint="It needs a scope such as notes:read.")
     everything = len(domains) == len(catalogue.DOMAINS)
     question = queries.Query(
         text=asked.query,

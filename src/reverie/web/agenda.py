@@ -18,9 +18,7 @@ _LONGEST_DAYS = 366
 class _Days(parameters.Parameters):
     """`from` is the first local day, today unless given; `to` the last one, included, six days later."""
 
-    from_: Annotated[
-        date | None, pydantic.Field(alias="from", description="first local day; default today")
-    ] = None
+    from_: Annotated[date | None, pydantic.Field(alias="from", description="first local day; default today")] = None
     to: Annotated[date | None, pydantic.Field(description="last local day; default six days later")] = None
 
 

@@ -74,9 +74,7 @@ def _readable(caller: callers.Caller, asked: str | None) -> frozenset[str]:
         return frozenset({domain.name})
     found = frozenset(one.name for one in catalogue.DOMAINS.values() if caller.may(one.plural, "read"))
     if not found:
-        raise errors.Forbidden(
-            "This token may not read any domain.", hint="It needs a scope, such as notes:read."
-        )
+        raise errors.Forbidden("This token may not read any domain.", hint="It needs a scope, such as notes:read.")
     return found
 
 

@@ -71,9 +71,7 @@ async def _admitted(reverie: app.App, scope: types.Scope) -> callers.Caller | No
         return await app.caller_of_token(reverie, token)
     except errors.DatabaseUnavailable:
         # The database's own words name sockets and roles; nobody has said yet who they are.
-        raise errors.DatabaseUnavailable(
-            "PostgreSQL does not answer.", hint="Try again in a moment."
-        ) from None
+        raise errors.DatabaseUnavailable("PostgreSQL does not answer.", hint="Try again in a moment.") from None
 
 
 def _values(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[str]:
@@ -106,9 +104,7 @@ def _bearer(headers: Iterable[tuple[bytes, bytes]]) -> str:
     given = _values(headers, b"authorization")
     scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
     if scheme.lower() != "bearer" or not token or token != token.strip() or " " in token:
-        raise errors.Unauthorized(
-            "A token is needed.", hint="Send one header `Authorization: Bearer <token>`."
-        )
+        raise errors.Unauthorized("A token is needed.", hint="Send one header `Authorization: Bearer <token>`.")
     return token
 
 

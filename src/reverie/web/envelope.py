@@ -17,16 +17,12 @@ _PLAIN: Mapping[int, tuple[str, str, str]] = {
 }
 
 
-def answer(
-    content: Any, *, status: int = 200, headers: Mapping[str, str] | None = None
-) -> responses.Response:
+def answer(content: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> responses.Response:
     """A JSON answer."""
     return responses.JSONResponse(content, status_code=status, headers=headers)
 
 
-def error(
-    code: str, message: str, hint: str = "", details: Mapping[str, object] | None = None
-) -> dict[str, Any]:
+def error(code: str, message: str, hint: str = "", details: Mapping[str, object] | None = None) -> dict[str, Any]:
     """The envelope."""
     plain = fastapi.encoders.jsonable_encoder(details or {})
     return {"error": {"code": code, "message": message, "details": plain, "hint": hint}}

@@ -49,9 +49,7 @@ class Listing(Shape):
     limit: Annotated[int, pydantic.Field(ge=1, le=200)] = 50
     offset: Annotated[int, pydantic.Field(ge=0, le=2**31)] = 0
     tier: Annotated[base.Tier | None, pydantic.Field(description="how warm: warm includes hot")] = None
-    deleted: Annotated[bool, pydantic.Field(description="the deleted records instead of the live ones")] = (
-        False
-    )
+    deleted: Annotated[bool, pydantic.Field(description="the deleted records instead of the live ones")] = False
     since: Annotated[
         Moment | None,
         pydantic.Field(description="what changed at or after this time; goes with format and fields only"),

@@ -56,9 +56,7 @@ async def _call(
     return await verb.handler(reverie, domain, request)
 
 
-async def _create(
-    reverie: app.App, domain: base.Domain[Any], request: requests.Request
-) -> responses.Response:
+async def _create(reverie: app.App, domain: base.Domain[Any], request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     values = await parameters.body(request)
     caller = edge.caller_of(request)
@@ -77,9 +75,7 @@ async def _get(reverie: app.App, domain: base.Domain[Any], request: requests.Req
     return envelope.answer(forms.record(domain, record, columns))
 
 
-async def _update(
-    reverie: app.App, domain: base.Domain[Any], request: requests.Request
-) -> responses.Response:
+async def _update(reverie: app.App, domain: base.Domain[Any], request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     values = await parameters.body(request)
     caller = edge.caller_of(request)
@@ -88,9 +84,7 @@ async def _update(
     return envelope.answer(forms.record(domain, record))
 
 
-async def _delete(
-    reverie: app.App, domain: base.Domain[Any], request: requests.Request
-) -> responses.Response:
+async def _delete(reverie: app.App, domain: base.Domain[Any], request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     caller = edge.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
@@ -98,9 +92,7 @@ async def _delete(
     return envelope.answer(forms.record(domain, record))
 
 
-async def _restore(
-    reverie: app.App, domain: base.Domain[Any], request: requests.Request
-) -> responses.Response:
+async def _restore(reverie: app.App, domain: base.Domain[Any], request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     caller = edge.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
@@ -108,9 +100,7 @@ async def _restore(
     return envelope.answer(forms.record(domain, record))
 
 
-async def _original(
-    reverie: app.App, domain: base.Domain[Any], request: requests.Request
-) -> responses.Response:
+async def _original(reverie: app.App, domain: base.Domain[Any], request: requests.Request) -> responses.Response:
     """The bytes that the record was imported from, to be saved and never to be shown as a page of ours."""
     parameters.read(request, parameters.Parameters)
     caller = edge.caller_of(request)
@@ -128,9 +118,7 @@ async def _list(reverie: app.App, domain: base.Domain[Any], request: requests.Re
     asked = parameters.read(request, _listing(domain))
     columns = parameters.columns(domain, asked.fields)
     if columns is not None and asked.format == "compact":
-        raise errors.Invalid(
-            "`fields` and `format=compact` exclude each other.", hint="Leave one of them out."
-        )
+        raise errors.Invalid("`fields` and `format=compact` exclude each other.", hint="Leave one of them out.")
     caller = edge.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         if asked.since is not None:
@@ -164,9 +152,7 @@ async def _since(
     """
     alone = sorted(asked.model_fields_set - {"since", "format", "fields"})
     if asked.since is None or alone:
-        raise errors.Invalid(
-            f"`since` and `{alone[0]}` exclude each other.", hint="It goes with format and fields."
-        )
+        raise errors.Invalid(f"`since` and `{alone[0]}` exclude each other.", hint="It goes with format and fields.")
     found = await changes.since(tx, caller, moment=asked.since, domain=domain.name)
     ids = [one.record_id for one in (*found.created, *found.updated)]
     there = await base.fetch(tx, caller, domain, ids)

@@ -18,19 +18,13 @@ from reverie.web import edge, envelope, openapi, parameters
 class _Asked(parameters.Parameters):
     """`from` and `to` are days of the record's own date, both included."""
 
-    q: Annotated[
-        str, pydantic.Field(min_length=1, max_length=queries.LONGEST, description="what to look for")
-    ]
+    q: Annotated[str, pydantic.Field(min_length=1, max_length=queries.LONGEST, description="what to look for")]
     domain: Annotated[
         list[str],
-        pydantic.Field(
-            description="only these domains; may be given several times", default_factory=list[str]
-        ),
+        pydantic.Field(description="only these domains; may be given several times", default_factory=list[str]),
     ]
     limit: Annotated[int, pydantic.Field(ge=1, le=50)] = 10
-    include_cold: Annotated[bool, pydantic.Field(description="also what was touched once and went cold")] = (
-        False
-    )
+    include_cold: Annotated[bool, pydantic.Field(description="also what was touched once and went cold")] = False
     tier: Annotated[base.Tier | None, pydantic.Field(description="how warm: warm includes hot")] = None
     tag: str | None = None
     from_: Annotated[date | None, pydantic.Field(alias="from", description="first day")] = None

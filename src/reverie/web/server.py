@@ -22,9 +22,7 @@ _GRACE_SECONDS = 5
 
 def create(reverie: app.App) -> fastapi.FastAPI:
     """The whole API of a running Reverie. FastAPI's pages load scripts from elsewhere, so there are none."""
-    api = fastapi.FastAPI(
-        title="Reverie", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
-    )
+    api = fastapi.FastAPI(title="Reverie", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     api.add_middleware(edge.edge, reverie=reverie)
     api.add_exception_handler(starlette.exceptions.HTTPException, envelope.of_framework)
     api.add_exception_handler(fastapi.exceptions.RequestValidationError, envelope.of_framework)

@@ -1,0 +1,89 @@
+"""Questions about the sample life: meaning across languages, exact identifiers, persons, in any way of writing."""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from reverie.records import language, terms
+from tests.search.conftest import Life
+
+QUESTIONS = json.loads((Path(__file__).parent / "sample_questions.json").read_text(encoding="utf-8"))
+
+
+class Answer(NamedTuple):
+    """Where the record that answers a question came out: 1 is first, 0 is nowhere in the first ten."""
+
+    query: str
+    kind: str
+    rank: int
+
+
+@pytest.fixture(scope="module")
+async def answers(life: Life) -> list[Answer]:
+    found: list[Answer] = []
+    for one in QUESTIONS:
+        titles = [hit.title for hit in (await life.search(one["query"])).hits]
+        wanted = one["expect_title_or_key"]
+        found.append(Answer(one["query"], one["kind"], titles.index(wanted) + 1 if wanted in titles else 0))
+    return found
+
+
+def test_most_questions_find_their_record(answers: list[Answer]) -> None:
+    missed = [one for one in answers if not 1 <= one.rank <= 5]
+    assert len(answers) == 40
+    assert sum(one.rank == 1 for one in answers) >= 25, [one for one in answers if one.rank != 1]
+    assert len(answers) - len(missed) >= 32, missed
+
+
+def test_identifiers_are_first_and_persons_among_the_first(answers: list[Answer]) -> None:
+    assert [one for one in answers if one.kind == "identifier" and one.rank != 1] == []
+    assert [one for one in answers if one.kind == "person" and one.rank not in (1, 2, 3)] == []
+
+
+async def test_a_beach_trip_is_found_in_a_note_without_an_english_word(life: Life) -> None:
+    hits = (await life.search("beach trip", limit=3)).hits
+    note = next(hit for hit in hits if hit.title == "Domingo de playa")
+    text = set(terms.words(f"{note.title} {' '.join(passage.text for passage in note.passages)}"))
+    english = language.FUNCTION_WORDS["en"] - language.FUNCTION_WORDS["es"]
+    assert text.isdisjoint(english | {"beach", "trip", "sand", "sea", "sun", "hot", "day", "waves", "swim"})
+    assert len(text) > 30
+    assert "semantic" in note.fused.evidence
+    assert "lexical" not in note.fused.evidence
+
+
+@pytest.mark.parametrize("spelt", ["garcia", "GARCIA", "GARCÍA", "Garcia", "ｇａｒｃｉａ"])
+async def test_case_accents_and_width_do_not_matter(life: Life, spelt: str) -> None:
+    wanted = (await life.search("García", limit=5)).hits
+    assert wanted
+    assert "García" in wanted[0].title
+    words = [hit for hit in (await life.search(spelt, limit=5)).hits if "lexical" in hit.fused.evidence]
+    assert [hit.record_id for hit in words[:3]] == [hit.record_id for hit in wanted[:3]]
+
+
+async def test_full_width_digits_are_digits(life: Life) -> None:
+    assert (await life.search("ＩＮＶ－２０２４－００１７")).hits[0].title == "An old invoice, politely"
+    assert (await life.search("ＡＲ－４４１７")).hits[0].title == "Leo's room"
+
+
+@pytest.mark.parametrize("question", ["García", "INV-2024-0017", "beach trip", "boiler warranty"])
+async def test_a_result_tells_where_it_comes_from_and_what_matched(life: Life, question: str) -> None:
+    results = await life.search(question, limit=5)
+    assert results.reason == ""
+    assert dict(results.signals) == {"lexical": "ok", "semantic": "ok", "graph": "not there yet", "heat": "ok"}
+    for hit in results.hits:
+        assert hit.passages
+        assert hit.origin
+        assert hit.title in hit.source
+        assert hit.line
+        for passage in hit.passages:
+            assert all(passage.text[start:end].strip() for start, end in passage.highlights)
+    marked = {
+        terms.fold(passage.text[start:end])
+        for hit in results.hits
+        for passage in hit.passages
+        for start, end in passage.highlights
+    }
+    if question == "García":
+        assert marked == {"garcia"}
