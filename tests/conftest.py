@@ -18,7 +18,7 @@ from reverie.access import callers, tokens, users
 from reverie.migrations import runner
 from reverie.web import server as web
 
-DATA = Path(os.environ.get("REVERIE_TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 _numbers = itertools.count()
 
 

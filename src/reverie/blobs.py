@@ -24,7 +24,8 @@ def put(root: Path, user_id: UUID, data: bytes) -> str:
     if path.exists() and path.stat().st_size == len(data):
         return address
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for folder in (root, path.parent.parent, path.parent):
+            folder.mkdir(mode=0o700, exist_ok=True)
         descriptor, half = tempfile.mkstemp(dir=path.parent)
         try:
             with os.fdopen(descriptor, "wb") as file:

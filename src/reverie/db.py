@@ -2,8 +2,8 @@
 
 import dataclasses
 import keyword
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, LiteralString, Protocol, TypeVar
 from uuid import UUID
 
@@ -224,6 +224,19 @@ def as_app(url: str) -> str:
     """The same server, as the role of the application."""
     options = psycopg.conninfo.conninfo_to_dict(url).get("options") or ""
     return psycopg.conninfo.make_conninfo(url, options=f"{options} -c role={APP_ROLE}".strip())
+
+
+@contextmanager
+def translated(hint: str) -> Generator[None]:
+    """Failures of the database inside the block, as Misconfigured with this hint unless it is merely away."""
+    try:
+        yield
+    except psycopg.Error as failure:
+        meant = translate(failure)
+        if isinstance(meant, errors.Unavailable | errors.DiskFull):
+            raise meant from failure
+        told = failure.diag.message_primary or str(failure)
+        raise errors.Misconfigured(f"The database refused: {told}.", hint=hint) from failure
 
 
 def translate(failure: psycopg.Error) -> errors.ReverieError:

@@ -9,6 +9,7 @@ import hashlib
 import importlib.util
 import os
 import pwd
+import re
 import secrets
 import shutil
 import subprocess
@@ -30,6 +31,8 @@ DATABASE = "reverie"
 _ROOT_CLUSTERS = Path("/var/lib/reverie/clusters")
 _SOCKET_NAME_LIMIT = 100
 _START_SECONDS = 45
+# What needs no quotes in a connection string, in postgresql.conf and in the shell that pg_ctl uses.
+_PLAIN_PATH = re.compile(r"[\w/.@+-]+")
 _LOCALE = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C")
 
 _HBA = """# Written by Reverie: only the OS user that runs Reverie may connect, and only by socket.
@@ -38,7 +41,7 @@ local all all peer map=reverie
 _SETTINGS = """
 # Written by Reverie
 listen_addresses = ''
-unix_socket_directories = '{socket}'
+include_if_exists = 'socket.conf'
 unix_socket_permissions = 0700
 max_connections = 100
 shared_buffers = 256MB
@@ -166,9 +169,9 @@ def _place(home: Path) -> Place:
         if not _passable(binaries):
             binaries = _copy_binaries()
     socket = data.parent / f"{data.name}.socket"
-    if len(os.fsencode(socket)) > _SOCKET_NAME_LIMIT - len("/.s.PGSQL.5432"):
-        digest = hashlib.sha256(os.fsencode(data)).hexdigest()[:12]
-        socket = Path(tempfile.gettempdir()) / f"reverie-{os.geteuid()}-{digest}"
+    too_long = len(os.fsencode(socket)) > _SOCKET_NAME_LIMIT - len("/.s.PGSQL.5432")
+    if too_long or not _PLAIN_PATH.fullmatch(str(socket)):
+        socket = _socket_elsewhere(data, user)
     return Place(home=home, data=data, socket=socket, binaries=binaries, user=user)
 
 
@@ -199,6 +202,18 @@ def _cluster_elsewhere(home: Path) -> Path:
         folder.mkdir(mode=0o711, exist_ok=True)
         folder.chmod(0o711)
     return data
+
+
+def _socket_elsewhere(data: Path, user: pwd.struct_passwd | None) -> Path:
+    """A place with a short and plain name; root's is not under /tmp, where others could make it first."""
+    digest = hashlib.sha256(os.fsencode(data)).hexdigest()[:12]
+    if user is None:
+        return Path(tempfile.gettempdir()) / f"reverie-{os.geteuid()}-{digest}"
+    sockets = _ROOT_CLUSTERS.with_name("sockets")
+    for folder in (sockets.parent, sockets):
+        folder.mkdir(mode=0o711, exist_ok=True)
+        folder.chmod(0o711)
+    return sockets / digest
 
 
 def _copy_binaries() -> Path:
@@ -241,6 +256,9 @@ def _os_user() -> pwd.struct_passwd:
 
 def _folder(path: Path, user: pwd.struct_passwd | None) -> None:
     path.mkdir(mode=0o700, exist_ok=True)
+    owners = {os.geteuid()} | ({user.pw_uid} if user else set[int]())
+    if path.is_symlink() or path.stat().st_uid not in owners:
+        raise errors.Misconfigured(f"{path} belongs to somebody else.", hint="Find out who made it, and remove it.")
     path.chmod(0o700)
     if user is not None:
         os.chown(path, user.pw_uid, user.pw_gid)
@@ -262,7 +280,7 @@ def _create(place: Place) -> None:
     _write(half / "pg_hba.conf", _HBA, place.user)
     _write(half / "pg_ident.conf", f"reverie {me} {OWNER_ROLE}\nreverie {me} {APP_ROLE}\n", place.user)
     with (half / "postgresql.conf").open("a") as conf:
-        conf.write(_SETTINGS.format(socket=place.socket))
+        conf.write(_SETTINGS)
     half.rename(place.data)
 
 
@@ -303,6 +321,10 @@ def _is_postgres(pid: int, place: Place) -> bool:
 def _start(place: Place) -> None:
     """Start and wait until it answers. After a kill -9 orphans can hold the lock for some seconds, so try again."""
     _folder(place.socket, place.user)
+    socket = f"unix_socket_directories = '{place.socket}'\n"
+    configured = place.data / "socket.conf"
+    if not configured.exists() or configured.read_text() != socket:  # a new home, or one that was moved
+        _write(configured, socket, place.user)
     deadline = time.monotonic() + _START_SECONDS
     while True:
         pid = _postmaster_pid(place)
@@ -312,13 +334,15 @@ def _start(place: Place) -> None:
         done = _run(
             place,
             "pg_ctl",
-            ["start", "-w", "-t", str(_START_SECONDS), "-D", str(place.data), "-l", str(place.log)],
+            # By names relative to the data folder, where it runs: pg_ctl hands them to a shell.
+            ["start", "-w", "-t", str(_START_SECONDS), "-D", ".", "-l", place.log.name],
             check=False,
         )
-        if done.code == 0:
+        if done.code == 0 or _running(place):  # the second: somebody else's start, that took its time to recover
             return
-        if time.monotonic() > deadline:
-            raise _why_not(place)
+        why = _why_not(place)
+        if isinstance(why, errors.DiskFull) or time.monotonic() > deadline:
+            raise why
         time.sleep(0.5)
 
 

@@ -26,6 +26,7 @@ class Embeddings:
 
     def __init__(self, settings: config.Embedding, *, cache: Path | None = None) -> None:
         self._embedder = _embedder(settings)
+        self.batch = settings.batch
         self._lexicon = lexicon.Lexicon(cache) if cache else None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedder")
 

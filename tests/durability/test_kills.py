@@ -46,7 +46,9 @@ async def found(database: db.Database, caller: callers.Caller, text: str) -> set
 async def actions(database: db.Database, caller: callers.Caller) -> list[tuple[str, str]]:
     """The change log as (domain, action), oldest first."""
     async with database.transaction(caller) as tx:
-        return [(row["domain"], row["action"]) for row in await tx.rows("SELECT domain, action FROM change ORDER BY seq")]
+        return [
+            (row["domain"], row["action"]) for row in await tx.rows("SELECT domain, action FROM change ORDER BY seq")
+        ]
 
 
 async def whole(database: db.Database, caller: callers.Caller) -> None:
@@ -307,7 +309,7 @@ async def killed_importing(
     database: db.Database, victim: Victim, folder: Path, source: Path, expected: dict[str, int], point: str
 ) -> None:
     caller = await new_user(database)
-    root = folder / "blobs" / str(caller.user_id)
+    root = folder / f"blobs-{caller.user_id}"
     job = {"do": "import", "url": database.url, "user": str(caller.user_id), "folder": str(source), "blobs": str(root)}
     assert victim.do(job | {"point": point, "passed": str(folder / "passed")}) == -9, point
     await whole(database, caller)
@@ -351,7 +353,11 @@ async def test_killed_while_importing(database: db.Database, victim: Victim, tmp
     def choose(points: list[str]) -> list[str]:
         assert len(points) > 200
         named = ["before fsync #1", "after fsync #1", "before rename #1", "after rename #1", "after fsync #2"]
-        named += ["before insert into imported #1", "after insert into imported #2", "before insert into imported_file #1"]
+        named += [
+            "before insert into imported #1",
+            "after insert into imported #2",
+            "before insert into imported_file #1",
+        ]
         named += ["after insert into imported_file #3", "after insert into event #1"]
         return [*named, *(one for one in spread(points, SPREAD) if one not in named)]
 

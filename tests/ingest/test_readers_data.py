@@ -14,7 +14,7 @@ import pytest
 from reverie import errors
 from reverie.ingest import contentlines, detect, drafts, feeds, ics, vcf
 
-DATA = Path(os.environ.get("REVERIE_TEST_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
+DATA = Path(os.environ.get("TEST_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 FOLDERS = ("vault-obsidian", "ics", "vcf", "mail", "feeds", "bookmarks", "memorybank")
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"the test data is not at {DATA}")
 

@@ -209,17 +209,39 @@ async def test_a_broken_embedder_delays_nothing(
         assert await vectors(database, owner) == (20 + 20 * rounds, 0)
 
 
-async def test_no_embedder_is_said_and_harms_nothing(database: db.Database, owner: callers.Caller) -> None:
+async def test_without_an_embedder_nothing_waits_and_a_later_one_makes_up_for_it(
+    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+) -> None:
     none = llm.Embeddings(config.Embedding(provider="none"))
     async with worker.Worker(database, none).running():
         await note(database, owner, "x")
-        await caught_up(database, owner, slots=("heat",))
-
-        async def named() -> bool:
-            return (await standing(database, owner, "embedding")).trouble is not None
-
-        await until(named, "it is said")
+        await caught_up(database, owner)
+        assert (await standing(database, owner, "embedding")).trouble is None
+        assert await vectors(database, owner) == (0, 1)
     none.close()
+    async with worker.Worker(database, embeddings).running():
+
+        async def complete() -> bool:
+            return await vectors(database, owner) == (1, 0)
+
+        await until(complete, "the vectors that no change tells of")
+
+
+async def test_a_log_from_another_server_is_followed(
+    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+) -> None:
+    """A restored dump holds transaction numbers far ahead of this server's own."""
+    made = await note(database, owner, "from the old server")
+    async with database.transaction(owner) as tx:
+        await tx.run("UPDATE change SET xid = 10::bigint ^ 12")
+        await tx.run(
+            "INSERT INTO slot (user_id, name, xid, seq) VALUES (%s, 'heat', 10::bigint ^ 12, 0)", (owner.user_id,)
+        )
+    async with worker.Worker(database, embeddings).running():
+        await caught_up(database, owner)
+        later = await note(database, owner, "from this server")
+        await caught_up(database, owner)
+    assert await accesses(database, owner) == {made: 1.0, later: 1.0}
 
 
 async def test_a_poisonous_record_is_put_aside(

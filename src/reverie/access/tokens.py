@@ -3,6 +3,7 @@
 import hashlib
 import os
 import secrets
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,8 +66,7 @@ async def ensure_owner(database: db.Database, token_file: Path, *, timezone: str
                 f"The token in {token_file} is not valid for this database.",
                 hint="If the database is the right one, move that file away: a new token is made at the next start.",
             ) from None
-    everybody = await users.all_users(database)
-    owner = everybody[0] if everybody else await users.create(database, name="owner", timezone=timezone)
+    owner = await users.first(database, name="owner", timezone=timezone)
     token = await mint(database, owner.user_id, name="owner")
     _keep(token_file, token)
     return await caller(database, token)
@@ -77,12 +77,13 @@ def _hash(token: str) -> bytes:
 
 
 def _kept(token_file: Path) -> str:
-    return token_file.read_text(encoding="utf-8").strip() if token_file.exists() else ""
+    return token_file.read_text(encoding="utf-8", errors="replace").strip() if token_file.exists() else ""
 
 
 def _keep(token_file: Path, token: str) -> None:
-    half = token_file.with_suffix(".new")
-    descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    descriptor, half = tempfile.mkstemp(dir=token_file.parent)  # 0600, and of this process alone
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(token + "\n")
-    half.rename(token_file)
+        file.flush()
+        os.fsync(file.fileno())
+    Path(half).rename(token_file)

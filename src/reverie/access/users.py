@@ -27,6 +27,7 @@ class Reference:
 
 _INSERT = "INSERT INTO users (user_id, name, timezone) VALUES (%s, %s, %s)"
 _GET = "SELECT user_id, name, timezone, created_at FROM users WHERE user_id = %s"
+_ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtextextended('reverie.first_user', 0))"
 _ALL = "SELECT user_id, name, timezone, created_at FROM users ORDER BY created_at, user_id"
 
 
@@ -36,10 +37,21 @@ async def create(database: db.Database, *, name: str, timezone: str = "UTC") -> 
         zoneinfo.ZoneInfo(timezone)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError):
         raise errors.Invalid(f"{timezone} is not a time zone.", hint="Use a name such as Europe/Madrid.") from None
-    user_id = uuid4()
     async with database.system() as tx:
-        await tx.run(_INSERT, (user_id, name, timezone))
-        user = await tx.one(User, _GET, (user_id,))
+        return await _insert(tx, name, timezone)
+
+
+async def first(database: db.Database, *, name: str, timezone: str) -> User:
+    """The oldest user, made if there is nobody. Two processes that start at once make one."""
+    async with database.system() as tx:
+        await tx.run(_ONE_AT_A_TIME)
+        return await tx.one(User, _ALL) or await _insert(tx, name, timezone)
+
+
+async def _insert(tx: db.Transaction, name: str, timezone: str) -> User:
+    user_id = uuid4()
+    await tx.run(_INSERT, (user_id, name, timezone))
+    user = await tx.one(User, _GET, (user_id,))
     if user is None:
         raise errors.ReverieError("The new user is not there.")
     return user

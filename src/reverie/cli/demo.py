@@ -29,7 +29,7 @@ async def _demo() -> None:
     settings = app.demo_settings()
     began = time.monotonic()
     async with app.opened(settings) as reverie:
-        show.line("Elena Ruiz's life: invented, two languages, ten kinds of records.", style="bold")
+        show.line("Elena Ruiz's life: invented, two languages, eleven kinds of records.", style="bold")
         with importlib.resources.as_file(importlib.resources.files("reverie.sample")) as folder:
             files = [one for one in importer.find([folder], name="sample") if one.file.suffix not in (".py", ".pyc")]
             done = await keep.import_into(reverie, files)

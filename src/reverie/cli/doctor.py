@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from reverie import app, errors
-from reverie.cli import show
+from reverie.cli import serve, show
 from reverie.pipeline import checkup
 
 
@@ -52,11 +52,10 @@ def _surroundings(reverie: app.App) -> list[checkup.Finding]:
     ]
     if free < 1024**3:
         found.append(checkup.Finding("degraded", "disk", f"{free // 2**20} MB left", "Free some space."))
-    mode = stat.S_IMODE(reverie.token_file.stat().st_mode)
-    if mode & 0o077:
-        remedy = f"chmod 600 {reverie.token_file}"
-        found.append(checkup.Finding("wrong", "token", f"others may read it (mode {mode:o})", remedy))
-    running = (home / "up.lock").exists() and (home / "up.lock").read_text(encoding="utf-8").strip()
-    state = f"running (process {running.replace(' ', ', port ')})" if running else "not running"
-    found.append(checkup.Finding("ok", "reverie up", state, ""))
+    found += [
+        checkup.Finding("wrong", secret.name, "others may read it", f"chmod 600 {secret}")
+        for secret in (reverie.token_file, home / "config.toml")
+        if secret.exists() and stat.S_IMODE(secret.stat().st_mode) & 0o077
+    ]
+    found.append(checkup.Finding("ok", "reverie up", serve.running(home) or "not running", ""))
     return found

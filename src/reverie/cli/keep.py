@@ -59,13 +59,15 @@ async def catch_up(reverie: app.App) -> None:
     """Let the slots follow, with a progress bar; Ctrl-C leaves the rest for the next time."""
     with show.progress() as bar:
         task: rich.progress.TaskID | None = None
+        told = ""
         async for state in following.follow(reverie.database, reverie.embeddings, reverie.owner):
             if state.texts == state.vectors:
                 continue
             if task is None:
                 task = bar.add_task("learning what it means (Ctrl-C: later)", total=state.texts)
             bar.update(task, completed=state.vectors, total=state.texts)
-            if state.trouble:
+            if state.trouble and state.trouble != told:
+                told = state.trouble
                 show.note(f"Search goes by words for now: {state.trouble}")
 
 

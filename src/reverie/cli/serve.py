@@ -59,10 +59,22 @@ def _only_one(home: Path) -> Generator[Path]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            pid, _, port = path.read_text(encoding="utf-8").strip().partition(" ")
-            where = f" (process {pid}, port {port})" if port else ""
             raise errors.AlreadyRunning(
-                f"Reverie is already running here{where}.", hint="Stop it, or set REVERIE_HOME to another folder."
+                f"Reverie is already {running(home)} here.", hint="Stop it, or set REVERIE_HOME to another folder."
             ) from None
         yield path
         path.write_text("", encoding="utf-8")
+
+
+def running(home: Path) -> str:
+    """`running (process 12, port 8585)` when a `reverie up` of this home runs, else ""."""
+    path = home / "up.lock"
+    if not path.exists():
+        return ""
+    with path.open("r", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pid, _, port = file.read().strip().partition(" ")
+            return f"running (process {pid}, port {port})" if port else "running"
+    return ""

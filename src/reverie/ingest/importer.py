@@ -26,9 +26,13 @@ INSERT INTO imported_file (user_id, path, digest, modified, items) VALUES (%s, %
 ON CONFLICT (user_id, path) DO UPDATE
     SET digest = excluded.digest, modified = excluded.modified, items = excluded.items
 """
-# The row of this very file first, then whichever other file told of the same thing last.
+# The row of this very file first, then whichever other file told of the same thing last. The version is the newest that
+# any file gave: what another file changed was not changed here.
 _SEEN = """
-SELECT path, key, digest, domain, record_id, version, modified FROM imported
+SELECT path, key, digest, domain, record_id, modified, (
+    SELECT max(version) FROM imported AS any_file
+    WHERE any_file.user_id = imported.user_id AND any_file.record_id = imported.record_id
+) AS version FROM imported
 WHERE user_id = %(user)s AND key = %(key)s AND (path = %(path)s OR %(shared)s)
 ORDER BY path = %(path)s DESC, modified DESC LIMIT 1
 """
@@ -98,15 +102,26 @@ def find(paths: Iterable[Path], *, name: str = "") -> Iterator[Found]:
         for file in files:
             relative = PurePosixPath(file.relative_to(top).as_posix())
             path = f"{name}:{relative}" if name else str(file)
-            problem = "a symbolic link is not followed" if file.is_symlink() else ""
             vault = any(folder in vaults for folder in file.parents)
-            yield Found(file, _text(path), PurePosixPath(_text(str(relative))), vault, problem)
+            yield Found(file, _text(path), PurePosixPath(_text(str(relative))), vault, _problem(file))
 
 
 def _walk(root: Path) -> Iterator[Path]:
-    for folder, _, names in os.walk(root):
-        for name in names:
+    """Every file, and each folder that is not entered: one that is a link, one that cannot be read."""
+    closed: list[Path] = []
+    for folder, folders, names in os.walk(root, onerror=lambda refused: closed.append(Path(str(refused.filename)))):
+        for name in [*names, *(one for one in folders if (Path(folder) / one).is_symlink())]:
             yield Path(folder) / name
+    yield from closed
+
+
+def _problem(file: Path) -> str:
+    """Why something is not even opened: reading a pipe would wait for ever."""
+    if file.is_symlink():
+        return "a symbolic link is not followed"
+    if file.is_dir():
+        return "a folder that cannot be read"
+    return "" if file.is_file() else "not a file but a pipe, a socket or a device"
 
 
 def _vaults(top: Path) -> set[Path]:
@@ -117,7 +132,7 @@ def _vaults(top: Path) -> set[Path]:
 
 def _text(path: str) -> str:
     """A path as text that the database can keep, whatever bytes the file system allows."""
-    return os.fsencode(path).decode("utf-8", "replace")
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 async def run(
@@ -173,8 +188,8 @@ async def _one(
             for item in read.items[start : start + _BATCH]:
                 await _item(tx, caller, job, item)
     _conclude(result, read)
-    if result.status != "failed":
-        items = result.imported + result.updated + result.unchanged
+    items = result.imported + result.updated + result.unchanged
+    if items and result.status != "failed":  # what holds nothing is looked at again, and its reason told again
         async with database.transaction(caller) as tx:
             await tx.run(_KEEP_FILE, (caller.user_id, found.path, address, modified, items))
 
@@ -235,14 +250,17 @@ async def _draft(tx: db.Transaction, caller: callers.Caller, job: _Job, draft: d
     fields["custom"] = {**_custom(draft), "imported_from": str(job.found.relative)}
     for name, ref in draft.refs.items():
         fields[name] = job.ids.get(ref)
+    if seen is not None and (seen.domain, domain.name) == ("note", "diary"):
+        domain, fields = catalogue.domain("note"), _as_note(fields, job)
     if seen is None or seen.domain != domain.name:
         record = await _create(tx, caller, job, domain, fields)
         job.result.imported += 1
+        version = record.updated_at
     else:
-        record = await _again(tx, caller, job, domain, fields, seen, same=seen.digest == digest)
+        record, version = await _again(tx, caller, job, domain, fields, seen, same=seen.digest == digest)
     job.ids[draft.key] = record.id
     modified = max(job.source.mtime, seen.modified) if seen and seen.path != job.found.path else job.source.mtime
-    told = (digest, _domain_name(record), record.id, record.updated_at, modified, job.original)
+    told = (digest, _domain_name(record), record.id, version, modified, job.original)
     await tx.run(_KEEP, (caller.user_id, job.found.path, key, *told))
 
 
@@ -255,14 +273,18 @@ async def _create(
     except errors.Conflict:
         if domain.name != "diary":
             raise
-        note = {
-            "title": f"{fields['date']} ({job.found.relative.stem})",
-            "content": fields["content"],
-            "tags": ["diary"],
-            "custom": fields["custom"],
-        }
+        note = _as_note(fields, job)
         job.result.skipped.append({"item": str(fields["date"]), "reason": "this day has an entry: kept as a note"})
         return await base.create(tx, caller, catalogue.domain("note"), note, source=SOURCE)
+
+
+def _as_note(entry: dict[str, Any], job: _Job) -> dict[str, Any]:
+    return {
+        "title": f"{entry['date']} ({job.found.relative.stem})",
+        "content": entry["content"],
+        "tags": ["diary"],
+        "custom": entry["custom"],
+    }
 
 
 async def _again(
@@ -274,8 +296,11 @@ async def _again(
     seen: _Seen,
     *,
     same: bool,
-) -> base.Record:
-    """A thing that was imported before: unchanged, newer in the file, or changed on both sides (both are kept)."""
+) -> tuple[base.Record, datetime]:
+    """A thing that was imported before: unchanged, newer in the file, or changed on both sides (both are kept).
+
+    With the version that came from a file, so that what was changed here stays known as changed here.
+    """
     record = await base.get(tx, caller, domain, seen.record_id, deleted=True)
     older = seen.path != job.found.path and job.source.mtime < seen.modified
     if same or older or record.deleted_at is not None:
@@ -283,13 +308,15 @@ async def _again(
         if not same:
             reason = "you deleted it" if record.deleted_at is not None else f"{seen.path} has a newer version"
             job.result.skipped.append({"item": seen.key, "reason": reason})
-        return record
+        return record, seen.version
     if record.updated_at != seen.version:
         job.result.imported += 1
         job.result.skipped.append({"item": seen.key, "reason": "changed here and in the file: both are kept"})
-        return await _create(tx, caller, job, domain, fields)
-    job.result.updated += 1
-    return await base.update(tx, caller, domain, seen.record_id, fields)
+        record = await _create(tx, caller, job, domain, fields)
+    else:
+        job.result.updated += 1
+        record = await base.update(tx, caller, domain, seen.record_id, fields)
+    return record, record.updated_at
 
 
 async def original(tx: db.Transaction, caller: callers.Caller, record_id: UUID) -> str:

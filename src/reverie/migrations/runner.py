@@ -56,11 +56,21 @@ async def ensure_database(maintenance_url: str, name: str) -> None:
 async def migrate(owner_url: str) -> list[str]:
     """Apply what is missing and return its names. Two processes at once wait for each other.
 
-    Raises Misconfigured when the database was made by a newer Reverie.
+    Raises Misconfigured when the database was made by a newer Reverie, or does not let this role do what is needed.
     """
+    with db.translated(_REFUSED):
+        return await _migrate(owner_url)
+
+
+_REFUSED = (
+    "PostgreSQL 18 with pgvector is needed, and a role that may create tables and `reverie_app`;"
+    " docs/howto/own-postgresql.md says how."
+)
+
+
+async def _migrate(owner_url: str) -> list[str]:
     applied: list[str] = []
-    connection = await db.owner_connection(owner_url)
-    async with connection:
+    async with await db.owner_connection(owner_url) as connection:
         await connection.execute(_LOCK)
         await connection.execute(_ROLE)
         await connection.execute(_MEMBER)

@@ -45,7 +45,8 @@ async def examine(
     found.append(
         Finding("ok", "records", f"{total} ({held})" if total else "none yet", "" if total else "reverie import")
     )
-    found.append(_of_coverage(coverage))
+    if embeddings.model:
+        found.append(_of_coverage(coverage))
     found.append(await _of_embedder(embeddings))
     found.append(Finding("ok", "server", version, ""))
     return found
@@ -80,6 +81,8 @@ def _of_coverage(coverage: embed.Coverage) -> Finding:
 
 
 async def _of_embedder(embeddings: llm.Embeddings) -> Finding:
+    if not embeddings.model:
+        return Finding("ok", "embedder", "none, by configuration: search goes by words", "")
     try:
         await embeddings.query("ready?")
     except errors.EmbedderUnavailable as away:

@@ -2,23 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from reverie import db, errors, llm
 from reverie.access import users
 from reverie.pipeline import slots
 from reverie.records import changes, passages
 
-# A long record is embedded in parts, so that a kill costs one part.
-_PART = 16
-
+# With `records` NULL: of any record.
 _MISSING = """
 SELECT DISTINCT ON (passage.hash) passage.hash, card.title, passage.text
 FROM passage JOIN card USING (user_id, record_id)
-WHERE passage.user_id = %(user)s AND passage.record_id = ANY(%(records)s)
+WHERE passage.user_id = %(user)s AND (%(records)s::uuid[] IS NULL OR passage.record_id = ANY(%(records)s))
   AND NOT EXISTS (
       SELECT FROM embedding
       WHERE embedding.user_id = passage.user_id AND embedding.model = %(model)s AND embedding.hash = passage.hash
   )
+LIMIT %(most)s
 """
 _KEEP = """
 INSERT INTO embedding (user_id, model, hash, vector)
@@ -51,23 +51,39 @@ class Coverage:
 async def embed(work: slots.Work, batch: Sequence[changes.Change]) -> None:
     """Make the vectors that the changed records lack. Raises EmbedderUnavailable."""
     records = list({change.record_id for change in batch if change.action != "delete"})
+    while records and await _some(work, records):
+        pass
+
+
+async def backfill(work: slots.Work) -> bool:
+    """Make some vectors that any record lacks, as after a change of model; says whether there may be more.
+
+    Raises EmbedderUnavailable.
+    """
+    return await _some(work, None)
+
+
+async def _some(work: slots.Work, records: Sequence[UUID] | None) -> bool:
+    """One batch at a time, kept at once: a kill costs one batch."""
     model = work.embeddings.model
+    if not model:
+        return False  # by configuration; once there is a model, `backfill` makes up for it
+    parameters = {"user": work.user.user_id, "records": records, "model": model, "most": work.embeddings.batch}
     async with work.database.transaction(work.user) as tx:
-        parameters = {"user": work.user.user_id, "records": records, "model": model}
-        missing = await tx.rows(_MISSING, parameters) if records else []
-    for start in range(0, len(missing), _PART):
-        part = missing[start : start + _PART]
-        texts = [passages.embedded_text(row["title"], row["text"]) for row in part]
-        vectors = await work.embeddings.passages(texts)
-        hashes = [row["hash"] for row in part]
-        async with work.database.transaction(work.user) as tx:
-            length = await tx.value(_LENGTH, (work.user.user_id, model))
-            if length not in (None, vectors.shape[1]):
-                raise errors.EmbedderUnavailable(
-                    f"The model {model} gives vectors of length {vectors.shape[1]}, and those here have {length}.",
-                    hint="Is it another model by the same name? `reverie rebuild` makes all vectors again.",
-                )
-            await tx.run(_KEEP, (work.user.user_id, model, hashes, _literals(vectors)))
+        missing = await tx.rows(_MISSING, parameters)
+    if not missing:
+        return False
+    vectors = await work.embeddings.passages([passages.embedded_text(row["title"], row["text"]) for row in missing])
+    hashes = [row["hash"] for row in missing]
+    async with work.database.transaction(work.user) as tx:
+        length = await tx.value(_LENGTH, (work.user.user_id, model))
+        if length not in (None, vectors.shape[1]):
+            raise errors.EmbedderUnavailable(
+                f"The model {model} gives vectors of length {vectors.shape[1]}, and those here have {length}.",
+                hint="Is it another model by the same name? `reverie rebuild` makes all vectors again.",
+            )
+        await tx.run(_KEEP, (work.user.user_id, model, hashes, _literals(vectors)))
+    return True
 
 
 async def sweep(tx: db.Transaction, user: users.Reference, batch: Sequence[changes.Change]) -> None:
@@ -91,4 +107,4 @@ def _literals(vectors: llm.Vectors) -> list[str]:
     return ["[" + ",".join(f"{value:.6g}" for value in row) + "]" for row in vectors.tolist()]
 
 
-EMBEDDING = slots.Slot("embedding", before=embed, within=sweep)
+EMBEDDING = slots.Slot("embedding", before=embed, within=sweep, idle=backfill)

@@ -24,13 +24,20 @@ class State:
 async def follow(
     database: db.Database, embeddings: llm.Embeddings, caller: callers.Caller
 ) -> AsyncGenerator[State, None]:
-    """Run the worker until its slots have caught up for a caller. It gives up on a slot that stays in trouble."""
+    """Run the worker until its slots have caught up for a caller. It gives up on a slot that stays in trouble.
+
+    Without an embedding model, by configuration, there are no vectors to wait for.
+    """
     waited = 0.0
     async with worker.Worker(database, embeddings).running():
         while True:
             async with database.transaction(caller) as tx:
                 standings = [one for one in await worker.standings(tx, caller) if not one.waits_for]
-                coverage = await embed.coverage(tx, caller, embeddings.model)
+                coverage = embed.Coverage(0, 0)
+                if embeddings.model:
+                    coverage = await embed.coverage(tx, caller, embeddings.model)
+                else:
+                    standings = [one for one in standings if one.slot != embed.EMBEDDING.name]
             trouble = next((one.trouble for one in standings if one.trouble), "")
             yield State(coverage.texts, coverage.vectors, trouble)
             behind = any(one.behind and not one.trouble for one in standings)

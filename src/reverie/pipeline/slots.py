@@ -27,12 +27,14 @@ class Slot:
     """A follower.
 
     `before` does work that may be repeated (it runs outside a transaction and must be idempotent); `within` runs in
-    the transaction that moves the cursor, so it happens exactly once. `waits_for` names what an idle slot waits for.
+    the transaction that moves the cursor, so it happens exactly once. `idle` does, bit by bit, what no change tells of;
+    it says whether there may be more. `waits_for` names what a slot that does nothing yet waits for.
     """
 
     name: str
     before: Callable[[Work, Sequence[changes.Change]], Awaitable[None]] | None = None
     within: Callable[[db.Transaction, users.Reference, Sequence[changes.Change]], Awaitable[None]] | None = None
+    idle: Callable[[Work], Awaitable[bool]] | None = None
     waits_for: str = ""
 
 
@@ -72,6 +74,7 @@ ON CONFLICT (user_id, name) DO UPDATE
 """
 _WELL = "UPDATE slot SET trouble = NULL, trouble_since = NULL WHERE user_id = %s AND name = %s AND trouble IS NOT NULL"
 _RESET = "UPDATE slot SET xid = 0, seq = 0 WHERE user_id = %s AND name = %s"
+_REWIND = "UPDATE slot SET xid = 0 WHERE user_id = %s"
 _POST = """
 INSERT INTO letter AS old (user_id, slot, record_id, seq, attempts, reason, retry_at, dead)
 VALUES (%(user)s, %(slot)s, %(record)s, %(seq)s, 1, %(reason)s, now() + interval '1 second', false)
@@ -116,6 +119,11 @@ async def well(tx: db.Transaction, user: db.HasUser, slot: str) -> None:
 async def reset(tx: db.Transaction, user: db.HasUser, slot: str) -> None:
     """Follow the log again from its beginning."""
     await tx.run(_RESET, (user.user_id, slot))
+
+
+async def rewind(tx: db.Transaction, user: db.HasUser) -> None:
+    """Follow the log again from where it can be read: what has been done is done again without effect."""
+    await tx.run(_REWIND, (user.user_id,))
 
 
 async def post(tx: db.Transaction, user: db.HasUser, slot: str, change: changes.Change, reason: str) -> None:

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from reverie import db, errors, llm
 from reverie.access import users
@@ -32,11 +33,12 @@ class Worker:
         self._followers = [one for one in followers if not one.waits_for]
         self._wake = {one.name: asyncio.Event() for one in self._followers}
         self._cooled = 0.0
+        self._whole: set[tuple[str, UUID]] = set()
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
         """Work in the background for as long as the block lasts."""
-        await self._retry_letters()
+        await self._begin()
         tasks = [asyncio.create_task(self._follow(one), name=f"slot {one.name}") for one in self._followers]
         tasks.append(asyncio.create_task(self._listen(), name="listen"))
         try:
@@ -44,12 +46,28 @@ class Worker:
         finally:
             await _end(tasks)
 
-    async def _retry_letters(self) -> None:
-        """A new process may have mended what was broken: try every letter at once."""
+    async def _begin(self) -> None:
+        """A new process may have mended what was broken: try every letter now. A restored dump is put in order."""
         for user in await users.all_users(self._database):
             reference = users.Reference(user.user_id)
             async with self._database.transaction(reference) as tx:
                 await slots.again(tx, reference)
+                if await changes.adopt(tx, reference):
+                    await slots.rewind(tx, reference)
+
+    async def _complete(self, slot: slots.Slot, work: slots.Work) -> None:
+        """Once a process: what no change tells of, giving way to new changes after each bit."""
+        if slot.idle is None or (slot.name, work.user.user_id) in self._whole:
+            return
+        try:
+            while await slot.idle(work):
+                if self._wake[slot.name].is_set():
+                    return
+        except errors.Unavailable:
+            raise
+        except Exception:  # a slot may fail in any way; `doctor` shows what is missing, the next process tries again
+            log.exception("slot %s could not complete what is missing", slot.name)
+        self._whole.add((slot.name, work.user.user_id))
 
     async def _listen(self) -> None:
         while True:
@@ -107,6 +125,7 @@ class Worker:
             while await _step(slot, work):
                 pass
             await _deliver(slot, work)
+            await self._complete(slot, work)
         except errors.Unavailable as ill:
             if isinstance(ill, errors.DatabaseUnavailable):
                 raise
@@ -137,9 +156,26 @@ async def _step(slot: slots.Slot, work: slots.Work) -> bool:
         return False
     good = await _attempt(slot, work, batch)
     async with work.database.transaction(work.user) as tx:
-        if await slots.move(tx, work.user, slot.name, batch[-1], start=at) and slot.within and good:
-            await slot.within(tx, work.user, good)
+        if await slots.move(tx, work.user, slot.name, batch[-1], start=at):
+            await _finish(tx, slot, work, good)
     return True
+
+
+async def _finish(tx: db.Transaction, slot: slots.Slot, work: slots.Work, batch: Sequence[changes.Change]) -> None:
+    """Run `within` on a batch; if it fails, on each change alone, and put aside those that fail."""
+    if slot.within is None or not batch:
+        return
+    try:
+        async with tx.savepoint():
+            await slot.within(tx, work.user, batch)
+    except errors.Unavailable:
+        raise
+    except Exception as failure:  # noqa: BLE001 - a slot may fail in any way; the change is put aside with the reason
+        if len(batch) == 1:
+            await slots.post(tx, work.user, slot.name, batch[0], f"{type(failure).__name__}: {failure}")
+            return
+        for change in batch:
+            await _finish(tx, slot, work, [change])
 
 
 async def _attempt(slot: slots.Slot, work: slots.Work, batch: Sequence[changes.Change]) -> Sequence[changes.Change]:
@@ -169,8 +205,8 @@ async def _deliver(slot: slots.Slot, work: slots.Work) -> None:
         if batch and not await _attempt(slot, work, batch):
             continue
         async with work.database.transaction(work.user) as tx:
-            if await slots.delivered(tx, work.user, slot.name, letter) and slot.within and batch:
-                await slot.within(tx, work.user, batch)
+            if await slots.delivered(tx, work.user, slot.name, letter):
+                await _finish(tx, slot, work, batch)
 
 
 @dataclass(frozen=True, slots=True)

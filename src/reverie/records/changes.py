@@ -59,6 +59,9 @@ _HEAD = """
 SELECT xid, seq FROM change WHERE user_id = %s AND xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
 ORDER BY xid DESC, seq DESC LIMIT 1
 """
+_ADOPT = """
+UPDATE change SET xid = 0 WHERE user_id = %s AND xid >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+"""
 _BEHIND = """
 SELECT count(*) FROM change WHERE user_id = %s AND (xid, seq) > (%s, %s)
 """
@@ -124,6 +127,14 @@ async def head(tx: db.Transaction, caller: db.HasUser) -> tuple[int, int]:
 async def behind(tx: db.Transaction, caller: db.HasUser, *, xid: int, seq: int) -> int:
     """How many changes lie behind a cursor."""
     return int(await tx.value(_BEHIND, (caller.user_id, xid, seq)))
+
+
+async def adopt(tx: db.Transaction, caller: db.HasUser) -> int:
+    """Take in a log that was dumped from another server, whose transaction numbers mean nothing here.
+
+    Returns how many rows. They come first, in their own order.
+    """
+    return await tx.run(_ADOPT, (caller.user_id,))
 
 
 async def since(tx: db.Transaction, caller: callers.Caller, *, moment: datetime, domain: str | None = None) -> Since:

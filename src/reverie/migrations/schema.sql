@@ -1,0 +1,769 @@
+-- What the migrations make, for reading and for the diff: never applied, never edited by hand.
+-- Written by `python tests/embedded/write_schema.py`; tests/embedded/test_migrations.py keeps it equal.
+
+CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public;
+
+CREATE TABLE bookmark (
+    user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
+    id uuid CONSTRAINT record_id_not_null NOT NULL,
+    source text CONSTRAINT record_source_not_null NOT NULL,
+    sensitivity text CONSTRAINT record_sensitivity_not_null NOT NULL,
+    created_at timestamp with time zone CONSTRAINT record_created_at_not_null NOT NULL,
+    updated_at timestamp with time zone CONSTRAINT record_updated_at_not_null NOT NULL,
+    deleted_at timestamp with time zone,
+    custom jsonb CONSTRAINT record_custom_not_null NOT NULL,
+    url text NOT NULL,
+    title text,
+    excerpt text,
+    tags text[] NOT NULL,
+    folder text,
+    CONSTRAINT record_sensitivity_check CHECK ((sensitivity = ANY (ARRAY['low'::text, 'normal'::text, 'high'::text, 'critical'::text])))
+);
+
+ALTER TABLE ONLY bookmark FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE card (
+    user_id uuid NOT NULL,
+    record_id uuid NOT NULL,
+    domain text NOT NULL,
+    title text NOT NULL,
+    at timestamp with time zone,
+    tags text[] NOT NULL
+);
+
+ALTER TABLE ONLY card FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE change (
+    user_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    xid bigint DEFAULT ((pg_current_xact_id())::text)::bigint NOT NULL,
+    domain text NOT NULL,
+    record_id uuid NOT NULL,
+    action text NOT NULL,
+    columns text[] NOT NULL,
+    source text NOT NULL,
+    caller text NOT NULL,
+    summary text NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT change_action_check CHECK ((action = ANY (ARRAY['create'::text, 'update'::text, 'delete'::text, 'restore'::text])))
+);
+
+ALTER TABLE ONLY change FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE change ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME change_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE chat (
+    user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
+    id uuid CONSTRAINT record_id_not_null NOT NULL,
+    source text CONSTRAINT record_source_not_null NOT NULL,
+    sensitivity text CONSTRAINT record_sensitivity_not_null NOT NULL,
+    created_at timestamp with time zone CONSTRAINT record_created_at_not_null NOT NULL,
+    updated_at timestamp with time zone CONSTRAINT record_updated_at_not_null NOT NULL,
+    deleted_at timestamp with time zone,
+    custom jsonb CONSTRAINT record_custom_not_null NOT NULL,
+    title text NOT NULL,
+    started timestamp with time zone,
+    turns jsonb NOT NULL,
+    CONSTRAINT record_sensitivity_check CHECK ((sensitivity = ANY (ARRAY['low'::text, 'normal'::text, 'high'::text, 'critical'::text])))
+);
+
+ALTER TABLE ONLY chat FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE contact (
+    user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
+    id uuid CONSTRAINT record_id_not_null NOT NULL,
+    source text CONSTRAINT record_source_not_null NOT NULL,
+    sensitivity text CONSTRAINT record_sensitivity_not_null NOT NULL,
+    created_at timestamp with time zone CONSTRAINT record_created_at_not_null NOT NULL,
+    updated_at timestamp with time zone CONSTRAINT record_updated_at_not_null NOT NULL,
+    deleted_at timestamp with time zone,
+    custom jsonb CONSTRAINT record_custom_not_null NOT NULL,
+    display_name text NOT NULL,
+    given text,
+    family text,
+    emails text[] NOT NULL,
+    phones text[] NOT NULL,
+    company text,
+    job_title text,
+    address text,
+    notes text,
+    birthday date,
+    CONSTRAINT record_sensitivity_check CHECK ((sensitivity = ANY (ARRAY['low'::text, 'normal'::text, 'high'::text, 'critical'::text])))
+);
+
+ALTER TABLE ONLY contact FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE diary (
+    user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
+    id uuid CONSTRAINT record_id_not_null NOT NULL,
+    source text CONSTRAINT record_source_not_null NOT NULL,
+    sensitivity text CONSTRAINT record_sensitivity_not_null NOT NULL,
+    created_at timestamp with time zone CONSTRAINT record_created_at_not_null NOT NULL,
+    updated_at timestamp with time zone CONSTRAINT record_updated_at_not_null NOT NULL,
+    deleted_at timestamp with time zone,
+    custom jsonb CONSTRAINT record_custom_not_null NOT NULL,
+    date date NOT NULL,
+    mood text,
+    content text NOT NULL,
+    CONSTRAINT record_sensitivity_check CHECK ((sensitivity = ANY (ARRAY['low'::text, 'normal'::text, 'high'::text, 'critical'::text])))
+);
+
+ALTER TABLE ONLY diary FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE email (
+    user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
+    id uuid CONSTRAINT record_id_not_null NOT NULL,
+    source text CONSTRAINT record_source_not_null NOT NULL,
+    sensitivity text CONSTRAINT record_sensitivity_not_null NOT NULL,
+    created_at timestamp with time zone CONSTRAINT record_created_at_not_null NOT NULL,
+    updated_at timestamp with time zone CONSTRAINT record_updated_at_not_null NOT NULL,
+    deleted_at timestamp with time zone,
+    custom jsonb CONSTRAINT record_custom_not_null NOT NULL,
+    subject text NOT NULL,
+    "from" text,
+    "to" text[] NOT NULL,
+    cc text[] NOT NULL,
+    date timestamp with time zone,
+    thread text,
+    folder text,
+    read boolean NOT NULL,
+    attachments jsonb NOT NULL,
+    body_text text NOT NULL,
+    body_html text,
+    message_id text,
+    CONSTRAINT record_sensitivity_check CHECK ((sensitivity = ANY (ARRAY['low'::text, 'normal'::text, 'high'::text, 'critical'::text])))
+);
+
+ALTER TABLE ONLY email FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE embedding (
+    user_id uuid NOT NULL,
+    model text NOT NULL,
+    hash bytea NOT NULL,
+    vector halfvec NOT NULL
+);
+
+ALTER TABLE ONLY embedding FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE event (
+    user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
+    id uuid CONSTRAINT record_id_not_null NOT NULL,
+    source text CONSTRAINT record_source_not_null NOT NULL,
+    sensitivity text CONSTRAINT record_sensitivity_not_null NOT NULL,
+    created_at timestamp with time zone CONSTRAINT record_created_at_not_null NOT NULL,
+    updated_at timestamp with time zone CONSTRAINT record_updated_at_not_null NOT NULL,
+    deleted_at timestamp with time zone,
+    custom jsonb CONSTRAINT record_custom_not_null NOT NULL,
+    title text NOT NULL,
+    description text,
+    location text,
+    start timestamp with time zone NOT NULL,
+    "end" timestamp with time zone,
+    all_day boolean NOT NULL,
+    timezone text NOT NULL,
+    start_day date NOT NULL,
+    end_day date NOT NULL,
+    recurrence text,
+    status text NOT NULL,
+    calendar text,
+    attendees jsonb NOT NULL,
+    reminders jsonb NOT NULL,
+    CONSTRAINT record_sensitivity_check CHECK ((sensitivity = ANY (ARRAY['low'::text, 'normal'::text, 'high'::text, 'critical'::text])))
+);
+
+ALTER TABLE ONLY event FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE feed (
+    user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
+    id uuid CONSTRAINT record_id_not_null NOT NULL,
+    source text CONSTRAINT record_source_not_null NOT NULL,
+    sensitivity text CONSTRAINT record_sensitivity_not_null NOT NULL,
+    created_at timestamp with time zone CONSTRAINT record_created_at_not_null NOT NULL,
+    updated_at timestamp with time zone CONSTRAINT record_updated_at_not_null NOT NULL,
+    deleted_at timestamp with time zone,
+    custom jsonb CONSTRAINT record_custom_not_null NOT NULL,
+    title text NOT NULL,
+    url text NOT NULL,
+    site_url text,
+    description text,
+    CONSTRAINT record_sensitivity_check CHECK ((sensitivity = ANY (ARRAY['low'::text, 'normal'::text, 'high'::text, 'critical'::text])))
+);
+
+ALTER TABLE ONLY feed FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE feed_item (
+    user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
+    id uuid CONSTRAINT record_id_not_null NOT NULL,
+    source text CONSTRAINT record_source_not_null NOT NULL,
+    sensitivity text CONSTRAINT record_sensitivity_not_null NOT NULL,
+    created_at timestamp with time zone CONSTRAINT record_created_at_not_null NOT NULL,
+    updated_at timestamp with time zone CONSTRAINT record_updated_at_not_null NOT NULL,
+    deleted_at timestamp with time zone,
+    custom jsonb CONSTRAINT record_custom_not_null NOT NULL,
+    feed_id uuid,
+    guid text,
+    title text NOT NULL,
+    url text,
+    author text,
+    published timestamp with time zone,
+    content text NOT NULL,
+    read boolean NOT NULL,
+    CONSTRAINT record_sensitivity_check CHECK ((sensitivity = ANY (ARRAY['low'::text, 'normal'::text, 'high'::text, 'critical'::text])))
+);
+
+ALTER TABLE ONLY feed_item FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE file (
+    user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
+    id uuid CONSTRAINT record_id_not_null NOT NULL,
+    source text CONSTRAINT record_source_not_null NOT NULL,
+    sensitivity text CONSTRAINT record_sensitivity_not_null NOT NULL,
+    created_at timestamp with time zone CONSTRAINT record_created_at_not_null NOT NULL,
+    updated_at timestamp with time zone CONSTRAINT record_updated_at_not_null NOT NULL,
+    deleted_at timestamp with time zone,
+    custom jsonb CONSTRAINT record_custom_not_null NOT NULL,
+    name text NOT NULL,
+    mime text NOT NULL,
+    size bigint NOT NULL,
+    sha256 text,
+    path text,
+    text text NOT NULL,
+    category text,
+    CONSTRAINT record_sensitivity_check CHECK ((sensitivity = ANY (ARRAY['low'::text, 'normal'::text, 'high'::text, 'critical'::text])))
+);
+
+ALTER TABLE ONLY file FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE health (
+    user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
+    id uuid CONSTRAINT record_id_not_null NOT NULL,
+    source text CONSTRAINT record_source_not_null NOT NULL,
+    sensitivity text CONSTRAINT record_sensitivity_not_null NOT NULL,
+    created_at timestamp with time zone CONSTRAINT record_created_at_not_null NOT NULL,
+    updated_at timestamp with time zone CONSTRAINT record_updated_at_not_null NOT NULL,
+    deleted_at timestamp with time zone,
+    custom jsonb CONSTRAINT record_custom_not_null NOT NULL,
+    kind text NOT NULL,
+    value double precision,
+    unit text,
+    text text,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT record_sensitivity_check CHECK ((sensitivity = ANY (ARRAY['low'::text, 'normal'::text, 'high'::text, 'critical'::text])))
+);
+
+ALTER TABLE ONLY health FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE heat (
+    user_id uuid NOT NULL,
+    record_id uuid NOT NULL,
+    accesses double precision NOT NULL,
+    incremented_at timestamp with time zone NOT NULL,
+    accessed_at timestamp with time zone NOT NULL,
+    source text NOT NULL,
+    heat double precision NOT NULL
+);
+
+ALTER TABLE ONLY heat FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE imported (
+    user_id uuid NOT NULL,
+    path text NOT NULL,
+    key text NOT NULL,
+    digest bytea NOT NULL,
+    domain text NOT NULL,
+    record_id uuid NOT NULL,
+    version timestamp with time zone NOT NULL,
+    modified timestamp with time zone NOT NULL,
+    original text NOT NULL
+);
+
+ALTER TABLE ONLY imported FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE imported_file (
+    user_id uuid NOT NULL,
+    path text NOT NULL,
+    digest text NOT NULL,
+    modified timestamp with time zone NOT NULL,
+    items integer NOT NULL
+);
+
+ALTER TABLE ONLY imported_file FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE letter (
+    user_id uuid NOT NULL,
+    slot text NOT NULL,
+    record_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    attempts integer NOT NULL,
+    reason text NOT NULL,
+    retry_at timestamp with time zone NOT NULL,
+    dead boolean NOT NULL
+);
+
+ALTER TABLE ONLY letter FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE migration (
+    name text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE note (
+    user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
+    id uuid CONSTRAINT record_id_not_null NOT NULL,
+    source text CONSTRAINT record_source_not_null NOT NULL,
+    sensitivity text CONSTRAINT record_sensitivity_not_null NOT NULL,
+    created_at timestamp with time zone CONSTRAINT record_created_at_not_null NOT NULL,
+    updated_at timestamp with time zone CONSTRAINT record_updated_at_not_null NOT NULL,
+    deleted_at timestamp with time zone,
+    custom jsonb CONSTRAINT record_custom_not_null NOT NULL,
+    title text,
+    content text NOT NULL,
+    format text NOT NULL,
+    tags text[] NOT NULL,
+    pinned boolean NOT NULL,
+    archived boolean NOT NULL,
+    CONSTRAINT record_sensitivity_check CHECK ((sensitivity = ANY (ARRAY['low'::text, 'normal'::text, 'high'::text, 'critical'::text])))
+);
+
+ALTER TABLE ONLY note FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE passage (
+    user_id uuid NOT NULL,
+    id bigint NOT NULL,
+    record_id uuid NOT NULL,
+    ordinal integer NOT NULL,
+    place jsonb NOT NULL,
+    text text NOT NULL,
+    hash bytea NOT NULL,
+    length integer NOT NULL
+);
+
+ALTER TABLE ONLY passage FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE passage ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME passage_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE posting (
+    user_id uuid NOT NULL,
+    term text NOT NULL COLLATE pg_catalog."C",
+    passage_id bigint NOT NULL,
+    tf real NOT NULL
+);
+
+ALTER TABLE ONLY posting FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE run (
+    user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
+    id uuid CONSTRAINT record_id_not_null NOT NULL,
+    source text CONSTRAINT record_source_not_null NOT NULL,
+    sensitivity text CONSTRAINT record_sensitivity_not_null NOT NULL,
+    created_at timestamp with time zone CONSTRAINT record_created_at_not_null NOT NULL,
+    updated_at timestamp with time zone CONSTRAINT record_updated_at_not_null NOT NULL,
+    deleted_at timestamp with time zone,
+    custom jsonb CONSTRAINT record_custom_not_null NOT NULL,
+    title text NOT NULL,
+    agent text NOT NULL,
+    machine text,
+    status text NOT NULL,
+    started timestamp with time zone,
+    ended timestamp with time zone,
+    text text NOT NULL,
+    CONSTRAINT record_sensitivity_check CHECK ((sensitivity = ANY (ARRAY['low'::text, 'normal'::text, 'high'::text, 'critical'::text])))
+);
+
+ALTER TABLE ONLY run FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE slot (
+    user_id uuid NOT NULL,
+    name text NOT NULL,
+    xid bigint DEFAULT 0 NOT NULL,
+    seq bigint DEFAULT 0 NOT NULL,
+    trouble text,
+    trouble_since timestamp with time zone,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY slot FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE task (
+    user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
+    id uuid CONSTRAINT record_id_not_null NOT NULL,
+    source text CONSTRAINT record_source_not_null NOT NULL,
+    sensitivity text CONSTRAINT record_sensitivity_not_null NOT NULL,
+    created_at timestamp with time zone CONSTRAINT record_created_at_not_null NOT NULL,
+    updated_at timestamp with time zone CONSTRAINT record_updated_at_not_null NOT NULL,
+    deleted_at timestamp with time zone,
+    custom jsonb CONSTRAINT record_custom_not_null NOT NULL,
+    title text NOT NULL,
+    description text,
+    board text NOT NULL,
+    "column" text NOT NULL,
+    "position" double precision NOT NULL,
+    due date,
+    priority text,
+    labels text[] NOT NULL,
+    checklist jsonb NOT NULL,
+    depends_on uuid[] NOT NULL,
+    completed_at timestamp with time zone,
+    CONSTRAINT record_sensitivity_check CHECK ((sensitivity = ANY (ARRAY['low'::text, 'normal'::text, 'high'::text, 'critical'::text])))
+);
+
+ALTER TABLE ONLY task FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE token (
+    user_id uuid NOT NULL,
+    id uuid DEFAULT uuidv7() NOT NULL,
+    name text NOT NULL,
+    kind text NOT NULL,
+    hash bytea NOT NULL,
+    scopes text[] NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    CONSTRAINT token_kind_check CHECK ((kind = ANY (ARRAY['user'::text, 'machine'::text, 'agent'::text])))
+);
+
+ALTER TABLE ONLY token FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE transaction (
+    user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
+    id uuid CONSTRAINT record_id_not_null NOT NULL,
+    source text CONSTRAINT record_source_not_null NOT NULL,
+    sensitivity text CONSTRAINT record_sensitivity_not_null NOT NULL,
+    created_at timestamp with time zone CONSTRAINT record_created_at_not_null NOT NULL,
+    updated_at timestamp with time zone CONSTRAINT record_updated_at_not_null NOT NULL,
+    deleted_at timestamp with time zone,
+    custom jsonb CONSTRAINT record_custom_not_null NOT NULL,
+    date date NOT NULL,
+    amount numeric NOT NULL,
+    currency text NOT NULL,
+    counterparty text,
+    text text,
+    CONSTRAINT record_sensitivity_check CHECK ((sensitivity = ANY (ARRAY['low'::text, 'normal'::text, 'high'::text, 'critical'::text])))
+);
+
+ALTER TABLE ONLY transaction FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE users (
+    user_id uuid NOT NULL,
+    name text NOT NULL,
+    timezone text DEFAULT 'UTC'::text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY users FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE ONLY bookmark
+    ADD CONSTRAINT bookmark_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY card
+    ADD CONSTRAINT card_pkey PRIMARY KEY (user_id, record_id);
+
+ALTER TABLE ONLY change
+    ADD CONSTRAINT change_pkey PRIMARY KEY (user_id, seq);
+
+ALTER TABLE ONLY chat
+    ADD CONSTRAINT chat_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY contact
+    ADD CONSTRAINT contact_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY diary
+    ADD CONSTRAINT diary_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY email
+    ADD CONSTRAINT email_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY embedding
+    ADD CONSTRAINT embedding_pkey PRIMARY KEY (user_id, model, hash);
+
+ALTER TABLE ONLY event
+    ADD CONSTRAINT event_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY feed_item
+    ADD CONSTRAINT feed_item_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY feed
+    ADD CONSTRAINT feed_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY file
+    ADD CONSTRAINT file_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY health
+    ADD CONSTRAINT health_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY heat
+    ADD CONSTRAINT heat_pkey PRIMARY KEY (user_id, record_id);
+
+ALTER TABLE ONLY imported_file
+    ADD CONSTRAINT imported_file_pkey PRIMARY KEY (user_id, path);
+
+ALTER TABLE ONLY imported
+    ADD CONSTRAINT imported_pkey PRIMARY KEY (user_id, path, key);
+
+ALTER TABLE ONLY letter
+    ADD CONSTRAINT letter_pkey PRIMARY KEY (user_id, slot, record_id);
+
+ALTER TABLE ONLY migration
+    ADD CONSTRAINT migration_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY note
+    ADD CONSTRAINT note_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY passage
+    ADD CONSTRAINT passage_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY posting
+    ADD CONSTRAINT posting_pkey PRIMARY KEY (user_id, term, passage_id) INCLUDE (tf);
+
+ALTER TABLE ONLY run
+    ADD CONSTRAINT run_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY slot
+    ADD CONSTRAINT slot_pkey PRIMARY KEY (user_id, name);
+
+ALTER TABLE ONLY task
+    ADD CONSTRAINT task_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY token
+    ADD CONSTRAINT token_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY transaction
+    ADD CONSTRAINT transaction_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY users
+    ADD CONSTRAINT users_pkey PRIMARY KEY (user_id);
+
+CREATE INDEX change_order ON change USING btree (user_id, xid, seq);
+
+CREATE INDEX change_record ON change USING btree (user_id, record_id, seq);
+
+CREATE INDEX change_time ON change USING btree (user_id, at);
+
+CREATE UNIQUE INDEX diary_day ON diary USING btree (user_id, date) WHERE (deleted_at IS NULL);
+
+CREATE INDEX email_thread ON email USING btree (user_id, thread);
+
+CREATE INDEX event_start ON event USING btree (user_id, start_day);
+
+CREATE INDEX feed_item_feed ON feed_item USING btree (user_id, feed_id);
+
+CREATE INDEX imported_key ON imported USING btree (user_id, key);
+
+CREATE INDEX imported_record ON imported USING btree (user_id, record_id);
+
+CREATE INDEX passage_hash ON passage USING btree (user_id, hash);
+
+CREATE INDEX passage_record ON passage USING btree (user_id, record_id, ordinal);
+
+CREATE INDEX token_hash ON token USING btree (hash);
+
+ALTER TABLE ONLY card
+    ADD CONSTRAINT card_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY change
+    ADD CONSTRAINT change_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY embedding
+    ADD CONSTRAINT embedding_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY feed_item
+    ADD CONSTRAINT feed_item_user_id_feed_id_fkey FOREIGN KEY (user_id, feed_id) REFERENCES feed(user_id, id);
+
+ALTER TABLE ONLY heat
+    ADD CONSTRAINT heat_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY imported_file
+    ADD CONSTRAINT imported_file_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY imported
+    ADD CONSTRAINT imported_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY letter
+    ADD CONSTRAINT letter_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY passage
+    ADD CONSTRAINT passage_user_id_record_id_fkey FOREIGN KEY (user_id, record_id) REFERENCES card(user_id, record_id);
+
+ALTER TABLE ONLY slot
+    ADD CONSTRAINT slot_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY token
+    ADD CONSTRAINT token_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE bookmark ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY by_hash ON token FOR SELECT USING ((hash = decode(NULLIF(current_setting('reverie.token_hash'::text, true), ''::text), 'hex'::text)));
+
+ALTER TABLE card ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE change ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE chat ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE contact ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE diary ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE email ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE embedding ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE event ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE feed ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE feed_item ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE file ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY first ON users FOR INSERT WITH CHECK ((current_setting('reverie.system'::text, true) = 'on'::text));
+
+ALTER TABLE health ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE heat ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE imported ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE imported_file ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE letter ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE note ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY owner ON bookmark USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON card USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON change USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON chat USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON contact USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON diary USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON email USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON embedding USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON event USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON feed USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON feed_item USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON file USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON health USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON heat USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON imported USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON imported_file USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON letter USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON note USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON passage USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON posting USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON run USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON slot USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON task USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON token USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON transaction USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON users USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+ALTER TABLE passage ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE posting ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY roll ON users FOR SELECT USING ((current_setting('reverie.system'::text, true) = 'on'::text));
+
+ALTER TABLE run ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE slot ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE task ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE token ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE transaction ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE users ENABLE ROW LEVEL SECURITY;
+
+GRANT USAGE ON SCHEMA public TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE bookmark TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE card TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE change TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE chat TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE contact TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE diary TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE email TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE embedding TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE event TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE feed TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE feed_item TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE file TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE health TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE heat TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE imported TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE imported_file TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE letter TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE note TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE passage TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE posting TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE run TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE slot TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE task TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE token TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE transaction TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE users TO reverie_app;

@@ -1,0 +1,206 @@
+"""The database's own catalogue: every table is closed to everybody but its user, and the application's role owns nothing."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+import pytest_asyncio
+
+from reverie import db, embedded, errors
+from reverie.access import callers, users
+from reverie.records import base, catalogue
+from tests.records import bodies
+
+WITHOUT_USER = {"migration"}
+
+
+@pytest_asyncio.fixture
+async def owner_url(cluster: embedded.Server, fresh: str) -> str:
+    return cluster.place.url(embedded.OWNER_ROLE, database=fresh)
+
+
+def asked(url: str, query: str) -> list[tuple[Any, ...]]:
+    with psycopg.connect(url, autocommit=True) as connection:
+        return connection.execute(query).fetchall()  # pyright: ignore[reportArgumentType]
+
+
+TABLES = """
+SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'f', 'm') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+"""
+MISSING = {
+    "no user_id that is NOT NULL": """
+        NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'user_id' AND a.attnotnull
+            AND a.atttypid = 'uuid'::regtype)""",
+    "row-level security not enabled": "NOT c.relrowsecurity",
+    "row-level security not forced": "NOT c.relforcerowsecurity",
+    "no policy": "NOT EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid)",
+    "a unique index without user_id": """
+        EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND NOT EXISTS (
+            SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'user_id'
+                AND a.attnum = ANY((i.indkey::int2[])[0:i.indnkeyatts - 1])))""",
+    "a foreign key without user_id on both sides": """
+        EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'f' AND NOT EXISTS (
+            SELECT FROM unnest(k.conkey, k.confkey) AS pair (here, there)
+            JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = here AND a.attname = 'user_id'
+            JOIN pg_attribute b ON b.attrelid = k.confrelid AND b.attnum = there AND b.attname = 'user_id'))""",
+}
+
+
+def offenders(url: str) -> dict[str, set[str]]:
+    """What each table is guilty of."""
+    found = {
+        what: {row[0] for row in asked(url, f"{TABLES} AND {condition}")} - WITHOUT_USER
+        for what, condition in MISSING.items()
+    }
+    return {what: tables for what, tables in found.items() if tables}
+
+
+def test_every_table_is_closed(owner_url: str) -> None:
+    tables = {row[0] for row in asked(owner_url, TABLES)}
+    assert tables > set(catalogue.DOMAINS) | WITHOUT_USER
+    assert offenders(owner_url) == {}
+
+
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        ("CREATE TABLE bad (id uuid PRIMARY KEY)", "no user_id that is NOT NULL"),
+        ("ALTER TABLE note DISABLE ROW LEVEL SECURITY", "row-level security not enabled"),
+        ("ALTER TABLE note NO FORCE ROW LEVEL SECURITY", "row-level security not forced"),
+        ("DROP POLICY owner ON note", "no policy"),
+        ("CREATE UNIQUE INDEX ON note (id)", "a unique index without user_id"),
+        ("CREATE UNIQUE INDEX ON note (id) INCLUDE (user_id)", "a unique index without user_id"),
+        ("ALTER TABLE note ALTER user_id DROP NOT NULL", "no user_id that is NOT NULL"),
+        (
+            "CREATE TABLE bad (user_id uuid NOT NULL, email_id uuid, n int, FOREIGN KEY (n) REFERENCES other);",
+            "a foreign key without user_id on both sides",
+        ),
+    ],
+)
+def test_the_check_itself_sees(owner_url: str, statement: str, what: str) -> None:
+    with psycopg.connect(owner_url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE other (n int PRIMARY KEY)")
+        if statement.startswith("ALTER TABLE note ALTER"):
+            connection.execute("ALTER TABLE note DROP CONSTRAINT note_pkey")
+        connection.execute(statement)  # pyright: ignore[reportArgumentType]
+    assert offenders(owner_url).get(what, set()) - {"other"}
+
+
+def test_nothing_goes_around_the_policies(owner_url: str) -> None:
+    ours = "nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')"
+    assert (
+        asked(
+            owner_url,
+            f"SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE relkind IN ('v', 'm', 'f') AND {ours}",
+        )
+        == []
+    )
+    assert asked(owner_url, "SELECT proname FROM pg_proc WHERE prosecdef") == []
+    assert asked(owner_url, "SELECT evtname FROM pg_event_trigger") == []
+    assert (
+        asked(
+            owner_url,
+            f"SELECT tgname FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid JOIN pg_namespace n ON n.oid = relnamespace WHERE NOT tgisinternal AND {ours}",
+        )
+        == []
+    )
+
+
+def test_the_role_of_the_application(owner_url: str) -> None:
+    role = asked(
+        owner_url,
+        "SELECT rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolreplication FROM pg_roles WHERE rolname = 'reverie_app'",
+    )
+    assert role == [(False,) * 5]
+    assert asked(owner_url, "SELECT relname FROM pg_class WHERE relowner = 'reverie_app'::regrole") == []
+    assert asked(owner_url, "SELECT proname FROM pg_proc WHERE proowner = 'reverie_app'::regrole") == []
+    assert asked(owner_url, "SELECT datname FROM pg_database WHERE datdba = 'reverie_app'::regrole") == []
+    assert asked(owner_url, "SELECT 1 FROM pg_auth_members WHERE member = 'reverie_app'::regrole") == []
+    assert asked(owner_url, "SELECT has_schema_privilege('reverie_app', 'public', 'CREATE')") == [(False,)]
+    granted = asked(
+        owner_url,
+        "SELECT DISTINCT privilege_type FROM information_schema.role_table_grants WHERE grantee = 'reverie_app'",
+    )
+    assert {row[0] for row in granted} == {"SELECT", "INSERT", "UPDATE", "DELETE"}
+    public = "SELECT table_name FROM information_schema.role_table_grants WHERE grantee = 'PUBLIC' AND table_schema = 'public'"
+    assert asked(owner_url, public) == []
+
+
+FORBIDDEN: Sequence[str] = (
+    "ALTER TABLE note DISABLE ROW LEVEL SECURITY",
+    "DROP TABLE note",
+    "TRUNCATE note",
+    "CREATE TABLE mine ()",
+    "SET ROLE reverie_owner",
+    "SELECT * FROM migration",
+    "COPY note TO PROGRAM 'cat'",
+    "SELECT pg_read_file('/etc/passwd')",
+    "SELECT query FROM pg_stat_activity WHERE query LIKE 'x' UNION SELECT rolpassword FROM pg_authid",
+    "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+)
+
+
+@pytest.mark.parametrize("statement", FORBIDDEN)
+def test_what_the_application_may_not(cluster: embedded.Server, fresh: str, statement: str) -> None:
+    with psycopg.connect(cluster.place.url(embedded.APP_ROLE, database=fresh), autocommit=True) as connection:
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute(statement)  # pyright: ignore[reportArgumentType]
+
+
+async def filled(database: db.Database, caller: callers.Caller) -> None:
+    """At least one row in every table that has users."""
+    for name, domain in catalogue.DOMAINS.items():
+        async with database.transaction(caller) as tx:
+            made = await base.create(tx, caller, domain, bodies.BODIES[name][0])
+            await base.read(tx, caller, domain, made.id)
+    me = caller.user_id
+    async with database.transaction(caller) as tx:
+        await tx.run("INSERT INTO embedding VALUES (%s, 'm', 'h', '[1,2]')", (me,))
+        await tx.run("INSERT INTO slot (user_id, name) VALUES (%s, 's')", (me,))
+        await tx.run("INSERT INTO letter VALUES (%s, 's', %s, 1, 1, 'r', now(), false)", (me, uuid4()))
+        await tx.run("INSERT INTO imported_file VALUES (%s, 'p', 'd', now(), 1)", (me,))
+        await tx.run("INSERT INTO imported VALUES (%s, 'p', 'k', 'd', 'note', %s, now(), now(), 'o')", (me, uuid4()))
+
+
+async def test_without_a_user_there_is_nothing(
+    database: db.Database, owner: callers.Caller, other: callers.Caller, owner_url: str
+) -> None:
+    await filled(database, owner)
+    await filled(database, other)
+    tables = sorted({row[0] for row in asked(owner_url, TABLES)} - WITHOUT_USER)
+    for table in tables:
+        count = db.compose("SELECT count(*) FROM {t}", t=table)
+        async with database.transaction(owner) as tx:
+            mine = int(await tx.value(count))
+            assert mine > 0, f"{table}: fill it, or this test proves nothing"
+            users_seen = await tx.rows(db.compose("SELECT DISTINCT user_id FROM {t}", t=table))
+            assert [row["user_id"] for row in users_seen] == [owner.user_id]
+        async with database.transaction(None) as tx:
+            assert await tx.value(count) == 0
+            assert await tx.run(db.compose("DELETE FROM {t}", t=table)) == 0
+        with pytest.raises(errors.Forbidden):
+            async with database.transaction(None) as tx:
+                await tx.run(db.compose("INSERT INTO {t} (user_id) VALUES (%s)", t=table), (owner.user_id,))
+        async with database.system() as tx:
+            assert await tx.value(count) == (2 if table == "users" else 0)
+        # Nor can a row be made for somebody else, or given to them.
+        for statement in ("INSERT INTO {t} (user_id) VALUES (%s)", "UPDATE {t} SET user_id = %s"):
+            with pytest.raises(errors.ReverieError) as refused:
+                async with database.transaction(owner) as tx:
+                    await tx.run(db.compose(statement, t=table), (other.user_id,))
+            # `users` is held by the foreign keys before its policy is asked; both refuse.
+            assert isinstance(refused.value, errors.Forbidden | errors.Invalid | errors.Conflict), table
+        async with database.transaction(owner) as tx:
+            assert await tx.run(db.compose("DELETE FROM {t} WHERE user_id = %s", t=table), (other.user_id,)) == 0
+
+
+async def test_the_system_sees_who_there_is_and_cannot_change_them(
+    database: db.Database, owner: callers.Caller, other: callers.Caller
+) -> None:
+    assert {one.user_id for one in await users.all_users(database)} == {owner.user_id, other.user_id}
+    async with database.system() as tx:
+        assert await tx.run("UPDATE users SET name = 'x'") == 0
+        assert await tx.run("DELETE FROM users") == 0
