@@ -1,12 +1,13 @@
-"""The database's own catalogue: every table is closed to everybody but its user, and the application's role owns nothing."""
+"""The database's own catalogue: every table is closed to all but its user, and the application's role owns nothing."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, LiteralString
 from uuid import uuid4
 
 import psycopg
 import pytest
 import pytest_asyncio
+from psycopg import sql
 
 from reverie import db, embedded, errors
 from reverie.access import callers, users
@@ -21,16 +22,16 @@ async def owner_url(cluster: embedded.Server, fresh: str) -> str:
     return cluster.place.url(embedded.OWNER_ROLE, database=fresh)
 
 
-def asked(url: str, query: str) -> list[tuple[Any, ...]]:
+def asked(url: str, query: LiteralString) -> list[tuple[Any, ...]]:
     with psycopg.connect(url, autocommit=True) as connection:
-        return connection.execute(query).fetchall()  # pyright: ignore[reportArgumentType]
+        return connection.execute(sql.SQL(query)).fetchall()
 
 
-TABLES = """
+TABLES: LiteralString = """
 SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'f', 'm') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
 """
-MISSING = {
+MISSING: Mapping[str, LiteralString] = {
     "no user_id that is NOT NULL": """
         NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'user_id' AND a.attnotnull
             AND a.atttypid = 'uuid'::regtype)""",
@@ -80,39 +81,34 @@ def test_every_table_is_closed(owner_url: str) -> None:
         ),
     ],
 )
-def test_the_check_itself_sees(owner_url: str, statement: str, what: str) -> None:
+def test_the_check_itself_sees(owner_url: str, statement: LiteralString, what: str) -> None:
     with psycopg.connect(owner_url, autocommit=True) as connection:
         connection.execute("CREATE TABLE other (n int PRIMARY KEY)")
         if statement.startswith("ALTER TABLE note ALTER"):
             connection.execute("ALTER TABLE note DROP CONSTRAINT note_pkey")
-        connection.execute(statement)  # pyright: ignore[reportArgumentType]
+        connection.execute(statement)
     assert offenders(owner_url).get(what, set()) - {"other"}
 
 
+OURS: LiteralString = """
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+"""
+
+
 def test_nothing_goes_around_the_policies(owner_url: str) -> None:
-    ours = "nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')"
-    assert (
-        asked(
-            owner_url,
-            f"SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE relkind IN ('v', 'm', 'f') AND {ours}",
-        )
-        == []
-    )
+    assert asked(owner_url, f"SELECT relname {OURS} AND relkind IN ('v', 'm', 'f')") == []
     assert asked(owner_url, "SELECT proname FROM pg_proc WHERE prosecdef") == []
     assert asked(owner_url, "SELECT evtname FROM pg_event_trigger") == []
-    assert (
-        asked(
-            owner_url,
-            f"SELECT tgname FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid JOIN pg_namespace n ON n.oid = relnamespace WHERE NOT tgisinternal AND {ours}",
-        )
-        == []
-    )
+    triggers: LiteralString = "EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal)"
+    assert asked(owner_url, f"SELECT relname {OURS} AND {triggers}") == []
 
 
 def test_the_role_of_the_application(owner_url: str) -> None:
     role = asked(
         owner_url,
-        "SELECT rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolreplication FROM pg_roles WHERE rolname = 'reverie_app'",
+        "SELECT rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolreplication FROM pg_roles"
+        " WHERE rolname = 'reverie_app'",
     )
     assert role == [(False,) * 5]
     assert asked(owner_url, "SELECT relname FROM pg_class WHERE relowner = 'reverie_app'::regrole") == []
@@ -125,11 +121,14 @@ def test_the_role_of_the_application(owner_url: str) -> None:
         "SELECT DISTINCT privilege_type FROM information_schema.role_table_grants WHERE grantee = 'reverie_app'",
     )
     assert {row[0] for row in granted} == {"SELECT", "INSERT", "UPDATE", "DELETE"}
-    public = "SELECT table_name FROM information_schema.role_table_grants WHERE grantee = 'PUBLIC' AND table_schema = 'public'"
+    public: LiteralString = (
+        "SELECT table_name FROM information_schema.role_table_grants"
+        " WHERE grantee = 'PUBLIC' AND table_schema = 'public'"
+    )
     assert asked(owner_url, public) == []
 
 
-FORBIDDEN: Sequence[str] = (
+FORBIDDEN: Sequence[LiteralString] = (
     "ALTER TABLE note DISABLE ROW LEVEL SECURITY",
     "DROP TABLE note",
     "TRUNCATE note",
@@ -144,10 +143,13 @@ FORBIDDEN: Sequence[str] = (
 
 
 @pytest.mark.parametrize("statement", FORBIDDEN)
-def test_what_the_application_may_not(cluster: embedded.Server, fresh: str, statement: str) -> None:
-    with psycopg.connect(cluster.place.url(embedded.APP_ROLE, database=fresh), autocommit=True) as connection:
-        with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            connection.execute(statement)  # pyright: ignore[reportArgumentType]
+def test_what_the_application_may_not(cluster: embedded.Server, fresh: str, statement: LiteralString) -> None:
+    url = cluster.place.url(embedded.APP_ROLE, database=fresh)
+    with (
+        psycopg.connect(url, autocommit=True) as connection,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        connection.execute(statement)
 
 
 async def filled(database: db.Database, caller: callers.Caller) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -186,7 +187,7 @@ class Walk:
             return await tx.rows("SELECT text FROM passage UNION ALL SELECT term FROM posting")
 
     async def agenda(self, me: Person, them: Person) -> Any:
-        first, last = (__import__("datetime").date(2026, month, 1) for month in (1, 12))
+        first, last = date(2026, 1, 1), date(2026, 12, 1)
         async with self.database.transaction(me.caller) as tx:
             return await events.agenda(tx, me.caller, first=first, last=last)
 

@@ -64,6 +64,10 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
+def names(folder: Path) -> list[str]:
+    return [one.name for one in folder.iterdir()]
+
+
 async def test_first_start_makes_owner_and_file(database: db.Database, tmp_path: Path) -> None:
     file = tmp_path / "token"
     first = await tokens.ensure_owner(database, file, timezone="Europe/Madrid")
@@ -73,7 +77,7 @@ async def test_first_start_makes_owner_and_file(database: db.Database, tmp_path:
     again = await tokens.ensure_owner(database, file, timezone="UTC")
     assert again == first
     assert file.read_text() == written
-    assert [one.name for one in tmp_path.iterdir()] == ["token"]
+    assert names(tmp_path) == ["token"]
 
     file.unlink()
     lost = await tokens.ensure_owner(database, file, timezone="UTC")
@@ -113,7 +117,7 @@ async def test_two_first_starts_at_once_make_one_owner(database: db.Database, tm
     for file in set(files):
         assert (await tokens.caller(database, file.read_text().strip())).user_id == found[0].user_id
         assert mode(file) == 0o600
-        assert [one.name for one in file.parent.iterdir()] == ["token"]
+        assert names(file.parent) == ["token"]
 
 
 def test_scopes() -> None:

@@ -205,7 +205,7 @@ def _count(connection: psycopg.Connection, statement: str) -> int:
     )
     assert user
     connection.execute("SELECT set_config('reverie.user_id', %s, false)", (str(user[0]),))
-    row = connection.execute(statement).fetchone()  # pyright: ignore[reportArgumentType]
+    row = connection.execute(statement.encode()).fetchone()
     assert row
     return int(row[0])
 

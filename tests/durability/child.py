@@ -13,6 +13,7 @@ import signal
 import sys
 import urllib.request
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -60,11 +61,11 @@ def label_of(query: Any) -> str:
 def tap(points: Points) -> None:
     """Put a point before and after everything that leaves the process."""
 
-    def around_async(owner: Any, name: str, label: Any) -> None:
+    def around_async(owner: Any, name: str, label: Callable[..., str]) -> None:
         original = getattr(owner, name)
 
         async def tapped(self: Any, *args: Any, **kwargs: Any) -> Any:
-            point = points.number(label(*args) if callable(label) else label)
+            point = points.number(label(*args))
             points.reach(f"before {point}")
             try:
                 return await original(self, *args, **kwargs)
@@ -87,7 +88,7 @@ def tap(points: Points) -> None:
 
     around_async(psycopg.AsyncCursor, "execute", lambda query, *_: label_of(query))
     around_async(psycopg.AsyncCursor, "executemany", lambda query, *_: label_of(query))
-    around_async(psycopg.AsyncTransaction, "__aexit__", "commit")
+    around_async(psycopg.AsyncTransaction, "__aexit__", lambda *_: "commit")
     around(urllib.request, "urlopen", "embedder")
     around(os, "fsync", "fsync")
     around(Path, "rename", "rename")
@@ -102,11 +103,17 @@ def acknowledge(job: Job, points: Points, what: str) -> None:
     points.reach(f"after acknowledging {what}")
 
 
+def acknowledged(job: Job) -> list[str]:
+    """What an earlier life has told."""
+    file = Path(job["acks"])
+    return file.read_text().split("\n") if file.exists() else []
+
+
 async def write(database: db.Database, caller: callers.Caller, job: Job, points: Points) -> None:
     """Five writes, each acknowledged; what an earlier life has done already is not done again."""
     note, diary = catalogue.domain("note"), catalogue.domain("diary")
     first, second = UUID(job["ids"][0]), UUID(job["ids"][1])
-    acked = Path(job["acks"]).read_text().split("\n") if Path(job["acks"]).exists() else []
+    acked = acknowledged(job)
 
     async def create(tx: db.Transaction, domain: base.Domain[Any], record_id: UUID, body: dict[str, Any]) -> None:
         try:
@@ -152,6 +159,11 @@ async def bring_in(database: db.Database, caller: callers.Caller, job: Job, poin
     await importer.run(database, caller, blob_root=Path(job["blobs"]), files=files, progress=lambda *_: None)
 
 
+def finish(job: Job, passed: list[str]) -> None:
+    """Leave the list of points behind."""
+    Path(job["passed"]).write_text(json.dumps(passed))
+
+
 JOBS = {"write": write, "follow": follow, "import": bring_in}
 
 
@@ -164,7 +176,7 @@ async def run(job: Job) -> None:
     await JOBS[job["do"]](database, caller, job, points)
     passed = list(points.passed)
     await database.close()
-    Path(job["passed"]).write_text(json.dumps(passed))
+    finish(job, passed)
 
 
 def main() -> None:

@@ -148,7 +148,7 @@ async def another(cluster: embedded.Server, template: str) -> AsyncIterator[db.D
     name = f"kill_{uuid4().hex[:12]}"
     maintenance = cluster.place.url(embedded.OWNER_ROLE, database="postgres")
     with psycopg.connect(maintenance, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")  # pyright: ignore[reportArgumentType]
+        connection.execute(db.compose("CREATE DATABASE {name} TEMPLATE {of}", name=name, of=template))
     pool = db.Database(cluster.place.url(embedded.APP_ROLE, database=name), size=4)
     await pool.open()
     try:
@@ -156,7 +156,7 @@ async def another(cluster: embedded.Server, template: str) -> AsyncIterator[db.D
     finally:
         await pool.close()
         with psycopg.connect(maintenance, autocommit=True) as connection:
-            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")  # pyright: ignore[reportArgumentType]
+            connection.execute(db.compose("DROP DATABASE {name} WITH (FORCE)", name=name))
 
 
 async def some_life(database: db.Database, caller: callers.Caller) -> dict[UUID, float]:
@@ -298,6 +298,11 @@ def belongings(folder: Path) -> Path:
     return folder
 
 
+def originals(folder: Path) -> dict[str, bytes]:
+    """The bytes of a folder's files, by address."""
+    return {blobs.digest(file.read_bytes()): file.read_bytes() for file in folder.iterdir()}
+
+
 async def content(database: db.Database, caller: callers.Caller) -> dict[str, int]:
     """How many records of each domain there are."""
     async with database.transaction(caller) as tx:
@@ -323,7 +328,7 @@ async def killed_importing(
     log = await actions(database, caller)
     assert sorted(log) == sorted((name, "create") for name, count in expected.items() for _ in range(count))
     await whole(database, caller)
-    texts = {blobs.digest(file.read_bytes()): file.read_bytes() for file in source.iterdir()}
+    texts = originals(source)
     async with database.transaction(caller) as tx:
         for name in expected:
             for record in (await base.find(tx, caller, catalogue.domain(name))).items:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg import conninfo
 
 from reverie import app, config, db, embedded, errors
 from reverie.access import tokens, users
@@ -172,7 +173,7 @@ async def test_the_whole_application_on_the_owners_own(foreign: str, tmp_path: P
 
 
 async def test_without_pgvector_there_is_a_sentence(foreign: str) -> None:
-    with psycopg.connect(psycopg.conninfo.make_conninfo(foreign, user=embedded.OWNER_ROLE), autocommit=True) as chief:
+    with psycopg.connect(conninfo.make_conninfo(foreign, user=embedded.OWNER_ROLE), autocommit=True) as chief:
         chief.execute("DROP EXTENSION vector")
     with pytest.raises(errors.Misconfigured, match="vector") as refused:
         await runner.migrate(foreign)
@@ -183,11 +184,11 @@ async def test_without_pgvector_there_is_a_sentence(foreign: str) -> None:
 
 async def test_a_role_that_may_not_is_told_so(foreign: str) -> None:
     """Without the right to make roles there is a sentence, not a stack."""
-    elena = psycopg.conninfo.conninfo_to_dict(foreign)
-    chief = psycopg.conninfo.make_conninfo(foreign, user=embedded.OWNER_ROLE)
+    elena = conninfo.conninfo_to_dict(foreign)
+    chief = conninfo.make_conninfo(foreign, user=embedded.OWNER_ROLE)
     with psycopg.connect(chief, autocommit=True) as connection:
         connection.execute("CREATE ROLE reader LOGIN")
     with pytest.raises(errors.ReverieError) as refused:
-        await runner.migrate(psycopg.conninfo.make_conninfo(foreign, user="reader"))
+        await runner.migrate(conninfo.make_conninfo(foreign, user="reader"))
     assert refused.value.message
     assert elena["user"] == "elena"

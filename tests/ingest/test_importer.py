@@ -5,7 +5,6 @@ import os
 import shutil
 import socket
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -406,15 +405,15 @@ async def test_strange_names_break_nothing(desk: Desk, capsys: pytest.CaptureFix
     odd: list[bytes] = [
         b"caf\xe9.md",
         b"caf\xe8.md",
-        "new\nline.md".encode(),
+        b"new\nline.md",
         "\u202egnp.md".encode(),
-        "a\x1b[31mred.md".encode(),
+        b"a\x1b[31mred.md",
         "emoji 🏖️ 海.md".encode(),
         b"-rf.md",
         b"%s {} \\x.md",
     ]
     for number, name in enumerate(odd):
-        Path(os.fsdecode(os.fsencode(desk.folder) + b"/" + name)).write_text(f"text number {number}\n")
+        desk.file(os.fsdecode(name), f"text number {number}\n")
     done = await desk.run()
     assert counts(done) == (len(odd), 0, 0)
     assert counts(await desk.run()) == (0, 0, len(odd))

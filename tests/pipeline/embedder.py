@@ -1,4 +1,4 @@
-"""An embedding server on this machine that speaks OpenAI's /v1/embeddings, remembers what it was asked and can be ill."""
+"""An embedding server on this machine: speaks OpenAI's /v1/embeddings, remembers what it was asked, and can be ill."""
 
 import hashlib
 import json
@@ -54,7 +54,7 @@ class Server:
                 self.end_headers()
                 self.wfile.write(body)
 
-            def log_message(self, format: str, *args: object) -> None:
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class calls it so
                 """Nothing to say."""
 
         self._http = ThreadingHTTPServer(("127.0.0.1", self._port), Handler)

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import random
 import statistics
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -398,7 +399,7 @@ async def test_rebuilding_gives_the_same(
             statements = (
                 "SELECT record_id, title, at, tags FROM card ORDER BY record_id",
                 "SELECT record_id, ordinal, place::text, text, hash, length FROM passage ORDER BY record_id, ordinal",
-                "SELECT term, record_id, ordinal, tf FROM posting JOIN passage ON passage.id = passage_id ORDER BY 1, 2, 3",
+                "SELECT term, record_id, ordinal, tf FROM posting JOIN passage ON id = passage_id ORDER BY 1, 2, 3",
                 "SELECT model, hash, vector::text FROM embedding ORDER BY hash",
                 "SELECT record_id, accesses FROM heat ORDER BY record_id",
             )
@@ -438,3 +439,70 @@ async def test_a_refused_question_is_a_model_that_is_away(server: embedder.Serve
     server.answer = lambda _: (400, b"too long")
     with pytest.raises(errors.EmbedderUnavailable, match="400"):
         await embeddings.query("what was it")
+
+
+async def test_rebuilding_while_somebody_writes(
+    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+) -> None:
+    """What is created, changed, deleted or restored meanwhile is in search as it is now, and once."""
+    made = [await note(database, owner, f"note {i} about nothing") for i in range(40)]
+    dice = random.Random(3)
+    stop = asyncio.Event()
+
+    async def write() -> None:
+        while not stop.is_set():
+            one = dice.choice(made)
+            try:
+                async with database.transaction(owner) as tx:
+                    match dice.randrange(4):
+                        case 0:
+                            made.append((await base.create(tx, owner, notes.NOTES, {"content": f"{one} new"})).id)
+                        case 1:
+                            await base.update(tx, owner, notes.NOTES, one, {"content": f"changed {dice.random()}"})
+                        case 2:
+                            await base.delete(tx, owner, notes.NOTES, one)
+                        case _:
+                            await base.restore(tx, owner, notes.NOTES, one)
+            except errors.NotFound:
+                continue
+
+    writers = [asyncio.create_task(write()) for _ in range(3)]
+    for _ in range(5):
+        await rebuild.rebuild(database, owner, progress=lambda _: None)
+    stop.set()
+    await asyncio.gather(*writers)
+    async with database.transaction(owner) as tx:
+        live = {one.id: one.content for one in (await base.find(tx, owner, notes.NOTES, limit=10_000)).items}
+        said = [(row["record_id"], row["text"]) for row in await tx.rows("SELECT record_id, text FROM passage")]
+        cards = [row["record_id"] for row in await tx.rows("SELECT record_id FROM card")]
+        stray = "SELECT count(*) FROM posting WHERE NOT EXISTS (SELECT FROM passage WHERE id = passage_id)"
+        assert await tx.value(stray) == 0
+    assert sorted(said) == sorted(live.items())
+    assert sorted(cards) == sorted(live)
+
+
+async def test_rebuilding_mends_what_should_not_be(
+    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+) -> None:
+    """Passages that are lost, doubled or of a dead record, and terms made by other rules."""
+    kept, lost, dead = [await note(database, owner, f"note {i} about nothing") for i in range(3)]
+    async with database.transaction(owner) as tx:
+        await tx.run("DELETE FROM passage WHERE record_id = %s", (lost,))
+        await tx.run("DELETE FROM card WHERE record_id = %s", (lost,))
+        await tx.run("UPDATE note SET deleted_at = now() WHERE id = %s", (dead,))
+        await tx.run("UPDATE posting SET term = 'old-' || term")
+        await tx.run(
+            "INSERT INTO passage (user_id, record_id, ordinal, place, text, hash, length)"
+            " SELECT user_id, record_id, 9, place, 'twice', hash, length FROM passage WHERE record_id = %s",
+            (kept,),
+        )
+    assert await rebuild.rebuild(database, owner, progress=lambda _: None) == 2
+    async with database.transaction(owner) as tx:
+        rows = await tx.rows("SELECT record_id, ordinal, text FROM passage")
+        assert {(row["record_id"], row["ordinal"], row["text"]) for row in rows} == {
+            (kept, 1, "note 0 about nothing"),
+            (lost, 1, "note 1 about nothing"),
+        }
+        assert {row["record_id"] for row in await tx.rows("SELECT record_id FROM card")} == {kept, lost}
+        assert await tx.value("SELECT count(*) FROM posting WHERE term LIKE 'old-%%'") == 0
+        assert await tx.value("SELECT count(DISTINCT passage_id) FROM posting") == 2

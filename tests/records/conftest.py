@@ -17,10 +17,10 @@ async def database(
     name = request.module.__name__.rpartition(".")[2]
     maintenance = cluster.place.url(embedded.OWNER_ROLE, database="postgres")
     with psycopg.connect(maintenance, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        connection.execute(db.compose("CREATE DATABASE {name} TEMPLATE {of}", name=name, of=template))
     pool = db.Database(cluster.place.url(embedded.APP_ROLE, database=name))
     await pool.open()
     yield pool
     await pool.close()
     with psycopg.connect(maintenance, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        connection.execute(db.compose("DROP DATABASE {name} WITH (FORCE)", name=name))

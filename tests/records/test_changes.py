@@ -5,8 +5,8 @@ import random
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-import psycopg
 import pytest
+from psycopg import conninfo
 
 from reverie import db, embedded
 from reverie.access import callers
@@ -63,7 +63,7 @@ async def test_who_commits_after_the_answer_is_in_the_next(
     database: db.Database, owner: callers.Caller, cluster: embedded.Server, as_owner: bool
 ) -> None:
     """Also through a role that may not see what other sessions do (a PostgreSQL of the owner's own)."""
-    name = psycopg.conninfo.conninfo_to_dict(database.url)["dbname"]
+    name = conninfo.conninfo_to_dict(database.url)["dbname"]
     url = db.as_app(cluster.place.url(embedded.OWNER_ROLE, database=str(name))) if as_owner else database.url
     writers = db.Database(url, size=4)
     askers = db.Database(url, size=2)
@@ -181,7 +181,7 @@ async def test_listeners_are_woken_at_commit(database: db.Database, owner: calle
 
     async def listen() -> None:
         async for payload in database.listen(changes.CHANNEL):
-            heard.append(payload)
+            heard.append(payload)  # noqa: PERF401 - it never ends, and each is wanted as it comes
 
     task = asyncio.create_task(listen())
     try:

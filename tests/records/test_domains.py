@@ -133,11 +133,15 @@ async def test_rollback_leaves_nothing(database: db.Database, owner: callers.Cal
     async with database.transaction(owner) as tx:
         kept = await base.create(tx, owner, domain, bodies.BODIES[domain.name][1])
     before = await counted(database, owner, *tables)
-    with pytest.raises(ZeroDivisionError):
+
+    async def broken() -> None:
         async with database.transaction(owner) as tx:
             await base.create(tx, owner, domain, bodies.BODIES[domain.name][0])
             await base.delete(tx, owner, domain, kept.id)
             raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await broken()
     assert await counted(database, owner, *tables) == before
     async with database.transaction(owner) as tx:
         assert await base.get(tx, owner, domain, kept.id) == kept

@@ -113,4 +113,4 @@ async def own_life(cluster: embedded.Server, _kept: _Kept, embeddings: llm.Embed
 
 def _maintain(cluster: embedded.Server, statement: str) -> None:
     with psycopg.connect(cluster.place.url(embedded.OWNER_ROLE, database="postgres"), autocommit=True) as connection:
-        connection.execute(statement)  # pyright: ignore[reportArgumentType]
+        connection.execute(statement.encode())

@@ -16,9 +16,9 @@ from reverie.search import search as searching
 
 OTHERS = 10_000
 UUID_TEXT = "5e1d9c40-7b2a-4f63-9a18-c04d7e82b6f1"
-# What is asked, and the record that holds it: text in which it stands as in life, at an edge, in brackets, in a line.
+# What is asked, and the text of the record that holds it: inside a line, in brackets, before a full stop.
 TARGETS = {
-    "berta.llopis+casa@correo.example.org": "Para la reunión escribe a <berta.llopis+casa@correo.example.org>, por favor.",
+    "berta.llopis+casa@correo.example.org": "Para la reunión escribe a <berta.llopis+casa@correo.example.org>.",
     UUID_TEXT: f"The warranty of the boiler was registered (reference {UUID_TEXT}).",
     "INV-2024-0017": "I see that invoice INV-2024-0017 of 4 November was never paid.",
     "§3 Absatz 2": "Nach §3 Absatz 2 der Hausordnung ist das Klavier ab acht Uhr abends still.",
@@ -30,11 +30,58 @@ TARGETS = {
     "user_name_17": "The column user_name_17 is never read.",
     "+34 600 123 457": "Her new number is +34 600 123 457.",
 }
-WORDS = (
-    "the of invoice reference room version path paid never since keeps colours meeting with about tomorrow neighbour "
-    "piso casa reunión factura para escribe cuando ventana calle mercado lunes agua luz ruido garantía caldera plano "
-    "boiler warranty registered letter key card opens second floor Klavier Hausordnung abends still house rules piano"
-).split()
+WORDS = [
+    "the",
+    "of",
+    "invoice",
+    "reference",
+    "room",
+    "version",
+    "path",
+    "paid",
+    "never",
+    "since",
+    "keeps",
+    "colours",
+    "meeting",
+    "with",
+    "about",
+    "tomorrow",
+    "neighbour",
+    "piso",
+    "casa",
+    "reunión",
+    "factura",
+    "para",
+    "escribe",
+    "cuando",
+    "ventana",
+    "calle",
+    "mercado",
+    "lunes",
+    "agua",
+    "luz",
+    "ruido",
+    "garantía",
+    "caldera",
+    "plano",
+    "boiler",
+    "warranty",
+    "registered",
+    "letter",
+    "key",
+    "card",
+    "opens",
+    "second",
+    "floor",
+    "Klavier",
+    "Hausordnung",
+    "abends",
+    "still",
+    "house",
+    "rules",
+    "piano",
+]
 
 
 def near_misses(random_: random.Random) -> Iterator[str]:
@@ -77,7 +124,7 @@ def crowded(cluster: embedded.Server, template: str) -> Iterator[str]:
     """The name of the database of this module."""
     maintenance = cluster.place.url(embedded.OWNER_ROLE, database="postgres")
     with psycopg.connect(maintenance, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE crowded TEMPLATE {template}")  # pyright: ignore[reportArgumentType]
+        connection.execute(f"CREATE DATABASE crowded TEMPLATE {template}".encode())
     yield "crowded"
     with psycopg.connect(maintenance, autocommit=True) as connection:
         connection.execute("DROP DATABASE crowded WITH (FORCE)")
@@ -98,8 +145,8 @@ async def crowd(cluster: embedded.Server, crowded: str) -> AsyncIterator[tuple[d
         # Every tenth has the near miss in its title, where it weighs most.
         title = next(misses) if i % 10 == 0 else " ".join(random_.choices(WORDS, k=3))
         rows.append(_record(i, title, text))
-    for i, (asked, text) in enumerate(TARGETS.items()):
-        rows.insert(random_.randrange(len(rows)), _record(i, f"asked {list(TARGETS).index(asked)}", text))
+    for i, text in enumerate(TARGETS.values()):
+        rows.insert(random_.randrange(len(rows)), _record(i, f"asked {i}", text))
     for start in range(0, len(rows), 500):
         async with pool.transaction(caller) as tx:
             for domain, values in rows[start : start + 500]:

@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, str] = {
     "demo": "reverie.cli.demo",
 }
 _FUNCTIONS = {"import": "import_files"}
+_STOPPED = 130
 
 
 def main() -> None:
@@ -43,9 +44,11 @@ def main() -> None:
     except errors.ReverieError as failure:
         show.failure(failure)
         sys.exit(1)
-    except KeyboardInterrupt:
-        show.line("\nStopped. What was done is kept; run the same command again to go on.")
-        sys.exit(130)
+    except (KeyboardInterrupt, SystemExit) as ended:
+        if isinstance(ended, SystemExit) and ended.code != _STOPPED:  # typer makes an exit of Ctrl-C
+            raise
+        show.note("Stopped. What was done is kept; run the same command again to go on.")
+        sys.exit(_STOPPED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(0)

@@ -103,6 +103,7 @@ def progress() -> rich.progress.Progress:
         rich.progress.TimeRemainingColumn(compact=True),
         console=err,
         transient=True,
+        disable=not err.is_terminal,
     )
 
 

@@ -13,10 +13,10 @@ async def rebuild(
 ) -> int:
     """Write every live record's passages anew and let the embedding slot start over; returns how many records.
 
-    `progress` is told how many are done. Stopped half-way, it can simply be run again.
+    `progress` is told how many are done. Everybody may read and write meanwhile: a record is locked while its text is
+    written. Stopped half-way, it can simply be run again.
     """
     async with database.transaction(caller) as tx:
-        await passages.remove_all(tx, caller)
         if vectors:
             await embed.forget(tx, caller)
         await slots.reset(tx, caller, embed.EMBEDDING.name)
@@ -24,8 +24,9 @@ async def rebuild(
     for domain in catalogue.DOMAINS.values():
         async for tx, records in base.walk(database, caller, domain):
             for record in records:
-                new = domain.text(record)
-                await passages.write(tx, caller, domain=domain.name, record_id=record.id, old=None, new=new)
+                await passages.rewrite(tx, caller, domain=domain.name, record_id=record.id, new=domain.text(record))
             done += len(records)
             progress(done)
+    async with database.transaction(caller) as tx:
+        await passages.sweep(tx, caller, domains=catalogue.DOMAINS)
     return done

@@ -136,6 +136,7 @@ WHERE {conditions}
 """
 _WALK = """
 SELECT {all} FROM {table} WHERE user_id = %(user)s AND deleted_at IS NULL AND id > %(after)s ORDER BY id LIMIT %(limit)s
+FOR UPDATE
 """
 _TIERS: dict[Tier, LiteralString] = {
     "hot": "coalesce(heat.heat, 0) > 0.7",
@@ -283,9 +284,9 @@ async def restore(tx: db.Transaction, caller: callers.Caller, domain: Domain[R],
 
 
 async def walk(
-    database: db.Database, caller: callers.Caller, domain: Domain[R], *, batch: int = 200
+    database: db.Database, caller: callers.Caller, domain: Domain[R], *, batch: int = 50
 ) -> AsyncIterator[tuple[db.Transaction, list[R]]]:
-    """Every live record, a batch and a transaction at a time."""
+    """Every live record, locked, a batch and a transaction at a time."""
     after = _NOBODY
     while True:
         async with database.transaction(caller) as tx:

@@ -5,7 +5,7 @@ So a record is found by its words at commit, and a deleted or edited text is gon
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
@@ -41,11 +41,19 @@ WHERE posting.user_id = %s AND posting.term = old.term AND posting.passage_id = 
 """
 _DROP_PASSAGES = "DELETE FROM passage WHERE user_id = %s AND record_id = %s"
 _DROP_CARD = "DELETE FROM card WHERE user_id = %s AND record_id = %s"
-_DROP_ALL = (
-    "DELETE FROM posting WHERE user_id = %s",
-    "DELETE FROM passage WHERE user_id = %s",
-    "DELETE FROM card WHERE user_id = %s",
+_DEAD = """
+NOT EXISTS (SELECT FROM {table} AS t WHERE t.user_id = %(user)s AND t.id = card.record_id AND t.deleted_at IS NULL)
+"""
+_DROP_DEAD_PASSAGES = """
+DELETE FROM passage USING card WHERE card.user_id = %(user)s AND card.domain = %(domain)s AND {dead}
+  AND passage.user_id = card.user_id AND passage.record_id = card.record_id
+"""
+_DROP_DEAD_CARDS = "DELETE FROM card WHERE card.user_id = %(user)s AND card.domain = %(domain)s AND {dead}"
+_DROP_STRAY_POSTINGS = """
+DELETE FROM posting WHERE user_id = %(user)s AND NOT EXISTS (
+    SELECT FROM passage WHERE passage.user_id = posting.user_id AND passage.id = posting.passage_id
 )
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +127,19 @@ async def remove(tx: db.Transaction, caller: callers.Caller, *, record_id: UUID,
     await tx.run(_DROP_CARD, (caller.user_id, record_id))
 
 
-async def remove_all(tx: db.Transaction, caller: callers.Caller) -> None:
-    """Forget every derived text of the user, so that it can be made again."""
-    for statement in _DROP_ALL:
-        await tx.run(statement, (caller.user_id,))
+async def rewrite(tx: db.Transaction, caller: callers.Caller, *, domain: str, record_id: UUID, new: Text) -> None:
+    """Make search know a record's text, whatever it knew and however its terms were made: they go with `sweep`."""
+    await tx.run(_DROP_PASSAGES, (caller.user_id, record_id))
+    await write(tx, caller, domain=domain, record_id=record_id, old=None, new=new)
+
+
+async def sweep(tx: db.Transaction, caller: callers.Caller, *, domains: Iterable[str]) -> None:
+    """Take out of search what belongs to no live record of these domains, and terms that belong to no passage."""
+    for domain in domains:
+        dead = db.compose(_DEAD, table=domain)
+        for statement in (_DROP_DEAD_PASSAGES, _DROP_DEAD_CARDS):
+            await tx.run(db.compose(statement, dead=dead), {"user": caller.user_id, "domain": domain})
+    await tx.run(_DROP_STRAY_POSTINGS, {"user": caller.user_id})
 
 
 async def _drop(tx: db.Transaction, caller: callers.Caller, record_id: UUID, old: Text) -> None:

@@ -1,0 +1,194 @@
+"""`reverie up` as a process: the service, its end, a second one, a killed database; and the demo."""
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.cli.conftest import Home, make_home, wait_until
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Service:
+    """A running `reverie up` and its API."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.port = free_port()
+        home.more["REVERIE_PORT"] = str(self.port)
+        self.process = home.start("up")
+        wait_until(self._up, 40)
+
+    def _up(self) -> bool:
+        assert self.process.poll() is None, self.process.communicate()
+        try:
+            return self.get("/health", token=False)[0] == 200
+        except OSError:
+            return False
+
+    def get(self, path: str, body: dict[str, Any] | None = None, *, token: bool = True) -> tuple[int, dict[str, Any]]:
+        """Status and JSON of a GET, or of a POST when there is a body."""
+        headers = {"Content-Type": "application/json"}
+        if token:
+            headers["Authorization"] = f"Bearer {(self.home.path / 'token').read_text().strip()}"
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/api/v1{path}", data=data, headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as refused:
+            with refused:
+                return refused.code, json.load(refused)
+
+    def stop(self, number: signal.Signals) -> tuple[str, str, float]:
+        """Signal it and wait: its output, and how long it took."""
+        began = time.monotonic()
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=30)
+        return out, err, time.monotonic() - began
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    """One service for the tests that leave it running."""
+    home = make_home()
+    yield Service(home)
+    home.end()
+
+
+def test_health_needs_no_token_and_everything_else_does(service: Service) -> None:
+    status, health = service.get("/health", token=False)
+    assert status == 200
+    assert set(health) == {"status", "version"}
+    for path in ("/notes", "/search?q=x", "/changes", "/nowhere"):
+        status, refusal = service.get(path, token=False)
+        assert status == 401, path
+        assert refusal["error"]["code"] == "unauthorized"
+
+
+def test_a_record_through_the_api_is_found_by_the_command(service: Service) -> None:
+    status, made = service.get("/notes", {"title": "Zwetschgen", "content": "a cake for Sunday"})
+    assert status == 201
+    found = service.home.json("search", "Zwetschgen")
+    assert [one["id"] for one in found["results"]] == [made["id"]]
+    status, again = service.get("/search?q=Zwetschgen")
+    assert (status, [one["id"] for one in again["results"]]) == (200, [made["id"]])
+
+
+def test_commands_run_beside_it(service: Service) -> None:
+    home = service.home
+    note = home.file("beside/a.md", "# Beside\n\nimported while the service runs")
+    assert home.json("import", note.parent)["imported"] == 1
+    assert service.get("/search?q=imported+while")[1]["results"][0]["title"] == "Beside"
+    shown = home.run("doctor").stdout
+    assert f"running (process {service.process.pid}, port {service.port})" in shown
+    home.run("rebuild", "--words-only")
+    assert service.get("/health", token=False)[0] == 200
+    assert service.process.poll() is None
+
+
+def test_a_second_one_is_told(service: Service) -> None:
+    done = service.home.run("up", code=1, REVERIE_PORT=str(free_port()))
+    assert "Reverie is already running (process" in " ".join(done.stderr.split())
+    assert f"port {service.port}" in done.stderr
+    assert service.get("/health", token=False)[0] == 200
+
+
+def test_a_port_in_use_is_told(service: Service, home: Home) -> None:
+    done = home.run("up", code=1, REVERIE_PORT=str(service.port))
+    assert f"Port {service.port} is in use by another program." in done.stderr
+    assert "Set REVERIE_PORT to another one." in done.stderr
+    assert home.postgres() == []
+
+
+def test_a_killed_database_comes_back(service: Service) -> None:
+    status, made = service.get("/notes", {"title": "Before the kill", "content": "kept"})
+    assert status == 201
+    postmaster = min(service.home.postgres(), key=lambda process: process.create_time())
+    assert postmaster.ppid() not in {process.pid for process in service.home.postgres()}
+    postmaster.kill()
+    began = time.monotonic()
+
+    def healed() -> bool:
+        try:
+            return service.get(f"/notes/{made['id']}")[0] == 200
+        except OSError:
+            return False
+
+    wait_until(healed, 30)
+    assert time.monotonic() - began < 30
+    assert service.get("/notes", {"title": "After the kill", "content": "kept"})[0] == 201
+    titles = [one["title"] for one in service.get("/search?q=kill")[1]["results"]]
+    assert set(titles) == {"Before the kill", "After the kill"}
+    assert service.process.poll() is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_stops_cleanly(home: Home, number: signal.Signals) -> None:
+    service = Service(home)
+    assert service.get("/notes", {"title": "Kept", "content": "x"})[0] == 201
+    assert service.home.postgres()
+    with socket.create_connection(("127.0.0.1", service.port)):  # somebody's idle connection holds nothing up
+        out, err, took = service.stop(number)
+    assert service.process.returncode == 0
+    assert took < 10
+    assert f"http://127.0.0.1:{service.port}/api/v1" in out
+    assert "Stopped. Everything is kept." in err
+    assert "Traceback" not in out + err
+    assert home.postgres() == []
+    assert not _alive(service.process)
+    assert home.json("search", "Kept")["results"]
+    assert "not running" in home.run("doctor").stdout
+
+
+def _alive(process: subprocess.Popen[str]) -> bool:
+    return psutil.pid_exists(process.pid) and psutil.Process(process.pid).status() != psutil.STATUS_ZOMBIE
+
+
+def test_a_killed_service_leaves_nothing_in_the_way(home: Home) -> None:
+    service = Service(home)
+    assert service.get("/notes", {"title": "Kept", "content": "x"})[0] == 201
+    service.process.kill()
+    service.process.communicate()
+    assert "not running" in home.run("doctor").stdout
+    again = Service(home)
+    assert again.get("/search?q=Kept")[1]["results"][0]["title"] == "Kept"
+    again.stop(signal.SIGINT)
+    assert home.postgres() == []
+
+
+def test_the_demo_twice() -> None:
+    """With the built-in model: the second one has nothing to do."""
+    home = make_home(settings="")
+    try:
+        first = home.run("demo").stdout
+        for told in ("Domingo de playa", "An old invoice, politely", "Marta García", "Try next:"):
+            assert told in first
+        assert "0 unchanged" in first
+        began = time.monotonic()
+        second = home.run("demo").stdout
+        assert time.monotonic() - began < 10
+        assert " 0 imported" in f" {second.splitlines()[1]}"
+        assert _results(second) == _results(first)
+        assert home.postgres() == []
+    finally:
+        home.end()
+
+
+def _results(shown: str) -> list[str]:
+    """The titles in a demo's output, in order."""
+    return re.findall(r"^ \d  \S.*", shown, re.MULTILINE)
