@@ -12,6 +12,7 @@ import httpx
 import psycopg
 import pytest
 import pytest_asyncio
+from psycopg import sql
 
 from reverie import app, config, db, embedded, llm
 from reverie.access import callers, tokens, users
@@ -49,10 +50,12 @@ def fresh(cluster: embedded.Server, template: str) -> Iterator[str]:
     name = f"test_{next(_numbers)}"
     maintenance = cluster.place.url(embedded.OWNER_ROLE, database="postgres")
     with psycopg.connect(maintenance, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        connection.execute(
+            sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
+        )
     yield name
     with psycopg.connect(maintenance, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
 @pytest_asyncio.fixture

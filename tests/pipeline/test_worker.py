@@ -411,6 +411,7 @@ async def test_rebuilding_gives_the_same(
                 async with database.transaction(owner) as tx:
                     await base.create(tx, owner, domain, body)
         gone = await note(database, owner, "deleted")
+        await caught_up(database, owner)
         async with database.transaction(owner) as tx:
             await base.delete(tx, owner, notes.NOTES, gone)
         await caught_up(database, owner)
