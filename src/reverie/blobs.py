@@ -1,5 +1,6 @@
 """Original bytes on disk, addressed by their SHA-256, one folder per user."""
 
+import errno
 import hashlib
 import os
 import tempfile
@@ -38,9 +39,10 @@ def put(root: Path, user_id: UUID, data: bytes) -> str:
             raise
         _sync_folder(path.parent)
     except OSError as refused:
-        raise errors.DiskFull(
-            f"The original could not be kept under {root}: {refused.strerror}.", hint="Free some space and try again."
-        ) from None
+        told = f"The original could not be kept under {root}: {refused.strerror}."
+        if refused.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise errors.DiskFull(told, hint="Free some space and try again.") from None
+        raise errors.Misconfigured(told, hint="Reverie's home must be yours to write.") from None
     return address
 
 

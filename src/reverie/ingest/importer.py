@@ -183,15 +183,15 @@ async def _one(
     if read.items and any(isinstance(item, drafts.Draft) for item in read.items):
         await asyncio.to_thread(blobs.put, blob_root, caller.user_id, data)
     job = _Job(found, source, address, {}, result)
-    for start in range(0, len(read.items), _BATCH):
+    for start in range(0, max(1, len(read.items)), _BATCH):
         async with database.transaction(caller) as tx:
             for item in read.items[start : start + _BATCH]:
                 await _item(tx, caller, job, item)
-    _conclude(result, read)
-    items = result.imported + result.updated + result.unchanged
-    if items and result.status != "failed":  # what holds nothing is looked at again, and its reason told again
-        async with database.transaction(caller) as tx:
-            await tx.run(_KEEP_FILE, (caller.user_id, found.path, address, modified, items))
+            if start + _BATCH >= len(read.items):
+                _conclude(result, read)
+                items = result.imported + result.updated + result.unchanged
+                if items and result.status != "failed":  # what holds nothing is looked at again, and told again
+                    await tx.run(_KEEP_FILE, (caller.user_id, found.path, address, modified, items))
 
 
 def _bytes(file: Path) -> tuple[bytes, datetime]:

@@ -1,7 +1,9 @@
 """The embedding slot: one vector for each text and model, never made twice."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from reverie import db, errors, llm
@@ -9,16 +11,19 @@ from reverie.access import users
 from reverie.pipeline import slots
 from reverie.records import changes, passages
 
+log = logging.getLogger(__name__)
+
 # With `records` NULL: of any record.
 _MISSING = """
 SELECT DISTINCT ON (passage.hash) passage.hash, card.title, passage.text
 FROM passage JOIN card USING (user_id, record_id)
 WHERE passage.user_id = %(user)s AND (%(records)s::uuid[] IS NULL OR passage.record_id = ANY(%(records)s))
+  AND passage.hash > %(after)s
   AND NOT EXISTS (
       SELECT FROM embedding
       WHERE embedding.user_id = passage.user_id AND embedding.model = %(model)s AND embedding.hash = passage.hash
   )
-LIMIT %(most)s
+ORDER BY passage.hash LIMIT %(most)s
 """
 _KEEP = """
 INSERT INTO embedding (user_id, model, hash, vector)
@@ -51,28 +56,56 @@ class Coverage:
 async def embed(work: slots.Work, batch: Sequence[changes.Change]) -> None:
     """Make the vectors that the changed records lack. Raises EmbedderUnavailable."""
     records = list({change.record_id for change in batch if change.action != "delete"})
-    while records and await _some(work, records):
-        pass
+    while records and work.embeddings.model:
+        missing = await _lacking(work, records, b"")
+        if not missing:
+            return
+        await _embedded(work, missing)
 
 
-async def backfill(work: slots.Work) -> bool:
-    """Make some vectors that any record lacks, as after a change of model; says whether there may be more.
+async def backfill(work: slots.Work, after: bytes) -> bytes | None:
+    """Make the next vectors that any record lacks, as after a change of model, in the order of their keys.
 
-    Raises EmbedderUnavailable.
+    `after` is the key that was reached; returns the next one, or None at the end. A text that the model refuses is
+    passed over: the change that brought it has its letter. Raises EmbedderUnavailable.
     """
-    return await _some(work, None)
-
-
-async def _some(work: slots.Work, records: Sequence[UUID] | None) -> bool:
-    """One batch at a time, kept at once: a kill costs one batch."""
-    model = work.embeddings.model
-    if not model:
-        return False  # by configuration; once there is a model, `backfill` makes up for it
-    parameters = {"user": work.user.user_id, "records": records, "model": model, "most": work.embeddings.batch}
-    async with work.database.transaction(work.user) as tx:
-        missing = await tx.rows(_MISSING, parameters)
+    if not work.embeddings.model:
+        return None
+    missing = await _lacking(work, None, after)
     if not missing:
-        return False
+        return None
+    await _keep(work, missing)
+    return bytes(missing[-1]["hash"])
+
+
+async def _keep(work: slots.Work, missing: Sequence[Mapping[str, Any]]) -> None:
+    """Embed and keep; of a batch with a refused text, all but that text."""
+    try:
+        await _embedded(work, missing)
+    except errors.Invalid as refused:
+        if len(missing) == 1:
+            log.warning("a text was refused by the model: %s", refused.message)
+            return
+        half = len(missing) // 2
+        await _keep(work, missing[:half])
+        await _keep(work, missing[half:])
+
+
+async def _lacking(work: slots.Work, records: Sequence[UUID] | None, after: bytes) -> list[dict[str, Any]]:
+    parameters = {
+        "user": work.user.user_id,
+        "records": records,
+        "model": work.embeddings.model,
+        "after": after,
+        "most": work.embeddings.batch,
+    }
+    async with work.database.transaction(work.user) as tx:
+        return await tx.rows(_MISSING, parameters)
+
+
+async def _embedded(work: slots.Work, missing: Sequence[Mapping[str, Any]]) -> None:
+    """One batch, kept at once: a kill costs one batch. Raises EmbedderUnavailable, Invalid."""
+    model = work.embeddings.model
     vectors = await work.embeddings.passages([passages.embedded_text(row["title"], row["text"]) for row in missing])
     hashes = [row["hash"] for row in missing]
     async with work.database.transaction(work.user) as tx:
@@ -83,7 +116,6 @@ async def _some(work: slots.Work, records: Sequence[UUID] | None) -> bool:
                 hint="Is it another model by the same name? `reverie rebuild` makes all vectors again.",
             )
         await tx.run(_KEEP, (work.user.user_id, model, hashes, _literals(vectors)))
-    return True
 
 
 async def sweep(tx: db.Transaction, user: users.Reference, batch: Sequence[changes.Change]) -> None:

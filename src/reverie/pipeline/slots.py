@@ -26,15 +26,16 @@ class Work:
 class Slot:
     """A follower.
 
-    `before` does work that may be repeated (it runs outside a transaction and must be idempotent); `within` runs in
-    the transaction that moves the cursor, so it happens exactly once. `idle` does, bit by bit, what no change tells of;
-    it says whether there may be more. `waits_for` names what a slot that does nothing yet waits for.
+    `before` does work that may be repeated: it runs outside a transaction and must be idempotent. `within` runs in the
+    transaction that moves the cursor, so it happens exactly once. `idle` does, bit by bit, what no change tells of: it
+    gets the key that was reached and returns the next, or None at the end. `waits_for` names what a slot that does
+    nothing yet waits for.
     """
 
     name: str
     before: Callable[[Work, Sequence[changes.Change]], Awaitable[None]] | None = None
     within: Callable[[db.Transaction, users.Reference, Sequence[changes.Change]], Awaitable[None]] | None = None
-    idle: Callable[[Work], Awaitable[bool]] | None = None
+    idle: Callable[[Work, bytes], Awaitable[bytes | None]] | None = None
     waits_for: str = ""
 
 

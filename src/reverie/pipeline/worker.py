@@ -33,7 +33,7 @@ class Worker:
         self._followers = [one for one in followers if not one.waits_for]
         self._wake = {one.name: asyncio.Event() for one in self._followers}
         self._cooled = 0.0
-        self._whole: set[tuple[str, UUID]] = set()
+        self._reached: dict[tuple[str, UUID], bytes | None] = {}
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -57,17 +57,11 @@ class Worker:
 
     async def _complete(self, slot: slots.Slot, work: slots.Work) -> None:
         """Once a process: what no change tells of, giving way to new changes after each bit."""
-        if slot.idle is None or (slot.name, work.user.user_id) in self._whole:
-            return
-        try:
-            while await slot.idle(work):
-                if self._wake[slot.name].is_set():
-                    return
-        except errors.Unavailable:
-            raise
-        except Exception:  # a slot may fail in any way; `doctor` shows what is missing, the next process tries again
-            log.exception("slot %s could not complete what is missing", slot.name)
-        self._whole.add((slot.name, work.user.user_id))
+        place = (slot.name, work.user.user_id)
+        while slot.idle is not None and (after := self._reached.get(place, b"")) is not None:
+            self._reached[place] = await slot.idle(work, after)
+            if self._wake[slot.name].is_set():
+                return
 
     async def _listen(self) -> None:
         while True:
