@@ -232,17 +232,18 @@ async def test_a_log_from_another_server_is_followed(
     database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
 ) -> None:
     """A restored dump holds transaction numbers far ahead of this server's own."""
-    made = await note(database, owner, "from the old server")
+    made = await note(database, owner, "followed on the old server")
+    async with worker.Worker(database, embeddings).running():
+        await caught_up(database, owner)
+    unfollowed = await note(database, owner, "not followed yet")
     async with database.transaction(owner) as tx:
-        await tx.run("UPDATE change SET xid = 10::bigint ^ 12")
-        await tx.run(
-            "INSERT INTO slot (user_id, name, xid, seq) VALUES (%s, 'heat', 10::bigint ^ 12, 0)", (owner.user_id,)
-        )
+        await tx.run("UPDATE change SET xid = xid + 10::bigint ^ 12")
+        await tx.run("UPDATE slot SET xid = xid + 10::bigint ^ 12 WHERE xid > 0")
     async with worker.Worker(database, embeddings).running():
         await caught_up(database, owner)
         later = await note(database, owner, "from this server")
         await caught_up(database, owner)
-    assert await accesses(database, owner) == {made: 1.0, later: 1.0}
+    assert await accesses(database, owner) == {made: 1.0, unfollowed: 1.0, later: 1.0}
 
 
 async def test_a_poisonous_record_is_put_aside(

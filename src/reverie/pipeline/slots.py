@@ -123,7 +123,7 @@ async def reset(tx: db.Transaction, user: db.HasUser, slot: str) -> None:
 
 
 async def rewind(tx: db.Transaction, user: db.HasUser) -> None:
-    """Follow the log again from where it can be read: what has been done is done again without effect."""
+    """Keep each slot's place in a log that was adopted: there, the sequence alone is the order."""
     await tx.run(_REWIND, (user.user_id,))
 
 

@@ -60,7 +60,9 @@ SELECT xid, seq FROM change WHERE user_id = %s AND xid < pg_snapshot_xmin(pg_cur
 ORDER BY xid DESC, seq DESC LIMIT 1
 """
 _ADOPT = """
-UPDATE change SET xid = 0 WHERE user_id = %s AND xid >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+UPDATE change SET xid = 0 WHERE user_id = %(user)s AND EXISTS (
+    SELECT FROM change WHERE user_id = %(user)s AND xid >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+)
 """
 _BEHIND = """
 SELECT count(*) FROM change WHERE user_id = %s AND (xid, seq) > (%s, %s)
@@ -134,7 +136,7 @@ async def adopt(tx: db.Transaction, caller: db.HasUser) -> int:
 
     Returns how many rows. They come first, in their own order.
     """
-    return await tx.run(_ADOPT, (caller.user_id,))
+    return await tx.run(_ADOPT, {"user": caller.user_id})
 
 
 async def since(tx: db.Transaction, caller: callers.Caller, *, moment: datetime, domain: str | None = None) -> Since:
