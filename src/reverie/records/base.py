@@ -110,7 +110,10 @@ class Page(Generic[R]):
     offset: int
 
 
-_INSERT = "INSERT INTO {table} (id, {columns}) VALUES (coalesce(%(id)s, uuidv7()), {values}) RETURNING {all}"
+_INSERT = """
+INSERT INTO {table} (id, created_at, updated_at, {columns})
+VALUES (coalesce(%(id)s, uuidv7()), statement_timestamp(), statement_timestamp(), {values}) RETURNING {all}
+"""
 _UPDATE = """
 UPDATE {table} SET {assignments}, updated_at = clock_timestamp()
 WHERE user_id = %(user_id)s AND id = %(id)s RETURNING {all}
@@ -164,15 +167,14 @@ async def create(
     statement = db.compose(
         _INSERT,
         table=domain.name,
-        columns=["user_id", "source", "created_at", "updated_at", *names],
-        values=db.placeholders(["user_id", "source", "now", "now", *names]),
+        columns=["user_id", "source", *names],
+        values=db.placeholders(["user_id", "source", *names]),
         all=domain.columns,
     )
     parameters = _parameters(domain, ready) | {
         "id": record_id,
         "user_id": caller.user_id,
         "source": source,
-        "now": await tx.value("SELECT clock_timestamp()"),
     }
     record = await _guarded(tx, domain, statement, parameters)
     await passages.write(tx, caller, domain=domain.name, record_id=record.id, old=None, new=domain.text(record))

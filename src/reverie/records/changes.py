@@ -40,11 +40,19 @@ class Since:
     response_timestamp: datetime
 
 
+# A transaction that began before an answer may commit after it, and `since` must not miss it. So each writer leaves
+# the second it began in a lock that everybody may see, before it takes the time; the stamp is the oldest of those.
 _APPEND = """
-INSERT INTO change (user_id, domain, record_id, action, columns, source, caller, summary)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+WITH began AS MATERIALIZED (
+    SELECT pg_advisory_xact_lock_shared(7463, floor(extract(epoch FROM now()))::int)
+), logged AS (
+    INSERT INTO change (user_id, domain, record_id, action, columns, source, caller, summary, at)
+    SELECT %(user)s, %(domain)s, %(record)s, %(action)s, %(columns)s, %(source)s, %(caller)s, %(summary)s,
+        clock_timestamp()
+    FROM began
+)
+SELECT pg_notify('reverie_change', %(user)s::text)
 """
-_NOTIFY = "SELECT pg_notify('reverie_change', %s)"
 _AFTER = """
 SELECT user_id, seq, xid, domain, record_id, action, columns, source, caller, summary, at FROM change
 WHERE user_id = %(user)s AND (xid, seq) > (%(xid)s, %(seq)s)
@@ -67,9 +75,6 @@ UPDATE change SET xid = 0 WHERE user_id = %(user)s AND EXISTS (
 _BEHIND = """
 SELECT count(*) FROM change WHERE user_id = %s AND (xid, seq) > (%s, %s)
 """
-# A transaction that began before an answer may commit after it, and `since` must not miss it. So each writer leaves
-# the second it began in a lock that everybody may see, and the stamp is the oldest of those.
-_BEGAN = "SELECT pg_advisory_xact_lock_shared(7463, floor(extract(epoch FROM now()))::int)"
 _STAMP = """
 SELECT least(statement_timestamp(), to_timestamp(min(objid::bigint))) FROM pg_locks
 WHERE locktype = 'advisory' AND classid = 7463 AND objsubid = 2
@@ -102,12 +107,17 @@ async def append(
     summary: str,
 ) -> None:
     """Log a change; followers are woken at commit."""
-    await tx.run(_BEGAN)
-    await tx.run(
-        _APPEND,
-        (caller.user_id, domain, record_id, action, list(columns), source, caller.label, summary[:500]),
-    )
-    await tx.run(_NOTIFY, (str(caller.user_id),))
+    parameters: dict[str, object] = {
+        "user": caller.user_id,
+        "domain": domain,
+        "record": record_id,
+        "action": action,
+        "columns": list(columns),
+        "source": source,
+        "caller": caller.label,
+        "summary": summary[:500],
+    }
+    await tx.run(_APPEND, parameters)
 
 
 async def after(tx: db.Transaction, caller: db.HasUser, *, xid: int, seq: int, limit: int) -> list[Change]:

@@ -19,20 +19,23 @@ FRAGMENT = 60
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n")
 
-_CARD = """
-INSERT INTO card (user_id, record_id, domain, title, at, tags) VALUES (%s, %s, %s, %s, %s, %s)
-ON CONFLICT (user_id, record_id) DO UPDATE SET title = excluded.title, at = excluded.at, tags = excluded.tags
-"""
-_PASSAGES = """
-INSERT INTO passage (user_id, record_id, ordinal, place, text, hash, length)
-SELECT %s, %s, ordinality, place, text, hash, length
-FROM unnest(%s::jsonb[], %s::text[], %s::bytea[], %s::int[]) WITH ORDINALITY
-    AS new (place, text, hash, length, ordinality)
-RETURNING id
-"""
-_POSTINGS = """
+# Card, passages and postings in one round trip.
+_WRITE = """
+WITH new_card AS (
+    INSERT INTO card (user_id, record_id, domain, title, at, tags)
+    VALUES (%(user)s, %(record)s, %(domain)s, %(title)s, %(at)s, %(tags)s)
+    ON CONFLICT (user_id, record_id) DO UPDATE SET title = excluded.title, at = excluded.at, tags = excluded.tags
+), made AS (
+    INSERT INTO passage (user_id, record_id, ordinal, place, text, hash, length)
+    SELECT %(user)s, %(record)s, ordinality, place, text, hash, length
+    FROM unnest(%(places)s::jsonb[], %(texts)s::text[], %(hashes)s::bytea[], %(lengths)s::int[]) WITH ORDINALITY
+        AS new (place, text, hash, length, ordinality)
+    RETURNING id, ordinal
+)
 INSERT INTO posting (user_id, term, passage_id, tf)
-SELECT %s, term, passage_id, tf FROM unnest(%s::text[], %s::bigint[], %s::real[]) AS new (term, passage_id, tf)
+SELECT %(user)s, new.term, made.id, new.tf
+FROM unnest(%(terms)s::text[], %(ordinals)s::int[], %(tfs)s::real[]) AS new (term, ordinal, tf)
+JOIN made USING (ordinal)
 """
 _OLD = "SELECT id FROM passage WHERE user_id = %s AND record_id = %s ORDER BY ordinal"
 _DROP_POSTINGS = """
@@ -103,22 +106,24 @@ async def write(
         return
     if old is not None:
         await _drop(tx, caller, record_id, old)
-    user = caller.user_id
-    await tx.run(_CARD, (user, record_id, domain, new.title, new.at, list(new.tags)))
     made = _split(new)
-    rows = await tx.rows(
-        _PASSAGES,
-        (
-            user,
-            record_id,
-            [db.json(one.place) for one in made],
-            [one.text for one in made],
-            [content_hash(new.title, one.text) for one in made],
-            [one.terms.length for one in made],
-        ),
-    )
-    found = [(t, row["id"], tf) for row, one in zip(rows, made, strict=True) for t, tf in one.terms.weights.items()]
-    await tx.run(_POSTINGS, (user, [f[0] for f in found], [f[1] for f in found], [f[2] for f in found]))
+    held = [(term, number, tf) for number, one in enumerate(made, 1) for term, tf in one.terms.weights.items()]
+    parameters: dict[str, object] = {
+        "user": caller.user_id,
+        "record": record_id,
+        "domain": domain,
+        "title": new.title,
+        "at": new.at,
+        "tags": list(new.tags),
+        "places": [db.json(one.place) for one in made],
+        "texts": [one.text for one in made],
+        "hashes": [content_hash(new.title, one.text) for one in made],
+        "lengths": [one.terms.length for one in made],
+        "terms": [one[0] for one in held],
+        "ordinals": [one[1] for one in held],
+        "tfs": [one[2] for one in held],
+    }
+    await tx.run(_WRITE, parameters)
 
 
 async def remove(tx: db.Transaction, caller: callers.Caller, *, record_id: UUID, old: Text) -> None:
