@@ -12,10 +12,9 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What a model's similarities mean: up to `floor` nothing in common, from `strong` on surely the same matter."""
+    """What a model's similarities mean: below `floor`, two texts have nothing to do with each other."""
 
     floor: float
-    strong: float
 
 
 @dataclass(frozen=True, slots=True)

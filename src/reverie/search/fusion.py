@@ -1,67 +1,75 @@
-"""Fusion: one order out of the signals' orders. Pure; every number that enters is kept as provenance."""
+"""Fusion: one order out of what words and meaning say. Pure; every number that enters is kept as provenance."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from uuid import UUID
 
-from reverie.search import signals
+from reverie.search import context, signals
 
-K = 10
+WORDS, MEANING = 1.2, 3.5
 HEAT_BOOST = 0.1
 EXACT_BOOST = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
-    """A find of one signal with its strength, 0..1."""
-
-    found: signals.Found
-    strength: float
-
-
-@dataclass(frozen=True, slots=True)
 class Evidence:
-    """What one signal says of one record: its raw score, its rank (from 1) and its strength."""
+    """What one signal says of a passage: its score (0..1), its weight for this query, its rank among all (from 1)."""
 
     score: float
+    weight: float
     rank: int
-    strength: float
 
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """A record and the sum of its evidence:
+    """A passage and the sum of its evidence:
 
-    score = (sum over signals of strength / (K + rank), + exact) * (1 + 0.1 * heat)
+    score = (sum of weight * score over signals, + exact + manner) * (1 + 0.1 * heat)
 
-    where `exact` is 1 / (K + rank) for a record that holds every word of the query, an identifier among them.
+    The weight of words is the share of the query's information that the best passage holds, to the power of 1.2; that
+    of meaning is fixed.
+    `exact` is the share of the query's identifiers that the passage holds, times its coverage of the query.
     """
 
     record_id: UUID
-    passage_ids: tuple[int, ...]
+    passage_id: int
     score: float
-    evidence: Mapping[str, Evidence] = field(default_factory=dict[str, Evidence])
-    heat: float = 0.0
-    exact: float = 0.0
+    evidence: Mapping[str, Evidence]
+    exact: float
+    manner: float
+    heat: float
 
 
-def fuse(ranked: Mapping[str, Sequence[Ranked]], warmth: Mapping[UUID, signals.Warmth]) -> list[Fused]:
-    """Reciprocal rank fusion weighted by strength, deduplicated by record, best first."""
-    evidence: dict[UUID, dict[str, Evidence]] = {}
-    places: dict[UUID, list[int]] = {}
-    exact: dict[UUID, float] = {}
-    for name, finds in ranked.items():
-        for rank, one in enumerate(finds, start=1):
-            record_id = one.found.record_id
-            evidence.setdefault(record_id, {})[name] = Evidence(one.found.score, rank, one.strength)
-            places.setdefault(record_id, []).append(one.found.passage_id)
-            if one.found.exact and one.found.coverage >= 1.0:
-                exact[record_id] = EXACT_BOOST / (K + rank)
+def fuse(
+    scored: Sequence[context.Scored],
+    *,
+    words: Sequence[signals.Found],
+    meaning: bool,
+    warmth: Mapping[UUID, signals.Warmth],
+) -> list[Fused]:
+    """All passages, best first. `words` are the lexical finds; without `meaning`, words alone count."""
+    coverage = max((one.coverage for one in words), default=0.0)
+    exact = {one.passage_id: EXACT_BOOST * one.exact * one.coverage for one in words if one.exact}
+    by_words = _ranks([one.lexical for one in scored])
+    by_meaning = _ranks([one.semantic for one in scored])
     fused: list[Fused] = []
-    for record_id, by_signal in evidence.items():
-        heat = warmth[record_id].heat if record_id in warmth else 0.0
-        bonus = exact.get(record_id, 0.0)
-        total = sum(one.strength / (K + one.rank) for one in by_signal.values()) + bonus
-        passage_ids = tuple(dict.fromkeys(places[record_id]))
-        fused.append(Fused(record_id, passage_ids, total * (1 + HEAT_BOOST * heat), by_signal, heat, bonus))
-    return sorted(fused, key=lambda one: (-one.score, str(one.record_id)))
+    for i, one in enumerate(scored):
+        evidence: dict[str, Evidence] = {}
+        if one.lexical > 0:
+            evidence["lexical"] = Evidence(one.lexical, coverage**WORDS if meaning else 1.0, by_words[i])
+        if meaning and one.semantic > 0:
+            evidence["semantic"] = Evidence(one.semantic, MEANING, by_meaning[i])
+        heat = warmth[one.record_id].heat if one.record_id in warmth else 0.0
+        bonus = exact.get(one.passage_id, 0.0)
+        total = sum(e.weight * e.score for e in evidence.values()) + bonus + one.manner
+        score = total * (1 + HEAT_BOOST * heat)
+        if evidence:
+            fused.append(Fused(one.record_id, one.passage_id, score, evidence, bonus, one.manner, heat))
+    return sorted(fused, key=lambda one: (-round(one.score, 9), str(one.record_id), one.passage_id))
+
+
+def _ranks(scores: Sequence[float]) -> list[int]:
+    """The rank of each score from 1; equal scores share a rank."""
+    rounded = [round(score, 9) for score in scores]
+    first = {score: rank for rank, score in reversed(list(enumerate(sorted(rounded, reverse=True), start=1)))}
+    return [first[score] for score in rounded]

@@ -11,7 +11,7 @@ from uuid import UUID
 from reverie import db, errors, llm
 from reverie.access import callers
 from reverie.records import base, catalogue, terms
-from reverie.search import evidence, fusion, signals
+from reverie.search import context, fusion, signals
 from reverie.search import query as queries
 
 _PASSAGES = "SELECT id, record_id, place, text FROM passage WHERE user_id = %s AND id = ANY(%s)"
@@ -22,11 +22,12 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a record's text, its place in it, and the words to mark: (start, end) offsets in characters."""
+    """A piece of a record's text, its place in it, its score, and the words to mark: (start, end) in characters."""
 
     id: int
     text: str
     place: Mapping[str, Any]
+    score: float
     highlights: list[tuple[int, int]]
 
 
@@ -77,20 +78,34 @@ async def search(
     """Search everything the caller keeps. Raises Invalid; a signal that cannot run is left out and named."""
     query = queries.checked(query)
     words, meaning, told = await _ask(database, caller, embeddings, query)
-    ranked = {"lexical": [fusion.Ranked(one, evidence.of_words(one)) for one in words]}
-    if meaning is not None:
-        near = evidence.believable(meaning.found, meaning.vector)
-        if near and not words and not await embeddings.makes_sense(query.text):
-            near, told["semantic"] = [], "left out: none of these words is known in any language"
-        ranked["semantic"] = [fusion.Ranked(one, evidence.of_meaning(one, meaning.vector)) for one in near]
+    near = _believable(meaning) if meaning else []
+    if near and not words and not await embeddings.makes_sense(query.text):
+        near, told["semantic"] = [], "left out: none of these words is known in any language"
+    found = [*words, *near]
     async with database.transaction(caller) as tx:
-        ids = list({one.found.record_id for finds in ranked.values() for one in finds})
-        warmth = await signals.warmth(tx, caller, ids)
-        fused = fusion.fuse(ranked, warmth)
-        shown, hidden = _without_cold(fused, warmth, query)
+        records = {one.record_id for one in found}
+        warmth = await signals.warmth(tx, caller, list(records))
+        scored = await context.score(tx, caller, query, meaning.vector if meaning else None, found)
+        fused = fusion.fuse(scored, words=words, meaning=meaning is not None, warmth=warmth)
+        by_record = _by_record(fused, most=max(20, 2 * query.limit))
+        shown, hidden = _without_cold(by_record, warmth, query)
         hits = await _hits(tx, caller, query, shown[: query.limit])
     reason = "" if hits else _nothing(query, told)
     return Results(query, hits, told, reason, hidden)
+
+
+def _believable(meaning: "_Meaning") -> list[signals.Found]:
+    """The passages whose similarity means something for this model."""
+    return [one for one in meaning.found if one.score >= meaning.vector.calibration.floor]
+
+
+def _by_record(fused: Sequence[fusion.Fused], *, most: int) -> list[list[fusion.Fused]]:
+    """The passages of each record, best record first: its best passage, and what else is among the best `most`."""
+    grouped: dict[UUID, list[fusion.Fused]] = {}
+    for number, one in enumerate(fused):
+        if number < most or one.record_id not in grouped:
+            grouped.setdefault(one.record_id, []).append(one)
+    return list(grouped.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +136,15 @@ async def _ask(
 
 
 def _without_cold(
-    fused: Sequence[fusion.Fused], warmth: Mapping[UUID, signals.Warmth], query: queries.Query
-) -> tuple[list[fusion.Fused], int]:
+    found: Sequence[list[fusion.Fused]], warmth: Mapping[UUID, signals.Warmth], query: queries.Query
+) -> tuple[list[list[fusion.Fused]], int]:
     """Leave out what was touched once and went cold, unless it is asked for or nothing else matches."""
     if query.include_cold or query.tier is not None:
-        return list(fused), 0
+        return list(found), 0
     now = datetime.now(UTC)
 
-    def cold(one: fusion.Fused) -> bool:
-        touched = warmth.get(one.record_id)
+    def cold(record_id: UUID) -> bool:
+        touched = warmth.get(record_id)
         return (
             touched is not None
             and 0 < touched.heat < 0.2
@@ -137,29 +152,31 @@ def _without_cold(
             and now - touched.accessed_at > _COLD_AFTER
         )
 
-    kept = [one for one in fused if not cold(one)]
-    return (kept, len(fused) - len(kept)) if kept else (list(fused), 0)
+    kept = [passages for passages in found if not cold(passages[0].record_id)]
+    return (kept, len(found) - len(kept)) if kept else (list(found), 0)
 
 
 async def _hits(
-    tx: db.Transaction, caller: callers.Caller, query: queries.Query, fused: Sequence[fusion.Fused]
+    tx: db.Transaction, caller: callers.Caller, query: queries.Query, found: Sequence[list[fusion.Fused]]
 ) -> list[Hit]:
-    ids = [one.record_id for one in fused]
+    ids = [passages[0].record_id for passages in found]
     cards = {card.record_id: card for card in await tx.all(_Card, _CARDS, (caller.user_id, ids))}
-    wanted = [passage_id for one in fused for passage_id in one.passage_ids]
+    wanted = [one.passage_id for passages in found for one in passages]
     texts = {row["id"]: row for row in await tx.rows(_PASSAGES, (caller.user_id, wanted))}
     lines = await _lines(tx, caller, list(cards.values()))
     asked = {one.term for one in terms.of_query(query.text)}
     hits: list[Hit] = []
-    for one in fused:
-        card = cards.get(one.record_id)
+    for fused in found:
+        card = cards.get(fused[0].record_id)
         if card is None or card.record_id not in lines:
             continue  # deleted since the signals looked
-        found = [texts[i] for i in one.passage_ids if i in texts]
-        passages = [Passage(p["id"], p["text"], p["place"], highlights(p["text"], asked)) for p in found]
-        hits.append(
-            Hit(card.record_id, card.domain, card.title, *lines[card.record_id], card.at, card.tags, passages, one)
-        )
+        passages = [
+            Passage(one.passage_id, row["text"], row["place"], one.score, highlights(row["text"], asked))
+            for one in fused
+            if (row := texts.get(one.passage_id)) is not None
+        ]
+        line, origin = lines[card.record_id]
+        hits.append(Hit(card.record_id, card.domain, card.title, line, origin, card.at, card.tags, passages, fused[0]))
     return hits
 
 
@@ -210,22 +227,28 @@ def as_json(results: Results) -> dict[str, Any]:
                 "tags": hit.tags,
                 "score": round(hit.fused.score, 6),
                 "passages": [
-                    {"text": p.text, "place": p.place, "highlights": [list(mark) for mark in p.highlights]}
+                    {
+                        "text": p.text,
+                        "place": p.place,
+                        "score": round(p.score, 6),
+                        "highlights": [list(mark) for mark in p.highlights],
+                    }
                     for p in hit.passages
                 ],
                 "provenance": {
                     "signals": {
-                        name: {"score": round(one.score, 6), "rank": one.rank, "strength": round(one.strength, 6)}
+                        name: {"score": round(one.score, 6), "rank": one.rank, "weight": round(one.weight, 6)}
                         for name, one in hit.fused.evidence.items()
                     },
                     "exact": round(hit.fused.exact, 6),
+                    "manner": round(hit.fused.manner, 6),
                     "heat": round(hit.fused.heat, 6),
                 },
             }
             for hit in results.hits
         ],
         "signals": results.signals,
-        "fusion": {"k": fusion.K, "heat_boost": fusion.HEAT_BOOST},
+        "fusion": {"heat_boost": fusion.HEAT_BOOST},
         "hidden_cold": results.hidden_cold,
         "reason": results.reason,
     }

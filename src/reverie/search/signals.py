@@ -1,4 +1,4 @@
-"""The signals of a search: each ranks records by one kind of evidence, with its best passage."""
+"""The signals of a search: each finds passages by one kind of evidence."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,24 +11,23 @@ from reverie.access import callers
 from reverie.records import terms
 from reverie.search import query as queries
 
-DEPTH = 50
+DEPTH = 200
 K1, B = 1.2, 0.75
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One record as a signal sees it: its best passage and the raw score (a BM25 sum, or a cosine).
+    """One passage as a signal sees it, with the raw score (a BM25 sum, or a cosine).
 
-    `coverage` (lexical) is the share of the query's information that the passage holds; `exact` says that an
-    identifier or a pair with a number was hit. `length` (semantic) is the passage's length in words.
+    `coverage` (lexical) is the share of the query's information that the passage holds; `exact` the
+    share of its identifiers and pairs with a number.
     """
 
     record_id: UUID
     passage_id: int
     score: float
     coverage: float = 0.0
-    exact: bool = False
-    length: int = 0
+    exact: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +70,14 @@ WITH asked AS (
     WHERE {scope}
     GROUP BY hit.passage_id, hit.grp, passage.record_id
 ), summed AS (
-    SELECT passage_id, record_id, sum(score) AS score, bool_or(exact) AS exact,
+    SELECT passage_id, record_id, sum(score) AS score,
+        count(*) FILTER (WHERE exact)::float8 / nullif((SELECT count(*) FROM asked WHERE exact), 0) AS exact,
         least(1, sum(idf) / nullif((SELECT sum(idf) FROM info), 0)) AS coverage
     FROM scored GROUP BY passage_id, record_id
 )
-SELECT record_id, passage_id, score::float8, coalesce(coverage, 1)::float8 AS coverage, exact FROM (
-    SELECT DISTINCT ON (record_id) * FROM summed ORDER BY record_id, score DESC, passage_id
-) AS best
-ORDER BY score DESC, record_id LIMIT %(depth)s
+SELECT record_id, passage_id, score::float8, coalesce(coverage, 1)::float8 AS coverage,
+    coalesce(exact, 0)::float8 AS exact
+FROM summed ORDER BY score DESC, passage_id LIMIT %(depth)s
 """
 # The nearest texts, then the passages and records that hold them. A text of few words says less than it seems.
 _SEMANTIC = """
@@ -90,16 +89,12 @@ WITH near AS (
           SELECT FROM passage WHERE passage.user_id = %(user)s AND passage.hash = embedding.hash AND {scope}
       )
     ORDER BY embedding.vector <#> %(vector)s::halfvec LIMIT %(wide)s
-), held AS (
-    SELECT passage.record_id, passage.id AS passage_id, passage.length,
-        near.score * power(least(1, passage.length / 20.0), 0.3) AS score
-    FROM near JOIN passage ON passage.user_id = %(user)s AND passage.hash = near.hash
-    WHERE {scope}
 )
-SELECT record_id, passage_id, score::float8, length FROM (
-    SELECT DISTINCT ON (record_id) * FROM held ORDER BY record_id, score DESC, passage_id
-) AS best
-ORDER BY score DESC, record_id LIMIT %(depth)s
+SELECT passage.record_id, passage.id AS passage_id,
+    near.score * power(least(1, passage.length / 20.0), 0.3)::float8 AS score
+FROM near JOIN passage ON passage.user_id = %(user)s AND passage.hash = near.hash
+WHERE {scope}
+ORDER BY score DESC, passage.id LIMIT %(depth)s
 """
 _SCOPE = """
 passage.record_id IN (
@@ -120,7 +115,7 @@ SELECT record_id, heat, accesses, accessed_at FROM heat WHERE user_id = %s AND r
 
 
 async def lexical(tx: db.Transaction, caller: callers.Caller, query: queries.Query) -> list[Found]:
-    """Records that hold the query's words, best first."""
+    """Passages that hold the query's words, best first."""
     asked = terms.of_query(query.text)
     if not asked:
         return []
@@ -136,11 +131,11 @@ async def lexical(tx: db.Transaction, caller: callers.Caller, query: queries.Que
 async def semantic(
     tx: db.Transaction, caller: callers.Caller, query: queries.Query, vector: llm.QueryVector
 ) -> list[Found]:
-    """Records that mean something like the query, nearest first, whatever their similarity."""
+    """Passages that mean something like the query, nearest first, whatever their similarity."""
     parameters = _parameters(caller, query) | {
-        "vector": "[" + ",".join(f"{value:.6g}" for value in vector.values) + "]",
+        "vector": literal(vector),
         "model": vector.model,
-        "wide": DEPTH * 3,
+        "wide": DEPTH,
     }
     return await tx.all(Found, db.compose(_SEMANTIC, scope=_scope(query)), parameters)
 
@@ -149,6 +144,11 @@ async def warmth(tx: db.Transaction, caller: callers.Caller, ids: Sequence[UUID]
     """The heat of some records; those nobody touched are left out."""
     rows = await tx.all(Warmth, _WARMTH, (caller.user_id, list(ids)))
     return {row.record_id: row for row in rows}
+
+
+def literal(vector: llm.QueryVector) -> str:
+    """A query vector as pgvector reads it."""
+    return "[" + ",".join(f"{value:.6g}" for value in vector.values) + "]"
 
 
 def _scope(query: queries.Query) -> Any:
