@@ -11,7 +11,7 @@ from reverie.access import callers
 from reverie.records import terms
 from reverie.search import query as queries
 
-DEPTH = 200
+DEPTH = 100
 K1, B = 1.2, 0.75
 
 
