@@ -2,7 +2,7 @@
 
 import functools
 import re
-from datetime import datetime, timedelta
+from datetime import datetime
 
 
 def ago(then: datetime, now: datetime) -> str:
@@ -44,11 +44,6 @@ def clip(text: str, limit: int) -> str:
 def clock(moment: datetime) -> str:
     """`09:00`."""
     return moment.strftime("%H:%M")
-
-
-def day_before(moment: datetime) -> datetime:
-    """A day earlier: the end of an all-day event is exclusive."""
-    return moment - timedelta(days=1)
 
 
 # How o200k cuts a text before it merges bytes: a word with the one character before it, digits by threes, a

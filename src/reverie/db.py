@@ -93,11 +93,6 @@ class Transaction:
         cursor = await self._connection.execute(query, params)
         return cursor.rowcount
 
-    async def many(self, query: Query, rows: Sequence[Params]) -> None:
-        """Execute once per row, pipelined."""
-        async with self._connection.cursor() as cursor:
-            await cursor.executemany(query, rows)
-
     async def rows(self, query: Query, params: Params = ()) -> list[dict[str, Any]]:
         """All rows, as dictionaries by column."""
         async with self._connection.cursor(row_factory=psycopg.rows.dict_row) as cursor:

@@ -7,7 +7,6 @@ ReverieError
 ├── NotFound              404  unknown id, or another user's
 ├── Conflict              409  it exists already
 ├── Unreadable            422  a file that cannot be read
-├── Unsupported           501  nothing here does this yet
 ├── Unavailable           503  a part that is not there just now; trying again can help
 │   ├── DatabaseUnavailable
 │   └── EmbedderUnavailable
@@ -61,11 +60,6 @@ class Conflict(ReverieError):
 class Unreadable(ReverieError):
     code = "unreadable"
     status = 422
-
-
-class Unsupported(ReverieError):
-    code = "unsupported"
-    status = 501
 
 
 class Unavailable(ReverieError):
