@@ -75,13 +75,11 @@ async def test_recomputing_is_the_formula(database: db.Database, owner: callers.
         for x in (0, 5, 168, 2000)
     ]
     async with database.transaction(owner) as tx:
-        await tx.many(
-            "INSERT INTO heat VALUES (%s, %s, %s, %s, %s, 'user', 0.5)",
-            [
-                (owner.user_id, UUID(int=n), a, now - timedelta(hours=i), now - timedelta(hours=x))
-                for n, (a, i, x) in enumerate(cases)
-            ],
-        )
+        for n, (a, i, x) in enumerate(cases):
+            await tx.run(
+                "INSERT INTO heat VALUES (%s, %s, %s, %s, %s, 'user', 0.5)",
+                (owner.user_id, UUID(int=n), a, now - timedelta(hours=i), now - timedelta(hours=x)),
+            )
     async with database.transaction(other) as tx:
         await tx.run(
             "INSERT INTO heat VALUES (%s, %s, 1, now() - interval '9 weeks', now(), 'user', 0.5)",
