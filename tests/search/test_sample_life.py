@@ -7,7 +7,9 @@ from uuid import UUID
 
 import pytest
 
+from reverie import llm
 from reverie.records import language, terms
+from reverie.search import query as queries
 from reverie.search import search as searching
 from tests.search.conftest import Life
 
@@ -69,6 +71,17 @@ async def test_case_accents_and_width_do_not_matter(life: Life, spelt: str) -> N
     # The embedder sees the spelling, so meaning may order them otherwise: but those that hold the name lead.
     assert {hit.record_id for hit in found[:3]} <= by_words(wanted)
     assert found[0].title == wanted[0].title
+
+
+@pytest.mark.parametrize("spelt", ["garcia", "GARCIA", "GARCÍA", "Garcia", "ｇａｒｃｉａ"])
+async def test_by_words_alone_every_spelling_is_the_same(life: Life, words_alone: llm.Embeddings, spelt: str) -> None:
+    async def found(text: str) -> list[tuple[UUID, float]]:
+        query = queries.Query(text=text, limit=50)
+        hits = (await searching.search(life.database, life.caller, words_alone, query)).hits
+        return [(hit.record_id, round(hit.fused.evidence["lexical"].score, 9)) for hit in hits]
+
+    assert len(await found("García")) >= 10
+    assert await found(spelt) == await found("García")
 
 
 async def test_full_width_digits_are_digits(life: Life) -> None:
