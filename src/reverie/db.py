@@ -3,7 +3,7 @@
 import dataclasses
 import keyword
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any, LiteralString, Protocol, TypeVar
 from uuid import UUID
 
@@ -22,6 +22,7 @@ Query = LiteralString | psycopg.sql.Composed
 Params = Mapping[str, object] | Sequence[object]
 
 APP_ROLE = "reverie_app"
+_SETTINGS = "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS given (name, value)"
 
 
 class HasUser(Protocol):
@@ -50,6 +51,11 @@ def compose(template: LiteralString, **names: str | Sequence[str] | psycopg.sql.
 def text(sql: LiteralString) -> psycopg.sql.SQL:
     """A piece of SQL text, to be composed."""
     return psycopg.sql.SQL(sql)
+
+
+def number(value: int) -> psycopg.sql.Literal:
+    """A number written into SQL text, where a parameter would hide from the planner which index fits."""
+    return psycopg.sql.Literal(int(value))
 
 
 def join(separator: LiteralString, pieces: Sequence[psycopg.sql.Composable]) -> psycopg.sql.Composed:
@@ -93,11 +99,21 @@ class Transaction:
         cursor = await self._connection.execute(query, params)
         return cursor.rowcount
 
-    async def rows(self, query: Query, params: Params = ()) -> list[dict[str, Any]]:
-        """All rows, as dictionaries by column."""
+    async def rows(self, query: Query, params: Params = (), *, binary: bool = False) -> list[dict[str, Any]]:
+        """All rows, as dictionaries by column. `binary` is the faster way for bytes and many numbers."""
         async with self._connection.cursor(row_factory=psycopg.rows.dict_row) as cursor:
-            await cursor.execute(query, params)
+            await cursor.execute(query, params, binary=binary)
             return await cursor.fetchall()
+
+    async def together(self, *queries: tuple[Query, Params]) -> list[list[dict[str, Any]]]:
+        """The rows of several statements, in binary form; in a snapshot they take one round trip."""
+        async with AsyncExitStack() as stack:
+            cursors: list[psycopg.AsyncCursor[dict[str, Any]]] = []
+            for query, params in queries:
+                cursor = self._connection.cursor(row_factory=psycopg.rows.dict_row)
+                cursors.append(await stack.enter_async_context(cursor))
+                await cursor.execute(query, params, binary=True)
+            return [await cursor.fetchall() for cursor in cursors]
 
     async def all(self, into: type[T], query: Query, params: Params = ()) -> list[T]:
         """All rows, as instances of a dataclass whose fields are the columns."""
@@ -157,6 +173,27 @@ class Database:
             yield tx
 
     @asynccontextmanager
+    async def snapshot(
+        self, caller: HasUser, *, settings: Mapping[str, str] | None = None
+    ) -> AsyncGenerator[Transaction]:
+        """A transaction that only reads and sees one moment throughout; statements that can, travel together.
+
+        `settings` are settings of PostgreSQL for its length.
+        """
+        names = {"reverie.user_id": str(caller.user_id), **(settings or {})}
+        try:
+            async with self._pool.connection() as connection, connection.pipeline():
+                await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                given = (list(names), list(names.values()))
+                await connection.execute(_SETTINGS, given)
+                yield Transaction(connection)
+                await connection.execute("COMMIT")
+        except psycopg_pool.PoolTimeout as failure:
+            raise _away() from failure
+        except psycopg.Error as failure:
+            raise translate(failure) from failure
+
+    @asynccontextmanager
     async def token_lookup(self, digest: bytes) -> AsyncGenerator[Transaction]:
         """A transaction in which one row is visible: the token with this SHA-256."""
         async with self._begin() as tx:
@@ -176,9 +213,7 @@ class Database:
             async with self._pool.connection() as connection, connection.transaction():
                 yield Transaction(connection)
         except psycopg_pool.PoolTimeout as failure:
-            raise errors.DatabaseUnavailable(
-                "PostgreSQL does not answer.", hint="Try again in a moment; `reverie doctor` says more."
-            ) from failure
+            raise _away() from failure
         except psycopg.Error as failure:
             raise translate(failure) from failure
 
@@ -205,6 +240,12 @@ class Database:
                 yield connection
         except psycopg.Error as failure:
             raise translate(failure) from failure
+
+
+def _away() -> errors.DatabaseUnavailable:
+    return errors.DatabaseUnavailable(
+        "PostgreSQL does not answer.", hint="Try again in a moment; `reverie doctor` says more."
+    )
 
 
 async def owner_connection(url: str) -> psycopg.AsyncConnection[Any]:

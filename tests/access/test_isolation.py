@@ -184,7 +184,9 @@ class Walk:
             assert await tx.value("SELECT count(*) FROM card") == live
             assert await tx.value("SELECT count(DISTINCT record_id) FROM passage") == live
             assert await tx.value("SELECT count(*) FROM users") == 1
-            return await tx.rows("SELECT text FROM passage UNION ALL SELECT term FROM posting")
+            stray = "SELECT count(*) FROM fresh WHERE passage_id NOT IN (SELECT id FROM passage)"
+            assert await tx.value(stray) == 0
+            return await tx.rows("SELECT text FROM passage")
 
     async def agenda(self, me: Person, them: Person) -> Any:
         first, last = date(2026, 1, 1), date(2026, 12, 1)

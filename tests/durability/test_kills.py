@@ -14,7 +14,7 @@ from reverie import blobs, config, db, embedded, llm
 from reverie.access import callers, tokens, users
 from reverie.ingest import importer
 from reverie.pipeline import worker
-from reverie.records import base, catalogue, notes
+from reverie.records import base, catalogue, notes, postings
 from reverie.search import query, search
 from tests.durability.conftest import Victim
 from tests.pipeline import embedder
@@ -65,8 +65,11 @@ async def whole(database: db.Database, caller: callers.Caller) -> None:
                 assert said == meant
         assert {row["record_id"] for row in await tx.rows("SELECT record_id FROM card")} == live
         assert {row["record_id"] for row in await tx.rows("SELECT record_id FROM passage")} == live
-        held = {row["passage_id"] for row in await tx.rows("SELECT DISTINCT passage_id FROM posting")}
-        assert held == {row["id"] for row in await tx.rows("SELECT id FROM passage")}
+        fresh = {row["passage_id"] for row in await tx.rows("SELECT passage_id FROM fresh")}
+        packed = [one.id for one in await postings.segments(tx, caller)]
+        held = fresh | set(await postings.members(tx, caller, packed))
+        assert {row["id"] for row in await tx.rows("SELECT id FROM passage")} <= held
+        assert await tx.value("SELECT count(*) FROM passage WHERE terms IS NULL OR terms = '\\x'") == 0
 
 
 WRITES = [("note", "create"), ("diary", "create"), ("note", "update"), ("diary", "delete"), ("diary", "restore")]
@@ -123,7 +126,7 @@ async def test_killed_while_writing(database: db.Database, victim: Victim, tmp_p
         "before acknowledging create note",
         "after acknowledging create note",
         "after insert into diary #1",
-        "after delete from posting #1",
+        "after delete from fresh #1",
         "after update note #1",
         "after delete from card #1",
         "after update diary #2",

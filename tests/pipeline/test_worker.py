@@ -105,7 +105,7 @@ async def test_imports_start_colder_and_agents_do_not(
 
 
 async def test_extraction_stands_idle(database: db.Database, owner: callers.Caller) -> None:
-    assert [one.name for one in worker.SLOTS] == ["embedding", "heat", "extraction"]
+    assert [one.name for one in worker.SLOTS] == ["embedding", "index", "heat", "extraction"]
     idle = await standing(database, owner, "extraction")
     assert (idle.trouble, idle.letters, idle.waits_for) == (None, [], "the graph")
 
@@ -399,8 +399,7 @@ async def test_rebuilding_gives_the_same(
         async with database.transaction(owner) as tx:
             statements = (
                 "SELECT record_id, title, at, tags FROM card ORDER BY record_id",
-                "SELECT record_id, ordinal, place::text, text, hash, length FROM passage ORDER BY record_id, ordinal",
-                "SELECT term, record_id, ordinal, tf FROM posting JOIN passage ON id = passage_id ORDER BY 1, 2, 3",
+                "SELECT record_id, ordinal, place::text, text, hash, length, terms FROM passage ORDER BY 1, 2",
                 "SELECT model, hash, vector::text FROM embedding ORDER BY hash",
                 "SELECT record_id, accesses FROM heat ORDER BY record_id",
             )
@@ -477,7 +476,7 @@ async def test_rebuilding_while_somebody_writes(
         live = {one.id: one.content for one in (await base.find(tx, owner, notes.NOTES, limit=10_000)).items}
         said = [(row["record_id"], row["text"]) for row in await tx.rows("SELECT record_id, text FROM passage")]
         cards = [row["record_id"] for row in await tx.rows("SELECT record_id FROM card")]
-        stray = "SELECT count(*) FROM posting WHERE NOT EXISTS (SELECT FROM passage WHERE id = passage_id)"
+        stray = "SELECT count(*) FROM fresh WHERE NOT EXISTS (SELECT FROM passage WHERE id = passage_id)"
         assert await tx.value(stray) == 0
     assert sorted(said) == sorted(live.items())
     assert sorted(cards) == sorted(live)
@@ -492,7 +491,7 @@ async def test_rebuilding_mends_what_should_not_be(
         await tx.run("DELETE FROM passage WHERE record_id = %s", (lost,))
         await tx.run("DELETE FROM card WHERE record_id = %s", (lost,))
         await tx.run("UPDATE note SET deleted_at = now() WHERE id = %s", (dead,))
-        await tx.run("UPDATE posting SET term = 'old-' || term")
+        await tx.run("UPDATE passage SET terms = '\\x'")
         await tx.run(
             "INSERT INTO passage (user_id, record_id, ordinal, place, text, hash, length)"
             " SELECT user_id, record_id, 9, place, 'twice', hash, length FROM passage WHERE record_id = %s",
@@ -506,5 +505,5 @@ async def test_rebuilding_mends_what_should_not_be(
             (lost, 1, "note 1 about nothing"),
         }
         assert {row["record_id"] for row in await tx.rows("SELECT record_id FROM card")} == {kept, lost}
-        assert await tx.value("SELECT count(*) FROM posting WHERE term LIKE 'old-%%'") == 0
-        assert await tx.value("SELECT count(DISTINCT passage_id) FROM posting") == 2
+        assert await tx.value("SELECT count(*) FROM passage WHERE terms = '\\x'") == 0
+        assert await tx.value("SELECT count(*) FROM fresh") == 2

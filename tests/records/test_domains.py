@@ -80,7 +80,7 @@ async def test_life_of_a_record(database: db.Database, owner: callers.Caller, do
             await base.update(tx, owner, domain, made.id, change)
         assert await base.get(tx, owner, domain, made.id, deleted=True) == gone
     assert await passages_of(database, owner, made.id) == []
-    assert await counted(database, owner, "card", "passage", "posting") == {"card": 0, "passage": 0, "posting": 0}
+    assert await counted(database, owner, "card", "passage", "fresh") == {"card": 0, "passage": 0, "fresh": 0}
 
     async with database.transaction(owner) as tx:
         back = await base.restore(tx, owner, domain, made.id)
@@ -120,16 +120,16 @@ async def test_what_stays_the_same_writes_nothing(
     body = bodies.BODIES[domain.name][0]
     async with database.transaction(owner) as tx:
         made = await base.create(tx, owner, domain, body)
-    before = await counted(database, owner, "change", "passage", "posting")
+    before = await counted(database, owner, "change", "passage", "fresh")
     for same in ({}, body):
         async with database.transaction(owner) as tx:
             assert await base.update(tx, owner, domain, made.id, same) == made
-    assert await counted(database, owner, "change", "passage", "posting") == before
+    assert await counted(database, owner, "change", "passage", "fresh") == before
 
 
 @by_domain
 async def test_rollback_leaves_nothing(database: db.Database, owner: callers.Caller, domain: base.Domain[Any]) -> None:
-    tables = (domain.name, "change", "card", "passage", "posting")
+    tables = (domain.name, "change", "card", "passage", "fresh")
     async with database.transaction(owner) as tx:
         kept = await base.create(tx, owner, domain, bodies.BODIES[domain.name][1])
     before = await counted(database, owner, *tables)

@@ -48,8 +48,8 @@ async def states(life: Life) -> dict[str, checkup.Finding]:
 
 
 def size(life: Life) -> tuple[int, ...]:
-    """How much is derived: cards, passages, postings, vectors."""
-    tables = ("card", "passage", "posting", "embedding")
+    """How much is derived: cards, passages, vectors."""
+    tables = ("card", "passage", "embedding")
     with psycopg.connect(life.owner_url) as connection:
         connection.execute("SELECT set_config('reverie.user_id', %s, false)", (str(life.caller.user_id),))
         rows = [connection.execute(f"SELECT count(*) FROM {table}".encode()).fetchone() for table in tables]
@@ -96,7 +96,7 @@ async def test_records_that_search_does_not_know_are_named_and_found_again(own_l
     before, large = await answers(own_life), size(own_life)
     with psycopg.connect(own_life.owner_url) as connection:
         connection.execute("SELECT set_config('reverie.user_id', %s, false)", (str(own_life.caller.user_id),))
-        connection.execute("DELETE FROM posting")
+        connection.execute("DELETE FROM fresh")
         connection.execute("DELETE FROM passage WHERE record_id IN (SELECT id FROM note)")
         lost = connection.execute("DELETE FROM card WHERE record_id IN (SELECT id FROM note)").rowcount
     found = (await states(own_life))["search"]

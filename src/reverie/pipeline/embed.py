@@ -26,8 +26,9 @@ WHERE passage.user_id = %(user)s AND (%(records)s::uuid[] IS NULL OR passage.rec
 ORDER BY passage.hash LIMIT %(most)s
 """
 _KEEP = """
-INSERT INTO embedding (user_id, model, hash, vector)
-SELECT %s, %s, hash, vector::halfvec FROM unnest(%s::bytea[], %s::text[]) AS new (hash, vector)
+INSERT INTO embedding (user_id, model, hash, vector, dimensions)
+SELECT %s, %s, hash, vector::halfvec, vector_dims(vector::halfvec)
+FROM unnest(%s::bytea[], %s::text[]) AS new (hash, vector)
 ON CONFLICT DO NOTHING
 """
 _LENGTH = "SELECT vector_dims(vector) FROM embedding WHERE user_id = %s AND model = %s LIMIT 1"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from reverie import db
 from reverie.access import callers
 from reverie.pipeline import embed, slots
-from reverie.records import base, catalogue, passages
+from reverie.records import base, catalogue, passages, postings
 
 
 async def rebuild(
@@ -20,13 +20,16 @@ async def rebuild(
         if vectors:
             await embed.forget(tx, caller)
         await slots.reset(tx, caller, embed.EMBEDDING.name)
+        old = [one.id for one in await postings.segments(tx, caller)]
     done = 0
     for domain in catalogue.DOMAINS.values():
         async for tx, records in base.walk(database, caller, domain):
             for record in records:
                 await passages.rewrite(tx, caller, domain=domain.name, record_id=record.id, new=domain.text(record))
+            await passages.pack(tx, caller)
             done += len(records)
             progress(done)
     async with database.transaction(caller) as tx:
         await passages.sweep(tx, caller, domains=catalogue.DOMAINS)
+        await postings.drop(tx, caller, old)
     return done

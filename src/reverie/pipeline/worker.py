@@ -10,13 +10,13 @@ from uuid import UUID
 
 from reverie import db, errors, llm
 from reverie.access import users
-from reverie.pipeline import embed, slots, warm
+from reverie.pipeline import embed, index, slots, warm
 from reverie.records import changes, heat
 
 log = logging.getLogger(__name__)
 
 EXTRACTION = slots.Slot("extraction", waits_for="the graph")
-SLOTS = (embed.EMBEDDING, warm.HEAT, EXTRACTION)
+SLOTS = (embed.EMBEDDING, index.INDEX, warm.HEAT, EXTRACTION)
 COOLING_S = 6 * 3600
 _POLL_S = 1.0
 _LONGEST_PAUSE_S = 30.0

@@ -269,7 +269,7 @@ async def delete(tx: db.Transaction, caller: callers.Caller, domain: Domain[R], 
     if old.deleted_at is not None:
         raise _missing(domain)
     record = await _guarded(tx, domain, _sql(_DELETED, domain), {"user": caller.user_id, "id": record_id})
-    await passages.remove(tx, caller, record_id=record_id, old=domain.text(old))
+    await passages.remove(tx, caller, record_id=record_id)
     await _log(tx, caller, domain, record, "delete", (), record.source)
     return record
 

@@ -1,6 +1,6 @@
 """Cards and passages: what search shows and ranks of each live record, written in the record's own transaction.
 
-So a record is found by its words at commit, and a deleted or edited text is gone at once.
+So a record is found by its words at commit, and a deleted or edited text is gone at once. Lists of postings follow.
 """
 
 import hashlib
@@ -12,38 +12,35 @@ from uuid import UUID
 
 from reverie import db
 from reverie.access import callers
-from reverie.records import terms
+from reverie.records import postings, terms
 
 LIMIT = 300
 FRAGMENT = 60
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n")
 
-# Card, passages and postings in one round trip.
+# Card and passages in one round trip.
 _WRITE = """
 WITH new_card AS (
     INSERT INTO card (user_id, record_id, domain, title, at, tags)
     VALUES (%(user)s, %(record)s, %(domain)s, %(title)s, %(at)s, %(tags)s)
     ON CONFLICT (user_id, record_id) DO UPDATE SET title = excluded.title, at = excluded.at, tags = excluded.tags
 ), made AS (
-    INSERT INTO passage (user_id, record_id, ordinal, place, text, hash, length)
-    SELECT %(user)s, %(record)s, ordinality, place, text, hash, length
-    FROM unnest(%(places)s::jsonb[], %(texts)s::text[], %(hashes)s::bytea[], %(lengths)s::int[]) WITH ORDINALITY
-        AS new (place, text, hash, length, ordinality)
-    RETURNING id, ordinal
+    INSERT INTO passage (user_id, record_id, ordinal, place, text, hash, length, terms)
+    SELECT %(user)s, %(record)s, ordinality, place, text, hash, length, terms
+    FROM unnest(%(places)s::jsonb[], %(texts)s::text[], %(hashes)s::bytea[], %(lengths)s::int[], %(terms)s::bytea[])
+        WITH ORDINALITY AS new (place, text, hash, length, terms, ordinality)
+    RETURNING id
 )
-INSERT INTO posting (user_id, term, passage_id, tf)
-SELECT %(user)s, new.term, made.id, new.tf
-FROM unnest(%(terms)s::text[], %(ordinals)s::int[], %(tfs)s::real[]) AS new (term, ordinal, tf)
-JOIN made USING (ordinal)
+INSERT INTO fresh (user_id, passage_id) SELECT %(user)s, id FROM made
 """
-_OLD = "SELECT id FROM passage WHERE user_id = %s AND record_id = %s ORDER BY ordinal"
-_DROP_POSTINGS = """
-DELETE FROM posting USING unnest(%s::text[], %s::bigint[]) AS old (term, passage_id)
-WHERE posting.user_id = %s AND posting.term = old.term AND posting.passage_id = old.passage_id
+_DROP_FRESH = """
+DELETE FROM fresh USING passage
+WHERE fresh.user_id = %(user)s AND passage.user_id = %(user)s AND passage.record_id = %(record)s
+  AND fresh.passage_id = passage.id
 """
-_DROP_PASSAGES = "DELETE FROM passage WHERE user_id = %s AND record_id = %s"
-_DROP_CARD = "DELETE FROM card WHERE user_id = %s AND record_id = %s"
+_DROP_PASSAGES = "DELETE FROM passage WHERE user_id = %(user)s AND record_id = %(record)s"
+_DROP_CARD = "DELETE FROM card WHERE user_id = %(user)s AND record_id = %(record)s"
 _DEAD = """
 NOT EXISTS (SELECT FROM {table} AS t WHERE t.user_id = %(user)s AND t.id = card.record_id AND t.deleted_at IS NULL)
 """
@@ -52,11 +49,18 @@ DELETE FROM passage USING card WHERE card.user_id = %(user)s AND card.domain = %
   AND passage.user_id = card.user_id AND passage.record_id = card.record_id
 """
 _DROP_DEAD_CARDS = "DELETE FROM card WHERE card.user_id = %(user)s AND card.domain = %(domain)s AND {dead}"
-_DROP_STRAY_POSTINGS = """
-DELETE FROM posting WHERE user_id = %(user)s AND NOT EXISTS (
-    SELECT FROM passage WHERE passage.user_id = posting.user_id AND passage.id = posting.passage_id
+# What is gone meanwhile leaves `fresh` too.
+_TAKE = """
+WITH taken AS (
+    DELETE FROM fresh WHERE user_id = %(user)s
+        AND passage_id IN (SELECT passage_id FROM fresh WHERE user_id = %(user)s ORDER BY passage_id LIMIT %(most)s)
+    RETURNING passage_id
 )
+SELECT passage.id, passage.terms, passage.length
+FROM taken JOIN passage ON passage.user_id = %(user)s AND passage.id = taken.passage_id ORDER BY passage.id
 """
+_GIVEN = "SELECT id, terms, length FROM passage WHERE user_id = %s AND id = ANY(%s) ORDER BY id"
+_WAITING = "SELECT count(*) FROM (SELECT FROM fresh WHERE user_id = %s LIMIT %s)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +109,8 @@ async def write(
     if old == new:
         return
     if old is not None:
-        await _drop(tx, caller, record_id, old)
+        await _drop(tx, caller, record_id)
     made = _split(new)
-    held = [(term, number, tf) for number, one in enumerate(made, 1) for term, tf in one.terms.weights.items()]
     parameters: dict[str, object] = {
         "user": caller.user_id,
         "record": record_id,
@@ -119,39 +122,50 @@ async def write(
         "texts": [one.text for one in made],
         "hashes": [content_hash(new.title, one.text) for one in made],
         "lengths": [one.terms.length for one in made],
-        "terms": [one[0] for one in held],
-        "ordinals": [one[1] for one in held],
-        "tfs": [one[2] for one in held],
+        "terms": [postings.packed(one.terms.weights) for one in made],
     }
     await tx.run(_WRITE, parameters)
 
 
-async def remove(tx: db.Transaction, caller: callers.Caller, *, record_id: UUID, old: Text) -> None:
+async def remove(tx: db.Transaction, caller: callers.Caller, *, record_id: UUID) -> None:
     """Take a record out of search."""
-    await _drop(tx, caller, record_id, old)
-    await tx.run(_DROP_CARD, (caller.user_id, record_id))
+    await _drop(tx, caller, record_id)
+    await tx.run(_DROP_CARD, {"user": caller.user_id, "record": record_id})
 
 
 async def rewrite(tx: db.Transaction, caller: callers.Caller, *, domain: str, record_id: UUID, new: Text) -> None:
-    """Make search know a record's text, whatever it knew and however its terms were made: they go with `sweep`."""
-    await tx.run(_DROP_PASSAGES, (caller.user_id, record_id))
+    """Make search know a record's text, whatever it knew."""
+    await _drop(tx, caller, record_id)
     await write(tx, caller, domain=domain, record_id=record_id, old=None, new=new)
 
 
 async def sweep(tx: db.Transaction, caller: callers.Caller, *, domains: Iterable[str]) -> None:
-    """Take out of search what belongs to no live record of these domains, and terms that belong to no passage."""
+    """Take out of search what belongs to no live record of these domains."""
     for domain in domains:
         dead = db.compose(_DEAD, table=domain)
         for statement in (_DROP_DEAD_PASSAGES, _DROP_DEAD_CARDS):
             await tx.run(db.compose(statement, dead=dead), {"user": caller.user_id, "domain": domain})
-    await tx.run(_DROP_STRAY_POSTINGS, {"user": caller.user_id})
 
 
-async def _drop(tx: db.Transaction, caller: callers.Caller, record_id: UUID, old: Text) -> None:
-    ids = [row["id"] for row in await tx.rows(_OLD, (caller.user_id, record_id))]
-    pairs = [(t, i) for i, one in zip(ids, _split(old), strict=False) for t in one.terms.weights]
-    await tx.run(_DROP_POSTINGS, ([p[0] for p in pairs], [p[1] for p in pairs], caller.user_id))
-    await tx.run(_DROP_PASSAGES, (caller.user_id, record_id))
+async def _drop(tx: db.Transaction, caller: db.HasUser, record_id: UUID) -> None:
+    for statement in (_DROP_FRESH, _DROP_PASSAGES):
+        await tx.run(statement, {"user": caller.user_id, "record": record_id})
+
+
+async def pack(tx: db.Transaction, user: db.HasUser, *, most: int = 32_768) -> bool:
+    """One step of packing: fresh passages once they are worth it, else segments too many for their size.
+
+    Says whether there was anything to do. What is gone is left behind.
+    """
+    if await tx.value(_WAITING, (user.user_id, postings.SMALLEST)) == postings.SMALLEST:
+        await postings.pack(tx, user, await tx.rows(_TAKE, {"user": user.user_id, "most": most}, binary=True))
+        return True
+    crowd = postings.crowded(await postings.segments(tx, user))
+    if crowd:
+        ids = await postings.members(tx, user, crowd)
+        await postings.drop(tx, user, crowd)
+        await postings.pack(tx, user, await tx.rows(_GIVEN, (user.user_id, ids), binary=True))
+    return bool(crowd)
 
 
 def _split(text: Text) -> list[_Passage]:

@@ -43,13 +43,11 @@ class Fused:
 def fuse(
     scored: Sequence[context.Scored],
     *,
-    words: Sequence[signals.Found],
     meaning: bool,
     warmth: Mapping[UUID, signals.Warmth],
 ) -> list[Fused]:
-    """All passages, best first. `words` are the lexical finds; without `meaning`, words alone count."""
-    coverage = max((one.coverage for one in words), default=0.0)
-    exact = {one.passage_id: EXACT_BOOST * one.exact * one.coverage for one in words if one.exact}
+    """All passages, best first. Without `meaning`, words alone count."""
+    coverage = max((one.coverage for one in scored if one.lexical > 0), default=0.0)
     by_words = _ranks([one.lexical for one in scored])
     by_meaning = _ranks([one.semantic for one in scored])
     fused: list[Fused] = []
@@ -60,7 +58,7 @@ def fuse(
         if meaning and one.semantic > 0:
             evidence["semantic"] = Evidence(one.semantic, MEANING, by_meaning[i])
         heat = warmth[one.record_id].heat if one.record_id in warmth else 0.0
-        bonus = exact.get(one.passage_id, 0.0)
+        bonus = EXACT_BOOST * one.exact * one.coverage
         total = sum(e.weight * e.score for e in evidence.values()) + bonus + one.manner
         score = total * (1 + HEAT_BOOST * heat)
         if evidence:

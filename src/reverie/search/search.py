@@ -79,14 +79,14 @@ async def search(
     query = queries.checked(query)
     words, meaning, told = await _ask(database, caller, embeddings, query)
     near = _believable(meaning) if meaning else []
-    if near and not words and not await embeddings.makes_sense(query.text):
+    if near and not words.found and not await embeddings.makes_sense(query.text):
         near, told["semantic"] = [], "left out: none of these words is known in any language"
-    found = [*words, *near]
-    async with database.transaction(caller) as tx:
+    found = [*words.found, *near]
+    async with database.snapshot(caller) as tx:
         records = {one.record_id for one in found}
         warmth = await signals.warmth(tx, caller, list(records))
-        scored = await context.score(tx, caller, query, meaning.vector if meaning else None, found)
-        fused = fusion.fuse(scored, words=words, meaning=meaning is not None, warmth=warmth)
+        scored = await context.score(tx, caller, query, words, meaning.vector if meaning else None, found)
+        fused = fusion.fuse(scored, meaning=meaning is not None, warmth=warmth)
         by_record = _by_record(fused, most=max(20, 2 * query.limit))
         shown, hidden = _without_cold(by_record, warmth, query)
         hits = await _hits(tx, caller, query, shown[: query.limit])
@@ -116,11 +116,11 @@ class _Meaning:
 
 async def _ask(
     database: db.Database, caller: callers.Caller, embeddings: llm.Embeddings, query: queries.Query
-) -> tuple[list[signals.Found], _Meaning | None, dict[str, str]]:
+) -> tuple[signals.Words, _Meaning | None, dict[str, str]]:
     """Both signals at once, each in a transaction of its own; with what became of each."""
 
-    async def by_words() -> list[signals.Found]:
-        async with database.transaction(caller) as tx:
+    async def by_words() -> signals.Words:
+        async with database.snapshot(caller) as tx:
             return await signals.lexical(tx, caller, query)
 
     told = {"lexical": "ok", "semantic": "ok", "graph": "not there yet", "heat": "ok"}
@@ -128,7 +128,7 @@ async def _ask(
     meaning: _Meaning | None = None
     try:
         vector = await embeddings.query(query.text)
-        async with database.transaction(caller) as tx:
+        async with database.snapshot(caller, settings=signals.GRAPH_SETTINGS) as tx:
             meaning = _Meaning(vector, await signals.semantic(tx, caller, query, vector))
     except errors.EmbedderUnavailable as away:
         told["semantic"] = f"left out: {away.message}"

@@ -1,33 +1,72 @@
 """The signals of a search: each finds passages by one kind of evidence."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, LiteralString
 from uuid import UUID
 
+import numpy as np
+from numpy.typing import NDArray
+
 from reverie import db, llm
 from reverie.access import callers
-from reverie.records import terms
+from reverie.records import postings, terms
 from reverie.search import query as queries
 
 DEPTH = 100
-K1, B = 1.2, 0.75
+# Up to so many vectors are compared one by one; more are found through their graph, unless the user has few of all.
+EXACT = 5_000
+LEAST_SHARE = 0.02
+GRAPHS = frozenset({256, 384, 512, 768, 1024, 1536, 2048, 3072})
+# What a scope narrows to at most so many passages is read in full.
+NARROW = 2_000
+# How many packed passages a segment ranks at most.
+DEEPEST = 20_000
+GRAPH_SETTINGS = {
+    "hnsw.ef_search": "120",
+    "hnsw.iterative_scan": "relaxed_order",
+    "hnsw.max_scan_tuples": "40000",
+}
+
+Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One passage as a signal sees it, with the raw score (a BM25 sum, or a cosine).
-
-    `coverage` (lexical) is the share of the query's information that the passage holds; `exact` the
-    share of its identifiers and pairs with a number.
-    """
+    """One passage as a signal sees it, with the raw score (a BM25 sum, or a cosine)."""
 
     record_id: UUID
     passage_id: int
     score: float
-    coverage: float = 0.0
-    exact: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What the words of a query find, and what is known of its terms: their idf, by the user's own passages.
+
+    `average` is the length of a passage in words, `idf` has an entry for each of `asked`.
+    """
+
+    asked: Sequence[terms.QueryTerm]
+    keys: Sequence[int]
+    idf: Floats
+    rarest: float
+    average: float
+    found: Sequence[Found]
+
+    def groups(self) -> list[list[int]]:
+        """The terms of each word: itself and its stems, by their places in `asked`."""
+        numbers: dict[int, list[int]] = {}
+        for number, one in enumerate(self.asked):
+            numbers.setdefault(one.group, []).append(number)
+        return list(numbers.values())
+
+    def score(self, tf: Floats, length: Floats, average: float) -> Floats:
+        """BM25 of texts, shape (texts,), by how much they hold of each term, shape (texts, terms), and their length."""
+        weight = self.idf * np.array([one.weight for one in self.asked], np.float32)
+        gained = weight * postings.gain(tf, length[:, None], average)
+        return sum((gained[:, group].max(axis=1) for group in self.groups()), np.zeros(len(tf), np.float32))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,61 +79,45 @@ class Warmth:
     accessed_at: datetime
 
 
-# Okapi BM25 with the user's own statistics. Of a word and its stems the best counts; `coverage` is the share of the
-# query's information (idf) that the passage holds.
-_LEXICAL = """
-WITH asked AS (
-    SELECT term COLLATE "C" AS term, grp, weight, exact
-    FROM unnest(%(terms)s::text[], %(groups)s::int[], %(weights)s::real[], %(exacts)s::bool[])
-        AS a (term, grp, weight, exact)
-), size AS (
-    SELECT count(*)::float8 AS n, greatest(avg(length), 1)::float8 AS average FROM passage WHERE user_id = %(user)s
-), hit AS (
-    SELECT asked.term, asked.grp, asked.weight, asked.exact, posting.passage_id, posting.tf
-    FROM asked JOIN posting ON posting.term = asked.term AND posting.user_id = %(user)s
-), known AS (
-    SELECT term, grp, weight, ln(1 + ((SELECT n FROM size) - count(*) + 0.5) / (count(*) + 0.5)) AS idf
-    FROM hit GROUP BY term, grp, weight
-), info AS (
-    -- A word says as much as its commonest form: that a stem of another language is nowhere says nothing. A word that
-    -- nobody wrote in any form is the most informative of all: a passage without it covers less.
-    SELECT asked.grp, coalesce(min(known.idf), ln(1 + (SELECT n FROM size) + 0.5)) AS idf
-    FROM asked LEFT JOIN known USING (term) WHERE NOT asked.exact GROUP BY asked.grp
-), scored AS (
-    SELECT hit.passage_id, hit.grp, passage.record_id, bool_or(hit.exact) AS exact,
-        max(known.idf * hit.weight * hit.tf * 2.2
-            / (hit.tf + 1.2 * (0.25 + 0.75 * passage.length / (SELECT average FROM size)))) AS score,
-        coalesce(max(info.idf), 0) AS idf
-    FROM hit JOIN known USING (term) LEFT JOIN info ON info.grp = hit.grp
-    JOIN passage ON passage.user_id = %(user)s AND passage.id = hit.passage_id
-    WHERE {scope}
-    GROUP BY hit.passage_id, hit.grp, passage.record_id
-), summed AS (
-    SELECT passage_id, record_id, sum(score) AS score,
-        count(*) FILTER (WHERE exact)::float8 / nullif((SELECT count(*) FROM asked WHERE exact), 0) AS exact,
-        least(1, sum(idf) / nullif((SELECT sum(idf) FROM info), 0)) AS coverage
-    FROM scored GROUP BY passage_id, record_id
-)
-SELECT record_id, passage_id, score::float8, coalesce(coverage, 1)::float8 AS coverage,
-    coalesce(exact, 0)::float8 AS exact
-FROM summed ORDER BY score DESC, passage_id LIMIT %(depth)s
+_PLACES = """
+SELECT passage.record_id, passage.id AS passage_id, found.score
+FROM unnest(%(segments)s::bigint[], %(places)s::int[], %(scores)s::float8[])
+    WITH ORDINALITY AS found (segment, place, score, rank)
+JOIN segment ON segment.user_id = %(user)s AND segment.id = found.segment
+JOIN passage ON passage.user_id = %(user)s
+    AND passage.id = substr(segment.passages, found.place * 8 + 1, 8)::bigint
+WHERE {scope}
+ORDER BY found.rank LIMIT %(depth)s
 """
+_IN_SCOPE = """
+SELECT passage.id, passage.record_id, passage.terms, passage.length FROM passage
+WHERE passage.user_id = %(user)s AND {scope} LIMIT %(narrow)s
+"""
+_AMONG = "SELECT passage.id FROM passage WHERE passage.user_id = %(user)s AND passage.id = ANY(%(ids)s) AND {scope}"
+_SIZE = """
+SELECT (SELECT coalesce(sum(size), 0) FROM segment WHERE user_id = %(user)s)
+    + (SELECT count(*) FROM fresh WHERE user_id = %(user)s) AS own,
+    (SELECT reltuples FROM pg_class WHERE oid = 'embedding'::regclass) AS everybodys
+"""
+_WIDTH = "SELECT count(*) FROM (SELECT FROM passage WHERE passage.user_id = %(user)s AND {scope} LIMIT %(narrow)s)"
 # The nearest texts, then the passages and records that hold them. A text of few words says less than it seems.
 _SEMANTIC = """
-WITH near AS (
-    SELECT embedding.hash, -(embedding.vector <#> %(vector)s::halfvec) AS score
-    FROM embedding
-    WHERE embedding.user_id = %(user)s AND embedding.model = %(model)s
-      AND EXISTS (
-          SELECT FROM passage WHERE passage.user_id = %(user)s AND passage.hash = embedding.hash AND {scope}
-      )
-    ORDER BY embedding.vector <#> %(vector)s::halfvec LIMIT %(wide)s
+WITH near AS MATERIALIZED (
+    SELECT embedding.hash, -({distance}) AS score FROM embedding
+    WHERE embedding.user_id = %(user)s AND embedding.model = %(model)s AND embedding.dimensions = {dimensions}
+        AND {there}
+    ORDER BY {distance} LIMIT %(wide)s
 )
 SELECT passage.record_id, passage.id AS passage_id,
     near.score * power(least(1, passage.length / 20.0), 0.3)::float8 AS score
 FROM near JOIN passage ON passage.user_id = %(user)s AND passage.hash = near.hash
 WHERE {scope}
 ORDER BY score DESC, passage.id LIMIT %(depth)s
+"""
+_ONE_BY_ONE = "embedding.vector <#> %(vector)s::halfvec"
+_BY_GRAPH = "embedding.vector::halfvec({dimensions}) <#> %(vector)s::halfvec({dimensions})"
+_THERE = """
+EXISTS (SELECT FROM passage WHERE passage.user_id = %(user)s AND passage.hash = embedding.hash AND {scope})
 """
 _SCOPE = """
 passage.record_id IN (
@@ -114,30 +137,128 @@ SELECT record_id, heat, accesses, accessed_at FROM heat WHERE user_id = %s AND r
 """
 
 
-async def lexical(tx: db.Transaction, caller: callers.Caller, query: queries.Query) -> list[Found]:
-    """Passages that hold the query's words, best first."""
+async def lexical(tx: db.Transaction, caller: callers.Caller, query: queries.Query) -> Words:
+    """Passages that hold the query's words, best first by BM25 with the user's own statistics.
+
+    Of a word and its stems the best counts. The gain of a packed passage is by the average length of its time; the
+    order among those found is made exact by their context.
+    """
     asked = terms.of_query(query.text)
+    keys = [postings.key(one.term) for one in asked]
     if not asked:
+        return Words(asked, keys, np.zeros(0, np.float32), 0.0, 1.0, [])
+    listed = await postings.lists(tx, caller, keys)
+    words = _words(asked, keys, listed)
+    if _narrowed(query):
+        inside = await tx.rows(db.compose(_IN_SCOPE, scope=_scope(query)), _parameters(caller, query), binary=True)
+        if len(inside) <= NARROW:
+            return replace(words, found=_read(words, inside)[:DEPTH])
+    packed = await _packed(tx, caller, query, words, listed)
+    fresh = _read(words, listed.fresh)
+    if fresh and _narrowed(query):
+        ids = {"ids": [one.passage_id for one in fresh]}
+        rows = await tx.rows(db.compose(_AMONG, scope=_scope(query)), _parameters(caller, query) | ids)
+        kept = {row["id"] for row in rows}
+        fresh = [one for one in fresh if one.passage_id in kept]
+    once = {one.passage_id: one for one in [*packed, *fresh]}
+    return replace(words, found=sorted(once.values(), key=_order)[:DEPTH])
+
+
+def _order(one: Found) -> tuple[float, int]:
+    return (-one.score, one.passage_id)
+
+
+def _words(asked: Sequence[terms.QueryTerm], keys: Sequence[int], listed: postings.Listed) -> Words:
+    """What is known of the terms, before anything is found."""
+    held = postings.frequencies([row["terms"] or b"" for row in listed.fresh], keys)
+    n = sum(one.size for one in listed.segments) + len(listed.fresh)
+    length = sum(one.words for one in listed.segments) + sum(row["length"] for row in listed.fresh)
+    df = np.array([listed.held_by.get(key, 0) for key in keys]) + (held > 0).sum(axis=0)
+    idf = np.log(1 + (n - np.minimum(df, n) + 0.5) / (df + 0.5)).astype(np.float32)
+    return Words(
+        asked, keys, np.where(df > 0, idf, 0).astype(np.float32), float(np.log(n + 1.5)), length / max(n, 1), []
+    )
+
+
+def _read(words: Words, rows: Sequence[Mapping[str, Any]]) -> list[Found]:
+    """The passages (id, record_id, terms, length) that hold a word, best first."""
+    if not rows:
         return []
-    parameters = _parameters(caller, query) | {
-        "terms": [one.term for one in asked],
-        "groups": [one.group for one in asked],
-        "weights": [one.weight for one in asked],
-        "exacts": [one.exact for one in asked],
-    }
-    return await tx.all(Found, db.compose(_LEXICAL, scope=_scope(query)), parameters)
+    held = postings.frequencies([row["terms"] or b"" for row in rows], words.keys)
+    length = np.array([row["length"] for row in rows], np.float32)
+    score = words.score(held, length, words.average)
+    found = [Found(rows[i]["record_id"], rows[i]["id"], float(score[i])) for i in np.flatnonzero(score > 0).tolist()]
+    return sorted(found, key=_order)
+
+
+async def _packed(
+    tx: db.Transaction, caller: callers.Caller, query: queries.Query, words: Words, listed: postings.Listed
+) -> list[Found]:
+    """The best of the lists. Deeper and deeper where passages are gone or out of the scope."""
+    segments, places, scores = _ranked(words, listed)
+    depth, found = DEPTH, list[Found]()
+    while len(segments) and len(found) < DEPTH:
+        parameters = _parameters(caller, query) | {
+            "segments": segments[:depth].tolist(),
+            "places": places[:depth].tolist(),
+            "scores": scores[:depth].tolist(),
+        }
+        found = await tx.all(Found, db.compose(_PLACES, scope=_scope(query)), parameters)
+        if depth >= len(segments):
+            break
+        depth *= 10
+    return found
+
+
+def _ranked(words: Words, listed: postings.Listed) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    """(segment, place, score) of packed passages, best first: all of them, or the best thousands."""
+    found: list[tuple[NDArray[np.int64], NDArray[np.int64], Floats]] = []
+    for segment in listed.segments:
+        score = np.zeros(segment.size, np.float32)
+        best = np.zeros(segment.size, np.float32)
+        for group in words.groups():
+            touched: list[NDArray[np.int64]] = []
+            for number in group:
+                for entries in listed.entries.get((segment.id, words.keys[number]), ()):
+                    at = entries["at"].astype(np.int64)
+                    weight = words.idf[number] * words.asked[number].weight
+                    best[at] = np.maximum(best[at], entries["gain"].astype(np.float32) * weight)
+                    touched.append(at)
+            for at in [np.concatenate(touched)] if touched else ():
+                score[at] = score[at] + best[at]
+                best[at] = 0
+        at = np.flatnonzero(score)
+        if len(at) > DEEPEST:
+            at = at[np.argpartition(-score[at], DEEPEST)[:DEEPEST]]
+        found.append((np.full(len(at), segment.id), at, score[at]))
+    if not found:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32)
+    segments, places, scores = (np.concatenate(part) for part in zip(*found, strict=True))
+    order = np.lexsort((places, segments, -scores))
+    return segments[order], places[order], scores[order]
 
 
 async def semantic(
     tx: db.Transaction, caller: callers.Caller, query: queries.Query, vector: llm.QueryVector
 ) -> list[Found]:
-    """Passages that mean something like the query, nearest first, whatever their similarity."""
-    parameters = _parameters(caller, query) | {
-        "vector": literal(vector),
-        "model": vector.model,
-        "wide": DEPTH,
-    }
-    return await tx.all(Found, db.compose(_SEMANTIC, scope=_scope(query)), parameters)
+    """Passages that mean something like the query, nearest first, whatever their similarity.
+
+    Few vectors, of the user or of the scope, are compared one by one; many are found through their graph, whose
+    recall was measured (bench/search_speed.py). The transaction should have GRAPH_SETTINGS.
+    """
+    length = len(vector.values)
+    parameters = _parameters(caller, query) | {"vector": literal(vector), "model": vector.model, "wide": DEPTH}
+    (size,) = await tx.rows(_SIZE, parameters)
+    own, everybodys = float(size["own"]), float(size["everybodys"])
+    graph = length in GRAPHS and own > EXACT and own >= LEAST_SHARE * everybodys
+    if graph and _narrowed(query):
+        width = await tx.value(db.compose(_WIDTH, scope=_scope(query)), parameters | {"narrow": EXACT})
+        graph = width == EXACT
+    dimensions = db.number(length)
+    distance = db.compose(_BY_GRAPH, dimensions=dimensions) if graph else db.text(_ONE_BY_ONE)
+    there = db.compose(_THERE, scope=_scope(query)) if _narrowed(query) or not graph else db.text(_EVERYWHERE)
+    names = {"distance": distance, "dimensions": dimensions, "there": there, "scope": _scope(query)}
+    return await tx.all(Found, db.compose(_SEMANTIC, **names), parameters)
 
 
 async def warmth(tx: db.Transaction, caller: callers.Caller, ids: Sequence[UUID]) -> Mapping[UUID, Warmth]:
@@ -151,15 +272,19 @@ def literal(vector: llm.QueryVector) -> str:
     return "[" + ",".join(f"{value:.6g}" for value in vector.values) + "]"
 
 
+def _narrowed(query: queries.Query) -> bool:
+    return any((query.domains, query.tag, query.first, query.last, query.tier))
+
+
 def _scope(query: queries.Query) -> Any:
-    narrowed = any((query.domains, query.tag, query.first, query.last, query.tier))
-    return db.text(_SCOPE) if narrowed else db.text(_EVERYWHERE)
+    return db.text(_SCOPE) if _narrowed(query) else db.text(_EVERYWHERE)
 
 
 def _parameters(caller: callers.Caller, query: queries.Query) -> dict[str, object]:
     return {
         "user": caller.user_id,
         "depth": DEPTH,
+        "narrow": NARROW + 1,
         "domains": list(query.domains) or None,
         "tag": query.tag,
         "first": query.first,
