@@ -28,7 +28,7 @@ from typing import Any
 from sets import conversations, documents, floors, kept, measures, shapes
 
 from reverie.search import query as queries
-from reverie.search import search
+from reverie.search import results, search
 
 DATA = Path(os.environ.get("TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 FILES = {
@@ -154,7 +154,7 @@ async def asked(
     return answers
 
 
-async def _search(home: kept.Home, held: kept.Held, question: shapes.Question, *, turns: bool) -> search.Results:
+async def _search(home: kept.Home, held: kept.Held, question: shapes.Question, *, turns: bool) -> results.Results:
     """The product's search. Where it lets the asker say what time it is, a question with a time of its own says it."""
     own: dict[str, Any] = {"text": question.text, "limit": MOST_RECORDS if turns else 20}
     more: dict[str, Any] = {}
@@ -165,7 +165,7 @@ async def _search(home: kept.Home, held: kept.Held, question: shapes.Question, *
     return await search.search(home.life.database, held.caller, home.embeddings, queries.Query(**own), **more)
 
 
-def ranking(found: search.Results, held: kept.Held) -> list[str]:
+def ranking(found: results.Results, held: kept.Held) -> list[str]:
     """The units that search found, best first.
 
     A document ranks as its record does. A turn ranks as its passage: by the passage's own score where search tells

@@ -18,6 +18,7 @@ from reverie.access import callers, tokens, users
 from reverie.ingest import importer
 from reverie.pipeline import progress
 from reverie.search import query as queries
+from reverie.search import results as searched
 from reverie.search import search as searching
 
 SAMPLE = Path(reverie.sample.__file__).parent
@@ -33,7 +34,7 @@ class Life:
     embeddings: llm.Embeddings
     owner_url: str
 
-    async def search(self, text: str, *, limit: int = 10, **filters: object) -> searching.Results:
+    async def search(self, text: str, *, limit: int = 10, **filters: object) -> searched.Results:
         """Search it as its owner."""
         query = queries.Query(text=text, limit=limit, **filters)  # pyright: ignore[reportArgumentType]
         return await searching.search(self.database, self.caller, self.embeddings, query)

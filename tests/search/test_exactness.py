@@ -205,5 +205,5 @@ async def test_meaning_does_not_push_an_identifier_down(
     results = await searching.search(database, caller, embeddings, queries.Query(text="INV-2024-0017"))
     assert results.hits[0].title == f"asked {list(TARGETS).index('INV-2024-0017')}"
     assert results.signals["semantic"] == "ok"
-    assert results.hits[0].fused.exact > 0
-    assert [hit.fused.exact > 0 for hit in results.hits].count(True) == 1
+    assert results.hits[0].fused.bonuses["exact"] > 0
+    assert ["exact" in hit.fused.bonuses for hit in results.hits].count(True) == 1

@@ -8,7 +8,6 @@ import pytest
 
 from reverie.pipeline import checkup, progress, rebuild
 from reverie.records import base, notes
-from reverie.search import fusion
 from tests.search.conftest import Life
 
 _SAMPLE = json.loads((Path(__file__).parent / "sample_questions.json").read_text(encoding="utf-8"))
@@ -32,9 +31,7 @@ async def answers(life: Life) -> dict[str, list[tuple[str, float]]]:
     found: dict[str, list[tuple[str, float]]] = {}
     for question in QUESTIONS:
         hits = (await life.search(question)).hits
-        found[question] = [
-            (str(hit.record_id), round(hit.fused.score / (1 + fusion.HEAT_BOOST * hit.fused.heat), 9)) for hit in hits
-        ]
+        found[question] = [(str(hit.record_id), round(hit.fused.score / hit.fused.boosts["heat"], 9)) for hit in hits]
     return found
 
 

@@ -10,6 +10,7 @@ import pytest
 from reverie import llm
 from reverie.records import language, terms
 from reverie.search import query as queries
+from reverie.search import results as searched
 from reverie.search import search as searching
 from tests.search.conftest import Life
 
@@ -64,7 +65,7 @@ async def test_a_beach_trip_is_found_in_a_note_without_an_english_word(life: Lif
 async def test_case_accents_and_width_do_not_matter(life: Life, spelt: str) -> None:
     wanted, found = (await life.search("García", limit=50)).hits, (await life.search(spelt, limit=50)).hits
 
-    def by_words(hits: list[searching.Hit]) -> set[UUID]:
+    def by_words(hits: list[searched.Hit]) -> set[UUID]:
         return {hit.record_id for hit in hits if "garcia" in terms.fold(f"{hit.title} {hit.passages[0].text}")}
 
     assert len(by_words(wanted)) >= 10

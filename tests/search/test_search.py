@@ -13,6 +13,7 @@ from reverie.access import callers
 from reverie.pipeline import progress
 from reverie.records import base, bookmarks, diary, events, notes
 from reverie.search import query as queries
+from reverie.search import results as searched
 from reverie.search import search as searching
 from tests.search.conftest import Life
 
@@ -79,7 +80,7 @@ async def test_what_cannot_be_asked_is_refused(life: Life, text: str) -> None:
 async def test_odd_questions_are_answered(life: Life, text: str) -> None:
     results = await life.search(text)
     assert bool(results.hits) != bool(results.reason)
-    json.dumps(searching.as_json(results))
+    json.dumps(searched.as_json(results))
 
 
 # --- No stale text ------------------------------------------------------------------------------------------
@@ -277,14 +278,13 @@ async def test_what_was_touched_once_and_went_cold_steps_back(
 
 @pytest.mark.parametrize("question", ["beach trip", "García", "INV-2024-0017", "§3 Absatz 2", "boiler warranty", "Leo"])
 async def test_every_score_can_be_computed_from_the_answer_alone(life: Life, question: str) -> None:
-    answer = json.loads(json.dumps(searching.as_json(await life.search(question))))
-    boost = answer["fusion"]["heat_boost"]
+    answer = json.loads(json.dumps(searched.as_json(await life.search(question))))
     assert answer["results"]
     for one in answer["results"]:
         told = one["provenance"]
         total = sum(signal["weight"] * signal["score"] for signal in told["signals"].values())
-        total += told["exact"] + told["manner"]
-        assert math.isclose(one["score"], total * (1 + boost * told["heat"]), abs_tol=2e-5)
+        total = (total + sum(told["bonuses"].values())) * math.prod(told["boosts"].values())
+        assert math.isclose(one["score"], total, abs_tol=2e-5)
         assert one["passages"][0]["score"] == one["score"]
         assert told["signals"]
         assert all(signal["rank"] >= 1 for signal in told["signals"].values())
@@ -321,13 +321,13 @@ async def test_no_result_and_no_statistic_crosses_a_user(
     async for _ in progress.follow(database, embeddings, owner):
         pass
     query = queries.Query(text="piano lesson", limit=50)
-    alone = searching.as_json(await searching.search(database, owner, embeddings, query))
+    alone = searched.as_json(await searching.search(database, owner, embeddings, query))
     assert (await searching.search(database, other, embeddings, query)).hits == []
     for i in range(30):
         await _note(database, other, "piano lesson", f"the piano is being tuned on Monday {i}")
     async for _ in progress.follow(database, embeddings, other):
         pass
-    again = searching.as_json(await searching.search(database, owner, embeddings, query))
+    again = searched.as_json(await searching.search(database, owner, embeddings, query))
     for answer in (alone, again):
         for one in answer["results"]:
             one.pop("line")  # it tells how long ago

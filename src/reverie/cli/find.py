@@ -8,6 +8,7 @@ import typer
 from reverie import app
 from reverie.cli import show
 from reverie.search import query as queries
+from reverie.search import results as searched
 from reverie.search import search as searching
 
 Words = Annotated[list[str], typer.Argument(help="What to look for.", metavar="QUESTION")]
@@ -27,7 +28,7 @@ def search(
     )
     results = asyncio.run(_search(query))
     if as_json:
-        show.as_json(searching.as_json(results))
+        show.as_json(searched.as_json(results))
         return
     for number, hit in enumerate(results.hits, start=1):
         show.hit(number, hit)
@@ -42,7 +43,7 @@ def ask(
     """Answer from what you keep: the best passages, quoted, with their sources."""
     results = asyncio.run(_search(queries.Query(text=" ".join(words), limit=limit, include_cold=True)))
     if as_json:
-        show.as_json(searching.as_json(results))
+        show.as_json(searched.as_json(results))
         return
     for number, hit in enumerate(results.hits, start=1):
         for passage in hit.passages[:1]:
@@ -58,12 +59,12 @@ def ask(
         show.note("These are quotations. No language model is connected yet to put them into one answer.")
 
 
-async def _search(query: queries.Query) -> searching.Results:
+async def _search(query: queries.Query) -> searched.Results:
     async with app.opened(app.read_settings()) as reverie:
         return await searching.search(reverie.database, reverie.owner, reverie.embeddings, query)
 
 
-def _remarks(results: searching.Results) -> None:
+def _remarks(results: searched.Results) -> None:
     if results.reason:
         show.line(results.reason)
     elif results.signals["semantic"].startswith("left out"):

@@ -10,7 +10,7 @@ import rich.progress
 import rich.text
 
 from reverie import compact, errors
-from reverie.search import search
+from reverie.search import results
 
 out = rich.console.Console(highlight=False, soft_wrap=True)
 err = rich.console.Console(stderr=True, highlight=False, soft_wrap=True)
@@ -45,7 +45,7 @@ def note(text: str) -> None:
     err.print(rich.text.Text(safe(text), style="dim"))
 
 
-def hit(number: int, one: search.Hit, *, why: bool = True) -> None:
+def hit(number: int, one: results.Hit, *, why: bool = True) -> None:
     """One result: what it is, its best passage, why it is here, where it comes from."""
     head = rich.text.Text(f"{number:>2}  ", style="dim")
     head.append(one.domain.replace("_", " "), style="cyan")
@@ -61,7 +61,7 @@ def hit(number: int, one: search.Hit, *, why: bool = True) -> None:
     out.print(rich.text.Text("    " + " · ".join(part for part in foot if part), style="dim"))
 
 
-def quoted(passage: search.Passage, *, limit: int, indent: str) -> rich.text.Text:
+def quoted(passage: results.Passage, *, limit: int, indent: str) -> rich.text.Text:
     """A passage cut around its first marked word, the words in bold."""
     first = passage.highlights[0][0] if passage.highlights else 0
     start = 0 if first < limit * 2 // 3 else passage.text.rfind(" ", 0, first - limit // 3) + 1
@@ -82,14 +82,14 @@ def quoted(passage: search.Passage, *, limit: int, indent: str) -> rich.text.Tex
     return shown
 
 
-def reasons(one: search.Hit) -> str:
+def reasons(one: results.Hit) -> str:
     """Why a result is here, in words: `meaning 0.27 (1st) · words (3rd)`."""
     told: list[str] = []
     for name, word in (("semantic", "meaning"), ("lexical", "words")):
         if name in one.fused.evidence:
             evidence = one.fused.evidence[name]
             told.append(f"{word} {evidence.score:.2f} (#{evidence.rank})")
-    if one.fused.exact:
+    if "exact" in one.fused.bonuses:
         told.append("exact")
     return " + ".join(told)
 

@@ -12,11 +12,11 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from reverie import db, llm
+from reverie import db
 from reverie.access import callers
 from reverie.records import postings, terms
+from reverie.search import gather, signals
 from reverie.search import query as queries
-from reverie.search import signals
 
 # Windows around a passage (how many before, how many after) with the weight of their words and of their similarity.
 # Chosen on three LoCoMo conversations with the sample's questions and XQuAD as guards (docs/decisions/0009).
@@ -78,14 +78,13 @@ async def score(
     tx: db.Transaction,
     caller: callers.Caller,
     query: queries.Query,
-    words: signals.Words,
-    vector: llm.QueryVector | None,
-    found: Sequence[signals.Found],
+    gathered: gather.Gathered,
 ) -> list[Scored]:
     """The passages found and their neighbours, each in its context."""
+    words, vector = gathered.words, gathered.vector
     parameters: dict[str, object] = {
         "user": caller.user_id,
-        "ids": list({one.passage_id for one in found}),
+        "ids": list({one.passage_id for one in gathered.found}),
         "vector": None if vector is None else signals.literal(vector),
         "model": "" if vector is None else vector.model,
     }
@@ -148,7 +147,8 @@ def _lexical(place: _Place, words: signals.Words) -> Floats:
     tf, wide = np.zeros((len(records), len(words.keys)), np.float32), np.zeros(len(records), np.float32)
     np.add.at(tf, of, place.tf)
     np.add.at(wide, of, length)
-    return total + np.float32(RECORD) * _of_best(words.score(tf, wide, float(wide.mean())))[of]
+    total += RECORD * _of_best(words.score(tf, wide, float(wide.mean())))[of]
+    return total
 
 
 def _of_best(score: Floats) -> Floats:

@@ -1,6 +1,6 @@
 """What is asked: the words, the scope and the filters of one search."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from reverie import errors
@@ -22,6 +22,11 @@ class Query:
     first: date | None = None
     last: date | None = None
 
+    @property
+    def narrowed(self) -> bool:
+        """Whether a filter leaves out a part of what is kept."""
+        return any((self.domains, self.tag, self.first, self.last, self.tier))
+
 
 def checked(query: Query) -> Query:
     """The query with its text trimmed and its domains by name. Raises Invalid."""
@@ -33,13 +38,4 @@ def checked(query: Query) -> Query:
     if not 1 <= query.limit <= 50:
         raise errors.Invalid("`limit` must be from 1 to 50.")
     domains = tuple(catalogue.domain(name).name for name in query.domains)
-    return Query(
-        text=text.encode("utf-8", "replace").decode(),
-        domains=domains,
-        limit=query.limit,
-        include_cold=query.include_cold,
-        tier=query.tier,
-        tag=query.tag,
-        first=query.first,
-        last=query.last,
-    )
+    return replace(query, text=text.encode("utf-8", "replace").decode(), domains=domains)

@@ -149,13 +149,13 @@ async def lexical(tx: db.Transaction, caller: callers.Caller, query: queries.Que
         return Words(asked, keys, np.zeros(0, np.float32), 0.0, 1.0, [])
     listed = await postings.lists(tx, caller, keys)
     words = _words(asked, keys, listed)
-    if _narrowed(query):
+    if query.narrowed:
         inside = await tx.rows(db.compose(_IN_SCOPE, scope=_scope(query)), _parameters(caller, query), binary=True)
         if len(inside) <= NARROW:
             return replace(words, found=_read(words, inside)[:DEPTH])
     packed = await _packed(tx, caller, query, words, listed)
     fresh = _read(words, listed.fresh)
-    if fresh and _narrowed(query):
+    if fresh and query.narrowed:
         ids = {"ids": [one.passage_id for one in fresh]}
         rows = await tx.rows(db.compose(_AMONG, scope=_scope(query)), _parameters(caller, query) | ids)
         kept = {row["id"] for row in rows}
@@ -251,12 +251,12 @@ async def semantic(
     (size,) = await tx.rows(_SIZE, parameters)
     own, everybodys = float(size["own"]), float(size["everybodys"])
     graph = length in GRAPHS and own > EXACT and own >= LEAST_SHARE * everybodys
-    if graph and _narrowed(query):
+    if graph and query.narrowed:
         width = await tx.value(db.compose(_WIDTH, scope=_scope(query)), parameters | {"narrow": EXACT})
         graph = width == EXACT
     dimensions = db.number(length)
     distance = db.compose(_BY_GRAPH, dimensions=dimensions) if graph else db.text(_ONE_BY_ONE)
-    there = db.compose(_THERE, scope=_scope(query)) if _narrowed(query) or not graph else db.text(_EVERYWHERE)
+    there = db.compose(_THERE, scope=_scope(query)) if query.narrowed or not graph else db.text(_EVERYWHERE)
     names = {"distance": distance, "dimensions": dimensions, "there": there, "scope": _scope(query)}
     return await tx.all(Found, db.compose(_SEMANTIC, **names), parameters)
 
@@ -272,12 +272,8 @@ def literal(vector: llm.QueryVector) -> str:
     return "[" + ",".join(f"{value:.6g}" for value in vector.values) + "]"
 
 
-def _narrowed(query: queries.Query) -> bool:
-    return any((query.domains, query.tag, query.first, query.last, query.tier))
-
-
 def _scope(query: queries.Query) -> Any:
-    return db.text(_SCOPE) if _narrowed(query) else db.text(_EVERYWHERE)
+    return db.text(_SCOPE) if query.narrowed else db.text(_EVERYWHERE)
 
 
 def _parameters(caller: callers.Caller, query: queries.Query) -> dict[str, object]:

@@ -14,6 +14,7 @@ from reverie.access import callers
 from reverie.records import base as records
 from reverie.records import catalogue, changes
 from reverie.search import query as queries
+from reverie.search import results as searched
 from reverie.search import search as searching
 from reverie.tools import base
 
@@ -127,7 +128,7 @@ def _zone(caller: callers.Caller) -> tzinfo:
         return UTC
 
 
-def _hit(hit: searching.Hit, zone: tzinfo) -> list[str]:
+def _hit(hit: searched.Hit, zone: tzinfo) -> list[str]:
     """Two lines at most: stored text cannot forge a third, since each is clipped to one line."""
     when = f" {hit.at.astimezone(zone).date()}" if hit.at else ""
     head = f"{compact.clip(hit.title, TITLE)} — {hit.domain} —{when} id:{hit.record_id}"
@@ -135,7 +136,7 @@ def _hit(hit: searching.Hit, zone: tzinfo) -> list[str]:
     return [head, f"  > {best}"] if best and best != compact.clip(hit.title, PASSAGE) else [head]
 
 
-def _excerpt(passage: searching.Passage) -> str:
+def _excerpt(passage: searched.Passage) -> str:
     """The part of a passage around its first marked word."""
     first = passage.highlights[0][0] if passage.highlights else 0
     if len(passage.text) <= PASSAGE or first <= PASSAGE // 2:
@@ -144,7 +145,7 @@ def _excerpt(passage: searching.Passage) -> str:
     return "…" + compact.clip(passage.text[start:], PASSAGE - 1)
 
 
-def _told(found: searching.Results) -> str:
+def _told(found: searched.Results) -> str:
     """What had no part in this answer."""
     missing = [
         f"{_NAMES.get(name, name)} ({said.removeprefix('left out: ').rstrip('.')})"

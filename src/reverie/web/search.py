@@ -11,7 +11,7 @@ from starlette import requests, responses
 from reverie import app
 from reverie.records import base
 from reverie.search import query as queries
-from reverie.search import search
+from reverie.search import results, search
 from reverie.web import edge, envelope, openapi, parameters
 
 
@@ -61,4 +61,4 @@ async def _search(reverie: app.App, request: requests.Request) -> responses.Resp
         last=asked.to,
     )
     found = await search.search(reverie.database, caller, reverie.embeddings, question)
-    return envelope.answer(search.as_json(found))
+    return envelope.answer(results.as_json(found))
