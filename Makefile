@@ -4,9 +4,12 @@ BIN := .venv/bin
 # Two workers on two cores. `make test T="tests/records -k heat"` runs a part.
 WORKERS ?= 2
 T ?=
+# Sizes for bench-search-speed, and a folder to keep what it built.
+N ?= 100000
+KEEP ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test soak check format bench-spine lock clean
+.PHONY: help setup setup-dev demo test soak check format bench-spine bench-search-speed lock clean
 export PYTHON
 
 help: ## this list
@@ -41,6 +44,9 @@ format: setup-dev ## let ruff put right what it can
 
 bench-spine: setup ## the figures of bench/RESULTS.md
 	@$(BIN)/python bench/spine.py
+
+bench-search-speed: setup-dev ## search beside its peers (N="100000 1000000" KEEP=/tmp/speed)
+	@$(BIN)/python bench/search_speed.py --passages $(N) --peers --tenants --updates $(if $(KEEP),--keep $(KEEP))
 
 lock: ## pin requirements*.txt anew (UPGRADE=1: to the newest)
 	@.ci/lock $(if $(UPGRADE),--upgrade)

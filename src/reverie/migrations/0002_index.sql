@@ -7,6 +7,12 @@ DROP TABLE posting;
 ALTER TABLE passage ADD COLUMN terms bytea;
 ALTER TABLE passage ALTER COLUMN terms SET STORAGE EXTERNAL;
 
+-- What a search may be narrowed by, folded: names and addresses of who took part, a folder or board, a path.
+ALTER TABLE card
+    ADD COLUMN people text[] NOT NULL DEFAULT '{}',
+    ADD COLUMN category text NOT NULL DEFAULT '',
+    ADD COLUMN origin text NOT NULL DEFAULT '';
+
 CREATE TABLE fresh (
     user_id uuid NOT NULL REFERENCES users,
     passage_id bigint NOT NULL,
@@ -36,6 +42,13 @@ CREATE TABLE posting (
 );
 ALTER TABLE posting ALTER COLUMN entries SET STORAGE EXTERNAL;
 
+-- Texts that a passage was dropped of: their vectors go, unless another passage has the same text.
+CREATE TABLE stale (
+    user_id uuid NOT NULL REFERENCES users,
+    hash bytea NOT NULL,
+    PRIMARY KEY (user_id, hash)
+);
+
 -- Semantic: one graph a length of vector, since a graph holds vectors of one length. Other lengths are read in full.
 ALTER TABLE embedding ADD COLUMN dimensions smallint;
 UPDATE embedding SET dimensions = vector_dims(vector);
@@ -55,7 +68,7 @@ DO $$
 DECLARE
     t text;
 BEGIN
-    FOREACH t IN ARRAY ARRAY['fresh', 'segment', 'posting'] LOOP
+    FOREACH t IN ARRAY ARRAY['fresh', 'segment', 'posting', 'stale'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', t);
         EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', t);
         EXECUTE format(

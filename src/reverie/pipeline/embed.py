@@ -33,7 +33,7 @@ ON CONFLICT DO NOTHING
 """
 _LENGTH = "SELECT vector_dims(vector) FROM embedding WHERE user_id = %s AND model = %s LIMIT 1"
 _SWEEP = """
-DELETE FROM embedding WHERE user_id = %(user)s AND NOT EXISTS (
+DELETE FROM embedding WHERE user_id = %(user)s AND hash = ANY(%(hashes)s) AND NOT EXISTS (
     SELECT FROM passage WHERE passage.user_id = embedding.user_id AND passage.hash = embedding.hash
 )
 """
@@ -122,7 +122,7 @@ async def _embedded(work: slots.Work, missing: Sequence[Mapping[str, Any]]) -> N
 async def sweep(tx: db.Transaction, user: users.Reference, batch: Sequence[changes.Change]) -> None:
     """Drop the vectors of texts that are gone."""
     if any(change.action in ("delete", "update") for change in batch):
-        await tx.run(_SWEEP, {"user": user.user_id})
+        await tx.run(_SWEEP, {"user": user.user_id, "hashes": await passages.take_stale(tx, user)})
 
 
 async def forget(tx: db.Transaction, user: db.HasUser) -> None:

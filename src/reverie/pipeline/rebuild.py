@@ -25,7 +25,9 @@ async def rebuild(
     for domain in catalogue.DOMAINS.values():
         async for tx, records in base.walk(database, caller, domain):
             for record in records:
-                await passages.rewrite(tx, caller, domain=domain.name, record_id=record.id, new=domain.text(record))
+                await passages.rewrite(
+                    tx, caller, domain=domain.name, record_id=record.id, new=base.text_of(domain, record)
+                )
             await passages.pack(tx, caller)
             done += len(records)
             progress(done)

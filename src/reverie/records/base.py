@@ -5,7 +5,7 @@ A domain is declared by a module of its own (notes.py, events.py, …); who has 
 
 import functools
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Generic, Literal, LiteralString, TypeVar
 from uuid import UUID
@@ -177,7 +177,7 @@ async def create(
         "source": source,
     }
     record = await _guarded(tx, domain, statement, parameters)
-    await passages.write(tx, caller, domain=domain.name, record_id=record.id, old=None, new=domain.text(record))
+    await passages.write(tx, caller, domain=domain.name, record_id=record.id, old=None, new=text_of(domain, record))
     await _log(tx, caller, domain, record, "create", domain.own, source)
     return record
 
@@ -199,10 +199,20 @@ async def read(tx: db.Transaction, caller: callers.Caller, domain: Domain[R], re
     return found
 
 
+def fetching(caller: callers.Caller, domain: Domain[R], ids: Sequence[UUID]) -> tuple[db.Query, db.Params]:
+    """The statement of `fetch`, to travel together with others; its rows are for `fetched`."""
+    return _sql(_FETCH, domain), {"user": caller.user_id, "ids": list(ids)}
+
+
+def fetched(domain: Domain[R], rows: Sequence[Mapping[str, Any]]) -> dict[UUID, R]:
+    """The records of such rows by id."""
+    made = [domain.record(**{db.field(name): value for name, value in row.items()}) for row in rows]
+    return {one.id: one for one in made}
+
+
 async def fetch(tx: db.Transaction, caller: callers.Caller, domain: Domain[R], ids: Sequence[UUID]) -> dict[UUID, R]:
     """Some live records by id; unknown ids are left out."""
-    rows = await tx.all(domain.record, _sql(_FETCH, domain), {"user": caller.user_id, "ids": list(ids)})
-    return {row.id: row for row in rows}
+    return fetched(domain, await tx.rows(*fetching(caller, domain, ids)))
 
 
 async def find(
@@ -257,7 +267,7 @@ async def update(
     keys = {"user_id": caller.user_id, "id": record_id}
     record = await _guarded(tx, domain, statement, _parameters(domain, {n: merged[n] for n in changed}) | keys)
     await passages.write(
-        tx, caller, domain=domain.name, record_id=record_id, old=domain.text(old), new=domain.text(record)
+        tx, caller, domain=domain.name, record_id=record_id, old=text_of(domain, old), new=text_of(domain, record)
     )
     await _log(tx, caller, domain, record, "update", changed, record.source)
     return record
@@ -280,7 +290,7 @@ async def restore(tx: db.Transaction, caller: callers.Caller, domain: Domain[R],
     if old.deleted_at is None:
         return old
     record = await _guarded(tx, domain, _sql(_RESTORED, domain), {"user": caller.user_id, "id": record_id})
-    await passages.write(tx, caller, domain=domain.name, record_id=record_id, old=None, new=domain.text(record))
+    await passages.write(tx, caller, domain=domain.name, record_id=record_id, old=None, new=text_of(domain, record))
     await _log(tx, caller, domain, record, "restore", (), record.source)
     return record
 
@@ -321,7 +331,17 @@ def as_json(domain: Domain[R], record: R) -> dict[str, Any]:
 
 
 def _sql(template: LiteralString, domain: Domain[Any]) -> db.Query:
-    return db.compose(template, table=domain.name, all=domain.columns)
+    return _composed(template, domain.name, tuple(domain.columns))
+
+
+@functools.cache
+def _composed(template: LiteralString, table: str, columns: tuple[str, ...]) -> db.Query:
+    return db.compose(template, table=table, all=columns)
+
+
+def text_of(domain: Domain[R], record: R) -> passages.Text:
+    """What search knows of a record: what its domain declares, and the file it came from."""
+    return replace(domain.text(record), origin=str(record.custom.get("imported_from", "")))
 
 
 def _missing(domain: Domain[Any]) -> errors.NotFound:

@@ -22,9 +22,10 @@ _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n")
 # Card and passages in one round trip.
 _WRITE = """
 WITH new_card AS (
-    INSERT INTO card (user_id, record_id, domain, title, at, tags)
-    VALUES (%(user)s, %(record)s, %(domain)s, %(title)s, %(at)s, %(tags)s)
-    ON CONFLICT (user_id, record_id) DO UPDATE SET title = excluded.title, at = excluded.at, tags = excluded.tags
+    INSERT INTO card (user_id, record_id, domain, title, at, tags, people, category, origin)
+    VALUES (%(user)s, %(record)s, %(domain)s, %(title)s, %(at)s, %(tags)s, %(people)s, %(category)s, %(origin)s)
+    ON CONFLICT (user_id, record_id) DO UPDATE SET title = excluded.title, at = excluded.at, tags = excluded.tags,
+        people = excluded.people, category = excluded.category, origin = excluded.origin
 ), made AS (
     INSERT INTO passage (user_id, record_id, ordinal, place, text, hash, length, terms)
     SELECT %(user)s, %(record)s, ordinality, place, text, hash, length, terms
@@ -39,14 +40,23 @@ DELETE FROM fresh USING passage
 WHERE fresh.user_id = %(user)s AND passage.user_id = %(user)s AND passage.record_id = %(record)s
   AND fresh.passage_id = passage.id
 """
-_DROP_PASSAGES = "DELETE FROM passage WHERE user_id = %(user)s AND record_id = %(record)s"
+_DROP_PASSAGES = """
+WITH gone AS (
+    DELETE FROM passage WHERE user_id = %(user)s AND record_id = %(record)s RETURNING hash
+)
+INSERT INTO stale (user_id, hash) SELECT DISTINCT %(user)s::uuid, hash FROM gone ON CONFLICT DO NOTHING
+"""
 _DROP_CARD = "DELETE FROM card WHERE user_id = %(user)s AND record_id = %(record)s"
 _DEAD = """
 NOT EXISTS (SELECT FROM {table} AS t WHERE t.user_id = %(user)s AND t.id = card.record_id AND t.deleted_at IS NULL)
 """
 _DROP_DEAD_PASSAGES = """
-DELETE FROM passage USING card WHERE card.user_id = %(user)s AND card.domain = %(domain)s AND {dead}
-  AND passage.user_id = card.user_id AND passage.record_id = card.record_id
+WITH gone AS (
+    DELETE FROM passage USING card WHERE card.user_id = %(user)s AND card.domain = %(domain)s AND {dead}
+        AND passage.user_id = card.user_id AND passage.record_id = card.record_id
+    RETURNING passage.hash
+)
+INSERT INTO stale (user_id, hash) SELECT DISTINCT %(user)s::uuid, hash FROM gone ON CONFLICT DO NOTHING
 """
 _DROP_DEAD_CARDS = "DELETE FROM card WHERE card.user_id = %(user)s AND card.domain = %(domain)s AND {dead}"
 # What is gone meanwhile leaves `fresh` too.
@@ -60,6 +70,7 @@ SELECT passage.id, passage.terms, passage.length
 FROM taken JOIN passage ON passage.user_id = %(user)s AND passage.id = taken.passage_id ORDER BY passage.id
 """
 _GIVEN = "SELECT id, terms, length FROM passage WHERE user_id = %s AND id = ANY(%s) ORDER BY id"
+_TAKE_STALE = "DELETE FROM stale WHERE user_id = %s RETURNING hash"
 _WAITING = "SELECT count(*) FROM (SELECT FROM fresh WHERE user_id = %s LIMIT %s)"
 
 
@@ -75,7 +86,9 @@ class Section:
 class Text:
     """What search knows of a record: a domain declares this and gets every slot.
 
-    `keywords` (addresses, tags, amounts) are found by words only; title and sections by meaning too.
+    `keywords` (addresses, tags, amounts) are found by words only; title and sections by meaning too. Searches may be
+    narrowed by `tags`, by `people` (names and addresses of who took part), by `category` (a folder, a board) and by
+    `origin` (the file it was imported from).
     """
 
     title: str
@@ -83,6 +96,9 @@ class Text:
     keywords: str = ""
     at: datetime | None = None
     tags: Sequence[str] = ()
+    people: Sequence[str] = ()
+    category: str | None = None
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +134,9 @@ async def write(
         "title": new.title,
         "at": new.at,
         "tags": list(new.tags),
+        "people": [terms.fold(one) for one in new.people if one],
+        "category": terms.fold(new.category or ""),
+        "origin": terms.fold(new.origin),
         "places": [db.json(one.place) for one in made],
         "texts": [one.text for one in made],
         "hashes": [content_hash(new.title, one.text) for one in made],
@@ -166,6 +185,11 @@ async def pack(tx: db.Transaction, user: db.HasUser, *, most: int = 32_768) -> b
         await postings.drop(tx, user, crowd)
         await postings.pack(tx, user, await tx.rows(_GIVEN, (user.user_id, ids), binary=True))
     return bool(crowd)
+
+
+async def take_stale(tx: db.Transaction, user: db.HasUser) -> list[bytes]:
+    """The hashes of texts that a passage was dropped of since the last time; some may be in other passages still."""
+    return [row["hash"] for row in await tx.rows(_TAKE_STALE, (user.user_id,), binary=True)]
 
 
 def _split(text: Text) -> list[_Passage]:

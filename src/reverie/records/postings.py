@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ SELECT %(user)s, term, %(segment)s, part, n, substr(%(entries)s::bytea, start * 
 FROM unnest(%(terms)s::bigint[], %(parts)s::smallint[], %(starts)s::int[], %(ns)s::int[]) AS new (term, part, start, n)
 """
 _SEGMENTS = "SELECT id, size, words FROM segment WHERE user_id = %s ORDER BY size DESC, id"
-_MEMBERS = "SELECT passages FROM segment WHERE user_id = %s AND id = ANY(%s)"
+_MEMBERS = "SELECT id, passages FROM segment WHERE user_id = %s AND id = ANY(%s)"
 _DROP_POSTINGS = "DELETE FROM posting WHERE user_id = %s AND segment = ANY(%s)"
 _DROP_SEGMENTS = "DELETE FROM segment WHERE user_id = %s AND id = ANY(%s)"
 _LISTS = """
@@ -45,9 +46,14 @@ FROM segment JOIN posting ON posting.user_id = segment.user_id AND posting.segme
 WHERE segment.user_id = %(user)s AND posting.term = ANY(%(terms)s)
 """
 _FRESH = """
-SELECT passage.id, passage.record_id, passage.terms, passage.length
+SELECT passage.id, passage.terms, passage.length
 FROM fresh JOIN passage ON passage.user_id = fresh.user_id AND passage.id = fresh.passage_id WHERE fresh.user_id = %s
 """
+
+
+# Segments of some users: at most some hundred megabytes.
+_SEEN = 128
+_seen: dict[tuple[UUID, int], NDArray[np.int64]] = {}
 
 
 @lru_cache(maxsize=500_000)
@@ -100,12 +106,14 @@ class Segment:
 class Listed:
     """What the lists tell of some terms: their entries by segment and key, and how many packed passages hold each.
 
-    `fresh` are the passages (id, record_id, terms, length) that no list holds yet.
+    `members` are the passages of each segment by their place in it; `fresh` are those (id, terms, length) that no list
+    holds yet.
     """
 
     segments: Sequence[Segment]
     entries: Mapping[tuple[int, int], Sequence[NDArray[Any]]]
     held_by: Mapping[int, int]
+    members: Mapping[int, NDArray[np.int64]]
     fresh: Sequence[Mapping[str, Any]]
 
 
@@ -125,7 +133,19 @@ async def lists(tx: db.Transaction, user: db.HasUser, keys: Sequence[int]) -> Li
         held_by[row["term"]] = held_by.get(row["term"], 0) + row["n"]
         if row["entries"] is not None:
             entries.setdefault((row["segment"], row["term"]), []).append(np.frombuffer(row["entries"], ENTRY))
-    return Listed([Segment(**row) for row in known], entries, held_by, fresh)
+    held = [Segment(**row) for row in known]
+    return Listed(held, entries, held_by, await _members(tx, user, [one.id for one in held]), fresh)
+
+
+async def _members(tx: db.Transaction, user: db.HasUser, ids: Sequence[int]) -> dict[int, NDArray[np.int64]]:
+    """The passages of segments, by place. They never change, so this process keeps those it has seen lately."""
+    new = [one for one in ids if (user.user_id, one) not in _seen]
+    for row in await tx.rows(_MEMBERS, (user.user_id, new), binary=True) if new else ():
+        _seen[user.user_id, row["id"]] = np.frombuffer(row["passages"], IDS).astype(np.int64)
+    found = {one: _seen[user.user_id, one] for one in ids}
+    while len(_seen) > _SEEN:
+        _seen.pop(next(iter(_seen)))
+    return found
 
 
 async def pack(tx: db.Transaction, user: db.HasUser, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""Passages know their context: each is scored on its own text, on windows of its neighbours, and on its whole record.
+"""Passages know their context: each is scored on its own text, on windows of its neighbours, and on its record.
 
 What answers a question often stands beside the words that it is asked in: in the next turn of a chat, the next
 paragraph of a note. So the words and the similarity of neighbours count too, each at its weight.
@@ -6,6 +6,7 @@ paragraph of a note. So the words and the similarity of neighbours count too, ea
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -14,106 +15,152 @@ from numpy.typing import NDArray
 
 from reverie import db
 from reverie.access import callers
-from reverie.records import postings, terms
-from reverie.search import gather, signals
-from reverie.search import query as queries
+from reverie.records import postings
+from reverie.search import gather, manner, signals
 
 # Windows around a passage (how many before, how many after) with the weight of their words and of their similarity.
-# Chosen on three LoCoMo conversations with the sample's questions and XQuAD as guards (docs/decisions/0009).
+# These and the weights below: chosen on three LoCoMo conversations, one at a time, on a plateau where a step of any one
+# changes any@10 by a point at most, with XQuAD, SciFact, RepLiQA and the vault as guards (docs/decisions/0009).
 REACH = 4
-WINDOWS = ((0, 0, 0.18, 0.19), (1, 0, 0.18, 0.23), (2, 1, 0.25, 0.23), (4, 4, 0.27, 0.35))
-RECORD = 0.12
-# A passage that says it all by itself is not drowned by its neighbours.
-OWN = 0.8
-# A turn whose speaker the question names is likelier to hold the answer, one that only asks is not.
-NAMED, ASKS = 0.08, -0.3
-SHORT_TURN = 40
+WINDOWS = ((0, 0, 0.13, 0.19), (1, 0, 0.16, 0.23), (2, 1, 0.25, 0.23), (4, 4, 0.25, 0.35))
+# The words of the record around; those of the passage before, if it asks something: then this one may answer it.
+RECORD, ANSWERS = 0.08, 0.13
+# The record's most similar passage counts for its others too.
+BEST = 0.125
+# A passage that says it all by itself is not drowned by its neighbours: a paragraph least of all (SciFact any@1 falls
+# by 2 points at 0.8), a turn of a chat less so (LoCoMo any@1 falls by 3 at 0.9).
+OWN, OWN_TURN = 1.0, 0.75
 
 Floats = NDArray[np.float32]
+Flags = NDArray[np.bool_]
 
 _NEAR = """
-WITH near AS (
-    SELECT DISTINCT passage.id
+WITH near AS MATERIALIZED (
+    SELECT DISTINCT passage.record_id, passage.ordinal
     FROM passage AS found JOIN passage ON passage.user_id = %(user)s AND passage.record_id = found.record_id
-        AND passage.ordinal BETWEEN found.ordinal - 24 AND found.ordinal + 24
+        AND passage.ordinal BETWEEN found.ordinal - 4 AND found.ordinal + 4
     WHERE found.user_id = %(user)s AND found.id = ANY(%(ids)s)
 )
 SELECT passage.id, passage.record_id, passage.ordinal, passage.length, passage.terms,
     passage.place->>'speaker' AS speaker, right(rtrim(passage.text), 1) = '?' AS asks,
+    strpos(passage.text, '?') > 0 AS has_question,
+    %(times)s::text IS NOT NULL AND passage.place->>'speaker' IS NOT NULL AND passage.text ~* %(times)s AS tells_when,
     coalesce(-(embedding.vector <#> %(vector)s::halfvec), 0)
-        * power(least(1, passage.length / 20.0), 0.3)::float8 AS cosine
-FROM near JOIN passage ON passage.user_id = %(user)s AND passage.id = near.id
+        * power(least(1, passage.length / 20.0::float8), 0.3::float8) AS cosine
+FROM near JOIN passage ON passage.user_id = %(user)s AND passage.record_id = near.record_id
+    AND passage.ordinal = near.ordinal
 LEFT JOIN embedding ON embedding.user_id = %(user)s AND embedding.model = %(model)s AND embedding.hash = passage.hash
 ORDER BY passage.record_id, passage.ordinal
+"""
+_CARDS = """
+SELECT passage.id AS passage_id, card.record_id, card.domain, card.title, card.at, card.tags,
+    (card.at AT TIME ZONE %(zone)s)::date AS day,
+    coalesce(heat.heat, 0) AS heat, coalesce(heat.accesses, 0) AS accesses, heat.accessed_at
+FROM passage JOIN card ON card.user_id = %(user)s AND card.record_id = passage.record_id
+LEFT JOIN heat ON heat.user_id = %(user)s AND heat.record_id = card.record_id
+WHERE passage.user_id = %(user)s AND passage.id = ANY(%(ids)s)
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """A passage with what its words and its meaning, in their context, have to say (0..1 each) and how it is said.
-
-    `coverage` is the share of the query's information that its own text holds, `exact` the share of the query's
-    identifiers and pairs with a number.
-    """
+class Card:
+    """What results show of a record before it is read, its day, and how warm it is."""
 
     record_id: UUID
-    passage_id: int
-    lexical: float
-    semantic: float
-    manner: float
-    coverage: float
-    exact: float
+    domain: str
+    title: str
+    at: datetime | None
+    tags: list[str]
+    day: date | None
+    heat: float
+    accesses: float
+    accessed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Passages with what their words and their meaning, in their context, have to say (0..1 each), as arrays.
+
+    `manner` is how it is said; `coverage` the share of the query's information that the passage itself holds, `exact`
+    the share of the query's identifiers and pairs with a number. `record` numbers the passage's record in `records`.
+    """
+
+    ids: NDArray[np.int64]
+    record: NDArray[np.int64]
+    records: Sequence[Card]
+    lexical: Floats
+    semantic: Floats
+    manner: Floats
+    coverage: Floats
+    exact: Floats
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
     """The passages around what was found, in the order of their records."""
 
-    rows: list[dict[str, Any]]
-    tf: Floats  # shape (passages, terms)
+    rows: Sequence[Mapping[str, Any]]
+    record: NDArray[np.int64]
     neighbours: NDArray[np.int64]  # shape (passages, 2 * REACH + 1): rows, or -1 where there is none
+    tf: Floats  # shape (passages, terms)
+    length: Floats
+    cosine: Floats
 
 
 async def score(
-    tx: db.Transaction,
-    caller: callers.Caller,
-    query: queries.Query,
-    gathered: gather.Gathered,
-) -> list[Scored]:
-    """The passages found and their neighbours, each in its context."""
-    words, vector = gathered.words, gathered.vector
+    tx: db.Transaction, caller: callers.Caller, text: str, gathered: gather.Gathered, found: Sequence[int]
+) -> Scored:
+    """The passages found (their ids) and their neighbours, each in its context."""
     parameters: dict[str, object] = {
         "user": caller.user_id,
-        "ids": list({one.passage_id for one in gathered.found}),
-        "vector": None if vector is None else signals.literal(vector),
-        "model": "" if vector is None else vector.model,
+        "zone": caller.timezone,
+        "ids": list(found),
+        "vector": None if gathered.vector is None else signals.literal(gathered.vector),
+        "model": "" if gathered.vector is None else gathered.vector.model,
+        "times": manner.TIMES if manner.asks_when(text) else None,
     }
-    (rows,) = await tx.together((_NEAR, parameters))
-    if not rows:
-        return []
-    place = _Place(rows, postings.frequencies([row["terms"] or b"" for row in rows], words.keys), _neighbours(rows))
-    lexical = _lexical(place, words)
-    semantic = _semantic(place)
-    manner = _manner(place, query)
-    coverage, exact = _coverage(place, words), _exact(place, words)
-    return [
-        Scored(
-            row["record_id"],
-            row["id"],
-            float(lexical[i]),
-            float(semantic[i]),
-            float(manner[i]),
-            float(coverage[i]),
-            float(exact[i]),
-        )
-        for i, row in enumerate(rows)
-    ]
+    rows, card_rows = await tx.together((_NEAR, parameters), (_CARDS, parameters))
+    by_id = {card.record_id: card for card in _cards(card_rows).values()}
+    rows = [row for row in rows if row["record_id"] in by_id]
+    number = {record_id: i for i, record_id in enumerate(dict.fromkeys(row["record_id"] for row in rows))}
+    place = _placed(rows, np.array([number[row["record_id"]] for row in rows], np.int64), gathered.words.keys)
+    return Scored(
+        np.array([row["id"] for row in rows], np.int64),
+        place.record,
+        [by_id[record_id] for record_id in number],
+        _lexical(place, gathered.words),
+        _semantic(place),
+        manner.of(rows, text, replies=_before(place, _flags(place, "asks"))),
+        _coverage(place, gathered.words),
+        _exact(place, gathered.words),
+    )
 
 
-def _neighbours(rows: Sequence[Mapping[str, Any]]) -> NDArray[np.int64]:
-    at = {(row["record_id"], row["ordinal"]): i for i, row in enumerate(rows)}
-    span = range(-REACH, REACH + 1)
-    return np.array([[at.get((row["record_id"], row["ordinal"] + step), -1) for step in span] for row in rows])
+async def cards(tx: db.Transaction, caller: callers.Caller, found: Sequence[int]) -> dict[int, Card]:
+    """The record of each of some passages."""
+    parameters = {"user": caller.user_id, "zone": caller.timezone, "ids": list(found)}
+    (rows,) = await tx.together((_CARDS, parameters))
+    return _cards(rows)
+
+
+def _cards(rows: Sequence[Mapping[str, Any]]) -> dict[int, Card]:
+    return {row["passage_id"]: Card(**{k: v for k, v in row.items() if k != "passage_id"}) for row in rows}
+
+
+def _placed(rows: Sequence[Mapping[str, Any]], record: NDArray[np.int64], keys: Sequence[int]) -> _Place:
+    ordinal = np.array([row["ordinal"] for row in rows], np.int64)
+    at = record * (1 << 32) + ordinal  # ascending, as the rows are
+    wanted = at[:, None] + np.arange(-REACH, REACH + 1)
+    there = np.minimum(np.searchsorted(at, wanted), max(len(at) - 1, 0))
+    neighbours = np.where(at[there] == wanted, there, -1) if len(at) else wanted
+    return _Place(
+        rows,
+        record,
+        neighbours,
+        postings.frequencies([row["terms"] or b"" for row in rows], keys),
+        np.array([row["length"] for row in rows], np.float32),
+        np.array([row["cosine"] for row in rows], np.float32),
+    )
 
 
 def _window(place: _Place, values: Floats, before: int, after: int) -> Floats:
@@ -122,32 +169,44 @@ def _window(place: _Place, values: Floats, before: int, after: int) -> Floats:
     return padded[place.neighbours[:, REACH - before : REACH + after + 1]].sum(axis=1)
 
 
+def _before(place: _Place, values: Floats) -> Floats:
+    """The value of the passage before each, or 0."""
+    return np.append(values, np.float32(0))[place.neighbours[:, REACH - 1]]
+
+
+def _flags(place: _Place, name: str) -> Floats:
+    return np.array([row[name] for row in place.rows], np.float32)
+
+
 def _semantic(place: _Place) -> Floats:
-    """The mean similarity of each window, weighted; at least 0.8 of the passage's own."""
-    cosine = np.array([float(row["cosine"]) for row in place.rows], np.float32)
-    there = np.ones(len(cosine), np.float32)
-    total = np.zeros(len(cosine), np.float32)
+    """The mean similarity of each window, weighted, or the passage's own; and a little of its record's best."""
+    there = np.ones_like(place.cosine)
+    total = np.zeros_like(place.cosine)
     for before, after, _, weight in WINDOWS:
-        total += weight * _window(place, cosine, before, after) / _window(place, there, before, after)
-    return np.clip(np.maximum(total, OWN * cosine), 0, 1)
+        total += weight * _window(place, place.cosine, before, after) / _window(place, there, before, after)
+    own = np.where([row["speaker"] is not None for row in place.rows], OWN_TURN, OWN).astype(np.float32)
+    best = np.zeros(len(place.rows) and int(place.record.max()) + 1, np.float32)
+    np.maximum.at(best, place.record, place.cosine)
+    said = (1 - BEST) * np.maximum(total, own * place.cosine) + BEST * best[place.record]
+    return np.clip(said, 0, 1).astype(np.float32)
 
 
 def _lexical(place: _Place, words: signals.Words) -> Floats:
-    """BM25 of each window and of the record, each as a share of the best, weighted."""
+    """BM25 of each window, of the record around and of a question before, each as a share of the best, weighted."""
     total = np.zeros(len(place.rows), np.float32)
-    if not words.asked:
+    if not words.asked or not len(place.rows):
         return total
-    length = np.array([row["length"] for row in place.rows], np.float32)
     for before, after, share, _ in WINDOWS:
-        tf, wide = _window(place, place.tf, before, after), _window(place, length, before, after)
-        total += share * _of_best(words.score(tf, wide, words.average * (before + after + 1)))
-    records = list(dict.fromkeys(row["record_id"] for row in place.rows))
-    at = {record: number for number, record in enumerate(records)}
-    of = np.array([at[row["record_id"]] for row in place.rows])
-    tf, wide = np.zeros((len(records), len(words.keys)), np.float32), np.zeros(len(records), np.float32)
-    np.add.at(tf, of, place.tf)
-    np.add.at(wide, of, length)
-    total += RECORD * _of_best(words.score(tf, wide, float(wide.mean())))[of]
+        tf, length = _window(place, place.tf, before, after), _window(place, place.length, before, after)
+        said = _of_best(words.score(tf, length, words.average * (before + after + 1)))
+        total += share * said
+        if not before and not after:
+            total += ANSWERS * _before(place, said * _flags(place, "has_question"))
+    records = int(place.record.max()) + 1
+    tf, length = np.zeros((records, len(words.keys)), np.float32), np.zeros(records, np.float32)
+    np.add.at(tf, place.record, place.tf)
+    np.add.at(length, place.record, place.length)
+    total += RECORD * _of_best(words.score(tf, length, float(length.mean())))[place.record]
     return total
 
 
@@ -169,7 +228,7 @@ def _coverage(place: _Place, words: signals.Words) -> Floats:
             says = min(known, default=words.rarest)
             held += says * (place.tf[:, group] > 0).any(axis=1)
             of_all += says
-    return held / of_all if of_all else np.ones(len(place.rows), np.float32)
+    return (held / of_all).astype(np.float32) if of_all else np.ones(len(place.rows), np.float32)
 
 
 def _exact(place: _Place, words: signals.Words) -> Floats:
@@ -177,20 +236,3 @@ def _exact(place: _Place, words: signals.Words) -> Floats:
     if not numbers:
         return np.zeros(len(place.rows), np.float32)
     return (place.tf[:, numbers] > 0).mean(axis=1, dtype=np.float32)
-
-
-def _manner(place: _Place, query: queries.Query) -> Floats:
-    """What speaks for or against a turn of a chat as the place of an answer."""
-    asked = set(terms.words(terms.fold(query.text)))
-    speakers = {row["speaker"] for row in place.rows if row["speaker"]}
-    named = {one for one in speakers if not asked.isdisjoint(terms.words(terms.fold(one)))}
-    if named == speakers:
-        named = set[str]()  # everybody is named: that tells nothing
-
-    def of(row: Mapping[str, Any]) -> float:
-        if not row["speaker"]:
-            return 0.0
-        only_asks = row["asks"] and row["length"] <= SHORT_TURN
-        return (NAMED if row["speaker"] in named else 0.0) + (ASKS if only_asks else 0.0)
-
-    return np.array([of(row) for row in place.rows], np.float32)

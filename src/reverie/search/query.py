@@ -1,17 +1,25 @@
-"""What is asked: the words, the scope and the filters of one search."""
+"""What is asked: the words, the scope and the filters of one search, and what the words say beside themselves."""
 
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime
+from typing import Any
+from uuid import UUID
 
 from reverie import errors
 from reverie.records import base, catalogue
+from reverie.search import hints, timewords
 
 LONGEST = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """One search. `first` and `last` are days (inclusive) of the record's own date; no domains means all."""
+    """One search. No domains and no records mean all.
+
+    `first` and `last` are days (inclusive) of a turn's or record's own date; `person` is a part of a name or an address
+    of somebody who took part, `category` a folder, board or calendar, `file` a part of the path of the file that a
+    record came from. `now` is when it is asked: `yesterday` counts from there.
+    """
 
     text: str
     domains: tuple[str, ...] = ()
@@ -21,11 +29,17 @@ class Query:
     tag: str | None = None
     first: date | None = None
     last: date | None = None
+    person: str | None = None
+    category: str | None = None
+    file: str | None = None
+    records: tuple[UUID, ...] = ()
+    now: datetime | None = None
 
     @property
     def narrowed(self) -> bool:
         """Whether a filter leaves out a part of what is kept."""
-        return any((self.domains, self.tag, self.first, self.last, self.tier))
+        narrow = (self.domains, self.tag, self.first, self.last, self.tier, self.person, self.category, self.file)
+        return any((*narrow, self.records))
 
 
 def checked(query: Query) -> Query:
@@ -39,3 +53,27 @@ def checked(query: Query) -> Query:
         raise errors.Invalid("`limit` must be from 1 to 50.")
     domains = tuple(catalogue.domain(name).name for name in query.domains)
     return replace(query, text=text.encode("utf-8", "replace").decode(), domains=domains)
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What a query says of the time, the kinds of record, the people and the very words that it wants."""
+
+    when: timewords.When | None
+    hints: hints.Hints
+
+    def as_json(self) -> dict[str, Any]:
+        """What was understood, for whoever asks why."""
+        told: dict[str, Any] = {}
+        if self.when and self.when.session is not None:
+            told["session"] = [self.when.session, self.when.until_session or self.when.session]
+        elif self.when:
+            told["days"] = [day.isoformat() if day else None for day in (self.when.first, self.when.last)]
+        told |= {"domains": sorted(self.hints.domains), "phrases": list(self.hints.phrases)}
+        return {name: value for name, value in told.items() if value}
+
+
+def understand(query: Query, *, timezone: str) -> Understood:
+    """Read the time words and the hints of a query."""
+    now = query.now or datetime.now(UTC)
+    return Understood(timewords.read(query.text, now=now, timezone=timezone), hints.read(query.text))

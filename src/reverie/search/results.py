@@ -10,11 +10,10 @@ from uuid import UUID
 from reverie import db
 from reverie.access import callers
 from reverie.records import base, catalogue, terms
-from reverie.search import fusion
+from reverie.search import context, fusion
 from reverie.search import query as queries
 
 _PASSAGES = "SELECT id, record_id, place, text FROM passage WHERE user_id = %s AND id = ANY(%s)"
-_CARDS = "SELECT record_id, domain, title, at, tags FROM card WHERE user_id = %s AND record_id = ANY(%s)"
 _WORD = re.compile(r"\w+")
 
 
@@ -62,52 +61,42 @@ class Results:
     understood: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _Card:
-    record_id: UUID
-    domain: str
-    title: str
-    at: datetime | None
-    tags: list[str]
-
-
 async def hits(
-    tx: db.Transaction, caller: callers.Caller, query: queries.Query, found: Sequence[Sequence[fusion.Fused]]
+    tx: db.Transaction,
+    caller: callers.Caller,
+    query: queries.Query,
+    found: Sequence[Sequence[fusion.Fused]],
+    cards: Mapping[UUID, context.Card],
 ) -> list[Hit]:
     """The records of fused passages, in their order, with all that is shown of them."""
-    ids = [passages[0].record_id for passages in found]
     wanted = [one.passage_id for passages in found for one in passages]
-    cards_rows, text_rows = await tx.together((_CARDS, (caller.user_id, ids)), (_PASSAGES, (caller.user_id, wanted)))
-    cards = {card.record_id: card for card in (_Card(**row) for row in cards_rows)}
+    ids: dict[str, list[UUID]] = {}
+    for passages in found:
+        card = cards[passages[0].record_id]
+        ids.setdefault(card.domain, []).append(card.record_id)
+    domains = [catalogue.domain(name) for name in ids]
+    statements = [base.fetching(caller, domain, ids[domain.name]) for domain in domains]
+    text_rows, *record_rows = await tx.together((_PASSAGES, (caller.user_id, wanted)), *statements)
     texts = {row["id"]: row for row in text_rows}
-    lines = await _lines(tx, caller, list(cards.values()))
+    records: dict[UUID, base.Record] = {}
+    for domain, rows in zip(domains, record_rows, strict=True):
+        records |= base.fetched(domain, rows)
     asked = {one.term for one in terms.of_query(query.text)}
+    now = datetime.now(UTC)
     made: list[Hit] = []
     for fused in found:
-        card = cards.get(fused[0].record_id)
-        if card is None or card.record_id not in lines:
+        card, record = cards[fused[0].record_id], records.get(fused[0].record_id)
+        if record is None:
             continue  # deleted since the signals looked
         passages = [
             Passage(one.passage_id, row["text"], row["place"], one.score, highlights(row["text"], asked))
             for one in fused
             if (row := texts.get(one.passage_id)) is not None
         ]
-        line, origin = lines[card.record_id]
+        line = catalogue.domain(card.domain).line(record, now)
+        origin = str(record.custom.get("imported_from", ""))
         made.append(Hit(card.record_id, card.domain, card.title, line, origin, card.at, card.tags, passages, fused[0]))
     return made
-
-
-async def _lines(tx: db.Transaction, caller: callers.Caller, cards: Sequence[_Card]) -> dict[UUID, tuple[str, str]]:
-    """The one-line form of each record and the file it came from."""
-    now = datetime.now(UTC)
-    lines: dict[UUID, tuple[str, str]] = {}
-    for name in {card.domain for card in cards}:
-        domain = catalogue.domain(name)
-        records: dict[UUID, base.Record] = await base.fetch(
-            tx, caller, domain, [card.record_id for card in cards if card.domain == name]
-        )
-        lines |= {i: (domain.line(one, now), str(one.custom.get("imported_from", ""))) for i, one in records.items()}
-    return lines
 
 
 def highlights(text: str, asked: set[str], *, most: int = 20) -> list[tuple[int, int]]:

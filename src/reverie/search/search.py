@@ -1,15 +1,23 @@
-"""The public search: asks every signal, fuses what they say, and tells why each result is there."""
+"""The public search: understands the query, asks every signal, fuses what they say, and keeps why."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+import numpy as np
+
 from reverie import db, llm
 from reverie.access import callers
-from reverie.search import advanced, context, fusion, gather, results, signals
+from reverie.search import advanced, context, fusion, gather, hints, moments, results, signals, timewords
 from reverie.search import query as queries
 
 _COLD_AFTER = timedelta(days=7)
+_TEXTS = "SELECT id, text FROM passage WHERE user_id = %s AND id = ANY(%s)"
+# A record of the very day that the query names, and of days near it (LoCoMo; from 0.2 to 0.5 the same).
+TIME_BONUS, NEAR_DAYS = 0.3, 14
+PHRASE_BONUS = 3.0
+# Where nothing but a time is asked for, the kind of record that is spoken of comes before all others.
+SPOKEN_OF = 2.0
 _DEFAULT = fusion.Weights()
 
 
@@ -23,15 +31,29 @@ async def search(
 ) -> results.Results:
     """Search everything the caller keeps. Raises Invalid; a signal that cannot run is left out and named."""
     query = queries.checked(query)
-    gathered = await gather.gather(database, caller, embeddings, query)
+    heard = queries.understand(query, timezone=caller.timezone)
+    then = await moments.stated(database, caller, query, heard.when)
+    if then.scoped and set(timewords.content(query.text, heard.when)) <= heard.hints.words:
+        return await _all_of_then(database, caller, query, heard, then)
+    gathered = await gather.gather(database, caller, embeddings, then.scoped or query)
+    told = {**gathered.told, **then.told}
     async with database.snapshot(caller) as tx:
-        warmth = await signals.warmth(tx, caller, list({one.record_id for one in gathered.found}))
-        scored = await context.score(tx, caller, query, gathered)
-        fused = fusion.fuse(scored, meaning=gathered.vector is not None, warmth=warmth, weights=weights)
-        shown, hidden = _without_cold(_by_record(fused, most=max(20, 2 * query.limit)), warmth, query)
-        hits = await results.hits(tx, caller, query, shown[: query.limit])
-    reason = "" if hits else results.nothing(query, gathered.told)
-    return results.Results(query, hits, gathered.told, reason, hidden, {})
+        scored = await context.score(tx, caller, query.text, gathered, [one.passage_id for one in gathered.found])
+        fused = fusion.fuse(
+            scored,
+            meaning=gathered.vector is not None,
+            weights=weights,
+            most=max(20, 2 * query.limit),
+            time=_time(scored, heard.when),
+            hints=_hinted(scored.records, heard.hints),
+        )
+        if then.scoped and heard.when:  # neighbours of what was found may be of another time
+            fused = await moments.only(tx, caller, then.scoped, heard.when, fused)
+        fused = await _phrased(tx, caller, fused, heard.hints.phrases)
+        passages = _by_record(fused, most=max(20, 2 * query.limit))
+        return await _answer(
+            tx, caller, query, heard, passages, {card.record_id: card for card in scored.records}, told
+        )
 
 
 async def by_sliders(
@@ -43,19 +65,108 @@ async def by_sliders(
 ) -> results.Results:
     """Search with the owner's own weights for the signals. Raises Invalid."""
     query, sliders = queries.checked(query), advanced.checked(sliders)
-    gathered = await gather.gather(database, caller, embeddings, query)
+    heard = queries.understand(query, timezone=caller.timezone)
+    then = await moments.stated(database, caller, query, heard.when)
+    gathered = await gather.gather(database, caller, embeddings, then.scoped or query)
     async with database.snapshot(caller) as tx:
-        warmth = await signals.warmth(tx, caller, list({one.record_id for one in gathered.found}))
+        cards = await context.cards(tx, caller, [one.passage_id for one in gathered.found])
+        by_id = {card.record_id: card for card in cards.values()}
         raws = {
-            "lexical": [advanced.Raw(one.record_id, one.passage_id, one.score) for one in gathered.words.found],
-            "semantic": [advanced.Raw(one.record_id, one.passage_id, one.score) for one in gathered.meaning],
-            "heat": [advanced.Raw(one.record_id, None, one.heat) for one in warmth.values()],
+            "lexical": _raw(gathered.words.found, cards),
+            "semantic": _raw(gathered.meaning, cards),
+            "heat": [advanced.Raw(card.record_id, None, card.heat) for card in by_id.values() if card.heat > 0],
         }
-        fused, told = advanced.fuse(raws, sliders, told=gathered.told)
-        shown, hidden = _without_cold([[one] for one in fused], warmth, query)
-        hits = await results.hits(tx, caller, query, shown[: query.limit])
+        fused, told = advanced.fuse(raws, sliders, told={**gathered.told, **then.told})
+        return await _answer(tx, caller, query, heard, [[one] for one in fused], by_id, told)
+
+
+def _raw(found: Sequence[signals.Found], cards: Mapping[int, context.Card]) -> list[advanced.Raw]:
+    return [
+        advanced.Raw(cards[one.passage_id].record_id, one.passage_id, one.score)
+        for one in found
+        if one.passage_id in cards
+    ]
+
+
+async def _all_of_then(
+    database: db.Database,
+    caller: callers.Caller,
+    query: queries.Query,
+    heard: queries.Understood,
+    then: moments.Stated,
+) -> results.Results:
+    """Everything of the time that is asked for, the kind that is spoken of first, where nothing else is asked."""
+    async with database.snapshot(caller) as tx:
+        cards = await context.cards(tx, caller, [one.passage_id for one in then.found])
+        fused = [
+            fusion.Fused(
+                card.record_id,
+                one.passage_id,
+                {"time": fusion.Evidence(one.score, 1.0, rank, one.score)},
+                card.heat,
+                boosts={"hint": SPOKEN_OF} if card.domain in heard.hints.domains else {},
+            )
+            for rank, one in enumerate(then.found, start=1)
+            if (card := cards.get(one.passage_id))
+        ]
+        passages = _by_record(fusion.ordered(fused), most=max(20, 2 * query.limit))
+        told = {
+            **dict.fromkeys(("lexical", "semantic"), "left out: only a time is asked for"),
+            "heat": "ok",
+            **then.told,
+        }
+        by_id = {card.record_id: card for card in cards.values()}
+        return await _answer(tx, caller, query, heard, passages, by_id, told)
+
+
+async def _answer(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    query: queries.Query,
+    heard: queries.Understood,
+    found: Sequence[list[fusion.Fused]],
+    cards: Mapping[UUID, context.Card],
+    told: Mapping[str, str],
+) -> results.Results:
+    shown, hidden = _without_cold(found, cards, query)
+    hits = await results.hits(tx, caller, query, shown[: query.limit], cards)
     reason = "" if hits else results.nothing(query, told)
-    return results.Results(query, hits, told, reason, hidden, {})
+    return results.Results(query, hits, told, reason, hidden, heard.as_json())
+
+
+def _time(scored: context.Scored, when: timewords.When | None) -> fusion.Floats:
+    """The bonus of each passage for the day that the query names: all of it on the day, less for each day away."""
+    if when is None or when.first is None or when.last is None:
+        return np.zeros(len(scored.ids), np.float32)
+    most = TIME_BONUS if when.firm else TIME_BONUS / 2
+    away = [
+        NEAR_DAYS + 1 if card.day is None else max((when.first - card.day).days, (card.day - when.last).days, 0)
+        for card in scored.records
+    ]
+    near = np.maximum(0, 1 - np.array(away, np.float32) / (NEAR_DAYS + 1))
+    return (most * near)[scored.record].astype(np.float32)
+
+
+def _hinted(cards: Sequence[context.Card], heard: hints.Hints) -> fusion.Floats:
+    """The boost of each record: of the kind that the query speaks of, or not."""
+    return np.array([hints.BOOST if card.domain in heard.domains else 1.0 for card in cards], np.float32)
+
+
+async def _phrased(
+    tx: db.Transaction, caller: callers.Caller, fused: Sequence[fusion.Fused], phrases: Sequence[str]
+) -> list[fusion.Fused]:
+    """What holds a phrase in quotes word by word comes first."""
+    if not phrases:
+        return list(fused)
+    rows = await tx.rows(_TEXTS, (caller.user_id, [one.passage_id for one in fused]))
+    texts = {row["id"]: row["text"] for row in rows}
+
+    def held(one: fusion.Fused) -> float:
+        return sum(hints.holds(texts.get(one.passage_id, ""), phrase) for phrase in phrases) / len(phrases)
+
+    return fusion.ordered(
+        [one.raised("phrase", PHRASE_BONUS * share) if (share := held(one)) else one for one in fused]
+    )
 
 
 def _by_record(fused: Sequence[fusion.Fused], *, most: int) -> list[list[fusion.Fused]]:
@@ -68,7 +179,7 @@ def _by_record(fused: Sequence[fusion.Fused], *, most: int) -> list[list[fusion.
 
 
 def _without_cold(
-    found: Sequence[list[fusion.Fused]], warmth: Mapping[UUID, signals.Warmth], query: queries.Query
+    found: Sequence[list[fusion.Fused]], cards: Mapping[UUID, context.Card], query: queries.Query
 ) -> tuple[list[list[fusion.Fused]], int]:
     """Leave out what was touched once and went cold, unless it is asked for or nothing else matches."""
     if query.include_cold or query.tier is not None:
@@ -76,12 +187,13 @@ def _without_cold(
     now = datetime.now(UTC)
 
     def cold(record_id: UUID) -> bool:
-        touched = warmth.get(record_id)
+        card = cards.get(record_id)
         return (
-            touched is not None
-            and 0 < touched.heat < 0.2
-            and 1 <= touched.accesses < 2
-            and now - touched.accessed_at > _COLD_AFTER
+            card is not None
+            and card.accessed_at is not None
+            and 0 < card.heat < 0.2
+            and 1 <= card.accesses < 2
+            and now - card.accessed_at > _COLD_AFTER
         )
 
     kept = [passages for passages in found if not cold(passages[0].record_id)]

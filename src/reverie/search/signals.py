@@ -1,10 +1,9 @@
 """The signals of a search: each finds passages by one kind of evidence."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any, LiteralString
-from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from reverie import db, llm
 from reverie.access import callers
 from reverie.records import postings, terms
+from reverie.search import days
 from reverie.search import query as queries
 
 DEPTH = 100
@@ -36,7 +36,6 @@ Floats = NDArray[np.float32]
 class Found:
     """One passage as a signal sees it, with the raw score (a BM25 sum, or a cosine)."""
 
-    record_id: UUID
     passage_id: int
     score: float
 
@@ -69,38 +68,18 @@ class Words:
         return sum((gained[:, group].max(axis=1) for group in self.groups()), np.zeros(len(tf), np.float32))
 
 
-@dataclass(frozen=True, slots=True)
-class Warmth:
-    """How relevant a record is just now."""
-
-    record_id: UUID
-    heat: float
-    accesses: float
-    accessed_at: datetime
-
-
-_PLACES = """
-SELECT passage.record_id, passage.id AS passage_id, found.score
-FROM unnest(%(segments)s::bigint[], %(places)s::int[], %(scores)s::float8[])
-    WITH ORDINALITY AS found (segment, place, score, rank)
-JOIN segment ON segment.user_id = %(user)s AND segment.id = found.segment
-JOIN passage ON passage.user_id = %(user)s
-    AND passage.id = substr(segment.passages, found.place * 8 + 1, 8)::bigint
-WHERE {scope}
-ORDER BY found.rank LIMIT %(depth)s
-"""
 _IN_SCOPE = """
-SELECT passage.id, passage.record_id, passage.terms, passage.length FROM passage
+SELECT passage.id, passage.terms, passage.length FROM passage
 WHERE passage.user_id = %(user)s AND {scope} LIMIT %(narrow)s
 """
 _AMONG = "SELECT passage.id FROM passage WHERE passage.user_id = %(user)s AND passage.id = ANY(%(ids)s) AND {scope}"
+_WIDTH = "SELECT count(*) FROM (SELECT FROM passage WHERE passage.user_id = %(user)s AND {scope} LIMIT %(wide)s)"
 _SIZE = """
 SELECT (SELECT coalesce(sum(size), 0) FROM segment WHERE user_id = %(user)s)
     + (SELECT count(*) FROM fresh WHERE user_id = %(user)s) AS own,
     (SELECT reltuples FROM pg_class WHERE oid = 'embedding'::regclass) AS everybodys
 """
-_WIDTH = "SELECT count(*) FROM (SELECT FROM passage WHERE passage.user_id = %(user)s AND {scope} LIMIT %(narrow)s)"
-# The nearest texts, then the passages and records that hold them. A text of few words says less than it seems.
+# The nearest texts, then the passages that hold them. A text of few words says less than it seems.
 _SEMANTIC = """
 WITH near AS MATERIALIZED (
     SELECT embedding.hash, -({distance}) AS score FROM embedding
@@ -108,33 +87,34 @@ WITH near AS MATERIALIZED (
         AND {there}
     ORDER BY {distance} LIMIT %(wide)s
 )
-SELECT passage.record_id, passage.id AS passage_id,
-    near.score * power(least(1, passage.length / 20.0), 0.3)::float8 AS score
+SELECT passage.id AS passage_id,
+    near.score * power(least(1, passage.length / 20.0::float8), 0.3::float8) AS score
 FROM near JOIN passage ON passage.user_id = %(user)s AND passage.hash = near.hash
 WHERE {scope}
 ORDER BY score DESC, passage.id LIMIT %(depth)s
 """
-_ONE_BY_ONE = "embedding.vector <#> %(vector)s::halfvec"
+_ONE_BY_ONE: LiteralString = "embedding.vector <#> %(vector)s::halfvec"
 _BY_GRAPH = "embedding.vector::halfvec({dimensions}) <#> %(vector)s::halfvec({dimensions})"
 _THERE = """
 EXISTS (SELECT FROM passage WHERE passage.user_id = %(user)s AND passage.hash = embedding.hash AND {scope})
 """
 _SCOPE = """
-passage.record_id IN (
-    SELECT card.record_id FROM card LEFT JOIN heat USING (user_id, record_id)
-    WHERE card.user_id = %(user)s
+EXISTS (
+    SELECT FROM card LEFT JOIN heat USING (user_id, record_id)
+    WHERE card.user_id = %(user)s AND card.record_id = passage.record_id
       AND (%(domains)s::text[] IS NULL OR card.domain = ANY(%(domains)s))
       AND (%(tag)s::text IS NULL OR card.tags @> ARRAY[%(tag)s::text])
-      AND (%(first)s::date IS NULL OR (card.at AT TIME ZONE %(zone)s)::date >= %(first)s)
-      AND (%(last)s::date IS NULL OR (card.at AT TIME ZONE %(zone)s)::date <= %(last)s)
+      AND (%(records)s::uuid[] IS NULL OR card.record_id = ANY(%(records)s))
+      AND (%(person)s::text IS NULL OR EXISTS (SELECT FROM unnest(card.people) AS one WHERE one LIKE %(person)s))
+      AND (%(category)s::text IS NULL OR card.category = %(category)s)
+      AND (%(file)s::text IS NULL OR card.origin LIKE %(file)s)
+      AND ((%(first)s::date IS NULL AND %(last)s::date IS NULL)
+           OR {day} BETWEEN coalesce(%(first)s, '-infinity'::date) AND coalesce(%(last)s, 'infinity'::date))
       AND (%(tier)s::text IS NULL OR CASE %(tier)s WHEN 'hot' THEN coalesce(heat.heat, 0) > 0.7
            WHEN 'warm' THEN coalesce(heat.heat, 0) > 0.2 ELSE coalesce(heat.heat, 0) <= 0.2 END)
 )
 """
 _EVERYWHERE: LiteralString = "true"
-_WARMTH = """
-SELECT record_id, heat, accesses, accessed_at FROM heat WHERE user_id = %s AND record_id = ANY(%s)
-"""
 
 
 async def lexical(tx: db.Transaction, caller: callers.Caller, query: queries.Query) -> Words:
@@ -149,19 +129,33 @@ async def lexical(tx: db.Transaction, caller: callers.Caller, query: queries.Que
         return Words(asked, keys, np.zeros(0, np.float32), 0.0, 1.0, [])
     listed = await postings.lists(tx, caller, keys)
     words = _words(asked, keys, listed)
-    if query.narrowed:
-        inside = await tx.rows(db.compose(_IN_SCOPE, scope=_scope(query)), _parameters(caller, query), binary=True)
-        if len(inside) <= NARROW:
-            return replace(words, found=_read(words, inside)[:DEPTH])
-    packed = await _packed(tx, caller, query, words, listed)
-    fresh = _read(words, listed.fresh)
-    if fresh and query.narrowed:
-        ids = {"ids": [one.passage_id for one in fresh]}
+    if not query.narrowed:
+        return replace(words, found=_best([*_read(words, listed.fresh), *_packed(words, listed, DEPTH)]))
+    inside = await tx.rows(db.compose(_IN_SCOPE, scope=_scope(query)), _parameters(caller, query), binary=True)
+    if len(inside) <= NARROW:
+        return replace(words, found=_best(_read(words, inside)))
+    return replace(words, found=await _within(tx, caller, query, words, listed))
+
+
+async def _within(
+    tx: db.Transaction, caller: callers.Caller, query: queries.Query, words: Words, listed: postings.Listed
+) -> list[Found]:
+    """The best within a wide scope: deeper and deeper until there are enough."""
+    every = sorted([*_read(words, listed.fresh), *_packed(words, listed, DEEPEST)], key=_order)
+    found: list[Found] = []
+    start, some = 0, 4 * DEPTH
+    while start < len(every) and len(found) < DEPTH:
+        ids = {"ids": [one.passage_id for one in every[start : start + some]]}
         rows = await tx.rows(db.compose(_AMONG, scope=_scope(query)), _parameters(caller, query) | ids)
         kept = {row["id"] for row in rows}
-        fresh = [one for one in fresh if one.passage_id in kept]
-    once = {one.passage_id: one for one in [*packed, *fresh]}
-    return replace(words, found=sorted(once.values(), key=_order)[:DEPTH])
+        found += [one for one in every[start : start + some] if one.passage_id in kept]
+        start, some = start + some, 4 * some
+    return _best(found)
+
+
+def _best(found: Sequence[Found]) -> list[Found]:
+    """Each passage once (one may be fresh and in a list), the best first."""
+    return sorted({one.passage_id: one for one in found}.values(), key=_order)[:DEPTH]
 
 
 def _order(one: Found) -> tuple[float, int]:
@@ -181,61 +175,38 @@ def _words(asked: Sequence[terms.QueryTerm], keys: Sequence[int], listed: postin
 
 
 def _read(words: Words, rows: Sequence[Mapping[str, Any]]) -> list[Found]:
-    """The passages (id, record_id, terms, length) that hold a word, best first."""
+    """The passages (id, terms, length) that hold a word."""
     if not rows:
         return []
     held = postings.frequencies([row["terms"] or b"" for row in rows], words.keys)
     length = np.array([row["length"] for row in rows], np.float32)
     score = words.score(held, length, words.average)
-    found = [Found(rows[i]["record_id"], rows[i]["id"], float(score[i])) for i in np.flatnonzero(score > 0).tolist()]
-    return sorted(found, key=_order)
+    return [Found(rows[i]["id"], float(score[i])) for i in np.flatnonzero(score > 0).tolist()]
 
 
-async def _packed(
-    tx: db.Transaction, caller: callers.Caller, query: queries.Query, words: Words, listed: postings.Listed
-) -> list[Found]:
-    """The best of the lists. Deeper and deeper where passages are gone or out of the scope."""
-    segments, places, scores = _ranked(words, listed)
-    depth, found = DEPTH, list[Found]()
-    while len(segments) and len(found) < DEPTH:
-        parameters = _parameters(caller, query) | {
-            "segments": segments[:depth].tolist(),
-            "places": places[:depth].tolist(),
-            "scores": scores[:depth].tolist(),
-        }
-        found = await tx.all(Found, db.compose(_PLACES, scope=_scope(query)), parameters)
-        if depth >= len(segments):
-            break
-        depth *= 10
-    return found
-
-
-def _ranked(words: Words, listed: postings.Listed) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-    """(segment, place, score) of packed passages, best first: all of them, or the best thousands."""
-    found: list[tuple[NDArray[np.int64], NDArray[np.int64], Floats]] = []
+def _packed(words: Words, listed: postings.Listed, depth: int) -> list[Found]:
+    """The best `depth` of each segment, by the lists of the terms."""
+    found: list[Found] = []
     for segment in listed.segments:
         score = np.zeros(segment.size, np.float32)
         best = np.zeros(segment.size, np.float32)
         for group in words.groups():
             touched: list[NDArray[np.int64]] = []
             for number in group:
+                weight = words.idf[number] * words.asked[number].weight
                 for entries in listed.entries.get((segment.id, words.keys[number]), ()):
                     at = entries["at"].astype(np.int64)
-                    weight = words.idf[number] * words.asked[number].weight
-                    best[at] = np.maximum(best[at], entries["gain"].astype(np.float32) * weight)
+                    best[at] = np.maximum(best[at], entries["gain"] * weight)
                     touched.append(at)
-            for at in [np.concatenate(touched)] if touched else ():
-                score[at] = score[at] + best[at]
+            for at in touched:
+                score[at] += best[at]
                 best[at] = 0
         at = np.flatnonzero(score)
-        if len(at) > DEEPEST:
-            at = at[np.argpartition(-score[at], DEEPEST)[:DEEPEST]]
-        found.append((np.full(len(at), segment.id), at, score[at]))
-    if not found:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32)
-    segments, places, scores = (np.concatenate(part) for part in zip(*found, strict=True))
-    order = np.lexsort((places, segments, -scores))
-    return segments[order], places[order], scores[order]
+        if len(at) > depth:
+            at = at[np.argpartition(-score[at], depth)[:depth]]
+        members = listed.members[segment.id]
+        found += [Found(*one) for one in zip(members[at].tolist(), score[at].tolist(), strict=True)]
+    return found
 
 
 async def semantic(
@@ -252,7 +223,7 @@ async def semantic(
     own, everybodys = float(size["own"]), float(size["everybodys"])
     graph = length in GRAPHS and own > EXACT and own >= LEAST_SHARE * everybodys
     if graph and query.narrowed:
-        width = await tx.value(db.compose(_WIDTH, scope=_scope(query)), parameters | {"narrow": EXACT})
+        width = await tx.value(db.compose(_WIDTH, scope=_scope(query)), parameters | {"wide": EXACT})
         graph = width == EXACT
     dimensions = db.number(length)
     distance = db.compose(_BY_GRAPH, dimensions=dimensions) if graph else db.text(_ONE_BY_ONE)
@@ -261,19 +232,20 @@ async def semantic(
     return await tx.all(Found, db.compose(_SEMANTIC, **names), parameters)
 
 
-async def warmth(tx: db.Transaction, caller: callers.Caller, ids: Sequence[UUID]) -> Mapping[UUID, Warmth]:
-    """The heat of some records; those nobody touched are left out."""
-    rows = await tx.all(Warmth, _WARMTH, (caller.user_id, list(ids)))
-    return {row.record_id: row for row in rows}
-
-
 def literal(vector: llm.QueryVector) -> str:
     """A query vector as pgvector reads it."""
     return "[" + ",".join(f"{value:.6g}" for value in vector.values) + "]"
 
 
 def _scope(query: queries.Query) -> Any:
-    return db.text(_SCOPE) if query.narrowed else db.text(_EVERYWHERE)
+    return db.compose(_SCOPE, day=db.text(days.DAY)) if query.narrowed else db.text(_EVERYWHERE)
+
+
+def _holding(text: str | None) -> str | None:
+    """A pattern for folded texts that hold this one."""
+    if text is None:
+        return None
+    return "%" + re.sub(r"([\\%_])", r"\\\1", terms.fold(text)) + "%"
 
 
 def _parameters(caller: callers.Caller, query: queries.Query) -> dict[str, object]:
@@ -285,6 +257,10 @@ def _parameters(caller: callers.Caller, query: queries.Query) -> dict[str, objec
         "tag": query.tag,
         "first": query.first,
         "last": query.last,
+        "records": list(query.records) or None,
+        "person": _holding(query.person),
+        "category": None if query.category is None else terms.fold(query.category),
+        "file": _holding(query.file),
         "tier": query.tier,
         "zone": caller.timezone,
     }

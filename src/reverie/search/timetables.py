@@ -1,0 +1,250 @@
+"""The words of time in English, Spanish and German: names of months and days, numbers, units, and what they stand for.
+
+All words are folded (lower case, no accents); the three languages share the tables, since they hardly collide and a
+question is too short to tell which it is in.
+"""
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a list that is written as a text."""
+    return frozenset(text.split())
+
+
+MONTHS = {
+    word: number
+    for number, words in enumerate(
+        (
+            "january januar janner enero",
+            "february februar feber febrero",
+            "march marz maerz marzo",
+            "april abril",
+            "may mai mayo",
+            "june juni junio",
+            "july juli julio",
+            "august agosto",
+            "september septiembre setiembre",
+            "october oktober octubre",
+            "november noviembre",
+            "december dezember diciembre",
+        ),
+        start=1,
+    )
+    for word in words.split()
+}
+# Read only beside a day or a year: `mar`, `ago` and `set` are words too.
+SHORT_MONTHS = {
+    word: number
+    for number, words in enumerate(
+        (
+            "jan ene",
+            "feb",
+            "mar",
+            "apr abr",
+            "may",
+            "jun",
+            "jul",
+            "aug ago",
+            "sep sept",
+            "oct okt",
+            "nov",
+            "dec dez dic",
+        ),
+        start=1,
+    )
+    for word in words.split()
+}
+# Months that are also given names, family names or verbs: alone they are no time.
+NAMESAKES = words("may march april june august julio juli abril mai agosto")
+
+WEEKDAYS = {
+    word: number
+    for number, words in enumerate(
+        (
+            "monday montag lunes",
+            "tuesday dienstag martes",
+            "wednesday mittwoch miercoles",
+            "thursday donnerstag jueves",
+            "friday freitag viernes",
+            "saturday samstag sonnabend sabado",
+            "sunday sonntag domingo",
+        )
+    )
+    for word in words.split()
+}
+
+DAYS = {  # days from today
+    "the day before yesterday": -2, "day before yesterday": -2, "the day after tomorrow": 2, "day after tomorrow": 2,
+    "last night": -1, "yesterday": -1, "tomorrow": 1, "today": 0, "tonight": 0,
+    "earlier this morning": 0, "earlier in the morning": 0, "earlier today": 0,
+    "this morning": 0, "this afternoon": 0, "this evening": 0,
+    "vorvorgestern": -3, "vorgestern": -2, "gestern": -1, "heute": 0, "ubermorgen": 2, "morgen": 1,
+    "heute fruh": 0, "heute morgen": 0, "heute abend": 0, "heute nacht": 0, "heute vormittag": 0, "heute nachmittag": 0,
+    "gestern morgen": -1, "gestern abend": -1, "gestern fruh": -1, "gestern nacht": -1, "gestern nachmittag": -1,
+    "antes de ayer": -2, "antier": -2, "anteayer": -2, "ayer": -1, "hoy": 0, "anoche": -1, "pasado manana": 2,
+    "ayer por la manana": -1, "ayer por la tarde": -1, "ayer por la noche": -1, "esta manana": 0, "esta tarde": 0,
+    "esta noche": 0, "hoy por la manana": 0, "hoy por la tarde": 0, "manana por la manana": 1, "manana": 1,
+}  # fmt: skip
+
+SMALL = {
+    word: number
+    for number, words in (
+        (1, "a an one ein eine einem einer einen un una uno"), (2, "two couple zwei dos par"), (3, "three drei tres"),
+        (4, "four vier cuatro"), (5, "five funf cinco"), (6, "six sechs seis"), (7, "seven sieben siete"),
+        (8, "eight acht ocho"), (9, "nine neun nueve"), (10, "ten zehn diez"), (11, "eleven elf once"),
+        (12, "twelve zwolf doce"), (13, "thirteen dreizehn trece"), (14, "fourteen vierzehn catorce"),
+        (15, "fifteen funfzehn quince"), (20, "twenty zwanzig veinte"), (30, "thirty dreissig treinta"),
+        (40, "forty vierzig cuarenta"), (50, "fifty funfzig cincuenta"), (60, "sixty sechzig sesenta"),
+        (90, "ninety neunzig noventa"), (100, "hundred hundert cien"),
+    )
+    for word in words.split()
+}  # fmt: skip
+# Not exact: the range that is meant.
+VAGUE = {"few": (2, 7), "several": (2, 7), "einigen": (2, 7), "paar": (2, 7), "unos": (2, 7), "unas": (2, 7)}
+
+UNITS = {
+    word: unit
+    for unit, words in (
+        ("day", "day days tag tage tagen dia dias"),
+        ("week", "week weeks woche wochen semana semanas"),
+        ("month", "month months monat monate monaten monats mes meses"),
+        ("year", "year years jahr jahre jahren jahres ano anos"),
+        ("quarter", "quarter quarters quartal quartale quartalen trimestre trimestres"),
+        ("weekend", "weekend weekends wochenende wochenendes finde findes"),
+    )
+    for word in words.split()
+} | {"fin de semana": "weekend", "fines de semana": "weekend"}
+
+_ENGLISH = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
+    "sixteenth seventeenth eighteenth nineteenth twentieth"
+)
+_SPANISH = (
+    "primer segund tercer cuart quint sext septim octav noven decim undecim duodecim decimotercer decimocuart "
+    "decimoquint decimosext decimoseptim decimoctav decimonoven vigesim"
+)
+_GERMAN = (
+    "erst zweit dritt viert funft sechst siebt acht neunt zehnt elft zwolft dreizehnt vierzehnt funfzehnt sechzehnt "
+    "siebzehnt achtzehnt neunzehnt zwanzigst"
+)
+_TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50}
+
+
+def _ordinals() -> dict[str, int]:
+    found = {word: number for number, word in enumerate(_ENGLISH.split(), start=1)}
+    for tens, base in _TENS.items():
+        found[f"{tens[:-1]}ieth"] = base
+        for number, word in enumerate(_ENGLISH.split()[:9], start=1):
+            found |= {f"{tens}-{word}": base + number, f"{tens} {word}": base + number}
+    for number, stem in enumerate(_SPANISH.split(), start=1):
+        found |= {stem + ending: number for ending in ("o", "a", "") if ending or stem.endswith("er")}
+    for number, stem in enumerate(_GERMAN.split(), start=1):
+        found |= {stem + ending: number for ending in ("en", "e", "er", "es", "em")}
+    ones = ("ein", "zwei", "drei", "vier", "funf", "sechs", "sieben", "acht", "neun")
+    for tens, base in (("zwanzig", 20), ("dreissig", 30)):
+        found |= {f"{tens}st{ending}": base for ending in ("en", "e", "er", "es", "em")}
+        for number, one in enumerate(ones, start=1):
+            found |= {f"{one}und{tens}st{ending}": base + number for ending in ("en", "e", "er")}
+    return found
+
+
+ORDINALS = _ordinals()
+
+# By quarter, as the northern half of the world has them: winter begins in December of the year before.
+SEASONS = {
+    word: number
+    for number, words in enumerate(
+        ("winter invierno", "spring fruhling fruhjahr primavera", "summer sommer verano", "autumn fall herbst otono")
+    )
+    for word in words.split()
+}
+
+HOLIDAYS: dict[str, tuple[int, int, int]] = {  # month, day, how many days
+    "christmas eve": (12, 24, 1), "heiligabend": (12, 24, 1), "nochebuena": (12, 24, 1),
+    "christmas": (12, 24, 3), "xmas": (12, 24, 3), "weihnachten": (12, 24, 3), "navidad": (12, 24, 3),
+    "navidades": (12, 24, 3), "christmas day": (12, 25, 1), "boxing day": (12, 26, 1),
+    "new year's eve": (12, 31, 1), "new years eve": (12, 31, 1), "new year’s eve": (12, 31, 1),
+    "silvester": (12, 31, 1),
+    "nochevieja": (12, 31, 1), "new year's": (12, 31, 2), "new year’s": (12, 31, 2), "new year": (12, 31, 2),
+    "new year's day": (1, 1, 1), "new year’s day": (1, 1, 1), "neujahr": (1, 1, 1), "ano nuevo": (1, 1, 1),
+    "halloween": (10, 31, 1), "valentine's day": (2, 14, 1), "valentine’s day": (2, 14, 1), "valentinstag": (2, 14, 1),
+    "san valentin": (2, 14, 1), "dia de reyes": (1, 6, 1), "easter": (0, -2, 4), "ostern": (0, -2, 4),
+    "pascua": (0, -2, 4), "semana santa": (0, -7, 8), "karfreitag": (0, -2, 1),
+}  # fmt: skip
+
+DECADES = {
+    word: number
+    for number, words in (
+        (50, "fifties funfziger"), (60, "sixties sechziger"), (70, "seventies siebziger"),
+        (80, "eighties achtziger"), (90, "nineties neunziger"),
+    )
+    for word in words.split()
+}  # fmt: skip
+
+LAST = words(
+    "last past previous letzte letzten letzter letztes letztem vergangene vergangenen vergangener vergangenes "
+    "vorige vorigen voriger voriges ultimo ultima ultimos ultimas pasado pasada pasados pasadas anterior"
+)
+THIS = words("this current diese diesen dieser dieses diesem este esta")
+NEXT = words(
+    "next coming upcoming nachste nachsten nachster nachstes nachstem kommende kommenden kommender kommendes "
+    "proximo proxima proximos proximas"
+)
+STEPS = dict.fromkeys(LAST, -1) | dict.fromkeys(THIS, 0) | dict.fromkeys(NEXT, 1)
+
+SESSIONS = words(
+    "session sessions conversation conversations discussion discussions chat chats sitzung sitzungen gesprach "
+    "gesprache gesprachen unterhaltung unterhaltungen sesion sesiones conversacion conversaciones charla charlas"
+)
+
+# Before a time these say that it is one: `in May`, but not `the May report`.
+PLACING = words(
+    "in on at during since until till before after from between over through throughout around within of by im am "
+    "an vom seit bis vor nach ab wahrend zwischen zu zum um en desde hasta durante entre antes despues tras"
+)
+ARTICLES = words("the a an my our your his her their der die das dem den des mein meine unser el la los las mi")
+
+# Whoever uses these asks when something was said or written: the time is that of the record.
+RECORDING = words(
+    "write wrote written note notes noted email emails mail mails message messages diary journal entry entries "
+    "log discuss discussed discussing talk talked talking chat chatted chats conversation conversations session "
+    "sessions say said tell told send sent receive received save saved bookmark bookmarks bookmarked record "
+    "recorded schrieb schrieben geschrieben schreiben notiz notizen notiert nachricht nachrichten tagebuch "
+    "eintrag eintrage besprochen besprachen gesprochen sprachen geredet redeten unterhalten gesagt sagte erzahlt "
+    "gesendet geschickt gespeichert lesezeichen gesprach gesprache escribi escribio escribimos escrito escribir "
+    "nota notas anote correo correos mensaje mensajes diario entrada entradas hable hablo hablamos hablado hablar "
+    "discutimos discutido charlamos dije dijo dijimos conte contaste envie enviado recibi recibido guarde "
+    "guardado marcador marcadores sesion sesiones conversacion conversaciones charla charlas"
+)
+# What `I` and `we` do when they make a record, and the Spanish forms that need no pronoun.
+SAYING = words(
+    "write wrote written discuss discussed talk talked chat chatted say said tell told speak spoke note noted "
+    "schrieb schrieben geschrieben besprochen besprachen gesprochen sprachen geredet redeten unterhalten gesagt "
+    "erzahlt notiert"
+)
+SAYING_ALONE = words("escribi escribimos hablamos hable discutimos charlamos dije dijimos anote conte comentamos")
+# Kinds of records whose time is that of the thing itself: a time right behind them, or nothing else, says when.
+KEPT = RECORDING | words(
+    "document documents file files photo photos picture pictures meeting meetings appointment appointments events "
+    "task tasks transaction transactions payment payments expenses spent spend pay paid mention mentioned event "
+    "dokument dokumente datei dateien foto fotos bild bilder termin termine besprechung besprechungen aufgabe "
+    "aufgaben zahlung zahlungen ausgegeben ausgaben bezahlt treffen veranstaltung documento documentos archivo "
+    "archivos imagenes reunion reuniones cita citas evento eventos tarea tareas pago pagos gaste gastos gastado "
+    "pague"
+)
+# `the event in February` is more often what is looked for than a kind of record.
+LOOSE = words("event evento veranstaltung mention mentioned")
+
+# Words of asking: without any other there is nothing to look for but the time.
+ASKING = words(
+    "what which did do does done doing was were we i me you us our my tell show list give find get summarize "
+    "summarise summary about sorts sort kinds kind things thing stuff everything anything something all happen "
+    "happened happening chat chatted discuss discussed discussing talk talked talking go going earlier back ago "
+    "please let know recap review remember see look up the of over during within around between from since until "
+    "before after spoke speak said say write wrote written record recorded through again time s haben habe hatten "
+    "wir uns ich du ist sind passiert geschah gab los alles etwas zeig zeige mir sag besprochen besprachen "
+    "gesprochen geredet unterhalten geschrieben schrieb gemacht machte machten tat getan worueber woruber uber "
+    "fasse zusammen im am vom seit bis vor nach zwischen wahrend in an um es war waren denn que hice hicimos hizo "
+    "hacer hacia paso pasaba hablamos hable hablado discutimos charlamos escribi escribimos escrito dime "
+    "muestrame muestra todo cosas cosa sobre acerca de del la el las en durante desde hasta entre antes despues "
+    "resume resumen nuestra nuestro nuestras nuestros unsere unserer unserem unseren lo he hemos"
+)
