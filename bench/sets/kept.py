@@ -45,7 +45,9 @@ class Remembered(llm.Embeddings):
         self._file.execute("CREATE TABLE IF NOT EXISTS vector (key BLOB PRIMARY KEY, value BLOB NOT NULL)")
         self.made = 0
 
-    async def passages(self, texts: Sequence[str]) -> llm.Vectors:
+    async def passages(self, texts: Sequence[str], model: str | None = None) -> llm.Vectors:
+        if model not in (None, self.model):
+            return await super().passages(texts, model)
         keys = [self._key("passage", text) for text in texts]
         known = {key: value for key in keys if (value := self._get(key)) is not None}
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
@@ -56,14 +58,18 @@ class Remembered(llm.Embeddings):
             self._put({key: known[key] for key in new})
         return np.stack([known[key] for key in keys])
 
-    async def query(self, text: str) -> llm.QueryVector:
+    async def query(
+        self, text: str, model: str | None = None, *, measured: llm.Calibration | None = None
+    ) -> llm.QueryVector:
+        if model not in (None, self.model):
+            return await super().query(text, model, measured=measured)
         key = self._key("query", text)
         value = self._get(key)
         if value is None:
-            found = await super().query(text)
+            found = await super().query(text, measured=measured)
             self._put({key: np.asarray(found.values, dtype=np.float32)})
             return found
-        return llm.QueryVector(self.model, value.tolist(), self._there().calibration)
+        return llm.QueryVector(self.model, value.tolist(), self.calibrated(self.model, measured))
 
     def close(self) -> None:
         super().close()

@@ -251,22 +251,24 @@ class Given(llm.Embeddings):
 
     def __init__(self) -> None:
         super().__init__(config.Embedding(provider="none", batch=256))
+        self.models = (MODEL,)
         self.made = 0
         self._questions: dict[str, llm.QueryVector] = {}
 
-    @property
-    def model(self) -> str:
-        return MODEL
+    def shipped(self, model: str) -> llm.Calibration:
+        return CALIBRATION
 
     def prepare(self, questions: Sequence[Question]) -> None:
         """Know the vectors of these questions."""
         self._questions = {q.text: llm.QueryVector(MODEL, q.vector.tolist(), CALIBRATION) for q in questions}
 
-    async def passages(self, texts: Sequence[str]) -> llm.Vectors:
+    async def passages(self, texts: Sequence[str], model: str | None = None) -> llm.Vectors:
         self.made += len(texts)
         return vectors_of(texts)
 
-    async def query(self, text: str) -> llm.QueryVector:
+    async def query(
+        self, text: str, model: str | None = None, *, measured: llm.Calibration | None = None
+    ) -> llm.QueryVector:
         if text not in self._questions:
             raise errors.EmbedderUnavailable("The bench has no vector for this question.")
         return self._questions[text]

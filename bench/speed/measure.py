@@ -12,8 +12,8 @@ import psycopg
 from numpy.typing import NDArray
 
 from reverie.access import callers
+from reverie.search import meaning, search, signals
 from reverie.search import query as queries
-from reverie.search import search, signals
 from speed import corpus, home
 
 Ask = Callable[[corpus.Question], Awaitable[object]]
@@ -40,9 +40,9 @@ def product(life: home.Home) -> dict[str, Ask]:
 
 async def _meant(life: home.Home, caller: callers.Caller, question: corpus.Question) -> list[int]:
     """The passages that the vector signal finds, nearest first."""
-    vector = await life.given.query(question.text)
+    asked = await meaning.ask(life.life.database, caller, life.given, question.text)
     async with life.life.database.snapshot(caller, settings=signals.GRAPH_SETTINGS) as tx:
-        found = await signals.semantic(tx, caller, queries.Query(text=question.text), vector)
+        found = await signals.semantic(tx, caller, queries.Query(text=question.text), asked)
     return [one.passage_id for one in found]
 
 

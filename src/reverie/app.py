@@ -70,7 +70,7 @@ async def opened(settings: config.Config) -> AsyncGenerator[App]:
         await runner.migrate(owner_url)
         database = db.Database(app_url)
         await database.open()
-        embeddings = llm.Embeddings(settings.embedding, cache=settings.home / "cache")
+        embeddings = llm.Embeddings(settings.embedding, settings.reranker, cache=settings.home / "cache")
         try:
             timezone = users.local_timezone(os.environ.get("TZ", ""))
             owner = await tokens.ensure_owner(database, token_file(settings.home), timezone=timezone)

@@ -9,7 +9,8 @@ ReverieError
 ├── Unreadable            422  a file that cannot be read
 ├── Unavailable           503  a part that is not there just now; trying again can help
 │   ├── DatabaseUnavailable
-│   └── EmbedderUnavailable
+│   ├── EmbedderUnavailable
+│   └── RerankerUnavailable
 ├── DiskFull              507  no space left
 ├── AlreadyRunning        409  a second process wants what the first one holds
 └── Misconfigured         500  a setting that makes no sense
@@ -73,6 +74,10 @@ class DatabaseUnavailable(Unavailable):
 
 class EmbedderUnavailable(Unavailable):
     code = "embedder_unavailable"
+
+
+class RerankerUnavailable(Unavailable):
+    code = "reranker_unavailable"
 
 
 class DiskFull(ReverieError):

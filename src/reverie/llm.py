@@ -1,81 +1,255 @@
-"""The only door to a model. Today it embeds; asking and reranking come through here too."""
+"""The only door to a model. Today it embeds and reranks; asking comes through here too."""
 
 import asyncio
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from reverie import config, errors
-from reverie.providers import base, builtin, lexicon, openai
+from reverie.providers import base, builtin, calibration, http, lexicon, local, remote, reranking
+
+log = logging.getLogger(__name__)
 
 Vectors = base.Vectors
+Calibration = base.Calibration
+LanguageMeans = base.LanguageMeans
+
+_Embed = Callable[[Sequence[str]], Vectors]
+
+FLOOR = builtin.CALIBRATION.floor
+"""Below this, a calibrated similarity of any model says nothing."""
+# Until a model's similarities have been measured: rough.
+_DEFAULT = base.Calibration(floor=0.3)
+# The present model is as good as one that covers this little more: a few texts may be refused for ever.
+_NEARLY = 0.99
 
 
 @dataclass(frozen=True, slots=True)
 class QueryVector:
-    """A question as a unit vector, and what its model's similarities mean."""
+    """A question as a unit vector, and what its model's similarities mean.
+
+    `offset + calibration.scale * cosine` is the similarity in the built-in model's range, where FLOOR is the floor.
+    """
 
     model: str
     values: list[float]
     calibration: base.Calibration
 
+    @property
+    def offset(self) -> float:
+        return FLOOR - self.calibration.scale * self.calibration.floor
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was found out about a model by asking it."""
+
+    dimensions: int
+    calibration: base.Calibration
+
 
 class Embeddings:
-    """One embedder and the thread it runs in. A process holds one; with provider `none`, every call is Unavailable."""
+    """The embedding models, the reranker, and threads for each. A process holds one.
 
-    def __init__(self, settings: config.Embedding, *, cache: Path | None = None) -> None:
-        self._embedder = _embedder(settings)
+    `models` names all that can embed a question now: the present one, on which everything is kept, first; then the
+    previous one and the built-in one. With provider `none` there is none, and every call is Unavailable.
+    """
+
+    def __init__(
+        self, settings: config.Embedding, reranker: config.Reranker | None = None, *, cache: Path | None = None
+    ) -> None:
+        reranker = reranker or config.Reranker()
+        self._embedders = _embedders(settings, cache)
+        self._reranker = _reranker(reranker, cache)
+        self.models: tuple[str, ...] = tuple(self._embedders)
         self.batch = settings.batch
+        self.keeps_previous = settings.keep_previous
+        self.top = reranker.top
+        self._measured: dict[str, Measured | None] = {}
+        self._patience_s = reranker.timeout_s
         self._lexicon = lexicon.Lexicon(cache) if cache else None
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedder")
+        self._words = ThreadPoolExecutor(max_workers=1, thread_name_prefix="lexicon")
+        self._judge = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reranker")
+        # A model of our own uses all cores by itself; of a server, a question need not wait for a batch of passages.
+        self._threads = {
+            name: ThreadPoolExecutor(2 if isinstance(one, remote.Remote) else 1, thread_name_prefix="embedder")
+            for name, one in self._embedders.items()
+        }
 
     @property
     def model(self) -> str:
         """Model and version, or "" without an embedder."""
-        return self._embedder.name if self._embedder else ""
+        return self.models[0] if self.models else ""
 
-    async def passages(self, texts: Sequence[str]) -> Vectors:
-        """Shape (len(texts), dimensions), float32, unit length. Raises EmbedderUnavailable."""
-        embedder = self._there()
-        return await asyncio.get_running_loop().run_in_executor(self._thread, embedder.passages, texts)
+    @property
+    def reranks(self) -> bool:
+        """Whether a reranker is configured."""
+        return self._reranker is not None
 
-    async def query(self, text: str) -> QueryVector:
-        """A question as a vector. Raises EmbedderUnavailable."""
-        embedder = self._there()
-        vector = await asyncio.get_running_loop().run_in_executor(self._thread, embedder.query, text)
-        return QueryVector(embedder.name, [float(value) for value in vector], embedder.calibration)
+    def shipped(self, model: str) -> base.Calibration | None:
+        """What a model's similarities mean, if it comes with that."""
+        return self._embedders[model].calibration
+
+    def calibrated(self, model: str, measured: base.Calibration | None = None) -> base.Calibration:
+        """What a model's similarities mean: shipped, or measured, or else a rough floor."""
+        return self._there(model).calibration or measured or _DEFAULT
+
+    def by_coverage(self, vectors: Mapping[str, int]) -> list[str]:
+        """The models to ask, best first: those with most vectors, the present one before its equals.
+
+        Without any vectors, the present one.
+        """
+        most = max((vectors.get(one, 0) for one in self.models), default=0)
+        held = [one for one in self.models if vectors.get(one, 0)] or list(self.models[:1])
+
+        def rank(one: str) -> int:
+            return most if one == self.model and vectors.get(one, 0) >= _NEARLY * most else vectors.get(one, 0)
+
+        return sorted(held, key=rank, reverse=True)
+
+    async def passages(self, texts: Sequence[str], model: str | None = None) -> Vectors:
+        """Shape (len(texts), dimensions), float32, unit length. Raises EmbedderUnavailable, Invalid for a bad text."""
+        embedder = self._there(model)
+        return await self._run(embedder, embedder.passages, texts)
+
+    async def query(
+        self, text: str, model: str | None = None, *, measured: base.Calibration | None = None
+    ) -> QueryVector:
+        """A question as a vector of the present model, or of another of `models`. Raises EmbedderUnavailable.
+
+        `measured` is what was kept of `measure`; a model that comes with its calibration does not need it.
+        """
+        embedder = self._there(model)
+        known = self.calibrated(embedder.name, measured)
+        vectors = await self._run(embedder, embedder.queries, [text])
+        if known.means is not None:
+            vectors = known.means.without(vectors)
+        return QueryVector(embedder.name, [float(value) for value in vectors[0]], known)
+
+    async def measure(self, model: str) -> Measured | None:
+        """Ask a model for sentences of ours, once a process, and see what its similarities mean.
+
+        None if it refuses them. Raises EmbedderUnavailable.
+        """
+        if model not in self._measured:
+            try:
+                self._measured[model] = await self._measure(self._there(model))
+            except errors.Invalid as refused:
+                log.warning("the model %s cannot be measured: %s", model, refused.message)
+                self._measured[model] = None
+        return self._measured[model]
+
+    async def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
+        """How well each text answers a question, from 0 to 1. Raises RerankerUnavailable."""
+        if self._reranker is None:
+            raise errors.RerankerUnavailable("No reranker is configured.", hint="Set `provider` under [reranker].")
+        if not texts:
+            return []
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(self._patience_s):
+                return await loop.run_in_executor(self._judge, self._reranker.rerank, query, list(texts))
+        except TimeoutError:
+            raise errors.RerankerUnavailable(f"The reranker takes longer than {self._patience_s:g} s.") from None
 
     async def makes_sense(self, text: str) -> bool:
         """Whether a question holds words at all: of gibberish a model would find something near, too."""
         if self._lexicon is None:
             return True
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._lexicon.makes_sense, text)
+        return await asyncio.get_running_loop().run_in_executor(self._words, self._lexicon.makes_sense, text)
 
     def close(self) -> None:
-        """Let the thread go."""
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        """Let the threads go."""
+        for one in (self._words, self._judge, *self._threads.values()):
+            one.shutdown(wait=False, cancel_futures=True)
 
-    def _there(self) -> base.Embedder:
-        if self._embedder is None:
+    async def _measure(self, embedder: base.Embedder) -> Measured:
+        texts = await asyncio.to_thread(calibration.texts)
+        passages = await self._rows(embedder, embedder.passages, texts.passages)
+        questions = await self._rows(embedder, embedder.queries, texts.questions)
+        queries = await self._rows(embedder, embedder.queries, texts.queries)
+        meant = await asyncio.to_thread(calibration.measured, passages, questions, queries, texts.asked)
+        return Measured(passages.shape[2], meant)
+
+    async def _run(self, embedder: base.Embedder, embed: _Embed, texts: Sequence[str]) -> Vectors:
+        return await asyncio.get_running_loop().run_in_executor(self._threads[embedder.name], embed, texts)
+
+    async def _rows(self, embedder: base.Embedder, embed: _Embed, rows: Sequence[Sequence[str]]) -> Vectors:
+        """Vectors of equally long rows of texts, shape (rows, texts, dimensions), a batch at a time."""
+        flat = [text for row in rows for text in row]
+        bits = [flat[start : start + self.batch] for start in range(0, len(flat), self.batch)]
+        parts = [await self._run(embedder, embed, bit) for bit in bits]
+        return np.concatenate(parts).reshape(len(rows), len(rows[0]), -1)
+
+    def _there(self, model: str | None) -> base.Embedder:
+        if not self.models:
             raise errors.EmbedderUnavailable(
                 "No embedding model is configured: search goes by words.", hint='Set provider = "builtin".'
             )
-        return self._embedder
+        name = model or self.model
+        if name not in self._embedders:
+            raise errors.EmbedderUnavailable(
+                f"The embedding model {name} is not configured.", hint="Name it under [embedding.previous]."
+            )
+        return self._embedders[name]
 
 
-def _embedder(settings: config.Embedding) -> base.Embedder | None:
+def _embedders(settings: config.Embedding, cache: Path | None) -> dict[str, base.Embedder]:
+    """By name, the present one first. Unless there shall be none, the built-in one can always embed."""
+    present = _embedder(settings, cache)
+    if present is None:
+        return {}
+    found: list[base.Embedder | None] = [present]
+    if settings.previous is not None:
+        found.append(_embedder(settings.previous, cache))
+    found.append(builtin.Builtin())
+    by_name: dict[str, base.Embedder] = {}
+    for one in found:
+        if one is not None:
+            by_name.setdefault(one.name, one)
+    return by_name
+
+
+def _embedder(settings: config.EmbeddingModel, cache: Path | None) -> base.Embedder | None:
     if settings.provider == "builtin":
-        return builtin.Builtin()
+        return builtin.Builtin(dimensions=settings.dimensions)
     if settings.provider == "none":
         return None
-    if not settings.base_url or not settings.model:
-        raise errors.Misconfigured(
-            "The embedding provider `openai` needs `base_url` and `model`.", hint="Set both under [embedding]."
+    _needs(settings.provider, model=settings.model)
+    if settings.provider == "fastembed":
+        return local.Local(
+            local.source(settings.model, cache=cache),
+            pooling=settings.pooling,
+            version=settings.version,
+            dimensions=settings.dimensions,
         )
-    return openai.OpenAI(
-        base_url=settings.base_url,
-        model=settings.model,
-        api_key=settings.api_key,
-        timeout_s=settings.timeout_s,
+    speech, url = (remote.OPENAI, "") if settings.provider == "openai" else (remote.OLLAMA, remote.OLLAMA_URL)
+    url = settings.base_url or url
+    _needs(settings.provider, base_url=url)
+    server = http.Server(url, settings.api_key, settings.timeout_s, "embedding", errors.EmbedderUnavailable)
+    return remote.Remote(server, speech, model=settings.model, version=settings.version, dimensions=settings.dimensions)
+
+
+def _reranker(settings: config.Reranker, cache: Path | None) -> base.Reranker | None:
+    if settings.provider == "none":
+        return None
+    _needs(settings.provider, model=settings.model, part="reranker")
+    if settings.provider == "fastembed":
+        return local.LocalReranker(local.source(settings.model, cache=cache))
+    _needs(settings.provider, base_url=settings.base_url, part="reranker")
+    server = http.Server(
+        settings.base_url, settings.api_key, settings.timeout_s, "reranking", errors.RerankerUnavailable
     )
+    return reranking.RemoteReranker(server, model=settings.model)
+
+
+def _needs(provider: str, *, part: str = "embedding", **given: str) -> None:
+    for name, value in given.items():
+        if not value:
+            raise errors.Misconfigured(
+                f"The {part} provider `{provider}` needs `{name}`.", hint=f"Set it under [{part}]."
+            )

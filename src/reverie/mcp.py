@@ -105,7 +105,7 @@ async def serve(opened: app.App, caller: callers.Caller, wire: Wire) -> None:
 
 def server(opened: app.App, caller: callers.Caller) -> lowlevel.Server[Any]:
     """The server with its tools and resources, on no wire yet."""
-    toolbox = base.Toolbox(opened.database, opened.embeddings)
+    toolbox = base.Toolbox(opened.database, opened.embeddings, opened.settings.search)
 
     async def list_tools(_: object, __: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_declared(one) for one in catalogue.TOOLS.values()])

@@ -161,6 +161,7 @@ async def filled(database: db.Database, caller: callers.Caller) -> None:
     me = caller.user_id
     async with database.transaction(caller) as tx:
         await tx.run("INSERT INTO embedding VALUES (%s, 'm', 'h', '[1,2]')", (me,))
+        await tx.run("INSERT INTO model (user_id, name) VALUES (%s, 'm')", (me,))
         await tx.run("INSERT INTO slot (user_id, name) VALUES (%s, 's')", (me,))
         await tx.run("INSERT INTO letter VALUES (%s, 's', %s, 1, 1, 'r', now(), false)", (me, uuid4()))
         await tx.run("INSERT INTO imported_file VALUES (%s, 'p', 'd', now(), 1)", (me,))

@@ -95,8 +95,7 @@ def test_every_toml_example_is_a_configuration(page: Path) -> None:
 
 def test_every_setting_is_told() -> None:
     told = "\n".join(page.read_text("utf-8") for page in PAGES)
-    names = [(config.Config, ""), (config.Embedding, "")]
-    for model, _ in names:
+    for model in (config.Config, config.Embedding, config.Reranker):
         for name in model.model_fields:
             assert re.search(rf"\b{name}\b", told), f"no page tells of the setting `{name}`"
 
@@ -126,7 +125,8 @@ def test_the_domains_are_those_of_the_code() -> None:
 
 def test_the_dependencies_are_those_of_the_project() -> None:
     project = tomllib.loads((TOP / "pyproject.toml").read_text("utf-8"))["project"]
-    wanted = {re.split(r"[\[<>=~!; ]", one)[0] for one in project["dependencies"]}
+    asked = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
+    wanted = {re.split(r"[\[<>=~!; ]", one)[0] for one in asked}
     told = set(re.findall(r"^\| ([a-z][\w-]+) \| ", DEPENDENCIES.read_text("utf-8"), re.MULTILINE)) - {"package"}
     assert told == wanted
 

@@ -24,7 +24,7 @@ import psycopg.sql
 from reverie import config, db, errors, llm
 from reverie.access import callers
 from reverie.ingest import importer
-from reverie.pipeline import embed, warm, worker
+from reverie.pipeline import embed, models, warm, worker
 from reverie.records import base, catalogue
 
 _WRITES = re.compile(r'(INSERT INTO|UPDATE|DELETE FROM) "?(\w+)"?')
@@ -153,6 +153,20 @@ async def follow(database: db.Database, caller: callers.Caller, job: Job, points
     embeddings.close()
 
 
+async def change_model(database: db.Database, caller: callers.Caller, job: Job, points: Points) -> None:
+    """The embedding slot until only vectors of the present model are left."""
+    embeddings = llm.Embeddings(config.Embedding.model_validate(job["embedding"]))
+    async with worker.Worker(database, embeddings, followers=(embed.EMBEDDING,)).running():
+        while True:
+            async with database.transaction(caller) as tx:
+                standing = await models.known(tx, caller)
+                covered = await embed.coverage(tx, caller, embeddings.model)
+            if covered.texts == covered.vectors and [one.name for one in standing] == [embeddings.model]:
+                break
+            await asyncio.sleep(0.01)
+    embeddings.close()
+
+
 async def bring_in(database: db.Database, caller: callers.Caller, job: Job, points: Points) -> None:
     """Import a folder."""
     files = list(importer.find([Path(job["folder"])]))
@@ -164,7 +178,7 @@ def finish(job: Job, passed: list[str]) -> None:
     Path(job["passed"]).write_text(json.dumps(passed))
 
 
-JOBS = {"write": write, "follow": follow, "import": bring_in}
+JOBS = {"write": write, "follow": follow, "change model": change_model, "import": bring_in}
 
 
 async def run(job: Job) -> None:

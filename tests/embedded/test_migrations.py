@@ -53,6 +53,33 @@ def empty(cluster: embedded.Server) -> Iterator[str]:
         connection.execute("DROP DATABASE nothing_yet WITH (FORCE)")
 
 
+async def test_the_models_of_vectors_from_before_are_known(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = runner.files()
+    before = [one for one in every if one[0] < "0003"]
+    monkeypatch.setattr(runner, "files", lambda: before)
+    await runner.migrate(empty)
+    with psycopg.connect(empty, autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO users (user_id, name) SELECT uuidv7(), name FROM unnest('{a,b}'::text[]) AS name"
+        )
+        connection.execute(
+            "INSERT INTO embedding SELECT user_id, model, model::bytea, '[1,2,3]'"
+            " FROM users, unnest('{x,y}'::text[]) AS model WHERE name = 'a' OR model = 'x'"
+        )
+    monkeypatch.setattr(runner, "files", lambda: every)
+    await runner.migrate(empty)
+    with psycopg.connect(empty, autocommit=True) as connection:
+        rows = connection.execute(
+            "SELECT users.name, model.name, dimensions, vectors, measured_at FROM model JOIN users USING (user_id)"
+            " ORDER BY 1, 2"
+        ).fetchall()
+        forced = connection.execute(
+            "SELECT relname FROM pg_class WHERE relname IN ('model', 'embedding') AND relforcerowsecurity ORDER BY 1"
+        ).fetchall()
+    assert rows == [("a", "x", 3, 1, None), ("a", "y", 3, 1, None), ("b", "x", 3, 1, None)]
+    assert forced == [("embedding",), ("model",)]
+
+
 MIGRATE = """
 import asyncio, sys
 from reverie.migrations import runner

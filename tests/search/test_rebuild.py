@@ -31,7 +31,9 @@ async def answers(life: Life) -> dict[str, list[tuple[str, float]]]:
     found: dict[str, list[tuple[str, float]]] = {}
     for question in QUESTIONS:
         hits = (await life.search(question)).hits
-        found[question] = [(str(hit.record_id), round(hit.fused.score / hit.fused.boosts["heat"], 9)) for hit in hits]
+        found[question] = [
+            (str(hit.record_id), round(hit.fused.score / hit.fused.boosts.get("heat", 1.0), 9)) for hit in hits
+        ]
     return found
 
 

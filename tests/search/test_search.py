@@ -10,7 +10,7 @@ import pytest
 
 from reverie import config, db, embedded, errors, llm
 from reverie.access import callers
-from reverie.pipeline import progress
+from reverie.pipeline import embed, progress
 from reverie.records import base, bookmarks, diary, events, notes
 from reverie.search import query as queries
 from reverie.search import results as searched
@@ -144,9 +144,15 @@ async def test_without_an_embedder_words_answer_and_the_rest_is_named(life: Life
     assert "Meaning was not searched: No embedding model is configured" in nothing.reason
 
 
-async def test_an_embedder_that_is_down_is_named_and_words_answer(life: Life) -> None:
+async def test_an_embedder_that_is_down_is_named_and_words_answer(own_life: Life) -> None:
+    life = own_life
     settings = config.Embedding(provider="openai", base_url="http://127.0.0.1:9/v1", model="gone", timeout_s=2)
     away = llm.Embeddings(settings)
+    # The built-in model has vectors of everything here, and answers in place of the new one.
+    results = await searching.search(life.database, life.caller, away, queries.Query(text="García"))
+    assert results.signals["semantic"] == "ok"
+    async with life.database.transaction(life.caller) as tx:
+        await embed.forget(tx, life.caller)
     results = await searching.search(life.database, life.caller, away, queries.Query(text="García"))
     away.close()
     assert results.hits

@@ -20,11 +20,21 @@ def search(
     domain: Annotated[list[str] | None, typer.Option(help="Only this domain (may be repeated).")] = None,
     limit: Annotated[int, typer.Option(min=1, max=50, help="How many results.")] = 10,
     tag: Annotated[str | None, typer.Option(help="Only records with this tag.")] = None,
+    person: Annotated[str | None, typer.Option(help="Only with this person: a part of a name or an address.")] = None,
+    category: Annotated[str | None, typer.Option(help="Only in this folder, board or calendar.")] = None,
+    file: Annotated[str | None, typer.Option(help="Only from files whose path holds this.")] = None,
     hide_cold: Annotated[bool, typer.Option(help="Leave out what was touched once and went cold.")] = False,
 ) -> None:
     """Find records by meaning and by words, in any language, with their sources."""
     query = queries.Query(
-        text=" ".join(words), domains=tuple(domain or ()), limit=limit, tag=tag, include_cold=not hide_cold
+        text=" ".join(words),
+        domains=tuple(domain or ()),
+        limit=limit,
+        tag=tag,
+        person=person,
+        category=category,
+        file=file,
+        include_cold=not hide_cold,
     )
     results = asyncio.run(_search(query))
     if as_json:
@@ -61,7 +71,9 @@ def ask(
 
 async def _search(query: queries.Query) -> searched.Results:
     async with app.opened(app.read_settings()) as reverie:
-        return await searching.search(reverie.database, reverie.owner, reverie.embeddings, query)
+        return await searching.search(
+            reverie.database, reverie.owner, reverie.embeddings, query, settings=reverie.settings.search
+        )
 
 
 def _remarks(results: searched.Results) -> None:

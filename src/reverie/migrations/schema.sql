@@ -28,7 +28,10 @@ CREATE TABLE card (
     domain text NOT NULL,
     title text NOT NULL,
     at timestamp with time zone,
-    tags text[] NOT NULL
+    tags text[] NOT NULL,
+    people text[] DEFAULT '{}'::text[] NOT NULL,
+    category text DEFAULT ''::text NOT NULL,
+    origin text DEFAULT ''::text NOT NULL
 );
 
 ALTER TABLE ONLY card FORCE ROW LEVEL SECURITY;
@@ -147,7 +150,8 @@ CREATE TABLE embedding (
     user_id uuid NOT NULL,
     model text NOT NULL,
     hash bytea NOT NULL,
-    vector halfvec NOT NULL
+    vector halfvec NOT NULL,
+    dimensions smallint NOT NULL
 );
 
 ALTER TABLE ONLY embedding FORCE ROW LEVEL SECURITY;
@@ -241,6 +245,13 @@ CREATE TABLE file (
 
 ALTER TABLE ONLY file FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE fresh (
+    user_id uuid NOT NULL,
+    passage_id bigint NOT NULL
+);
+
+ALTER TABLE ONLY fresh FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE health (
     user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
     id uuid CONSTRAINT record_id_not_null NOT NULL,
@@ -314,6 +325,21 @@ CREATE TABLE migration (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE model (
+    user_id uuid NOT NULL,
+    name text NOT NULL,
+    dimensions integer,
+    vectors bigint DEFAULT 0 NOT NULL,
+    chosen_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    floor double precision,
+    scale double precision,
+    spread double precision,
+    means real[],
+    measured_at timestamp with time zone
+);
+
+ALTER TABLE ONLY model FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE note (
     user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
     id uuid CONSTRAINT record_id_not_null NOT NULL,
@@ -342,8 +368,10 @@ CREATE TABLE passage (
     place jsonb NOT NULL,
     text text NOT NULL,
     hash bytea NOT NULL,
-    length integer NOT NULL
+    length integer NOT NULL,
+    terms bytea
 );
+ALTER TABLE ONLY passage ALTER COLUMN terms SET STORAGE EXTERNAL;
 
 ALTER TABLE ONLY passage FORCE ROW LEVEL SECURITY;
 
@@ -358,10 +386,13 @@ ALTER TABLE passage ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
 
 CREATE TABLE posting (
     user_id uuid NOT NULL,
-    term text NOT NULL COLLATE pg_catalog."C",
-    passage_id bigint NOT NULL,
-    tf real NOT NULL
+    segment bigint NOT NULL,
+    term bigint NOT NULL,
+    part smallint NOT NULL,
+    n integer NOT NULL,
+    entries bytea NOT NULL
 );
+ALTER TABLE ONLY posting ALTER COLUMN entries SET STORAGE EXTERNAL;
 
 ALTER TABLE ONLY posting FORCE ROW LEVEL SECURITY;
 
@@ -386,6 +417,26 @@ CREATE TABLE run (
 
 ALTER TABLE ONLY run FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE segment (
+    user_id uuid NOT NULL,
+    id bigint NOT NULL,
+    size integer NOT NULL,
+    words bigint NOT NULL,
+    passages bytea NOT NULL
+);
+ALTER TABLE ONLY segment ALTER COLUMN passages SET STORAGE EXTERNAL;
+
+ALTER TABLE ONLY segment FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE segment ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME segment_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE slot (
     user_id uuid NOT NULL,
     name text NOT NULL,
@@ -397,6 +448,13 @@ CREATE TABLE slot (
 );
 
 ALTER TABLE ONLY slot FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE stale (
+    user_id uuid NOT NULL,
+    hash bytea NOT NULL
+);
+
+ALTER TABLE ONLY stale FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE task (
     user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
@@ -502,6 +560,9 @@ ALTER TABLE ONLY feed
 ALTER TABLE ONLY file
     ADD CONSTRAINT file_pkey PRIMARY KEY (user_id, id);
 
+ALTER TABLE ONLY fresh
+    ADD CONSTRAINT fresh_pkey PRIMARY KEY (user_id, passage_id);
+
 ALTER TABLE ONLY health
     ADD CONSTRAINT health_pkey PRIMARY KEY (user_id, id);
 
@@ -520,6 +581,9 @@ ALTER TABLE ONLY letter
 ALTER TABLE ONLY migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (name);
 
+ALTER TABLE ONLY model
+    ADD CONSTRAINT model_pkey PRIMARY KEY (user_id, name);
+
 ALTER TABLE ONLY note
     ADD CONSTRAINT note_pkey PRIMARY KEY (user_id, id);
 
@@ -527,13 +591,19 @@ ALTER TABLE ONLY passage
     ADD CONSTRAINT passage_pkey PRIMARY KEY (user_id, id);
 
 ALTER TABLE ONLY posting
-    ADD CONSTRAINT posting_pkey PRIMARY KEY (user_id, term, passage_id) INCLUDE (tf);
+    ADD CONSTRAINT posting_pkey PRIMARY KEY (user_id, segment, term, part);
 
 ALTER TABLE ONLY run
     ADD CONSTRAINT run_pkey PRIMARY KEY (user_id, id);
 
+ALTER TABLE ONLY segment
+    ADD CONSTRAINT segment_pkey PRIMARY KEY (user_id, id);
+
 ALTER TABLE ONLY slot
     ADD CONSTRAINT slot_pkey PRIMARY KEY (user_id, name);
+
+ALTER TABLE ONLY stale
+    ADD CONSTRAINT stale_pkey PRIMARY KEY (user_id, hash);
 
 ALTER TABLE ONLY task
     ADD CONSTRAINT task_pkey PRIMARY KEY (user_id, id);
@@ -556,6 +626,22 @@ CREATE INDEX change_time ON change USING btree (user_id, at);
 CREATE UNIQUE INDEX diary_day ON diary USING btree (user_id, date) WHERE (deleted_at IS NULL);
 
 CREATE INDEX email_thread ON email USING btree (user_id, thread);
+
+CREATE INDEX embedding_1024 ON embedding USING hnsw (((vector)::halfvec(1024)) halfvec_ip_ops) WHERE (dimensions = 1024);
+
+CREATE INDEX embedding_1536 ON embedding USING hnsw (((vector)::halfvec(1536)) halfvec_ip_ops) WHERE (dimensions = 1536);
+
+CREATE INDEX embedding_2048 ON embedding USING hnsw (((vector)::halfvec(2048)) halfvec_ip_ops) WHERE (dimensions = 2048);
+
+CREATE INDEX embedding_256 ON embedding USING hnsw (((vector)::halfvec(256)) halfvec_ip_ops) WHERE (dimensions = 256);
+
+CREATE INDEX embedding_3072 ON embedding USING hnsw (((vector)::halfvec(3072)) halfvec_ip_ops) WHERE (dimensions = 3072);
+
+CREATE INDEX embedding_384 ON embedding USING hnsw (((vector)::halfvec(384)) halfvec_ip_ops) WHERE (dimensions = 384);
+
+CREATE INDEX embedding_512 ON embedding USING hnsw (((vector)::halfvec(512)) halfvec_ip_ops) WHERE (dimensions = 512);
+
+CREATE INDEX embedding_768 ON embedding USING hnsw (((vector)::halfvec(768)) halfvec_ip_ops) WHERE (dimensions = 768);
 
 CREATE INDEX event_start ON event USING btree (user_id, start_day);
 
@@ -583,6 +669,9 @@ ALTER TABLE ONLY embedding
 ALTER TABLE ONLY feed_item
     ADD CONSTRAINT feed_item_user_id_feed_id_fkey FOREIGN KEY (user_id, feed_id) REFERENCES feed(user_id, id);
 
+ALTER TABLE ONLY fresh
+    ADD CONSTRAINT fresh_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
 ALTER TABLE ONLY heat
     ADD CONSTRAINT heat_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
@@ -595,11 +684,20 @@ ALTER TABLE ONLY imported
 ALTER TABLE ONLY letter
     ADD CONSTRAINT letter_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
+ALTER TABLE ONLY model
+    ADD CONSTRAINT model_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
 ALTER TABLE ONLY passage
     ADD CONSTRAINT passage_user_id_record_id_fkey FOREIGN KEY (user_id, record_id) REFERENCES card(user_id, record_id);
 
+ALTER TABLE ONLY segment
+    ADD CONSTRAINT segment_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
 ALTER TABLE ONLY slot
     ADD CONSTRAINT slot_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY stale
+    ADD CONSTRAINT stale_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
 ALTER TABLE ONLY token
     ADD CONSTRAINT token_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
@@ -632,6 +730,8 @@ ALTER TABLE file ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY first ON users FOR INSERT WITH CHECK ((current_setting('reverie.system'::text, true) = 'on'::text));
 
+ALTER TABLE fresh ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE health ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE heat ENABLE ROW LEVEL SECURITY;
@@ -641,6 +741,8 @@ ALTER TABLE imported ENABLE ROW LEVEL SECURITY;
 ALTER TABLE imported_file ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE letter ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE model ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE note ENABLE ROW LEVEL SECURITY;
 
@@ -668,6 +770,8 @@ CREATE POLICY owner ON feed_item USING ((user_id = (NULLIF(current_setting('reve
 
 CREATE POLICY owner ON file USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
+CREATE POLICY owner ON fresh USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
 CREATE POLICY owner ON health USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON heat USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
@@ -678,6 +782,8 @@ CREATE POLICY owner ON imported_file USING ((user_id = (NULLIF(current_setting('
 
 CREATE POLICY owner ON letter USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
+CREATE POLICY owner ON model USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
 CREATE POLICY owner ON note USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON passage USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
@@ -686,7 +792,11 @@ CREATE POLICY owner ON posting USING ((user_id = (NULLIF(current_setting('reveri
 
 CREATE POLICY owner ON run USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
+CREATE POLICY owner ON segment USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
 CREATE POLICY owner ON slot USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON stale USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON task USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
@@ -704,7 +814,11 @@ CREATE POLICY roll ON users FOR SELECT USING ((current_setting('reverie.system':
 
 ALTER TABLE run ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE segment ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE slot ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE stale ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE task ENABLE ROW LEVEL SECURITY;
 
@@ -740,6 +854,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE feed_item TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE file TO reverie_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE fresh TO reverie_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE health TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE heat TO reverie_app;
@@ -750,6 +866,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE imported_file TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE letter TO reverie_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE model TO reverie_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE note TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE passage TO reverie_app;
@@ -758,7 +876,11 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE posting TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE run TO reverie_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE segment TO reverie_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE slot TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE stale TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE task TO reverie_app;
 

@@ -1,11 +1,12 @@
 """The health of what is derived: slots in trouble, changes put aside, texts without vectors, records out of search."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from reverie import db, errors, llm
 from reverie.access import callers
-from reverie.pipeline import embed, slots, worker
+from reverie.pipeline import embed, models, slots, worker
 from reverie.records import catalogue
 
 
@@ -36,6 +37,7 @@ async def examine(
         counts = {d.name: int(await tx.value(db.compose(_LIVE, table=d.name), (caller.user_id,))) for d in _domains()}
         cards = int(await tx.value(_CARDS, (caller.user_id,)))
         coverage = await embed.coverage(tx, caller, embeddings.model)
+        standing = await models.known(tx, caller)
         version = str(await tx.value(_VERSION))
     total = sum(counts.values())
     if cards != total:
@@ -46,8 +48,10 @@ async def examine(
         Finding("ok", "records", f"{total} ({held})" if total else "none yet", "" if total else "reverie import")
     )
     if embeddings.model:
-        found.append(_of_coverage(coverage))
+        found += _of_vectors(embeddings, coverage, standing)
     found.append(await _of_embedder(embeddings))
+    if embeddings.reranks:
+        found.append(await _of_reranker(embeddings))
     found.append(Finding("ok", "server", version, ""))
     return found
 
@@ -73,11 +77,35 @@ def _of_slot(one: worker.Standing) -> Finding:
     return Finding("ok", about, "up to date", "")
 
 
-def _of_coverage(coverage: embed.Coverage) -> Finding:
+def _of_vectors(
+    embeddings: llm.Embeddings, coverage: embed.Coverage, standing: Sequence[models.Known]
+) -> list[Finding]:
+    """How far the present model is, and what becomes of the others' vectors until then."""
+    used = models.used(embeddings, standing)
+    others = [one for one in standing if one.name != embeddings.model and one.vectors]
+    found = [_of_coverage(coverage, new=embeddings.model if others else "")]
+    for one in others:
+        state = f"the previous model {one.name} has {one.vectors:,} vectors"
+        if one.name == used:
+            found.append(Finding("degraded", "previous model", f"{state}, used until the new one covers more", ""))
+        elif one.name not in embeddings.models and coverage.vectors < coverage.texts:
+            remedy = "Name it under [embedding.previous], and they are used until then."
+            found.append(Finding("degraded", "previous model", f"{state}, which nobody can ask", remedy))
+        else:
+            found.append(Finding("ok", "previous model", state, ""))
+    present = next((one for one in standing if one.name == embeddings.model), None)
+    if present and not present.measured_at and not embeddings.shipped(present.name):
+        state = f"{present.name} has not been measured yet: a rough floor is used"
+        found.append(Finding("degraded", "similarities", state, "`reverie up` measures it."))
+    return found
+
+
+def _of_coverage(coverage: embed.Coverage, *, new: str) -> Finding:
+    by = f" by the new model {new}" if new else ""
     if coverage.vectors < coverage.texts:
-        state = f"{coverage.vectors} of {coverage.texts} texts can be found by meaning, all by their words"
+        state = f"{coverage.vectors:,} of {coverage.texts:,} texts can be found by meaning{by}, all by their words"
         return Finding("degraded", "vectors", state, "`reverie up` makes the rest.")
-    return Finding("ok", "vectors", f"{coverage.vectors} texts can be found by meaning", "")
+    return Finding("ok", "vectors", f"{coverage.vectors:,} texts can be found by meaning", "")
 
 
 async def _of_embedder(embeddings: llm.Embeddings) -> Finding:
@@ -88,3 +116,12 @@ async def _of_embedder(embeddings: llm.Embeddings) -> Finding:
     except errors.EmbedderUnavailable as away:
         return Finding("wrong", "embedder", away.message, away.hint or "Until then search goes by words.")
     return Finding("ok", "embedder", embeddings.model, "")
+
+
+async def _of_reranker(embeddings: llm.Embeddings) -> Finding:
+    try:
+        await embeddings.rerank("ready?", ["Ready."])
+    except errors.RerankerUnavailable as away:
+        remedy = away.hint or "Until then results stay in the order that search gives them."
+        return Finding("wrong", "reranker", away.message, remedy)
+    return Finding("ok", "reranker", f"sorts the best {embeddings.top} passages again", "")

@@ -1,4 +1,8 @@
-"""The embedding slot: one vector for each text and model, never made twice."""
+"""The embedding slot: one vector for each text and model, never made twice.
+
+After a change of model the vectors of the new one are made bit by bit, while search goes on with those of the old one;
+when they are complete the old ones are dropped. Vectors of two models are never compared.
+"""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -8,7 +12,7 @@ from uuid import UUID
 
 from reverie import db, errors, llm
 from reverie.access import users
-from reverie.pipeline import slots
+from reverie.pipeline import models, slots
 from reverie.records import changes, passages
 
 log = logging.getLogger(__name__)
@@ -33,8 +37,16 @@ ON CONFLICT DO NOTHING
 """
 _LENGTH = "SELECT vector_dims(vector) FROM embedding WHERE user_id = %s AND model = %s LIMIT 1"
 _SWEEP = """
-DELETE FROM embedding WHERE user_id = %(user)s AND hash = ANY(%(hashes)s) AND NOT EXISTS (
-    SELECT FROM passage WHERE passage.user_id = embedding.user_id AND passage.hash = embedding.hash
+WITH gone AS (
+    DELETE FROM embedding WHERE user_id = %(user)s AND hash = ANY(%(hashes)s) AND NOT EXISTS (
+        SELECT FROM passage WHERE passage.user_id = embedding.user_id AND passage.hash = embedding.hash
+    ) RETURNING model
+)
+SELECT model, count(*) AS gone FROM gone GROUP BY model ORDER BY model
+"""
+_DROP = """
+DELETE FROM embedding WHERE user_id = %(user)s AND model = %(model)s AND hash IN (
+    SELECT hash FROM embedding WHERE user_id = %(user)s AND model = %(model)s ORDER BY hash LIMIT %(most)s
 )
 """
 _FORGET = "DELETE FROM embedding WHERE user_id = %s"
@@ -44,6 +56,11 @@ FROM passage LEFT JOIN embedding
     ON embedding.user_id = passage.user_id AND embedding.model = %(model)s AND embedding.hash = passage.hash
 WHERE passage.user_id = %(user)s
 """
+# After the last key of a text: what is left to do is to drop what the new vectors replace.
+_REPLACED = b"\xff" * 33
+_BIT = 2000
+# So much must have its vector before the old ones go: a model that refuses more than this is no replacement.
+_ENOUGH = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +72,32 @@ class Coverage:
 
 
 async def embed(work: slots.Work, batch: Sequence[changes.Change]) -> None:
-    """Make the vectors that the changed records lack. Raises EmbedderUnavailable."""
+    """Make the vectors that the changed records lack: of the present model, and of the one that search still uses.
+
+    Raises EmbedderUnavailable, Invalid.
+    """
+    model = work.embeddings.model
     records = list({change.record_id for change in batch if change.action != "delete"})
-    while records and work.embeddings.model:
-        missing = await _lacking(work, records, b"")
-        if not missing:
-            return
-        await _embedded(work, missing)
+    if not records or not model:
+        return
+    await models.calibrate(work, [model])
+    while missing := await _lacking(work, model, records, b""):
+        await _embedded(work, model, missing)
+    async with work.database.transaction(work.user) as tx:
+        used = models.used(work.embeddings, await models.known(tx, work.user))
+    if used != model:
+        await _embed_besides(work, used, records)
+
+
+async def _embed_besides(work: slots.Work, model: str, records: Sequence[UUID]) -> None:
+    """The same for the old model, as far as it goes: it is on its way out."""
+    after = b""
+    try:
+        while missing := await _lacking(work, model, records, after):
+            await _keep(work, model, missing)
+            after = bytes(missing[-1]["hash"])
+    except errors.EmbedderUnavailable as away:
+        log.warning("the model %s misses a change: %s", model, away.message)
 
 
 async def backfill(work: slots.Work, after: bytes) -> bytes | None:
@@ -70,33 +106,68 @@ async def backfill(work: slots.Work, after: bytes) -> bytes | None:
     `after` is the key that was reached; returns the next one, or None at the end. A text that the model refuses is
     passed over: the change that brought it has its letter. Raises EmbedderUnavailable.
     """
-    if not work.embeddings.model:
+    model = work.embeddings.model
+    if not model:
         return None
-    missing = await _lacking(work, None, after)
+    if after == _REPLACED:
+        return _REPLACED if await _dropped(work, model) else None
+    if not after:
+        await models.calibrate(work, work.embeddings.models)
+    missing = await _lacking(work, model, None, after)
     if not missing:
-        return None
-    await _keep(work, missing)
+        return _REPLACED if await _replaces(work, model) else None
+    await _keep(work, model, missing)
     return bytes(missing[-1]["hash"])
 
 
-async def _keep(work: slots.Work, missing: Sequence[Mapping[str, Any]]) -> None:
+async def _keep(work: slots.Work, model: str, missing: Sequence[Mapping[str, Any]]) -> None:
     """Embed and keep; of a batch with a refused text, all but that text."""
     try:
-        await _embedded(work, missing)
+        await _embedded(work, model, missing)
     except errors.Invalid as refused:
         if len(missing) == 1:
             log.warning("a text was refused by the model: %s", refused.message)
             return
         half = len(missing) // 2
-        await _keep(work, missing[:half])
-        await _keep(work, missing[half:])
+        await _keep(work, model, missing[:half])
+        await _keep(work, model, missing[half:])
 
 
-async def _lacking(work: slots.Work, records: Sequence[UUID] | None, after: bytes) -> list[dict[str, Any]]:
+async def _replaces(work: slots.Work, model: str) -> bool:
+    """Whether the present model has made enough vectors for the old ones to go."""
+    if work.embeddings.keeps_previous:
+        return False
+    async with work.database.transaction(work.user) as tx:
+        if len(await models.known(tx, work.user)) < 2:
+            return False
+        covered = await coverage(tx, work.user, model)
+    return covered.vectors >= _ENOUGH * covered.texts
+
+
+async def _dropped(work: slots.Work, model: str) -> bool:
+    """Drop some of the vectors that those of the present model have replaced; says whether there were any.
+
+    Only of models chosen before it: of two processes with different settings, one must not undo the other's work.
+    """
+    async with work.database.transaction(work.user) as tx:
+        standing = await models.known(tx, work.user)
+        present = next((one for one in standing if one.name == model), None)
+        old = next((one for one in standing if present and one.chosen_at < present.chosen_at), None)
+        if old is None:
+            return False
+        gone = await tx.run(_DROP, {"user": work.user.user_id, "model": old.name, "most": _BIT})
+        if gone:
+            await models.count(tx, work.user, old.name, -gone)
+        else:
+            await models.dismiss(tx, work.user, old.name)
+    return True
+
+
+async def _lacking(work: slots.Work, model: str, records: Sequence[UUID] | None, after: bytes) -> list[dict[str, Any]]:
     parameters = {
         "user": work.user.user_id,
         "records": records,
-        "model": work.embeddings.model,
+        "model": model,
         "after": after,
         "most": work.embeddings.batch,
     }
@@ -104,10 +175,10 @@ async def _lacking(work: slots.Work, records: Sequence[UUID] | None, after: byte
         return await tx.rows(_MISSING, parameters)
 
 
-async def _embedded(work: slots.Work, missing: Sequence[Mapping[str, Any]]) -> None:
+async def _embedded(work: slots.Work, model: str, missing: Sequence[Mapping[str, Any]]) -> None:
     """One batch, kept at once: a kill costs one batch. Raises EmbedderUnavailable, Invalid."""
-    model = work.embeddings.model
-    vectors = await work.embeddings.passages([passages.embedded_text(row["title"], row["text"]) for row in missing])
+    texts = [passages.embedded_text(row["title"], row["text"]) for row in missing]
+    vectors = await work.embeddings.passages(texts, model)
     hashes = [row["hash"] for row in missing]
     async with work.database.transaction(work.user) as tx:
         length = await tx.value(_LENGTH, (work.user.user_id, model))
@@ -116,18 +187,22 @@ async def _embedded(work: slots.Work, missing: Sequence[Mapping[str, Any]]) -> N
                 f"The model {model} gives vectors of length {vectors.shape[1]}, and those here have {length}.",
                 hint="Is it another model by the same name? `reverie rebuild` makes all vectors again.",
             )
-        await tx.run(_KEEP, (work.user.user_id, model, hashes, _literals(vectors)))
+        more = await tx.run(_KEEP, (work.user.user_id, model, hashes, _literals(vectors)))
+        await models.count(tx, work.user, model, more, dimensions=int(vectors.shape[1]))
 
 
 async def sweep(tx: db.Transaction, user: users.Reference, batch: Sequence[changes.Change]) -> None:
     """Drop the vectors of texts that are gone."""
     if any(change.action in ("delete", "update") for change in batch):
-        await tx.run(_SWEEP, {"user": user.user_id, "hashes": await passages.take_stale(tx, user)})
+        hashes = await passages.take_stale(tx, user)
+        for row in await tx.rows(_SWEEP, {"user": user.user_id, "hashes": hashes}) if hashes else ():
+            await models.count(tx, user, row["model"], -row["gone"])
 
 
 async def forget(tx: db.Transaction, user: db.HasUser) -> None:
     """Drop every vector of the user, so that they are made again."""
     await tx.run(_FORGET, (user.user_id,))
+    await models.forget(tx, user)
 
 
 async def coverage(tx: db.Transaction, user: db.HasUser, model: str) -> Coverage:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from reverie import db, errors, llm
 from reverie.access import users
-from reverie.pipeline import embed, index, slots, warm
+from reverie.pipeline import embed, index, models, slots, warm
 from reverie.records import changes, heat
 
 log = logging.getLogger(__name__)
@@ -47,11 +47,16 @@ class Worker:
             await _end(tasks)
 
     async def _begin(self) -> None:
-        """A new process may have mended what was broken: try every letter now. A restored dump is put in order."""
+        """A new process may have mended what was broken: try every letter now. A restored dump is put in order.
+
+        And it may have been told of another model: from now on, that is the chosen one.
+        """
         for user in await users.all_users(self._database):
             reference = users.Reference(user.user_id)
             async with self._database.transaction(reference) as tx:
                 await slots.again(tx, reference)
+                if self._embeddings.model:
+                    await models.choose(tx, reference, self._embeddings.model)
                 if await changes.adopt(tx, reference):
                     await slots.rewind(tx, reference)
 

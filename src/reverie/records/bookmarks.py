@@ -24,7 +24,14 @@ def _title(bookmark: Bookmark) -> str:
 def _text(bookmark: Bookmark) -> passages.Text:
     sections = [passages.Section(bookmark.excerpt)] if bookmark.excerpt else []
     keywords = f"{bookmark.url} {bookmark.folder or ''}"
-    return passages.Text(_title(bookmark), sections, keywords=keywords, at=base.told(bookmark), tags=bookmark.tags)
+    return passages.Text(
+        _title(bookmark),
+        sections,
+        keywords=keywords,
+        at=base.told(bookmark),
+        tags=bookmark.tags,
+        category=bookmark.folder,
+    )
 
 
 def _host(url: str) -> str:

@@ -36,7 +36,8 @@ def _text(chat: Chat) -> passages.Text:
         for turn in chat.turns
         if turn["text"].strip()
     ]
-    return passages.Text(chat.title, sections, at=chat.started)
+    people = list(dict.fromkeys(turn["speaker"] for turn in chat.turns))
+    return passages.Text(chat.title, sections, at=chat.started, people=people)
 
 
 def _line(chat: Chat, now: datetime) -> str:

@@ -31,6 +31,7 @@ def _text(contact: Contact) -> passages.Text:
         contact.display_name,
         [passages.Section(body)] if body else [],
         keywords=" ".join(word for word in keywords if word),
+        people=[contact.display_name, *contact.emails],
     )
 
 

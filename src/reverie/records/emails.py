@@ -40,7 +40,9 @@ def _text(email: Email) -> passages.Text:
     names = [one.get("name") or "" for one in email.attachments]
     keywords = " ".join([email.from_ or "", *email.to, *email.cc, *names])
     sections = [passages.Section(email.body_text)] if email.body_text.strip() else []
-    return passages.Text(email.subject or "(no subject)", sections, keywords=keywords, at=email.date)
+    people = [email.from_ or "", *email.to, *email.cc]
+    title = email.subject or "(no subject)"
+    return passages.Text(title, sections, keywords=keywords, at=email.date, people=people, category=email.folder)
 
 
 def _line(email: Email, now: datetime) -> str:

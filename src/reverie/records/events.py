@@ -269,10 +269,17 @@ async def agenda(
 
 def _text(event: Event) -> passages.Text:
     parts = [part for part in (event.description, event.location) if part]
-    people = " ".join(f"{one.get('name') or ''} {one.get('email') or ''}" for one in event.attendees)
+    people = [part for one in event.attendees for part in (one.get("name"), one.get("email")) if part]
     sections = [passages.Section("\n".join(parts))] if parts else []
-    keywords = f"{people} {event.calendar or ''} {event.start_day.isoformat()}"
-    return passages.Text(_title(event), sections, keywords=keywords, at=_moment(event.start, UTC))
+    keywords = f"{' '.join(people)} {event.calendar or ''} {event.start_day.isoformat()}"
+    return passages.Text(
+        _title(event),
+        sections,
+        keywords=keywords,
+        at=_moment(event.start, UTC),
+        people=people,
+        category=event.calendar,
+    )
 
 
 def _title(event: Event) -> str:

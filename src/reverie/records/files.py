@@ -22,7 +22,8 @@ class File(base.Record):
 
 def _text(file: File) -> passages.Text:
     sections = [passages.Section(file.text)] if file.text.strip() else []
-    return passages.Text(file.name, sections, keywords=f"{file.path or ''} {file.category or ''}", at=base.told(file))
+    keywords = f"{file.path or ''} {file.category or ''}"
+    return passages.Text(file.name, sections, keywords=keywords, at=base.told(file), category=file.category)
 
 
 def _line(file: File, now: datetime) -> str:

@@ -40,7 +40,7 @@ def _text(task: Task) -> passages.Text:
     due = dt.datetime.combine(task.due, dt.time(12), tzinfo=dt.UTC) if task.due else None
     sections = [passages.Section(body)] if body else []
     keywords = f"{task.board} {task.column}"
-    return passages.Text(task.title, sections, keywords=keywords, at=due, tags=task.labels)
+    return passages.Text(task.title, sections, keywords=keywords, at=due, tags=task.labels, category=task.board)
 
 
 def _line(task: Task, now: dt.datetime) -> str:

@@ -30,7 +30,9 @@ def _text(one: Transaction) -> passages.Text:
     noon = dt.datetime.combine(one.date, dt.time(12), tzinfo=dt.UTC)
     sections = [passages.Section(one.text)] if one.text and one.text != title else []
     amount = f"{one.amount} {one.currency}"
-    return passages.Text(title, sections, keywords=f"{amount} {amount.lstrip('-')} {one.date}", at=noon)
+    return passages.Text(
+        title, sections, keywords=f"{amount} {amount.lstrip('-')} {one.date}", at=noon, people=[one.counterparty or ""]
+    )
 
 
 def _line(one: Transaction, now: dt.datetime) -> str:

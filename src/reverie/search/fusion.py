@@ -11,24 +11,14 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from reverie import config
 from reverie.search import context
 
 HEAT_BOOST = 0.1
 EXACT_BONUS = 1.0
+RERANKER = 20.0
 
 Floats = NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """How much words and meaning count, and by which power the weight of words falls with what the best passage lacks.
-
-    On LoCoMo any exponent from 0.6 to 1.2 does; across languages (XQuAD), where words say little, 1.1 loses least.
-    """
-
-    words: float = 1.57
-    meaning: float = 4.0
-    coverage: float = 1.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +39,9 @@ class Fused:
     """A passage and all that its score is made of.
 
     Bonuses: `exact`, the share of the query's identifiers that the passage holds times its coverage of the query;
-    `manner`, how a turn of a chat is said; `time`, how near it is to the day that the query names; `phrase` and
-    `rerank`. Boosts: `heat` (1 + 0.1 * heat), `hint`, `confirmation`.
+    `manner`, how a turn of a chat is said; `time`, how near it is to the day that the query names; `phrase`,
+    and `foremost`, which keeps what is exact before what a reranker likes. Boosts: `heat` (1 + 0.1 * heat), `hint`,
+    `confirmation`.
     """
 
     record_id: UUID
@@ -75,7 +66,7 @@ def fuse(
     scored: context.Scored,
     *,
     meaning: bool,
-    weights: Weights,
+    settings: config.Search,
     most: int,
     time: Floats,
     hints: Floats,
@@ -86,8 +77,8 @@ def fuse(
     holds, to a power; that of meaning is fixed. `time` is a bonus for each passage, `hints` a boost for each record.
     """
     held = scored.coverage[scored.lexical > 0]
-    of_words = weights.words * (float(held.max(initial=0.0)) ** weights.coverage if meaning else 1.0)
-    of_meaning = weights.meaning if meaning else 0.0
+    of_words = settings.words * (float(held.max(initial=0.0)) ** settings.coverage if meaning else 1.0)
+    of_meaning = settings.meaning if meaning else 0.0
     signals = {"lexical": (scored.lexical, of_words), "semantic": (scored.semantic, of_meaning)}
     bonuses = {"exact": EXACT_BONUS * scored.exact * scored.coverage, "manner": scored.manner, "time": time}
     heat = np.array([card.heat for card in scored.records])[scored.record]
@@ -121,6 +112,23 @@ def fuse(
 def ordered(fused: Sequence[Fused]) -> list[Fused]:
     """Best first; the same every time."""
     return sorted(fused, key=lambda one: (-round(one.score, 6), one.record_id.int, one.passage_id))
+
+
+def reranked(best: Sequence[Fused], scores: Sequence[float]) -> list[Fused]:
+    """Passages in the order of a reranker's scores (0..1): a signal that outweighs all others.
+
+    What holds an identifier or a phrase of the query stays before what does not, and the rest, without any such score,
+    stays behind.
+    """
+    by_score = ranks(list(scores))
+    return ordered(
+        [
+            replace(one, evidence={**one.evidence, "reranker": Evidence(score, RERANKER, rank, score)}).raised(
+                "foremost", 2 * RERANKER if {"exact", "phrase"} & one.bonuses.keys() else 0.0
+            )
+            for one, score, rank in zip(best, scores, by_score, strict=True)
+        ]
+    )
 
 
 def ranks(scores: Sequence[float]) -> list[int]:

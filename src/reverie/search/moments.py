@@ -121,7 +121,7 @@ async def find(
     query: queries.Query,
     when: timewords.When,
     *,
-    depth: int = signals.DEPTH,
+    depth: int = 100,
     within: Collection[int] | None = None,
 ) -> list[signals.Found]:
     """Passages of that time, earliest first (1 down to 0.5); `within`: only among these passages."""

@@ -1,24 +1,36 @@
 """The public search: understands the query, asks every signal, fuses what they say, and keeps why."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import numpy as np
 
-from reverie import db, llm
+from reverie import config, db, errors, llm
 from reverie.access import callers
+from reverie.records import passages
 from reverie.search import advanced, context, fusion, gather, hints, moments, results, signals, timewords
 from reverie.search import query as queries
 
 _COLD_AFTER = timedelta(days=7)
-_TEXTS = "SELECT id, text FROM passage WHERE user_id = %s AND id = ANY(%s)"
+_TEXTS = "SELECT id, record_id, text FROM passage WHERE user_id = %s AND id = ANY(%s)"
 # A record of the very day that the query names, and of days near it (LoCoMo; from 0.2 to 0.5 the same).
 TIME_BONUS, NEAR_DAYS = 0.3, 14
 PHRASE_BONUS = 3.0
 # Where nothing but a time is asked for, the kind of record that is spoken of comes before all others.
 SPOKEN_OF = 2.0
-_DEFAULT = fusion.Weights()
+_DEFAULT = config.Search()
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What an answer is made from, beside the passages: the query, what it says, the records and what was told."""
+
+    query: queries.Query
+    heard: queries.Understood
+    cards: Mapping[UUID, context.Card]
+    told: dict[str, str]
 
 
 async def search(
@@ -27,7 +39,7 @@ async def search(
     embeddings: llm.Embeddings,
     query: queries.Query,
     *,
-    weights: fusion.Weights = _DEFAULT,
+    settings: config.Search = _DEFAULT,
 ) -> results.Results:
     """Search everything the caller keeps. Raises Invalid; a signal that cannot run is left out and named."""
     query = queries.checked(query)
@@ -35,25 +47,27 @@ async def search(
     then = await moments.stated(database, caller, query, heard.when)
     if then.scoped and set(timewords.content(query.text, heard.when)) <= heard.hints.words:
         return await _all_of_then(database, caller, query, heard, then)
-    gathered = await gather.gather(database, caller, embeddings, then.scoped or query)
+    gathered = await gather.gather(database, caller, embeddings, then.scoped or query, depth=settings.depth)
     told = {**gathered.told, **then.told}
     async with database.snapshot(caller) as tx:
         scored = await context.score(tx, caller, query.text, gathered, [one.passage_id for one in gathered.found])
         fused = fusion.fuse(
             scored,
             meaning=gathered.vector is not None,
-            weights=weights,
-            most=max(20, 2 * query.limit),
+            settings=settings,
+            most=_most(query),
             time=_time(scored, heard.when),
             hints=_hinted(scored.records, heard.hints),
         )
         if then.scoped and heard.when:  # neighbours of what was found may be of another time
             fused = await moments.only(tx, caller, then.scoped, heard.when, fused)
         fused = await _phrased(tx, caller, fused, heard.hints.phrases)
-        passages = _by_record(fused, most=max(20, 2 * query.limit))
-        return await _answer(
-            tx, caller, query, heard, passages, {card.record_id: card for card in scored.records}, told
-        )
+        found = _Found(query, heard, {card.record_id: card for card in scored.records}, told)
+        if not embeddings.reranks:
+            return await _answer(tx, caller, found, _by_record(fused, query))
+    fused = await _reranked(database, caller, embeddings, found, fused)  # with no transaction open
+    async with database.snapshot(caller) as tx:
+        return await _answer(tx, caller, found, _by_record(fused, query))
 
 
 async def by_sliders(
@@ -62,22 +76,24 @@ async def by_sliders(
     embeddings: llm.Embeddings,
     query: queries.Query,
     sliders: advanced.Sliders,
+    *,
+    settings: config.Search = _DEFAULT,
 ) -> results.Results:
     """Search with the owner's own weights for the signals. Raises Invalid."""
     query, sliders = queries.checked(query), advanced.checked(sliders)
     heard = queries.understand(query, timezone=caller.timezone)
     then = await moments.stated(database, caller, query, heard.when)
-    gathered = await gather.gather(database, caller, embeddings, then.scoped or query)
+    gathered = await gather.gather(database, caller, embeddings, then.scoped or query, depth=settings.depth)
     async with database.snapshot(caller) as tx:
         cards = await context.cards(tx, caller, [one.passage_id for one in gathered.found])
         by_id = {card.record_id: card for card in cards.values()}
         raws = {
             "lexical": _raw(gathered.words.found, cards),
-            "semantic": _raw(gathered.meaning, cards),
+            "semantic": _raw(gathered.near, cards),
             "heat": [advanced.Raw(card.record_id, None, card.heat) for card in by_id.values() if card.heat > 0],
         }
         fused, told = advanced.fuse(raws, sliders, told={**gathered.told, **then.told})
-        return await _answer(tx, caller, query, heard, [[one] for one in fused], by_id, told)
+        return await _answer(tx, caller, _Found(query, heard, by_id, told), [[one] for one in fused])
 
 
 def _raw(found: Sequence[signals.Found], cards: Mapping[int, context.Card]) -> list[advanced.Raw]:
@@ -109,29 +125,49 @@ async def _all_of_then(
             for rank, one in enumerate(then.found, start=1)
             if (card := cards.get(one.passage_id))
         ]
-        passages = _by_record(fusion.ordered(fused), most=max(20, 2 * query.limit))
         told = {
             **dict.fromkeys(("lexical", "semantic"), "left out: only a time is asked for"),
             "heat": "ok",
             **then.told,
         }
         by_id = {card.record_id: card for card in cards.values()}
-        return await _answer(tx, caller, query, heard, passages, by_id, told)
+        found = _Found(query, heard, by_id, told)
+        return await _answer(tx, caller, found, _by_record(fusion.ordered(fused), query))
+
+
+async def _reranked(
+    database: db.Database,
+    caller: callers.Caller,
+    embeddings: llm.Embeddings,
+    found: _Found,
+    fused: Sequence[fusion.Fused],
+) -> list[fusion.Fused]:
+    """The best passages sorted again by a model that reads them beside the query; left out, and named, if it fails."""
+    best, rest = list(fused[: embeddings.top]), list(fused[embeddings.top :])
+    async with database.snapshot(caller) as tx:
+        rows = await tx.rows(_TEXTS, (caller.user_id, [one.passage_id for one in best]))
+    texts = {
+        row["id"]: passages.embedded_text(found.cards[row["record_id"]].title, row["text"])
+        for row in rows
+        if row["record_id"] in found.cards
+    }
+    best = [one for one in best if one.passage_id in texts]
+    try:
+        scores = await embeddings.rerank(found.query.text, [texts[one.passage_id] for one in best])
+    except errors.RerankerUnavailable as away:
+        found.told["reranker"] = f"left out: {away.message}"
+        return list(fused)
+    found.told["reranker"] = "ok"
+    return [*fusion.reranked(best, scores), *rest]
 
 
 async def _answer(
-    tx: db.Transaction,
-    caller: callers.Caller,
-    query: queries.Query,
-    heard: queries.Understood,
-    found: Sequence[list[fusion.Fused]],
-    cards: Mapping[UUID, context.Card],
-    told: Mapping[str, str],
+    tx: db.Transaction, caller: callers.Caller, found: _Found, grouped: Sequence[list[fusion.Fused]]
 ) -> results.Results:
-    shown, hidden = _without_cold(found, cards, query)
-    hits = await results.hits(tx, caller, query, shown[: query.limit], cards)
-    reason = "" if hits else results.nothing(query, told)
-    return results.Results(query, hits, told, reason, hidden, heard.as_json())
+    shown, hidden = _without_cold(grouped, found.cards, found.query)
+    hits = await results.hits(tx, caller, found.query, shown[: found.query.limit], found.cards)
+    reason = "" if hits else results.nothing(found.query, found.told)
+    return results.Results(found.query, hits, found.told, reason, hidden, found.heard.as_json())
 
 
 def _time(scored: context.Scored, when: timewords.When | None) -> fusion.Floats:
@@ -169,13 +205,19 @@ async def _phrased(
     )
 
 
-def _by_record(fused: Sequence[fusion.Fused], *, most: int) -> list[list[fusion.Fused]]:
-    """The passages of each record, best record first: its best passage, and what else is among the best `most`."""
+def _by_record(fused: Sequence[fusion.Fused], query: queries.Query) -> list[list[fusion.Fused]]:
+    """The passages of each record, best record first: its best passage, and what else is among the best."""
+    most = _most(query)
     grouped: dict[UUID, list[fusion.Fused]] = {}
     for number, one in enumerate(fused):
         if number < most or one.record_id not in grouped:
             grouped.setdefault(one.record_id, []).append(one)
     return list(grouped.values())
+
+
+def _most(query: queries.Query) -> int:
+    """How many passages are kept beside the best of each record."""
+    return max(20, 2 * query.limit)
 
 
 def _without_cold(
@@ -196,5 +238,5 @@ def _without_cold(
             and now - card.accessed_at > _COLD_AFTER
         )
 
-    kept = [passages for passages in found if not cold(passages[0].record_id)]
+    kept = [grouped for grouped in found if not cold(grouped[0].record_id)]
     return (kept, len(found) - len(kept)) if kept else (list(found), 0)

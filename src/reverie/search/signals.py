@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from reverie import db, llm
 from reverie.access import callers
 from reverie.records import postings, terms
-from reverie.search import days
+from reverie.search import days, meaning
 from reverie.search import query as queries
 
-DEPTH = 100
 # Up to so many vectors are compared one by one; more are found through their graph, unless the user has few of all.
 EXACT = 5_000
 LEAST_SHARE = 0.02
@@ -74,18 +73,13 @@ WHERE passage.user_id = %(user)s AND {scope} LIMIT %(narrow)s
 """
 _AMONG = "SELECT passage.id FROM passage WHERE passage.user_id = %(user)s AND passage.id = ANY(%(ids)s) AND {scope}"
 _WIDTH = "SELECT count(*) FROM (SELECT FROM passage WHERE passage.user_id = %(user)s AND {scope} LIMIT %(wide)s)"
-_SIZE = """
-SELECT (SELECT coalesce(sum(size), 0) FROM segment WHERE user_id = %(user)s)
-    + (SELECT count(*) FROM fresh WHERE user_id = %(user)s) AS own,
-    (SELECT reltuples FROM pg_class WHERE oid = 'embedding'::regclass) AS everybodys
-"""
 # The nearest texts, then the passages that hold them. A text of few words says less than it seems.
 _SEMANTIC = """
 WITH near AS MATERIALIZED (
-    SELECT embedding.hash, -({distance}) AS score FROM embedding
+    SELECT embedding.hash, %(offset)s::float8 - %(scale)s::float8 * ({distance}) AS score FROM embedding
     WHERE embedding.user_id = %(user)s AND embedding.model = %(model)s AND embedding.dimensions = {dimensions}
         AND {there}
-    ORDER BY {distance} LIMIT %(wide)s
+    ORDER BY {distance} LIMIT %(depth)s
 )
 SELECT passage.id AS passage_id,
     near.score * power(least(1, passage.length / 20.0::float8), 0.3::float8) AS score
@@ -117,7 +111,7 @@ EXISTS (
 _EVERYWHERE: LiteralString = "true"
 
 
-async def lexical(tx: db.Transaction, caller: callers.Caller, query: queries.Query) -> Words:
+async def lexical(tx: db.Transaction, caller: callers.Caller, query: queries.Query, *, depth: int = 100) -> Words:
     """Passages that hold the query's words, best first by BM25 with the user's own statistics.
 
     Of a word and its stems the best counts. The gain of a packed passage is by the average length of its time; the
@@ -130,32 +124,32 @@ async def lexical(tx: db.Transaction, caller: callers.Caller, query: queries.Que
     listed = await postings.lists(tx, caller, keys)
     words = _words(asked, keys, listed)
     if not query.narrowed:
-        return replace(words, found=_best([*_read(words, listed.fresh), *_packed(words, listed, DEPTH)]))
+        return replace(words, found=_best([*_read(words, listed.fresh), *_packed(words, listed, depth)], depth))
     inside = await tx.rows(db.compose(_IN_SCOPE, scope=_scope(query)), _parameters(caller, query), binary=True)
     if len(inside) <= NARROW:
-        return replace(words, found=_best(_read(words, inside)))
-    return replace(words, found=await _within(tx, caller, query, words, listed))
+        return replace(words, found=_best(_read(words, inside), depth))
+    return replace(words, found=await _within(tx, caller, query, words, listed, depth))
 
 
 async def _within(
-    tx: db.Transaction, caller: callers.Caller, query: queries.Query, words: Words, listed: postings.Listed
+    tx: db.Transaction, caller: callers.Caller, query: queries.Query, words: Words, listed: postings.Listed, depth: int
 ) -> list[Found]:
     """The best within a wide scope: deeper and deeper until there are enough."""
     every = sorted([*_read(words, listed.fresh), *_packed(words, listed, DEEPEST)], key=_order)
     found: list[Found] = []
-    start, some = 0, 4 * DEPTH
-    while start < len(every) and len(found) < DEPTH:
+    start, some = 0, 4 * depth
+    while start < len(every) and len(found) < depth:
         ids = {"ids": [one.passage_id for one in every[start : start + some]]}
         rows = await tx.rows(db.compose(_AMONG, scope=_scope(query)), _parameters(caller, query) | ids)
         kept = {row["id"] for row in rows}
         found += [one for one in every[start : start + some] if one.passage_id in kept]
         start, some = start + some, 4 * some
-    return _best(found)
+    return _best(found, depth)
 
 
-def _best(found: Sequence[Found]) -> list[Found]:
+def _best(found: Sequence[Found], depth: int) -> list[Found]:
     """Each passage once (one may be fresh and in a list), the best first."""
-    return sorted({one.passage_id: one for one in found}.values(), key=_order)[:DEPTH]
+    return sorted({one.passage_id: one for one in found}.values(), key=_order)[:depth]
 
 
 def _order(one: Found) -> tuple[float, int]:
@@ -210,18 +204,22 @@ def _packed(words: Words, listed: postings.Listed, depth: int) -> list[Found]:
 
 
 async def semantic(
-    tx: db.Transaction, caller: callers.Caller, query: queries.Query, vector: llm.QueryVector
+    tx: db.Transaction, caller: callers.Caller, query: queries.Query, asked: meaning.Asked, *, depth: int = 100
 ) -> list[Found]:
-    """Passages that mean something like the query, nearest first, whatever their similarity.
+    """Passages that mean something like the query, nearest first, whatever their (calibrated) similarity.
 
     Few vectors, of the user or of the scope, are compared one by one; many are found through their graph, whose
     recall was measured (bench/search_speed.py). The transaction should have GRAPH_SETTINGS.
     """
-    length = len(vector.values)
-    parameters = _parameters(caller, query) | {"vector": literal(vector), "model": vector.model, "wide": DEPTH}
-    (size,) = await tx.rows(_SIZE, parameters)
-    own, everybodys = float(size["own"]), float(size["everybodys"])
-    graph = length in GRAPHS and own > EXACT and own >= LEAST_SHARE * everybodys
+    vector, length = asked.vector, len(asked.vector.values)
+    parameters = _parameters(caller, query) | {
+        "vector": literal(vector),
+        "model": vector.model,
+        "offset": vector.offset,
+        "scale": vector.calibration.scale,
+        "depth": depth,
+    }
+    graph = length in GRAPHS and asked.own > EXACT and asked.own >= LEAST_SHARE * asked.everybodys
     if graph and query.narrowed:
         width = await tx.value(db.compose(_WIDTH, scope=_scope(query)), parameters | {"wide": EXACT})
         graph = width == EXACT
@@ -251,7 +249,6 @@ def _holding(text: str | None) -> str | None:
 def _parameters(caller: callers.Caller, query: queries.Query) -> dict[str, object]:
     return {
         "user": caller.user_id,
-        "depth": DEPTH,
         "narrow": NARROW + 1,
         "domains": list(query.domains) or None,
         "tag": query.tag,

@@ -1,12 +1,12 @@
 """What a tool is: a name, arguments, a scope, an approval level, and the function that does it."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
 import pydantic
 
-from reverie import db, errors, llm
+from reverie import config, db, errors, llm
 from reverie.access import callers
 from reverie.records import catalogue
 
@@ -24,6 +24,7 @@ class Toolbox:
 
     database: db.Database
     embeddings: llm.Embeddings
+    search: config.Search = field(default_factory=config.Search)
 
 
 class Arguments(pydantic.BaseModel):

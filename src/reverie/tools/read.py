@@ -71,7 +71,7 @@ async def search(toolbox: base.Toolbox, caller: callers.Caller, asked: Search) -
         limit=asked.limit,
         include_cold=asked.include_cold,
     )
-    found = await searching.search(toolbox.database, caller, toolbox.embeddings, question)
+    found = await searching.search(toolbox.database, caller, toolbox.embeddings, question, settings=toolbox.search)
     zone = _zone(caller)
     lines = [line for hit in found.hits for line in _hit(hit, zone)]
     if not found.hits:

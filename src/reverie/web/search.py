@@ -10,8 +10,8 @@ from starlette import requests, responses
 
 from reverie import app
 from reverie.records import base
+from reverie.search import advanced, results, search
 from reverie.search import query as queries
-from reverie.search import results, search
 from reverie.web import edge, envelope, openapi, parameters
 
 
@@ -27,12 +27,24 @@ class _Asked(parameters.Parameters):
     include_cold: Annotated[bool, pydantic.Field(description="also what was touched once and went cold")] = False
     tier: Annotated[base.Tier | None, pydantic.Field(description="how warm: warm includes hot")] = None
     tag: str | None = None
+    person: Annotated[str | None, pydantic.Field(description="who took part: a part of a name or an address")] = None
+    category: Annotated[str | None, pydantic.Field(description="a folder, a board, a calendar")] = None
+    file: Annotated[str | None, pydantic.Field(description="a part of the path of the file it came from")] = None
     from_: Annotated[date | None, pydantic.Field(alias="from", description="first day")] = None
     to: Annotated[date | None, pydantic.Field(description="last day")] = None
 
 
+class _Slid(_Asked):
+    """The same with a slider for each signal."""
+
+    heat: Annotated[float, pydantic.Field(ge=0, le=1, description="what matters now")] = 0.25
+    semantic: Annotated[float, pydantic.Field(ge=0, le=1, description="meaning")] = 0.25
+    lexical: Annotated[float, pydantic.Field(ge=0, le=1, description="exact words")] = 0.25
+    graph: Annotated[float, pydantic.Field(ge=0, le=1, description="links to the people and things named")] = 0.25
+
+
 def add(api: fastapi.FastAPI, reverie: app.App) -> None:
-    """GET /search."""
+    """GET /search and GET /search/advanced."""
     api.add_api_route(
         f"{edge.PREFIX}/search",
         functools.partial(_search, reverie),
@@ -44,21 +56,51 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
         description="Needs the scope search:read. Each result says why it is there.",
         openapi_extra=openapi.described(_Asked, {"type": "object"}),
     )
+    api.add_api_route(
+        f"{edge.PREFIX}/search/advanced",
+        functools.partial(_advanced, reverie),
+        methods=["GET"],
+        name="search_advanced",
+        operation_id="search_advanced",
+        tags=["search"],
+        summary="Find records with one's own weights for each signal",
+        description="Needs the scope search:read. Signals count by their ranks; what two or three confirm is boosted.",
+        openapi_extra=openapi.described(_Slid, {"type": "object"}),
+    )
 
 
 async def _search(reverie: app.App, request: requests.Request) -> responses.Response:
     caller = edge.caller_of(request)
     caller.need("search", "read")
-    asked = parameters.read(request, _Asked)
-    question = queries.Query(
+    question = _question(parameters.read(request, _Asked))
+    settings = reverie.settings.search
+    found = await search.search(reverie.database, caller, reverie.embeddings, question, settings=settings)
+    return envelope.answer(results.as_json(found))
+
+
+async def _advanced(reverie: app.App, request: requests.Request) -> responses.Response:
+    caller = edge.caller_of(request)
+    caller.need("search", "read")
+    asked = parameters.read(request, _Slid)
+    sliders = advanced.Sliders(heat=asked.heat, semantic=asked.semantic, lexical=asked.lexical, graph=asked.graph)
+    settings = reverie.settings.search
+    found = await search.by_sliders(
+        reverie.database, caller, reverie.embeddings, _question(asked), sliders, settings=settings
+    )
+    return envelope.answer(results.as_json(found))
+
+
+def _question(asked: _Asked) -> queries.Query:
+    return queries.Query(
         text=asked.q,
         domains=tuple(asked.domain),
         limit=asked.limit,
         include_cold=asked.include_cold,
         tier=asked.tier,
         tag=asked.tag,
+        person=asked.person,
+        category=asked.category,
+        file=asked.file,
         first=asked.from_,
         last=asked.to,
     )
-    found = await search.search(reverie.database, caller, reverie.embeddings, question)
-    return envelope.answer(results.as_json(found))

@@ -1,0 +1,111 @@
+"""The models of a user's vectors: which was chosen, how many vectors each has, what its similarities mean."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from reverie import db, errors, llm
+from reverie.pipeline import slots
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A model and its standing. Not measured yet, its similarities are read with a rough floor."""
+
+    name: str
+    dimensions: int | None
+    vectors: int
+    chosen_at: datetime
+    measured_at: datetime | None
+
+
+_KNOWN = """
+SELECT name, dimensions, vectors, chosen_at, measured_at FROM model WHERE user_id = %s ORDER BY chosen_at DESC, name
+"""
+# Choosing what is chosen already leaves the time as it is.
+_CHOOSE = """
+INSERT INTO model AS old (user_id, name) VALUES (%(user)s, %(model)s)
+ON CONFLICT (user_id, name) DO UPDATE SET chosen_at = excluded.chosen_at
+    WHERE old.chosen_at < (SELECT max(chosen_at) FROM model WHERE model.user_id = %(user)s)
+"""
+_COUNT = """
+INSERT INTO model AS old (user_id, name, dimensions, vectors)
+VALUES (%(user)s, %(model)s, %(dimensions)s, greatest(%(more)s, 0))
+ON CONFLICT (user_id, name) DO UPDATE SET
+    dimensions = coalesce(excluded.dimensions, old.dimensions), vectors = greatest(old.vectors + %(more)s, 0)
+"""
+_MEASURED = """
+INSERT INTO model (user_id, name, dimensions, floor, scale, spread, means, measured_at)
+VALUES (%(user)s, %(model)s, %(dimensions)s, %(floor)s, %(scale)s, %(spread)s, %(means)s::real[], now())
+ON CONFLICT (user_id, name) DO UPDATE SET dimensions = excluded.dimensions, floor = excluded.floor,
+    scale = excluded.scale, spread = excluded.spread, means = excluded.means, measured_at = excluded.measured_at
+"""
+_DISMISS = "DELETE FROM model WHERE user_id = %s AND name = %s"
+_FORGET = "DELETE FROM model WHERE user_id = %s"
+
+
+async def known(tx: db.Transaction, user: db.HasUser) -> list[Known]:
+    """Every model of the user, the one chosen last first."""
+    return await tx.all(Known, _KNOWN, (user.user_id,))
+
+
+async def choose(tx: db.Transaction, user: db.HasUser, model: str) -> None:
+    """A process has started that keeps vectors of this model."""
+    await tx.run(_CHOOSE, {"user": user.user_id, "model": model})
+
+
+async def count(tx: db.Transaction, user: db.HasUser, model: str, more: int, *, dimensions: int | None = None) -> None:
+    """So many more vectors, or fewer, in the transaction that keeps or drops them."""
+    await tx.run(_COUNT, {"user": user.user_id, "model": model, "more": more, "dimensions": dimensions})
+
+
+async def dismiss(tx: db.Transaction, user: db.HasUser, model: str) -> None:
+    """Its last vector is gone."""
+    await tx.run(_DISMISS, (user.user_id, model))
+
+
+async def forget(tx: db.Transaction, user: db.HasUser) -> None:
+    """All vectors are gone: everything is found out again."""
+    await tx.run(_FORGET, (user.user_id,))
+
+
+def used(embeddings: llm.Embeddings, models: Sequence[Known]) -> str:
+    """The model that search asks first."""
+    return next(iter(embeddings.by_coverage({one.name: one.vectors for one in models})), "")
+
+
+async def calibrate(work: slots.Work, names: Sequence[str]) -> None:
+    """Measure, once each, those of these models whose similarities nobody knows. Raises EmbedderUnavailable.
+
+    A model that refuses our sentences goes on with the rough floor; of a previous one that is away, too.
+    """
+    async with work.database.transaction(work.user) as tx:
+        standing = {one.name: one for one in await known(tx, work.user)}
+    for name in names:
+        present = name == work.embeddings.model
+        there = standing.get(name)
+        if work.embeddings.shipped(name) or (there and there.measured_at) or not (there or present):
+            continue
+        try:
+            await _measure(work, name)
+        except errors.EmbedderUnavailable:
+            if present:
+                raise
+
+
+async def _measure(work: slots.Work, name: str) -> None:
+    found = await work.embeddings.measure(name)
+    if found is None:
+        return
+    meant = found.calibration
+    values = {
+        "user": work.user.user_id,
+        "model": name,
+        "dimensions": found.dimensions,
+        "floor": meant.floor,
+        "scale": meant.scale,
+        "spread": meant.spread,
+        "means": None if meant.means is None else meant.means.means.tolist(),
+    }
+    async with work.database.transaction(work.user) as tx:
+        await tx.run(_MEASURED, values)
