@@ -9,7 +9,7 @@ import pytest_asyncio
 from reverie import db
 from reverie.access import callers
 from reverie.records import base, chats, diary, notes
-from reverie.search import context, moments, timewords
+from reverie.search import moments, timewords
 from reverie.search import query as queries
 
 NOW = datetime(2026, 9, 16, 10, 0, tzinfo=UTC)
@@ -37,10 +37,9 @@ class Life:
         query = queries.Query(text=text, **more)  # pyright: ignore[reportArgumentType]
         async with self.database.transaction(self.caller) as tx:
             found = await moments.find(tx, self.caller, query, when)
-            cards = await context.cards(tx, self.caller, [one.passage_id for one in found])
         assert all(0 < one.score <= 1 for one in found)
         assert found == sorted(found, key=lambda one: -one.score)
-        return [self.names[cards[one.passage_id].record_id] for one in found]
+        return [self.names[one.record_id] for one in found]
 
 
 @pytest_asyncio.fixture

@@ -72,20 +72,29 @@ def packed(weights: Mapping[str, float]) -> bytes:
     return held.tobytes()
 
 
-def frequencies(held: Sequence[bytes], keys: Sequence[int]) -> Floats:
-    """How much each passage holds of each term: shape (passages, terms)."""
-    found = np.zeros((len(held), len(keys)), np.float32)
+def frequencies(held: bytes, sizes: NDArray[Any], keys: Sequence[int]) -> Floats:
+    """How much each passage holds of each term: shape (passages, terms).
+
+    `held` are the packed terms of all passages one after another, `sizes` the bytes of each.
+    """
+    found = np.zeros((len(sizes), len(keys)), np.float32)
     if not held or not keys:
         return found
-    rows = np.frombuffer(b"".join(held), HELD)
+    rows = np.frombuffer(held, HELD)
     order = np.argsort(np.asarray(keys, np.int64))
     wanted = np.asarray(keys, np.int64)[order]
     term = np.ascontiguousarray(rows["term"])
     place = np.minimum(np.searchsorted(wanted, term), len(wanted) - 1)
     hit = np.flatnonzero(wanted[place] == term)
-    owner = np.repeat(np.arange(len(held)), [len(one) // HELD.itemsize for one in held])
+    owner = np.repeat(np.arange(len(sizes)), sizes // HELD.itemsize)
     found[owner[hit], order[place[hit]]] = rows["tf"][hit]
     return found
+
+
+def of_rows(rows: Sequence[Mapping[str, Any]], keys: Sequence[int]) -> Floats:
+    """The same of rows with `terms`."""
+    held = [row["terms"] or b"" for row in rows]
+    return frequencies(b"".join(held), np.array([len(one) for one in held], np.int64), keys)
 
 
 def gain(tf: Floats, length: Floats, average: float) -> Floats:

@@ -135,6 +135,7 @@ def _has_digit(text: str) -> bool:
     return any(character.isdigit() for character in text)
 
 
-def forms(word: str) -> set[str]:
+@lru_cache(maxsize=100_000)
+def forms(word: str) -> frozenset[str]:
     """Every term that a single word of a text can be found by."""
-    return {term for part in words(word) for term, _ in _word(part, language.LANGUAGES)}
+    return frozenset(term for part in words(word) for term, _ in _word(part, language.LANGUAGES))

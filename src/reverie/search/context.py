@@ -7,6 +7,7 @@ paragraph of a note. So the words and the similarity of neighbours count too, ea
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +23,7 @@ from reverie.search import gather, manner, signals
 # These and the weights below: chosen on three LoCoMo conversations, one at a time, on a plateau where a step of any one
 # changes any@10 by a point at most, with XQuAD, SciFact, RepLiQA and the vault as guards (docs/decisions/0009).
 REACH = 4
+MOST = 500
 WINDOWS = ((0, 0, 0.14, 0.19), (1, 0, 0.15, 0.23), (2, 1, 0.235, 0.23), (4, 4, 0.24, 0.35))
 # The words of the record around; those of the passage before, if it asks something: then this one may answer it.
 RECORD, ANSWERS = 0.09, 0.11
@@ -35,31 +37,34 @@ OWN, OWN_TURN = 1.0, 0.8
 Floats = NDArray[np.float32]
 Flags = NDArray[np.bool_]
 
+# The passages around, a column each: numbers as bytes are read by numpy at once, however many there are.
 _NEAR = """
-WITH near AS MATERIALIZED (
-    SELECT DISTINCT passage.record_id, passage.ordinal
-    FROM passage AS found JOIN passage ON passage.user_id = %(user)s AND passage.record_id = found.record_id
-        AND passage.ordinal BETWEEN found.ordinal - 4 AND found.ordinal + 4
-    WHERE found.user_id = %(user)s AND found.id = ANY(%(ids)s)
+SELECT string_agg(int8send(id), '') AS id, string_agg(int4send(number), '') AS record,
+    string_agg(int4send(ordinal), '') AS ordinal, string_agg(int4send(length), '') AS length,
+    string_agg(float4send(cosine), '') AS cosine, string_agg(terms, '') AS terms,
+    string_agg(int4send(octet_length(terms)), '') AS bytes, array_agg(speaker) AS speaker,
+    string_agg(int4send(asks + 2 * has_question + 4 * tells_when), '') AS flags
+FROM (
+    SELECT passage.id, span.number::int, passage.ordinal, passage.length, coalesce(passage.terms, '') AS terms,
+        passage.place->>'speaker' AS speaker, (right(rtrim(passage.text), 1) = '?')::int AS asks,
+        (strpos(passage.text, '?') > 0)::int AS has_question,
+        coalesce(passage.place->>'speaker' IS NOT NULL AND passage.text ~* %(times)s, false)::int AS tells_when,
+        (coalesce(%(offset)s::float8 - %(scale)s::float8 * (embedding.vector <#> %(vector)s::halfvec), 0)
+            * power(least(1, passage.length / 20.0::float8), 0.3::float8))::float4 AS cosine
+    FROM unnest(%(records)s::uuid[], %(firsts)s::int[], %(lasts)s::int[], %(numbers)s::int[])
+        AS span (record_id, first, last, number)
+    JOIN passage ON passage.user_id = %(user)s AND passage.record_id = span.record_id
+        AND passage.ordinal BETWEEN span.first AND span.last
+    LEFT JOIN embedding ON embedding.user_id = %(user)s AND embedding.model = %(model)s
+        AND embedding.hash = passage.hash
+    ORDER BY span.number, passage.ordinal
 )
-SELECT passage.id, passage.record_id, passage.ordinal, passage.length, passage.terms,
-    passage.place->>'speaker' AS speaker, right(rtrim(passage.text), 1) = '?' AS asks,
-    strpos(passage.text, '?') > 0 AS has_question,
-    %(times)s::text IS NOT NULL AND passage.place->>'speaker' IS NOT NULL AND passage.text ~* %(times)s AS tells_when,
-    coalesce(%(offset)s::float8 - %(scale)s::float8 * (embedding.vector <#> %(vector)s::halfvec), 0)
-        * power(least(1, passage.length / 20.0::float8), 0.3::float8) AS cosine
-FROM near JOIN passage ON passage.user_id = %(user)s AND passage.record_id = near.record_id
-    AND passage.ordinal = near.ordinal
-LEFT JOIN embedding ON embedding.user_id = %(user)s AND embedding.model = %(model)s AND embedding.hash = passage.hash
-ORDER BY passage.record_id, passage.ordinal
 """
 _CARDS = """
-SELECT passage.id AS passage_id, card.record_id, card.domain, card.title, card.at, card.tags,
-    (card.at AT TIME ZONE %(zone)s)::date AS day,
+SELECT card.record_id, card.domain, card.title, card.at, card.tags, (card.at AT TIME ZONE %(zone)s)::date AS day,
     coalesce(heat.heat, 0) AS heat, coalesce(heat.accesses, 0) AS accesses, heat.accessed_at
-FROM passage JOIN card ON card.user_id = %(user)s AND card.record_id = passage.record_id
-LEFT JOIN heat ON heat.user_id = %(user)s AND heat.record_id = card.record_id
-WHERE passage.user_id = %(user)s AND passage.id = ANY(%(ids)s)
+FROM card LEFT JOIN heat ON heat.user_id = %(user)s AND heat.record_id = card.record_id
+WHERE card.user_id = %(user)s AND card.record_id = ANY(%(records)s)
 """
 
 
@@ -76,6 +81,11 @@ class Card:
     heat: float
     accesses: float
     accessed_at: datetime | None
+
+    @classmethod
+    def gone(cls, record_id: UUID) -> "Card":
+        """The card of a record that was deleted since the signals looked."""
+        return cls(record_id, "", "", None, [], None, 0.0, 0.0, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,71 +108,112 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The passages around what was found, in the order of their records."""
+    """The passages around what was found, in the order of their records: arrays, one row each."""
 
-    rows: Sequence[Mapping[str, Any]]
+    ids: NDArray[np.int64]
     record: NDArray[np.int64]
     neighbours: NDArray[np.int64]  # shape (passages, 2 * REACH + 1): rows, or -1 where there is none
     tf: Floats  # shape (passages, terms)
     length: Floats
     cosine: Floats
+    speaker: Sequence[str | None]
+    asks: Floats
+    has_question: Floats
+    tells_when: Floats
 
 
-async def score(
-    tx: db.Transaction, caller: callers.Caller, text: str, gathered: gather.Gathered, found: Sequence[int]
-) -> Scored:
-    """The passages found (their ids) and their neighbours, each in its context."""
+async def score(tx: db.Transaction, caller: callers.Caller, text: str, gathered: gather.Gathered) -> Scored:
+    """The passages found, best first until there are enough, and their neighbours, each in its context."""
+    spans = _spans(gathered.found)
+    records = list(dict.fromkeys(record_id for record_id, _, _ in spans))
+    number = {record_id: i for i, record_id in enumerate(records)}
+    asked = gathered.asked
     parameters: dict[str, object] = {
         "user": caller.user_id,
         "zone": caller.timezone,
-        "ids": list(found),
-        "vector": None if gathered.vector is None else signals.literal(gathered.vector),
-        "model": "" if gathered.vector is None else gathered.vector.model,
-        "offset": 0.0 if gathered.vector is None else gathered.vector.offset,
-        "scale": 0.0 if gathered.vector is None else gathered.vector.calibration.scale,
+        "records": [record_id for record_id, _, _ in spans],
+        "firsts": [first for _, first, _ in spans],
+        "lasts": [last for _, _, last in spans],
+        "numbers": [number[record_id] for record_id, _, _ in spans],
+        "vector": asked.literal if asked else None,
+        "model": asked.vector.model if asked else "",
+        "offset": asked.vector.offset if asked else 0.0,
+        "scale": asked.vector.calibration.scale if asked else 0.0,
         "times": manner.TIMES if manner.asks_when(text) else None,
     }
-    rows, card_rows = await tx.together((_NEAR, parameters), (_CARDS, parameters))
-    by_id = {card.record_id: card for card in _cards(card_rows).values()}
-    rows = [row for row in rows if row["record_id"] in by_id]
-    number = {record_id: i for i, record_id in enumerate(dict.fromkeys(row["record_id"] for row in rows))}
-    place = _placed(rows, np.array([number[row["record_id"]] for row in rows], np.int64), gathered.words.keys)
+    (columns,), rows = await tx.together((_NEAR, parameters), (_CARDS, parameters | {"records": records}))
+    by_id = {row["record_id"]: Card(**row) for row in rows}
+    cards = [by_id.get(record_id, Card.gone(record_id)) for record_id in records]
+    place = _place(columns, gathered.words.keys)
+    manners = manner.of(
+        place.speaker,
+        text,
+        only_asks=(place.asks > 0) & (place.length <= manner.SHORT_TURN),
+        replies=_before(place, place.asks),
+        tells_when=place.tells_when,
+    )
     return Scored(
-        np.array([row["id"] for row in rows], np.int64),
+        place.ids,
         place.record,
-        [by_id[record_id] for record_id in number],
+        cards,
         _lexical(place, gathered.words),
         _semantic(place),
-        manner.of(rows, text, replies=_before(place, _flags(place, "asks"))),
+        manners,
         _coverage(place, gathered.words),
         _exact(place, gathered.words),
     )
 
 
-async def cards(tx: db.Transaction, caller: callers.Caller, found: Sequence[int]) -> dict[int, Card]:
-    """The record of each of some passages."""
-    parameters = {"user": caller.user_id, "zone": caller.timezone, "ids": list(found)}
+async def cards(tx: db.Transaction, caller: callers.Caller, records: Sequence[UUID]) -> dict[UUID, Card]:
+    """Some records by id; those that are gone are left out."""
+    parameters = {"user": caller.user_id, "zone": caller.timezone, "records": list(records)}
     (rows,) = await tx.together((_CARDS, parameters))
-    return _cards(rows)
+    return {row["record_id"]: Card(**row) for row in rows}
 
 
-def _cards(rows: Sequence[Mapping[str, Any]]) -> dict[int, Card]:
-    return {row["passage_id"]: Card(**{k: v for k, v in row.items() if k != "passage_id"}) for row in rows}
+def _spans(found: Sequence[signals.Found]) -> list[tuple[UUID, int, int]]:
+    """(record, first, last) of the neighbourhoods of what was found, best first, joined where they touch.
+
+    Enough are some hundred passages: what is found far down in records of its own never wins.
+    """
+    taken: dict[UUID, set[int]] = {}
+    size = 0
+    for one in found:
+        mine = taken.setdefault(one.record_id, set())
+        before = len(mine)
+        mine.update(range(max(one.ordinal - REACH, 1), one.ordinal + REACH + 1))
+        size += len(mine) - before
+        if size >= MOST:
+            break
+    spans: list[tuple[UUID, int, int]] = []
+    for record_id, ordinals in taken.items():
+        inside = sorted(ordinals)
+        breaks = [i for i in range(1, len(inside)) if inside[i] != inside[i - 1] + 1]
+        for start, end in pairwise([0, *breaks, len(inside)]):
+            spans.append((record_id, inside[start], inside[end - 1]))
+    return spans
 
 
-def _placed(rows: Sequence[Mapping[str, Any]], record: NDArray[np.int64], keys: Sequence[int]) -> _Place:
-    ordinal = np.array([row["ordinal"] for row in rows], np.int64)
+def _place(columns: Mapping[str, Any], keys: Sequence[int]) -> _Place:
+    def numbers(name: str, form: str) -> NDArray[Any]:
+        return np.frombuffer(columns[name] or b"", form)
+
+    record, ordinal = numbers("record", ">i4").astype(np.int64), numbers("ordinal", ">i4").astype(np.int64)
     at = record * (1 << 32) + ordinal  # ascending, as the rows are
     wanted = at[:, None] + np.arange(-REACH, REACH + 1)
     there = np.minimum(np.searchsorted(at, wanted), max(len(at) - 1, 0))
-    neighbours = np.where(at[there] == wanted, there, -1) if len(at) else wanted
+    flags = numbers("flags", ">i4")
     return _Place(
-        rows,
+        numbers("id", ">i8").astype(np.int64),
         record,
-        neighbours,
-        postings.frequencies([row["terms"] or b"" for row in rows], keys),
-        np.array([row["length"] for row in rows], np.float32),
-        np.array([row["cosine"] for row in rows], np.float32),
+        np.where(at[there] == wanted, there, -1) if len(at) else wanted,
+        postings.frequencies(columns["terms"] or b"", numbers("bytes", ">i4"), keys),
+        numbers("length", ">i4").astype(np.float32),
+        numbers("cosine", ">f4").astype(np.float32),
+        columns["speaker"] or [],
+        (flags & 1 > 0).astype(np.float32),
+        (flags & 2 > 0).astype(np.float32),
+        (flags & 4 > 0).astype(np.float32),
     )
 
 
@@ -177,18 +228,14 @@ def _before(place: _Place, values: Floats) -> Floats:
     return np.append(values, np.float32(0))[place.neighbours[:, REACH - 1]]
 
 
-def _flags(place: _Place, name: str) -> Floats:
-    return np.array([row[name] for row in place.rows], np.float32)
-
-
 def _semantic(place: _Place) -> Floats:
     """The mean similarity of each window, weighted, or the passage's own; and a little of its record's best."""
     there = np.ones_like(place.cosine)
     total = np.zeros_like(place.cosine)
     for before, after, _, weight in WINDOWS:
         total += weight * _window(place, place.cosine, before, after) / _window(place, there, before, after)
-    own = np.where([row["speaker"] is not None for row in place.rows], OWN_TURN, OWN).astype(np.float32)
-    best = np.zeros(len(place.rows) and int(place.record.max()) + 1, np.float32)
+    own = np.where([one is not None for one in place.speaker], OWN_TURN, OWN).astype(np.float32)
+    best = np.zeros(int(place.record.max(initial=0)) + 1, np.float32)
     np.maximum.at(best, place.record, place.cosine)
     said = (1 - BEST) * np.maximum(total, own * place.cosine) + BEST * best[place.record]
     return np.clip(said, 0, 1).astype(np.float32)
@@ -196,15 +243,15 @@ def _semantic(place: _Place) -> Floats:
 
 def _lexical(place: _Place, words: signals.Words) -> Floats:
     """BM25 of each window, of the record around and of a question before, each as a share of the best, weighted."""
-    total = np.zeros(len(place.rows), np.float32)
-    if not words.asked or not len(place.rows):
+    total = np.zeros(len(place.ids), np.float32)
+    if not words.asked or not len(place.ids):
         return total
     for before, after, share, _ in WINDOWS:
         tf, length = _window(place, place.tf, before, after), _window(place, place.length, before, after)
         said = _of_best(words.score(tf, length, words.average * (before + after + 1)))
         total += share * said
         if not before and not after:
-            total += ANSWERS * _before(place, said * _flags(place, "has_question"))
+            total += ANSWERS * _before(place, said * place.has_question)
     records = int(place.record.max()) + 1
     tf, length = np.zeros((records, len(words.keys)), np.float32), np.zeros(records, np.float32)
     np.add.at(tf, place.record, place.tf)
@@ -224,18 +271,18 @@ def _coverage(place: _Place, words: signals.Words) -> Floats:
     A word says as much as its commonest form: that a stem of another language is nowhere says nothing. A word that
     nobody wrote in any form is the most informative of all: a passage without it covers less.
     """
-    held, of_all = np.zeros(len(place.rows), np.float32), 0.0
+    held, of_all = np.zeros(len(place.ids), np.float32), 0.0
     for group in words.groups():
         if not words.asked[group[0]].exact:
             known = [float(words.idf[number]) for number in group if words.idf[number] > 0]
             says = min(known, default=words.rarest)
             held += says * (place.tf[:, group] > 0).any(axis=1)
             of_all += says
-    return (held / of_all).astype(np.float32) if of_all else np.ones(len(place.rows), np.float32)
+    return (held / of_all).astype(np.float32) if of_all else np.ones(len(place.ids), np.float32)
 
 
 def _exact(place: _Place, words: signals.Words) -> Floats:
     numbers = [number for number, one in enumerate(words.asked) if one.exact]
     if not numbers:
-        return np.zeros(len(place.rows), np.float32)
+        return np.zeros(len(place.ids), np.float32)
     return (place.tf[:, numbers] > 0).mean(axis=1, dtype=np.float32)

@@ -88,7 +88,7 @@ def fuse(
     there = (scored.lexical > 0) | ((scored.semantic > 0) & meaning)
     order = np.lexsort((scored.ids, scored.record, -np.round(total, 6)))
     order = order[there[order]]
-    best = np.unique(scored.record[order], return_index=True)[1]
+    best = np.sort(np.unique(scored.record[order], return_index=True)[1])[: 2 * most]
     rank = {name: _ranks(of) for name, (of, _) in signals.items()}
 
     def made(i: int) -> Fused:

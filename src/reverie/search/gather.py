@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from reverie import db, errors, llm
 from reverie.access import callers
@@ -12,17 +13,18 @@ from reverie.search import query as queries
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What the signals found, the query's vector if there is one, and what became of each signal."""
+    """What the signals found, the query as a vector if there is a model, and what became of each signal."""
 
     words: signals.Words
     near: list[signals.Found]
-    vector: llm.QueryVector | None
+    asked: meaning.Asked | None
     told: Mapping[str, str]
 
     @property
     def found(self) -> list[signals.Found]:
-        """Every passage that a signal found."""
-        return [*self.words.found, *self.near]
+        """Every passage that a signal found, the best of each in turn."""
+        both = zip_longest(self.words.found, self.near)
+        return list({one.passage_id: one for pair in both for one in pair if one is not None}.values())
 
 
 async def gather(
@@ -31,11 +33,11 @@ async def gather(
     """Ask for words and for meaning. What is below the model's floor means nothing, and gibberish means nothing."""
     told = {"lexical": "ok", "semantic": "ok", "graph": "not there yet", "heat": "ok"}
     words = asyncio.create_task(_by_words(database, caller, query, depth))
-    vector: llm.QueryVector | None = None
+    asked: meaning.Asked | None = None
     near: list[signals.Found] = []
     try:
         asked = await meaning.ask(database, caller, embeddings, query.text)
-        vector, near = asked.vector, await _by_meaning(database, caller, query, asked, depth)
+        near = await _by_meaning(database, caller, query, asked, depth)
     except errors.EmbedderUnavailable as away:
         told["semantic"] = f"left out: {away.message}"
     except BaseException:
@@ -44,7 +46,7 @@ async def gather(
     found = await words
     if near and not found.found and not await embeddings.makes_sense(query.text):
         near, told["semantic"] = [], "left out: none of these words is known in any language"
-    return Gathered(found, near, vector, told)
+    return Gathered(found, near, asked, told)
 
 
 async def _by_words(database: db.Database, caller: callers.Caller, query: queries.Query, depth: int) -> signals.Words:

@@ -1,7 +1,6 @@
 """The manner of a passage: what speaks for or against a turn of a chat as the place of an answer, beside its words."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,9 @@ from reverie.records import terms
 # question answers something, and one that tells a time answers `when`. Chosen as search/context.py tells.
 NAMED, ASKS, REPLIES, TELLS_WHEN = 0.08, -0.3, 0.05, 0.2
 SHORT_TURN = 40
+
+Floats = NDArray[np.float32]
+Flags = NDArray[np.bool_]
 
 _WHEN = frozenset({"when", "cuando", "wann"})
 _TIMES = (
@@ -35,21 +37,16 @@ def asks_when(text: str) -> bool:
     return not _WHEN.isdisjoint(terms.words(terms.fold(text)))
 
 
-def of(rows: Sequence[Mapping[str, Any]], text: str, *, replies: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The bonus of each passage (speaker, asks, length, tells_when); `replies` is 1 where the turn before asks."""
-    speakers = {row["speaker"] for row in rows if row["speaker"]}
-    asked = set(terms.words(terms.fold(text))) if speakers else set[str]()
+def of(speaker: Sequence[str | None], text: str, *, only_asks: Flags, replies: Floats, tells_when: Floats) -> Floats:
+    """The bonus of each passage of a speaker; `replies` is 1 where the turn before asks."""
+    turn = np.array([one is not None for one in speaker], np.float32)
+    if not turn.any():
+        return turn
+    speakers = {one for one in speaker if one}
+    asked = set(terms.words(terms.fold(text)))
     named = {one for one in speakers if not asked.isdisjoint(terms.words(terms.fold(one)))}
     if named == speakers:
         named = set[str]()  # everybody is named: that tells nothing
-    found = np.zeros(len(rows), np.float32)
-    for i, row in enumerate(rows):
-        if row["speaker"]:
-            only_asks = row["asks"] and row["length"] <= SHORT_TURN
-            found[i] = (
-                (NAMED if row["speaker"] in named else 0.0)
-                + (ASKS if only_asks else 0.0)
-                + REPLIES * replies[i]
-                + (TELLS_WHEN if row["tells_when"] else 0.0)
-            )
-    return found
+    by_named = np.array([one in named for one in speaker], np.float32)
+    bonus = NAMED * by_named + ASKS * only_asks + REPLIES * replies + TELLS_WHEN * tells_when
+    return (turn * bonus).astype(np.float32)

@@ -24,6 +24,7 @@ class Asked:
     """A question as a vector, how many vectors of its model the user has, and how many there are of all users."""
 
     vector: llm.QueryVector
+    literal: str  # as pgvector reads it
     own: int
     everybodys: float
 
@@ -38,7 +39,8 @@ async def ask(database: db.Database, caller: callers.Caller, embeddings: llm.Emb
         try:
             row = known.get(model or "", {})
             vector = await embeddings.query(text, model, measured=_measured(row))
-            return Asked(vector, row.get("vectors", 0), row.get("everybodys", 0.0))
+            literal = "[" + ",".join([f"{value:.5g}" for value in vector.values]) + "]"
+            return Asked(vector, literal, row.get("vectors", 0), row.get("everybodys", 0.0))
         except errors.EmbedderUnavailable as one:
             away.append(one)
     raise away[0]

@@ -54,7 +54,7 @@ _DAYS = """
  OR {day} BETWEEN coalesce(%(first)s, '-infinity'::date) AND coalesce(%(last)s, 'infinity'::date))
 """
 _SCORED: LiteralString = """
-SELECT id AS passage_id, 1 - 0.5 * (row_number() OVER (ORDER BY at, record_id, ordinal) - 1)
+SELECT record_id, ordinal, id AS passage_id, 1 - 0.5 * (row_number() OVER (ORDER BY at, record_id, ordinal) - 1)
     / greatest(count(*) OVER (), 1)::float8 AS score
 FROM of_time ORDER BY score DESC
 """

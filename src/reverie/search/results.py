@@ -72,8 +72,9 @@ async def hits(
     wanted = [one.passage_id for passages in found for one in passages]
     ids: dict[str, list[UUID]] = {}
     for passages in found:
-        card = cards[passages[0].record_id]
-        ids.setdefault(card.domain, []).append(card.record_id)
+        card = cards.get(passages[0].record_id)
+        if card and card.domain:
+            ids.setdefault(card.domain, []).append(card.record_id)
     domains = [catalogue.domain(name) for name in ids]
     statements = [base.fetching(caller, domain, ids[domain.name]) for domain in domains]
     text_rows, *record_rows = await tx.together((_PASSAGES, (caller.user_id, wanted)), *statements)
@@ -85,8 +86,8 @@ async def hits(
     now = datetime.now(UTC)
     made: list[Hit] = []
     for fused in found:
-        card, record = cards[fused[0].record_id], records.get(fused[0].record_id)
-        if record is None:
+        card, record = cards.get(fused[0].record_id), records.get(fused[0].record_id)
+        if card is None or record is None:
             continue  # deleted since the signals looked
         passages = [
             Passage(one.passage_id, row["text"], row["place"], one.score, highlights(row["text"], asked))

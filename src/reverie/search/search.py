@@ -50,10 +50,10 @@ async def search(
     gathered = await gather.gather(database, caller, embeddings, then.scoped or query, depth=settings.depth)
     told = {**gathered.told, **then.told}
     async with database.snapshot(caller) as tx:
-        scored = await context.score(tx, caller, query.text, gathered, [one.passage_id for one in gathered.found])
+        scored = await context.score(tx, caller, query.text, gathered)
         fused = fusion.fuse(
             scored,
-            meaning=gathered.vector is not None,
+            meaning=gathered.asked is not None,
             settings=settings,
             most=_most(query),
             time=_time(scored, heard.when),
@@ -85,23 +85,18 @@ async def by_sliders(
     then = await moments.stated(database, caller, query, heard.when)
     gathered = await gather.gather(database, caller, embeddings, then.scoped or query, depth=settings.depth)
     async with database.snapshot(caller) as tx:
-        cards = await context.cards(tx, caller, [one.passage_id for one in gathered.found])
-        by_id = {card.record_id: card for card in cards.values()}
+        cards = await context.cards(tx, caller, list({one.record_id for one in gathered.found}))
         raws = {
-            "lexical": _raw(gathered.words.found, cards),
-            "semantic": _raw(gathered.near, cards),
-            "heat": [advanced.Raw(card.record_id, None, card.heat) for card in by_id.values() if card.heat > 0],
+            "lexical": _raw(gathered.words.found),
+            "semantic": _raw(gathered.near),
+            "heat": [advanced.Raw(card.record_id, None, card.heat) for card in cards.values() if card.heat > 0],
         }
         fused, told = advanced.fuse(raws, sliders, told={**gathered.told, **then.told})
-        return await _answer(tx, caller, _Found(query, heard, by_id, told), [[one] for one in fused])
+        return await _answer(tx, caller, _Found(query, heard, cards, told), [[one] for one in fused])
 
 
-def _raw(found: Sequence[signals.Found], cards: Mapping[int, context.Card]) -> list[advanced.Raw]:
-    return [
-        advanced.Raw(cards[one.passage_id].record_id, one.passage_id, one.score)
-        for one in found
-        if one.passage_id in cards
-    ]
+def _raw(found: Sequence[signals.Found]) -> list[advanced.Raw]:
+    return [advanced.Raw(one.record_id, one.passage_id, one.score) for one in found]
 
 
 async def _all_of_then(
@@ -113,7 +108,7 @@ async def _all_of_then(
 ) -> results.Results:
     """Everything of the time that is asked for, the kind that is spoken of first, where nothing else is asked."""
     async with database.snapshot(caller) as tx:
-        cards = await context.cards(tx, caller, [one.passage_id for one in then.found])
+        cards = await context.cards(tx, caller, list({one.record_id for one in then.found}))
         fused = [
             fusion.Fused(
                 card.record_id,
@@ -123,15 +118,14 @@ async def _all_of_then(
                 boosts={"hint": SPOKEN_OF} if card.domain in heard.hints.domains else {},
             )
             for rank, one in enumerate(then.found, start=1)
-            if (card := cards.get(one.passage_id))
+            if (card := cards.get(one.record_id))
         ]
         told = {
             **dict.fromkeys(("lexical", "semantic"), "left out: only a time is asked for"),
             "heat": "ok",
             **then.told,
         }
-        by_id = {card.record_id: card for card in cards.values()}
-        found = _Found(query, heard, by_id, told)
+        found = _Found(query, heard, cards, told)
         return await _answer(tx, caller, found, _by_record(fusion.ordered(fused), query))
 
 

@@ -4,11 +4,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, LiteralString
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reverie import db, llm
+from reverie import db
 from reverie.access import callers
 from reverie.records import postings, terms
 from reverie.search import days, meaning
@@ -33,8 +34,10 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One passage as a signal sees it, with the raw score (a BM25 sum, or a cosine)."""
+    """One passage as a signal sees it, its place in its record, and the raw score (a BM25 sum, or a cosine)."""
 
+    record_id: UUID
+    ordinal: int
     passage_id: int
     score: float
 
@@ -71,7 +74,12 @@ _IN_SCOPE = """
 SELECT passage.id, passage.terms, passage.length FROM passage
 WHERE passage.user_id = %(user)s AND {scope} LIMIT %(narrow)s
 """
-_AMONG = "SELECT passage.id FROM passage WHERE passage.user_id = %(user)s AND passage.id = ANY(%(ids)s) AND {scope}"
+_PLACES = """
+SELECT passage.record_id, passage.ordinal, passage.id AS passage_id, found.score
+FROM unnest(%(ids)s::bigint[], %(scores)s::float8[]) AS found (id, score)
+JOIN passage ON passage.user_id = %(user)s AND passage.id = found.id
+WHERE {scope}
+"""
 _WIDTH = "SELECT count(*) FROM (SELECT FROM passage WHERE passage.user_id = %(user)s AND {scope} LIMIT %(wide)s)"
 # The nearest texts, then the passages that hold them. A text of few words says less than it seems.
 _SEMANTIC = """
@@ -81,7 +89,7 @@ WITH near AS MATERIALIZED (
         AND {there}
     ORDER BY {distance} LIMIT %(depth)s
 )
-SELECT passage.id AS passage_id,
+SELECT passage.record_id, passage.ordinal, passage.id AS passage_id,
     near.score * power(least(1, passage.length / 20.0::float8), 0.3::float8) AS score
 FROM near JOIN passage ON passage.user_id = %(user)s AND passage.hash = near.hash
 WHERE {scope}
@@ -123,42 +131,35 @@ async def lexical(tx: db.Transaction, caller: callers.Caller, query: queries.Que
         return Words(asked, keys, np.zeros(0, np.float32), 0.0, 1.0, [])
     listed = await postings.lists(tx, caller, keys)
     words = _words(asked, keys, listed)
-    if not query.narrowed:
-        return replace(words, found=_best([*_read(words, listed.fresh), *_packed(words, listed, depth)], depth))
-    inside = await tx.rows(db.compose(_IN_SCOPE, scope=_scope(query)), _parameters(caller, query), binary=True)
-    if len(inside) <= NARROW:
-        return replace(words, found=_best(_read(words, inside), depth))
-    return replace(words, found=await _within(tx, caller, query, words, listed, depth))
+    if query.narrowed:
+        inside = await tx.rows(db.compose(_IN_SCOPE, scope=_scope(query)), _parameters(caller, query), binary=True)
+        if len(inside) <= NARROW:
+            return replace(words, found=await _placed(tx, caller, query, _best(_read(words, inside), depth)))
+    some, found = depth, list[Found]()
+    ranked = _best([*_read(words, listed.fresh), *_packed(words, listed, DEEPEST if query.narrowed else depth)])
+    while ranked and len(found) < depth:  # deeper and deeper where much is out of the scope
+        found += await _placed(tx, caller, query, ranked[:some])
+        ranked, some = ranked[some:], 4 * some
+    return replace(words, found=found[:depth])
 
 
-async def _within(
-    tx: db.Transaction, caller: callers.Caller, query: queries.Query, words: Words, listed: postings.Listed, depth: int
+async def _placed(
+    tx: db.Transaction, caller: callers.Caller, query: queries.Query, ranked: Sequence[tuple[int, float]]
 ) -> list[Found]:
-    """The best within a wide scope: deeper and deeper until there are enough."""
-    every = sorted([*_read(words, listed.fresh), *_packed(words, listed, DEEPEST)], key=_order)
-    found: list[Found] = []
-    start, some = 0, 4 * depth
-    while start < len(every) and len(found) < depth:
-        ids = {"ids": [one.passage_id for one in every[start : start + some]]}
-        rows = await tx.rows(db.compose(_AMONG, scope=_scope(query)), _parameters(caller, query) | ids)
-        kept = {row["id"] for row in rows}
-        found += [one for one in every[start : start + some] if one.passage_id in kept]
-        start, some = start + some, 4 * some
-    return _best(found, depth)
+    """Those of some passages (id, score) that are still there and in the scope, best first."""
+    parameters = _parameters(caller, query) | {"ids": [one[0] for one in ranked], "scores": [one[1] for one in ranked]}
+    rows = await tx.rows(db.compose(_PLACES, scope=_scope(query)), parameters, binary=True)
+    return sorted((Found(**row) for row in rows), key=lambda one: (-one.score, one.passage_id))
 
 
-def _best(found: Sequence[Found], depth: int) -> list[Found]:
+def _best(scored: Sequence[tuple[int, float]], most: int | None = None) -> list[tuple[int, float]]:
     """Each passage once (one may be fresh and in a list), the best first."""
-    return sorted({one.passage_id: one for one in found}.values(), key=_order)[:depth]
-
-
-def _order(one: Found) -> tuple[float, int]:
-    return (-one.score, one.passage_id)
+    return sorted(dict(scored).items(), key=lambda one: (-one[1], one[0]))[:most]
 
 
 def _words(asked: Sequence[terms.QueryTerm], keys: Sequence[int], listed: postings.Listed) -> Words:
     """What is known of the terms, before anything is found."""
-    held = postings.frequencies([row["terms"] or b"" for row in listed.fresh], keys)
+    held = postings.of_rows(listed.fresh, keys)
     n = sum(one.size for one in listed.segments) + len(listed.fresh)
     length = sum(one.words for one in listed.segments) + sum(row["length"] for row in listed.fresh)
     df = np.array([listed.held_by.get(key, 0) for key in keys]) + (held > 0).sum(axis=0)
@@ -168,19 +169,19 @@ def _words(asked: Sequence[terms.QueryTerm], keys: Sequence[int], listed: postin
     )
 
 
-def _read(words: Words, rows: Sequence[Mapping[str, Any]]) -> list[Found]:
-    """The passages (id, terms, length) that hold a word."""
+def _read(words: Words, rows: Sequence[Mapping[str, Any]]) -> list[tuple[int, float]]:
+    """(id, score) of the passages (id, terms, length) that hold a word."""
     if not rows:
         return []
-    held = postings.frequencies([row["terms"] or b"" for row in rows], words.keys)
+    held = postings.of_rows(rows, words.keys)
     length = np.array([row["length"] for row in rows], np.float32)
     score = words.score(held, length, words.average)
-    return [Found(rows[i]["id"], float(score[i])) for i in np.flatnonzero(score > 0).tolist()]
+    return [(rows[i]["id"], float(score[i])) for i in np.flatnonzero(score > 0).tolist()]
 
 
-def _packed(words: Words, listed: postings.Listed, depth: int) -> list[Found]:
-    """The best `depth` of each segment, by the lists of the terms."""
-    found: list[Found] = []
+def _packed(words: Words, listed: postings.Listed, depth: int) -> list[tuple[int, float]]:
+    """(id, score) of the best `depth` passages of each segment, by the lists of the terms."""
+    found: list[tuple[int, float]] = []
     for segment in listed.segments:
         score = np.zeros(segment.size, np.float32)
         best = np.zeros(segment.size, np.float32)
@@ -199,7 +200,7 @@ def _packed(words: Words, listed: postings.Listed, depth: int) -> list[Found]:
         if len(at) > depth:
             at = at[np.argpartition(-score[at], depth)[:depth]]
         members = listed.members[segment.id]
-        found += [Found(*one) for one in zip(members[at].tolist(), score[at].tolist(), strict=True)]
+        found += zip(members[at].tolist(), score[at].tolist(), strict=True)
     return found
 
 
@@ -213,7 +214,7 @@ async def semantic(
     """
     vector, length = asked.vector, len(asked.vector.values)
     parameters = _parameters(caller, query) | {
-        "vector": literal(vector),
+        "vector": asked.literal,
         "model": vector.model,
         "offset": vector.offset,
         "scale": vector.calibration.scale,
@@ -228,11 +229,6 @@ async def semantic(
     there = db.compose(_THERE, scope=_scope(query)) if query.narrowed or not graph else db.text(_EVERYWHERE)
     names = {"distance": distance, "dimensions": dimensions, "there": there, "scope": _scope(query)}
     return await tx.all(Found, db.compose(_SEMANTIC, **names), parameters)
-
-
-def literal(vector: llm.QueryVector) -> str:
-    """A query vector as pgvector reads it."""
-    return "[" + ",".join(f"{value:.6g}" for value in vector.values) + "]"
 
 
 def _scope(query: queries.Query) -> Any:
