@@ -180,7 +180,7 @@ class Database:
 
         `settings` are settings of PostgreSQL for its length.
         """
-        names = {"reverie.user_id": str(caller.user_id), **(settings or {})}
+        names = {"reverie.user_id": str(caller.user_id), "plan_cache_mode": "force_generic_plan", **(settings or {})}
         try:
             async with self._pool.connection() as connection, connection.pipeline():
                 await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
