@@ -41,13 +41,10 @@ local all all peer map=reverie
 _SETTINGS = """
 # Written by Reverie
 listen_addresses = ''
-include_if_exists = 'socket.conf'
 unix_socket_permissions = 0700
 max_connections = 100
-shared_buffers = 256MB
 work_mem = 16MB
 maintenance_work_mem = 256MB
-effective_cache_size = 1GB
 random_page_cost = 1.1
 jit = off
 max_wal_size = 1GB
@@ -57,6 +54,7 @@ log_statement = none
 log_min_error_statement = panic
 timezone = 'UTC'
 log_timezone = 'UTC'
+include_if_exists = 'socket.conf'
 """
 
 
@@ -318,13 +316,19 @@ def _is_postgres(pid: int, place: Place) -> bool:
         return False
 
 
+def _memory(total: int) -> str:
+    """How much PostgreSQL may keep in memory: an eighth of it all, from 128 MB to 3 GB; it takes what it touches."""
+    mb = total // (1 << 20)
+    return f"shared_buffers = {min(max(mb // 8, 128), 3072)}MB\neffective_cache_size = {max(mb // 2, 512)}MB\n"
+
+
 def _start(place: Place) -> None:
     """Start and wait until it answers. After a kill -9 orphans can hold the lock for some seconds, so try again."""
     _folder(place.socket, place.user)
-    socket = f"unix_socket_directories = '{place.socket}'\n"
+    here = f"unix_socket_directories = '{place.socket}'\n{_memory(psutil.virtual_memory().total)}"
     configured = place.data / "socket.conf"
-    if not configured.exists() or configured.read_text() != socket:  # a new home, or one that was moved
-        _write(configured, socket, place.user)
+    if not configured.exists() or configured.read_text() != here:  # a new home, or one that was moved
+        _write(configured, here, place.user)
     deadline = time.monotonic() + _START_SECONDS
     while True:
         pid = _postmaster_pid(place)

@@ -59,7 +59,7 @@ DECLARE
 BEGIN
     FOREACH d IN ARRAY ARRAY[256, 384, 512, 768, 1024, 1536, 2048, 3072] LOOP
         EXECUTE format('CREATE INDEX embedding_%1$s ON embedding USING hnsw ((vector::halfvec(%1$s)) halfvec_ip_ops)'
-            || ' WHERE dimensions = %1$s', d);
+            || ' WITH (m = 16, ef_construction = 128) WHERE dimensions = %1$s', d);
     END LOOP;
 END
 $$;

@@ -1,7 +1,7 @@
 """Postings: which passages hold a term and how much, in lists per term that are packed from the passages themselves.
 
 A list is a few numpy arrays, so a million passages take some hundred megabytes and are read in milliseconds
-(docs/decisions/0010). Lists are made a segment of passages at a time; a segment never changes. As segments grow many
+(docs/decisions/0002). Lists are made a segment of passages at a time; a segment never changes. As segments grow many
 they are packed together, which also rids them of passages that are gone.
 """
 

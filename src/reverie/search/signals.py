@@ -24,7 +24,7 @@ NARROW = 2_000
 # How many packed passages a segment ranks at most.
 DEEPEST = 20_000
 GRAPH_SETTINGS = {
-    "hnsw.ef_search": "120",
+    "hnsw.ef_search": "240",
     "hnsw.iterative_scan": "relaxed_order",
     "hnsw.max_scan_tuples": "40000",
 }
