@@ -99,6 +99,7 @@ DAYS = [
     ("im März letzten Jahres", D(2025, 3, 1), D(2025, 3, 31), "filter"),
     ("en marzo del año pasado", D(2025, 3, 1), D(2025, 3, 31), "filter"),
     ("Dec 2023", D(2023, 12, 1), D(2023, 12, 31), "filter"),
+    ("meetings between 3 May and 10 May", D(2026, 5, 3), D(2026, 5, 10), "filter"),
     ("the March report", D(2026, 3, 1), D(2026, 3, 31), "boost"),
     ("the may report", D(2026, 5, 1), D(2026, 5, 31), "boost"),
     ("When did Melanie go camping in June?", D(2026, 6, 1), D(2026, 6, 30), "boost"),

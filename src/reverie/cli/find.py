@@ -1,12 +1,15 @@
 """`reverie search` and `reverie ask`."""
 
 import asyncio
+from datetime import date
 from typing import Annotated
 
 import typer
 
-from reverie import app
+from reverie import app, errors
 from reverie.cli import show
+from reverie.records import base
+from reverie.search import advanced
 from reverie.search import query as queries
 from reverie.search import results as searched
 from reverie.search import search as searching
@@ -23,7 +26,14 @@ def search(
     person: Annotated[str | None, typer.Option(help="Only with this person: a part of a name or an address.")] = None,
     category: Annotated[str | None, typer.Option(help="Only in this folder, board or calendar.")] = None,
     file: Annotated[str | None, typer.Option(help="Only from files whose path holds this.")] = None,
+    first: Annotated[str | None, typer.Option("--from", help="Only from this day on: 2026-03-01.")] = None,
+    last: Annotated[str | None, typer.Option("--to", help="Only up to this day.")] = None,
+    tier: Annotated[base.Tier | None, typer.Option(help="Only as warm as this: hot, warm or cold.")] = None,
     hide_cold: Annotated[bool, typer.Option(help="Leave out what was touched once and went cold.")] = False,
+    weigh: Annotated[
+        list[str] | None,
+        typer.Option(help="Weigh signals yourself: lexical=1, semantic=0.5, heat=0.2, graph=0 (may be repeated)."),
+    ] = None,
 ) -> None:
     """Find records by meaning and by words, in any language, with their sources."""
     query = queries.Query(
@@ -34,9 +44,12 @@ def search(
         person=person,
         category=category,
         file=file,
+        first=_day(first),
+        last=_day(last),
+        tier=tier,
         include_cold=not hide_cold,
     )
-    results = asyncio.run(_search(query))
+    results = asyncio.run(_search(query, _sliders(weigh)))
     if as_json:
         show.as_json(searched.as_json(results))
         return
@@ -69,8 +82,35 @@ def ask(
         show.note("These are quotations. No language model is connected yet to put them into one answer.")
 
 
-async def _search(query: queries.Query) -> searched.Results:
+def _day(text: str | None) -> date | None:
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise errors.Invalid(f"{text} is no day.", hint="Write it as 2026-03-01.") from None
+
+
+def _sliders(weigh: list[str] | None) -> advanced.Sliders | None:
+    """The weights that were given; a signal that was not named counts for nothing."""
+    if not weigh:
+        return None
+    given: dict[str, float] = {name: 0.0 for name in advanced.NAMES}
+    for one in weigh:
+        name, _, value = one.partition("=")
+        try:
+            given[name] = float(value)
+        except ValueError:
+            raise errors.Invalid(f"`{one}` is no weight.", hint="Write it as lexical=0.5.") from None
+        if name not in advanced.NAMES:
+            raise errors.Invalid(f"There is no signal `{name}`.", hint=f"There are {', '.join(advanced.NAMES)}.")
+    return advanced.Sliders(**given)
+
+
+async def _search(query: queries.Query, sliders: advanced.Sliders | None = None) -> searched.Results:
     async with app.opened(app.read_settings()) as reverie:
+        if sliders is not None:
+            return await searching.by_sliders(
+                reverie.database, reverie.owner, reverie.embeddings, query, sliders, settings=reverie.settings.search
+            )
         return await searching.search(
             reverie.database, reverie.owner, reverie.embeddings, query, settings=reverie.settings.search
         )

@@ -85,12 +85,12 @@ def quoted(passage: results.Passage, *, limit: int, indent: str) -> rich.text.Te
 def reasons(one: results.Hit) -> str:
     """Why a result is here, in words: `meaning 0.27 (1st) · words (3rd)`."""
     told: list[str] = []
-    for name, word in (("semantic", "meaning"), ("lexical", "words")):
+    for name, word in (("reranker", "reranker"), ("semantic", "meaning"), ("lexical", "words"), ("heat", "heat")):
         if name in one.fused.evidence:
             evidence = one.fused.evidence[name]
             told.append(f"{word} {evidence.score:.2f} (#{evidence.rank})")
-    if "exact" in one.fused.bonuses:
-        told.append("exact")
+    told += ["time"] if "time" in {*one.fused.evidence, *one.fused.bonuses} else []
+    told += [name for name in ("exact", "phrase") if name in one.fused.bonuses]
     return " + ".join(told)
 
 

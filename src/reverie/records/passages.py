@@ -71,6 +71,9 @@ FROM taken JOIN passage ON passage.user_id = %(user)s AND passage.id = taken.pas
 """
 _GIVEN = "SELECT id, terms, length FROM passage WHERE user_id = %s AND id = ANY(%s) ORDER BY id"
 _TAKE_STALE = "DELETE FROM stale WHERE user_id = %s RETURNING hash"
+_ALIVE = "SELECT count(*) FROM passage WHERE user_id = %s"
+# Lists may hold a quarter more than is there.
+_TOO_MUCH = 1.25
 _WAITING = "SELECT count(*) FROM (SELECT FROM fresh WHERE user_id = %s LIMIT %s)"
 
 
@@ -179,12 +182,17 @@ async def pack(tx: db.Transaction, user: db.HasUser, *, most: int = 32_768) -> b
     if await tx.value(_WAITING, (user.user_id, postings.SMALLEST)) == postings.SMALLEST:
         await postings.pack(tx, user, await tx.rows(_TAKE, {"user": user.user_id, "most": most}, binary=True))
         return True
-    crowd = postings.crowded(await postings.segments(tx, user))
-    if crowd:
-        ids = await postings.members(tx, user, crowd)
-        await postings.drop(tx, user, crowd)
-        await postings.pack(tx, user, await tx.rows(_GIVEN, (user.user_id, ids), binary=True))
-    return bool(crowd)
+    known = await postings.segments(tx, user)
+    crowd = postings.crowded(known)
+    if not crowd:
+        return False
+    total = sum(one.size for one in known)
+    if total > _TOO_MUCH * await tx.value(_ALIVE, (user.user_id,)):
+        crowd = [*crowd, known[0].id] if known[0].id not in crowd else crowd  # the largest has most that is gone
+    ids = await postings.members(tx, user, crowd)
+    await postings.drop(tx, user, crowd)
+    await postings.pack(tx, user, await tx.rows(_GIVEN, (user.user_id, ids), binary=True))
+    return True
 
 
 async def take_stale(tx: db.Transaction, user: db.HasUser) -> list[bytes]:

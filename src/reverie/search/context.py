@@ -281,7 +281,9 @@ def _coverage(place: _Place, words: signals.Words) -> Floats:
     held, of_all = np.zeros(len(place.ids), np.float32), 0.0
     for group in words.groups():
         if not words.asked[group[0]].exact:
-            known = [float(words.idf[number]) for number in group if words.idf[number] > 0]
+            # Other forms of a name do not make it say less.
+            own = [number for number in group if words.asked[number].weight > signals.NICKNAME_WEIGHT]
+            known = [float(words.idf[number]) for number in own if words.idf[number] > 0]
             says = min(known, default=words.rarest)
             held += says * (place.tf[:, group] > 0).any(axis=1)
             of_all += says

@@ -94,7 +94,8 @@ async def stated(
     else:
         said = f"{when.first or '...'} to {when.last or '...'}"
     if when.strength != "filter":
-        return Stated(told={"time": f"more of {said}"})
+        # Which session is only certain where the question states it.
+        return Stated(told={} if when.session is not None else {"time": f"more of {said}"})
     async with database.snapshot(caller) as tx:
         scoped = await narrowed(tx, caller, query, when)
         if scoped is None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from uuid import UUID
 
 import numpy as np
@@ -91,7 +91,7 @@ async def by_sliders(
             "semantic": _raw(gathered.near),
             "heat": [advanced.Raw(card.record_id, None, card.heat) for card in cards.values() if card.heat > 0],
         }
-        fused, told = advanced.fuse(raws, sliders, told={**gathered.told, **then.told})
+        fused, told = advanced.fuse(raws, sliders, told={**gathered.told, **(then.told if then.scoped else {})})
         return await _answer(tx, caller, _Found(query, heard, cards, told), [[one] for one in fused])
 
 
@@ -166,11 +166,12 @@ async def _answer(
 
 def _time(scored: context.Scored, when: timewords.When | None) -> fusion.Floats:
     """The bonus of each passage for the day that the query names: all of it on the day, less for each day away."""
-    if when is None or when.first is None or when.last is None:
+    if when is None or when.session is not None:
         return np.zeros(len(scored.ids), np.float32)
     most = TIME_BONUS if when.firm else TIME_BONUS / 2
+    first, last = when.first or date.min, when.last or date.max
     away = [
-        NEAR_DAYS + 1 if card.day is None else max((when.first - card.day).days, (card.day - when.last).days, 0)
+        NEAR_DAYS + 1 if card.day is None else max((first - card.day).days, (card.day - last).days, 0)
         for card in scored.records
     ]
     near = np.maximum(0, 1 - np.array(away, np.float32) / (NEAR_DAYS + 1))

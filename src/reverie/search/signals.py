@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from reverie import db
 from reverie.access import callers
 from reverie.records import postings, terms
-from reverie.search import days, meaning
+from reverie.search import days, hints, meaning
 from reverie.search import query as queries
 
 # Up to so many vectors are compared one by one; more are found through their graph, unless the user has few of all.
@@ -23,6 +23,8 @@ GRAPHS = frozenset({256, 384, 512, 768, 1024, 1536, 2048, 3072})
 NARROW = 2_000
 # How many packed passages a segment ranks at most.
 DEEPEST = 20_000
+# A form of a name counts for less than the name itself: "Robert" may be another one.
+NICKNAME_WEIGHT = 0.5
 GRAPH_SETTINGS = {
     "hnsw.ef_search": "240",
     "hnsw.iterative_scan": "relaxed_order",
@@ -30,6 +32,7 @@ GRAPH_SETTINGS = {
 }
 
 Floats = NDArray[np.float32]
+_WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +122,24 @@ EXISTS (
 _EVERYWHERE: LiteralString = "true"
 
 
+def asked_terms(text: str) -> list[terms.QueryTerm]:
+    """The terms that a query asks for, with other forms of the names in it: Bob finds Robert."""
+    asked = terms.of_query(text)
+    known = {one.term: one for one in asked}
+    for word in _WORD.findall(text):
+        if (name := known.get(terms.fold(word))) and not name.exact:
+            more = [form for form in hints.nicknames(word) if form not in known]
+            asked += [terms.QueryTerm(form, name.group, NICKNAME_WEIGHT, exact=False) for form in more]
+    return asked
+
+
 async def lexical(tx: db.Transaction, caller: callers.Caller, query: queries.Query, *, depth: int = 100) -> Words:
     """Passages that hold the query's words, best first by BM25 with the user's own statistics.
 
     Of a word and its stems the best counts. The gain of a packed passage is by the average length of its time; the
     order among those found is made exact by their context.
     """
-    asked = terms.of_query(query.text)
+    asked = asked_terms(query.text)
     keys = [postings.key(one.term) for one in asked]
     if not asked:
         return Words(asked, keys, np.zeros(0, np.float32), 0.0, 1.0, [])

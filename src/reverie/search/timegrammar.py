@@ -122,7 +122,8 @@ def _deictic(match: re.Match[str], today: date) -> Piece | None:
 
 def _dated(match: re.Match[str], today: date) -> Piece | None:
     said, month = match.group("d"), _month_number(match.group("m"))
-    if match.group("m") in ("may", "mar") and said.isdigit() and not match.group("y") and match.group(0)[0].isdigit():
+    told = match.group("y") or set(match.string[: match.start()].split()[-1:]) & tables.BEFORE_A_DAY
+    if match.group("m") in ("may", "mar") and said.isdigit() and match.group(0)[0].isdigit() and not told:
         return None  # `5 may be enough`
     first = _day_number(said)
     last = _day_number(match.group("d2")) if "d2" in match.groupdict() else first

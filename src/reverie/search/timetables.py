@@ -248,3 +248,6 @@ ASKING = words(
     "muestrame muestra todo cosas cosa sobre acerca de del la el las en durante desde hasta entre antes despues "
     "resume resumen nuestra nuestro nuestras nuestros unsere unserer unserem unseren lo he hemos"
 )
+
+# Behind one of these, `3 may` is a day.
+BEFORE_A_DAY = words("on by from to till until since before after between and of")

@@ -37,11 +37,6 @@ class When:
     until_session: int | None = None
     slack: int = 0
 
-    @property
-    def boost(self) -> float:
-        """What the score of a passage of that time is multiplied by where the time is no filter."""
-        return 1.3 if self.firm else 1.15
-
 
 def read(text: str, *, now: datetime, timezone: ZoneInfo | str) -> When | None:
     """The time that a question is about, or None. Of several that do not belong together the first firm one."""

@@ -146,13 +146,16 @@ def _excerpt(passage: searched.Passage) -> str:
 
 
 def _told(found: searched.Results) -> str:
-    """What had no part in this answer."""
+    """The time that was searched, and what had no part in this answer."""
+    signals = dict(found.signals)
+    time = signals.pop("time", "")
     missing = [
         f"{_NAMES.get(name, name)} ({said.removeprefix('left out: ').rstrip('.')})"
-        for name, said in found.signals.items()
+        for name, said in signals.items()
         if said != "ok"
     ]
-    return f"Not searched by: {'; '.join(missing)}." if missing else ""
+    told = [f"Time: {time}." if time else "", f"Not searched by: {'; '.join(missing)}." if missing else ""]
+    return " ".join(one for one in told if one)
 
 
 async def _domain(tx: db.Transaction, caller: callers.Caller, asked: GetRecord) -> records.Domain[Any]:
