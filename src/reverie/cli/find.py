@@ -93,7 +93,7 @@ def _sliders(weigh: list[str] | None) -> advanced.Sliders | None:
     """The weights that were given; a signal that was not named counts for nothing."""
     if not weigh:
         return None
-    given: dict[str, float] = {name: 0.0 for name in advanced.NAMES}
+    given: dict[str, float] = dict.fromkeys(advanced.NAMES, 0.0)
     for one in weigh:
         name, _, value = one.partition("=")
         try:

@@ -1,6 +1,7 @@
 """Following until everything is derived, with how far it is: for commands that end."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
@@ -31,6 +32,7 @@ async def follow(
     waited = 0.0
     async with worker.Worker(database, embeddings).running():
         while True:
+            began = time.monotonic()
             async with database.transaction(caller) as tx:
                 standings = [one for one in await worker.standings(tx, caller) if not one.waits_for]
                 coverage = embed.Coverage(0, 0)
@@ -39,9 +41,10 @@ async def follow(
                 else:
                     standings = [one for one in standings if one.slot != embed.EMBEDDING.name]
             trouble = next((one.trouble for one in standings if one.trouble), "")
+            looked = time.monotonic() - began
             yield State(coverage.texts, coverage.vectors, trouble)
             behind = any(one.behind and not one.trouble for one in standings)
             waited = waited + _EVERY_S if trouble else 0.0
             if not behind and (not trouble or waited > _PATIENCE_S):
                 return
-            await asyncio.sleep(_EVERY_S)
+            await asyncio.sleep(max(_EVERY_S, 5 * looked))  # counting a million takes a while

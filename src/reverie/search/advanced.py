@@ -12,7 +12,7 @@ from uuid import UUID
 from reverie import errors
 from reverie.search import fusion
 
-NAMES = ("heat", "semantic", "lexical", "graph")
+NAMES: tuple[str, ...] = ("heat", "semantic", "lexical", "graph")
 CONFIRMED = {2: 1.25, 3: 1.5}
 ALIKE = 0.05
 

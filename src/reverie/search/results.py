@@ -1,5 +1,6 @@
 """What a search answers: records with their passages, marks and provenance, for people and as JSON."""
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -102,13 +103,11 @@ async def hits(
 
 def highlights(text: str, asked: set[str], *, most: int = 20) -> list[tuple[int, int]]:
     """Where the query's words stand in a text, in any form of theirs."""
-    marks: list[tuple[int, int]] = []
-    for match in _WORD.finditer(text):
-        if not asked.isdisjoint(terms.forms(match.group())):
-            marks.append(match.span())
-            if len(marks) == most:
-                break
-    return marks
+    held = {word for word in set(_WORD.findall(text)) if not asked.isdisjoint(terms.forms(word))}
+    if not held:
+        return []
+    marks = (match.span() for match in _WORD.finditer(text) if match.group() in held)
+    return list(itertools.islice(marks, most))
 
 
 def nothing(query: queries.Query, told: Mapping[str, str]) -> str:

@@ -150,7 +150,7 @@ async def lexical(tx: db.Transaction, caller: callers.Caller, query: queries.Que
         if len(inside) <= NARROW:
             return replace(words, found=await _placed(tx, caller, query, _best(_read(words, inside), depth)))
     some, found = depth, list[Found]()
-    ranked = _best([*_read(words, listed.fresh), *_packed(words, listed, DEEPEST if query.narrowed else depth)])
+    ranked = _best([*_read(words, listed.fresh), *_packed(words, listed, DEEPEST if query.narrowed else 2 * depth)])
     while ranked and len(found) < depth:  # deeper and deeper where much is out of the scope
         found += await _placed(tx, caller, query, ranked[:some])
         ranked, some = ranked[some:], 4 * some
