@@ -9,7 +9,7 @@ import numpy as np
 
 from reverie import config, db, errors, llm
 from reverie.access import callers
-from reverie.records import passages
+from reverie.records import passages, terms
 from reverie.search import advanced, context, fusion, gather, hints, moments, results, signals, timewords
 from reverie.search import query as queries
 
@@ -115,7 +115,7 @@ async def _all_of_then(
                 one.passage_id,
                 {"time": fusion.Evidence(one.score, 1.0, rank, one.score)},
                 card.heat,
-                boosts={"hint": SPOKEN_OF} if card.domain in heard.hints.domains else {},
+                boosts=_spoken_of(query, heard, card),
             )
             for rank, one in enumerate(then.found, start=1)
             if (card := cards.get(one.record_id))
@@ -127,6 +127,12 @@ async def _all_of_then(
         }
         found = _Found(query, heard, cards, told)
         return await _answer(tx, caller, found, _by_record(fusion.ordered(fused), query))
+
+
+def _spoken_of(query: queries.Query, heard: queries.Understood, card: context.Card) -> dict[str, float]:
+    """The boosts of a record of the kind that is spoken of, and of one that bears the time as its name."""
+    boosts = {"hint": SPOKEN_OF} if card.domain in heard.hints.domains else {}
+    return boosts | ({"title": SPOKEN_OF} if terms.fold(query.text) in terms.fold(card.title) else {})
 
 
 async def _reranked(
