@@ -86,3 +86,14 @@ async def test_no_time_no_word_of_it(life: Life) -> None:
     titles, found = await life.search("roses and beans")
     assert titles == ["garden"]
     assert "time" not in found.signals
+
+
+async def test_a_record_named_by_the_day_comes_first(life: Life) -> None:
+    async with life.database.transaction(life.caller) as tx:
+        for title in ("about the lamp", "2026-09-15", "about the door"):
+            note = {"title": title, "content": "nothing else", "custom": {"created": "2026-09-15T08:00:00+00:00"}}
+            await base.create(tx, life.caller, notes.NOTES, note)
+    names, found = await life.search("2026-09-15")
+    assert names[0] == "2026-09-15"
+    assert found.signals["time"] == "only 2026-09-15 to 2026-09-15"
+    assert set(names) >= {"about the lamp", "about the door", "mail September"}
