@@ -18,8 +18,8 @@ STEM_WEIGHT = 0.8
 _LONGEST = 120
 
 _CHUNK = re.compile(r"\S+")
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_WORD = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
+CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_WORD = re.compile(rf"[{CJK}]+|[^\W_{CJK}]+")
 _INNER = re.compile(r"[^\w\s]|_")
 _EDGE = "\"'`.,;:!?()[]{}<>«»„“”‘’…*_~|¿¡"
 _PLAIN_INNER = re.compile(r"^[^\W\d_]+(?:['’-][^\W\d_]+)*$")
@@ -95,6 +95,11 @@ def of_query(text: str) -> list[QueryTerm]:
         groups = {one.group for one in found.values() if not one.term.startswith("~")}
         found = {term: one for term, one in found.items() if one.group in groups}
     return list(found.values())
+
+
+def plain(text: str) -> list[str]:
+    """The plain forms of all words of a text, function words too: each once, in order."""
+    return list(dict.fromkeys(term for term, is_word in _scan(text, ()) if is_word))
 
 
 def _scan(text: str, languages: tuple[str, ...]) -> Iterator[tuple[str, bool]]:

@@ -60,12 +60,19 @@ def fuse(
     """
     told = dict(told)
     weights = {name: float(getattr(sliders, name)) for name in NAMES}
+    alike: list[str] = []
     for name in NAMES:
         found = raws.get(name, ())
         if told.get(name, "ok") != "ok" or not found:
             weights[name] = 0.0
         elif degenerate([one.score for one in found]):
+            alike.append(name)
+    others = any(weight for name, weight in weights.items() if name not in alike)
+    for name in alike:
+        if others:
             weights[name], told[name] = 0.0, "degenerate: its scores are all alike, its weight went to the others"
+        else:
+            told[name] = "degenerate: its scores are all alike, and no other signal counts"
     total = sum(weights.values()) or 1.0
     normal = {name: _by_rank(found) for name, found in raws.items()}
     passages: dict[UUID, int] = {}

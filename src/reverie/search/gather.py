@@ -1,7 +1,7 @@
 """Asking every signal at once, each in a snapshot of its own; one that cannot run is left out and named."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -13,9 +13,13 @@ from reverie.search import query as queries
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What the signals found, the query as a vector if there is a model, and what became of each signal."""
+    """What the signals found, the query as a vector if there is a model, and what became of each signal.
+
+    `phrased` are the passages that hold a phrase in quotes word by word.
+    """
 
     words: signals.Words
+    phrased: list[signals.Found]
     near: list[signals.Found]
     asked: meaning.Asked | None
     told: Mapping[str, str]
@@ -23,16 +27,22 @@ class Gathered:
     @property
     def found(self) -> list[signals.Found]:
         """Every passage that a signal found, the best of each in turn."""
-        both = zip_longest(self.words.found, self.near)
-        return list({one.passage_id: one for pair in both for one in pair if one is not None}.values())
+        each = zip_longest(self.phrased, self.words.found, self.near)
+        return list({one.passage_id: one for some in each for one in some if one is not None}.values())
 
 
 async def gather(
-    database: db.Database, caller: callers.Caller, embeddings: llm.Embeddings, query: queries.Query, *, depth: int
+    database: db.Database,
+    caller: callers.Caller,
+    embeddings: llm.Embeddings,
+    query: queries.Query,
+    *,
+    depth: int,
+    phrases: Sequence[str] = (),
 ) -> Gathered:
     """Ask for words and for meaning. What is below the model's floor means nothing, and gibberish means nothing."""
     told = {"lexical": "ok", "semantic": "ok", "graph": "not there yet", "heat": "ok"}
-    words = asyncio.create_task(_by_words(database, caller, query, depth))
+    words = asyncio.create_task(_by_words(database, caller, query, depth, phrases))
     asked: meaning.Asked | None = None
     near: list[signals.Found] = []
     try:
@@ -43,15 +53,18 @@ async def gather(
     except BaseException:
         words.cancel()
         raise
-    found = await words
-    if near and not found.found and not await embeddings.makes_sense(query.text):
+    found, phrased = await words
+    if near and not found.found and not phrased and not await embeddings.makes_sense(query.text):
         near, told["semantic"] = [], "left out: none of these words is known in any language"
-    return Gathered(found, near, asked, told)
+    return Gathered(found, phrased, near, asked, told)
 
 
-async def _by_words(database: db.Database, caller: callers.Caller, query: queries.Query, depth: int) -> signals.Words:
+async def _by_words(
+    database: db.Database, caller: callers.Caller, query: queries.Query, depth: int, phrases: Sequence[str]
+) -> tuple[signals.Words, list[signals.Found]]:
     async with database.snapshot(caller) as tx:
-        return await signals.lexical(tx, caller, query, depth=depth)
+        found = await signals.lexical(tx, caller, query, depth=depth)
+        return found, await signals.phrased(tx, caller, query, phrases, depth=depth) if phrases else []
 
 
 async def _by_meaning(

@@ -53,6 +53,7 @@ _NO_NAMES = tables.words(
     "lunes martes miercoles jueves viernes sabado domingo enero febrero marzo abril mayo junio julio agosto "
     "septiembre octubre noviembre diciembre christmas easter weihnachten ostern navidad"
 )
+_ALONE = re.compile(f"([{terms.CJK}])")
 _PHRASE = re.compile(r"\"([^\"]*)\"|“([^”]*)”|„([^“”]*)[“”]|«([^»]*)»|»([^«]*)«")
 
 
@@ -183,4 +184,5 @@ def _is_name(token: str, folded: str) -> bool:
 
 
 def _spaced(text: str) -> str:
-    return " ".join(terms.words(terms.fold(text)))
+    """The words with a space between, and every character of a language that writes none."""
+    return " ".join(_ALONE.sub(r" \1 ", " ".join(terms.words(terms.fold(text)))).split())

@@ -19,10 +19,7 @@ from reverie.search import query as queries
 _OF_DAYS = """
 WITH record AS MATERIALIZED (
     SELECT card.record_id, card.at FROM card
-    WHERE card.user_id = %(user)s AND card.at IS NOT NULL
-      AND (%(domains)s::text[] IS NULL OR card.domain = ANY(%(domains)s))
-      AND (%(tag)s::text IS NULL OR card.tags @> ARRAY[%(tag)s::text])
-      AND (%(records)s::uuid[] IS NULL OR card.record_id = ANY(%(records)s))
+    WHERE card.user_id = %(user)s AND card.at IS NOT NULL AND {records}
       AND (%(ends)s::timestamptz IS NULL OR card.at < %(ends)s)
       AND (%(begins)s::timestamptz IS NULL OR card.at >= %(begins)s OR card.domain = 'chat' AND (
           SELECT passage.place->>'at' >= (%(first)s::date - 1)::text FROM passage
@@ -64,9 +61,7 @@ SELECT card.record_id, card.title, (
         SELECT coalesce(string_agg(DISTINCT passage.place->>'speaker', ' '), '') FROM passage
         WHERE %(named)s AND passage.user_id = %(user)s AND passage.record_id = card.record_id AND passage.ordinal <= 2
     ) AS speakers
-FROM card WHERE card.user_id = %(user)s AND card.domain = 'chat' AND card.at IS NOT NULL
-  AND (%(domains)s::text[] IS NULL OR card.domain = ANY(%(domains)s))
-  AND (%(tag)s::text IS NULL OR card.tags @> ARRAY[%(tag)s::text])
+FROM card WHERE card.user_id = %(user)s AND card.domain = 'chat' AND card.at IS NOT NULL AND {records}
 ORDER BY card.at, card.record_id
 """
 
@@ -153,8 +148,8 @@ async def sessions(
 ) -> list[UUID]:
     """The chats that are the sessions asked for, counted among those with the people whom the question names."""
     words = [word for word in _names(query.text, when) if word]
-    parameters = _parameters(caller, query) | {"named": bool(words)}
-    chats = await tx.rows(_CHATS, parameters)
+    parameters = signals.parameters(caller, query) | {"named": bool(words)}
+    chats = await tx.rows(db.compose(_CHATS, records=db.text(signals.RECORDS)), parameters)
     if words:
         asked = {word.lower() for word in words}
         titled = {word.lower() for word in words if word[0].isupper()}
@@ -202,25 +197,13 @@ async def _of(
     tx: db.Transaction, caller: callers.Caller, narrow: queries.Query, depth: int, within: Collection[int] | None
 ) -> list[signals.Found]:
     zone = ZoneInfo(caller.timezone)
-    parameters = _parameters(caller, narrow) | {
+    parameters = signals.parameters(caller, narrow) | {
         "depth": depth,
         "within": None if within is None else list(within),
         "begins": narrow.first and datetime.combine(narrow.first, time(), zone),
         "ends": narrow.last and datetime.combine(narrow.last + timedelta(1), time(), zone),
     }
     of_days = db.compose(_DAYS, day=db.text(days.DAY))
-    statement = db.compose(_OF_DAYS if within is None else _AMONG, of_days=of_days, scored=db.text(_SCORED))
+    parts = {"of_days": of_days, "scored": db.text(_SCORED), "records": db.text(signals.RECORDS)}
+    statement = db.compose(_OF_DAYS if within is None else _AMONG, **parts)
     return await tx.all(signals.Found, statement, parameters)
-
-
-def _parameters(caller: callers.Caller, query: queries.Query) -> dict[str, object]:
-    records: Sequence[UUID] | None = query.records or None
-    return {
-        "user": caller.user_id,
-        "domains": list(query.domains) or None,
-        "tag": query.tag,
-        "records": None if records is None else list(records),
-        "first": query.first,
-        "last": query.last,
-        "zone": caller.timezone,
-    }

@@ -45,9 +45,10 @@ async def search(
     query = queries.checked(query)
     heard = queries.understand(query, timezone=caller.timezone)
     then = await moments.stated(database, caller, query, heard.when)
-    if then.scoped and set(timewords.content(query.text, heard.when)) <= heard.hints.words:
+    if _only_a_time(query, heard, then):
         return await _all_of_then(database, caller, query, heard, then)
-    gathered = await gather.gather(database, caller, embeddings, then.scoped or query, depth=settings.depth)
+    phrases, scope = heard.hints.phrases, then.scoped or query
+    gathered = await gather.gather(database, caller, embeddings, scope, depth=settings.depth, phrases=phrases)
     told = {**gathered.told, **then.told}
     async with database.snapshot(caller) as tx:
         scored = await context.score(tx, caller, query.text, gathered)
@@ -57,11 +58,11 @@ async def search(
             settings=settings,
             most=_most(query),
             time=_time(scored, heard.when),
+            phrase=await _phrased(tx, caller, scored, phrases),
             hints=_hinted(scored.records, heard.hints),
         )
         if then.scoped and heard.when:  # neighbours of what was found may be of another time
             fused = await moments.only(tx, caller, then.scoped, heard.when, fused)
-        fused = await _phrased(tx, caller, fused, heard.hints.phrases)
         found = _Found(query, heard, {card.record_id: card for card in scored.records}, told)
         if not embeddings.reranks:
             return await _answer(tx, caller, found, _by_record(fused, query))
@@ -83,6 +84,8 @@ async def by_sliders(
     query, sliders = queries.checked(query), advanced.checked(sliders)
     heard = queries.understand(query, timezone=caller.timezone)
     then = await moments.stated(database, caller, query, heard.when)
+    if _only_a_time(query, heard, then):
+        return await _all_of_then(database, caller, query, heard, then)
     gathered = await gather.gather(database, caller, embeddings, then.scoped or query, depth=settings.depth)
     async with database.snapshot(caller) as tx:
         cards = await context.cards(tx, caller, list({one.record_id for one in gathered.found}))
@@ -97,6 +100,12 @@ async def by_sliders(
 
 def _raw(found: Sequence[signals.Found]) -> list[advanced.Raw]:
     return [advanced.Raw(one.record_id, one.passage_id, one.score) for one in found]
+
+
+def _only_a_time(query: queries.Query, heard: queries.Understood, then: moments.Stated) -> bool:
+    if then.scoped is None or heard.hints.phrases:
+        return False
+    return set(timewords.content(query.text, heard.when)) <= heard.hints.words
 
 
 async def _all_of_then(
@@ -190,20 +199,21 @@ def _hinted(cards: Sequence[context.Card], heard: hints.Hints) -> fusion.Floats:
 
 
 async def _phrased(
-    tx: db.Transaction, caller: callers.Caller, fused: Sequence[fusion.Fused], phrases: Sequence[str]
-) -> list[fusion.Fused]:
-    """What holds a phrase in quotes word by word comes first."""
+    tx: db.Transaction, caller: callers.Caller, scored: context.Scored, phrases: Sequence[str]
+) -> fusion.Floats:
+    """The bonus of each passage for the phrases in quotes that it, or its title, holds word by word."""
     if not phrases:
-        return list(fused)
-    rows = await tx.rows(_TEXTS, (caller.user_id, [one.passage_id for one in fused]))
+        return np.zeros(len(scored.ids), np.float32)
+    rows = await tx.rows(_TEXTS, (caller.user_id, scored.ids.tolist()))
     texts = {row["id"]: row["text"] for row in rows}
 
-    def held(one: fusion.Fused) -> float:
-        return sum(hints.holds(texts.get(one.passage_id, ""), phrase) for phrase in phrases) / len(phrases)
+    def held(passage_id: int, title: str) -> float:
+        text = texts.get(passage_id, "")
+        return sum(hints.holds(text, one) or hints.holds(title, one) for one in phrases) / len(phrases)
 
-    return fusion.ordered(
-        [one.raised("phrase", PHRASE_BONUS * share) if (share := held(one)) else one for one in fused]
-    )
+    places = zip(scored.ids.tolist(), scored.record.tolist(), strict=True)
+    share = [held(passage_id, scored.records[record].title) for passage_id, record in places]
+    return np.array(share, np.float32) * np.float32(PHRASE_BONUS)
 
 
 def _by_record(fused: Sequence[fusion.Fused], query: queries.Query) -> list[list[fusion.Fused]]:

@@ -21,6 +21,8 @@ LEAST_SHARE = 0.02
 GRAPHS = frozenset({256, 384, 512, 768, 1024, 1536, 2048, 3072})
 # What a scope narrows to at most so many passages is read in full.
 NARROW = 2_000
+# So many texts are read at most for the phrases that they may hold.
+MOST_READ = 4_000
 # How many packed passages a segment ranks at most.
 DEEPEST = 20_000
 # A form of a name counts for less than the name itself: "Robert" may be another one.
@@ -83,6 +85,11 @@ FROM unnest(%(ids)s::bigint[], %(scores)s::float8[]) AS found (id, score)
 JOIN passage ON passage.user_id = %(user)s AND passage.id = found.id
 WHERE {scope}
 """
+_WRITTEN = """
+SELECT passage.record_id, passage.ordinal, passage.id AS passage_id, passage.text, record.title
+FROM passage JOIN card AS record USING (user_id, record_id)
+WHERE passage.user_id = %(user)s AND passage.id = ANY(%(ids)s) AND {scope}
+"""
 _WIDTH = "SELECT count(*) FROM (SELECT FROM passage WHERE passage.user_id = %(user)s AND {scope} LIMIT %(wide)s)"
 # The nearest texts, then the passages that hold them. A text of few words says less than it seems.
 _SEMANTIC = """
@@ -103,20 +110,26 @@ _BY_GRAPH = "embedding.vector::halfvec({dimensions}) <#> %(vector)s::halfvec({di
 _THERE = """
 EXISTS (SELECT FROM passage WHERE passage.user_id = %(user)s AND passage.hash = embedding.hash AND {scope})
 """
+# The cards of a scope, but for its days.
+RECORDS: LiteralString = """
+(%(domains)s::text[] IS NULL OR card.domain = ANY(%(domains)s))
+AND (%(tag)s::text IS NULL OR card.tags @> ARRAY[%(tag)s::text])
+AND (%(records)s::uuid[] IS NULL OR card.record_id = ANY(%(records)s))
+AND (%(person)s::text IS NULL OR EXISTS (SELECT FROM unnest(card.people) AS one WHERE one LIKE %(person)s))
+AND (%(category)s::text IS NULL OR card.category = %(category)s)
+AND (%(file)s::text IS NULL OR card.origin LIKE %(file)s)
+AND (%(tier)s::text IS NULL OR (
+    SELECT CASE %(tier)s WHEN 'hot' THEN warm.th > 0.7 WHEN 'warm' THEN warm.th > 0.2 ELSE warm.th <= 0.2 END
+    FROM (SELECT coalesce((
+        SELECT heat FROM heat WHERE heat.user_id = card.user_id AND heat.record_id = card.record_id
+    ), 0)) AS warm (th)
+))
+"""
 _SCOPE = """
 EXISTS (
-    SELECT FROM card LEFT JOIN heat USING (user_id, record_id)
-    WHERE card.user_id = %(user)s AND card.record_id = passage.record_id
-      AND (%(domains)s::text[] IS NULL OR card.domain = ANY(%(domains)s))
-      AND (%(tag)s::text IS NULL OR card.tags @> ARRAY[%(tag)s::text])
-      AND (%(records)s::uuid[] IS NULL OR card.record_id = ANY(%(records)s))
-      AND (%(person)s::text IS NULL OR EXISTS (SELECT FROM unnest(card.people) AS one WHERE one LIKE %(person)s))
-      AND (%(category)s::text IS NULL OR card.category = %(category)s)
-      AND (%(file)s::text IS NULL OR card.origin LIKE %(file)s)
+    SELECT FROM card WHERE card.user_id = %(user)s AND card.record_id = passage.record_id AND {records}
       AND ((%(first)s::date IS NULL AND %(last)s::date IS NULL)
            OR {day} BETWEEN coalesce(%(first)s, '-infinity'::date) AND coalesce(%(last)s, 'infinity'::date))
-      AND (%(tier)s::text IS NULL OR CASE %(tier)s WHEN 'hot' THEN coalesce(heat.heat, 0) > 0.7
-           WHEN 'warm' THEN coalesce(heat.heat, 0) > 0.2 ELSE coalesce(heat.heat, 0) <= 0.2 END)
 )
 """
 _EVERYWHERE: LiteralString = "true"
@@ -146,7 +159,7 @@ async def lexical(tx: db.Transaction, caller: callers.Caller, query: queries.Que
     listed = await postings.lists(tx, caller, keys)
     words = _words(asked, keys, listed)
     if query.narrowed:
-        inside = await tx.rows(db.compose(_IN_SCOPE, scope=_scope(query)), _parameters(caller, query), binary=True)
+        inside = await tx.rows(db.compose(_IN_SCOPE, scope=_scope(query)), parameters(caller, query), binary=True)
         if len(inside) <= NARROW:
             return replace(words, found=await _placed(tx, caller, query, _best(_read(words, inside), depth)))
     some, found = depth, list[Found]()
@@ -157,12 +170,53 @@ async def lexical(tx: db.Transaction, caller: callers.Caller, query: queries.Que
     return replace(words, found=found[:depth])
 
 
+async def phrased(
+    tx: db.Transaction, caller: callers.Caller, query: queries.Query, phrases: Sequence[str], *, depth: int = 100
+) -> list[Found]:
+    """Passages that hold a phrase word by word, in their text or their title; those with most phrases first."""
+    share: dict[int, float] = {}
+    found: dict[int, Found] = {}
+    for phrase in phrases:
+        keys = [postings.key(term) for term in terms.plain(phrase)]
+        ranked = _holding_all(await postings.lists(tx, caller, keys), keys) if keys else []
+        held = 0
+        for start in range(0, min(len(ranked), MOST_READ), 4 * depth):
+            given = parameters(caller, query) | {"ids": [one for one, _ in ranked[start : start + 4 * depth]]}
+            rows = await tx.rows(db.compose(_WRITTEN, scope=_scope(query)), given, binary=True)
+            for row in rows:
+                if hints.holds(row["text"], phrase) or hints.holds(row["title"], phrase):
+                    passage_id, held = row["passage_id"], held + 1
+                    share[passage_id] = share.get(passage_id, 0.0) + 1 / len(phrases)
+                    found[passage_id] = Found(row["record_id"], row["ordinal"], passage_id, share[passage_id])
+            if held >= depth:
+                break
+    return sorted(found.values(), key=lambda one: (-one.score, one.passage_id))[:depth]
+
+
+def _holding_all(listed: postings.Listed, keys: Sequence[int]) -> list[tuple[int, float]]:
+    """(id, gain) of the passages that hold every term; of terms in too many, only the others' passages are known."""
+    needed = [key for key in keys if listed.held_by.get(key, 0) <= postings.ALL] or list(keys)
+    scored: list[tuple[int, float]] = []
+    for segment in listed.segments:
+        count, score = np.zeros(segment.size, np.int32), np.zeros(segment.size, np.float32)
+        for key in needed:
+            for entries in listed.entries.get((segment.id, key), ()):
+                count[entries["at"]] += 1
+                score[entries["at"]] += entries["gain"]
+        at = np.flatnonzero(count == len(needed))
+        scored += zip(listed.members[segment.id][at].tolist(), score[at].tolist(), strict=True)
+    held = postings.of_rows(listed.fresh, needed)
+    there = np.flatnonzero((held > 0).all(axis=1)).tolist()
+    scored += [(listed.fresh[i]["id"], float(held[i].sum())) for i in there]
+    return _best(scored)
+
+
 async def _placed(
     tx: db.Transaction, caller: callers.Caller, query: queries.Query, ranked: Sequence[tuple[int, float]]
 ) -> list[Found]:
     """Those of some passages (id, score) that are still there and in the scope, best first."""
-    parameters = _parameters(caller, query) | {"ids": [one[0] for one in ranked], "scores": [one[1] for one in ranked]}
-    rows = await tx.rows(db.compose(_PLACES, scope=_scope(query)), parameters, binary=True)
+    given = parameters(caller, query) | {"ids": [one[0] for one in ranked], "scores": [one[1] for one in ranked]}
+    rows = await tx.rows(db.compose(_PLACES, scope=_scope(query)), given, binary=True)
     return sorted((Found(**row) for row in rows), key=lambda one: (-one.score, one.passage_id))
 
 
@@ -178,6 +232,12 @@ def _words(asked: Sequence[terms.QueryTerm], keys: Sequence[int], listed: postin
     length = sum(one.words for one in listed.segments) + sum(row["length"] for row in listed.fresh)
     df = np.array([listed.held_by.get(key, 0) for key in keys]) + (held > 0).sum(axis=0)
     idf = np.log(1 + (n - np.minimum(df, n) + 0.5) / (df + 0.5)).astype(np.float32)
+    # A stem stands where its word does, but for texts too short to tell their language: it says no more than the word.
+    word: dict[int, float] = {}
+    for number, one in enumerate(asked):
+        if one.weight == 1 and df[number]:
+            word[one.group] = float(idf[number])
+    idf = np.minimum(idf, np.array([word.get(one.group, np.inf) for one in asked], np.float32))
     return Words(
         asked, keys, np.where(df > 0, idf, 0).astype(np.float32), float(np.log(n + 1.5)), length / max(n, 1), []
     )
@@ -227,7 +287,7 @@ async def semantic(
     recall was measured (bench/search_speed.py). The transaction should have GRAPH_SETTINGS.
     """
     vector, length = asked.vector, len(asked.vector.values)
-    parameters = _parameters(caller, query) | {
+    given = parameters(caller, query) | {
         "vector": asked.literal,
         "model": vector.model,
         "offset": vector.offset,
@@ -236,17 +296,19 @@ async def semantic(
     }
     graph = length in GRAPHS and asked.own > EXACT and asked.own >= LEAST_SHARE * asked.everybodys
     if graph and query.narrowed:
-        width = await tx.value(db.compose(_WIDTH, scope=_scope(query)), parameters | {"wide": EXACT})
+        width = await tx.value(db.compose(_WIDTH, scope=_scope(query)), given | {"wide": EXACT})
         graph = width == EXACT
     dimensions = db.number(length)
     distance = db.compose(_BY_GRAPH, dimensions=dimensions) if graph else db.text(_ONE_BY_ONE)
     there = db.compose(_THERE, scope=_scope(query)) if query.narrowed or not graph else db.text(_EVERYWHERE)
     names = {"distance": distance, "dimensions": dimensions, "there": there, "scope": _scope(query)}
-    return await tx.all(Found, db.compose(_SEMANTIC, **names), parameters)
+    return await tx.all(Found, db.compose(_SEMANTIC, **names), given)
 
 
 def _scope(query: queries.Query) -> Any:
-    return db.compose(_SCOPE, day=db.text(days.DAY)) if query.narrowed else db.text(_EVERYWHERE)
+    return (
+        db.compose(_SCOPE, day=db.text(days.DAY), records=db.text(RECORDS)) if query.narrowed else db.text(_EVERYWHERE)
+    )
 
 
 def _holding(text: str | None) -> str | None:
@@ -256,7 +318,8 @@ def _holding(text: str | None) -> str | None:
     return "%" + re.sub(r"([\\%_])", r"\\\1", terms.fold(text)) + "%"
 
 
-def _parameters(caller: callers.Caller, query: queries.Query) -> dict[str, object]:
+def parameters(caller: callers.Caller, query: queries.Query) -> dict[str, object]:
+    """What the SQL of a scope asks for."""
     return {
         "user": caller.user_id,
         "narrow": NARROW + 1,
