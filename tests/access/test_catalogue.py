@@ -160,7 +160,10 @@ async def filled(database: db.Database, caller: callers.Caller) -> None:
             await base.read(tx, caller, domain, made.id)
     me = caller.user_id
     async with database.transaction(caller) as tx:
-        await tx.run("INSERT INTO embedding VALUES (%s, 'm', 'h', '[1,2]')", (me,))
+        await tx.run("INSERT INTO embedding VALUES (%s, 'm', 'h', '[1,2]', 2)", (me,))
+        await tx.run("INSERT INTO stale VALUES (%s, 'h')", (me,))
+        await tx.run("INSERT INTO segment (user_id, size, words, passages) VALUES (%s, 1, 1, 'p')", (me,))
+        await tx.run("INSERT INTO posting SELECT user_id, id, 1, 0, 1, 'e' FROM segment WHERE user_id = %s", (me,))
         await tx.run("INSERT INTO model (user_id, name) VALUES (%s, 'm')", (me,))
         await tx.run("INSERT INTO slot (user_id, name) VALUES (%s, 's')", (me,))
         await tx.run("INSERT INTO letter VALUES (%s, 's', %s, 1, 1, 'r', now(), false)", (me, uuid4()))

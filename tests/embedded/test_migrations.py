@@ -63,7 +63,7 @@ async def test_the_models_of_vectors_from_before_are_known(empty: str, monkeypat
             "INSERT INTO users (user_id, name) SELECT uuidv7(), name FROM unnest('{a,b}'::text[]) AS name"
         )
         connection.execute(
-            "INSERT INTO embedding SELECT user_id, model, model::bytea, '[1,2,3]'"
+            "INSERT INTO embedding SELECT user_id, model, model::bytea, '[1,2,3]', 3"
             " FROM users, unnest('{x,y}'::text[]) AS model WHERE name = 'a' OR model = 'x'"
         )
     monkeypatch.setattr(runner, "files", lambda: every)

@@ -51,7 +51,10 @@ CREATE TABLE stale (
 
 -- Semantic: one graph a length of vector, since a graph holds vectors of one length. Other lengths are read in full.
 ALTER TABLE embedding ADD COLUMN dimensions smallint;
+-- The owner of the tables need not be a superuser, and sees no rows of theirs otherwise.
+ALTER TABLE embedding NO FORCE ROW LEVEL SECURITY;
 UPDATE embedding SET dimensions = vector_dims(vector);
+ALTER TABLE embedding FORCE ROW LEVEL SECURITY;
 ALTER TABLE embedding ALTER COLUMN dimensions SET NOT NULL;
 DO $$
 DECLARE

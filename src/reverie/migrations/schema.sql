@@ -627,21 +627,21 @@ CREATE UNIQUE INDEX diary_day ON diary USING btree (user_id, date) WHERE (delete
 
 CREATE INDEX email_thread ON email USING btree (user_id, thread);
 
-CREATE INDEX embedding_1024 ON embedding USING hnsw (((vector)::halfvec(1024)) halfvec_ip_ops) WHERE (dimensions = 1024);
+CREATE INDEX embedding_1024 ON embedding USING hnsw (((vector)::halfvec(1024)) halfvec_ip_ops) WITH (m='16', ef_construction='128') WHERE (dimensions = 1024);
 
-CREATE INDEX embedding_1536 ON embedding USING hnsw (((vector)::halfvec(1536)) halfvec_ip_ops) WHERE (dimensions = 1536);
+CREATE INDEX embedding_1536 ON embedding USING hnsw (((vector)::halfvec(1536)) halfvec_ip_ops) WITH (m='16', ef_construction='128') WHERE (dimensions = 1536);
 
-CREATE INDEX embedding_2048 ON embedding USING hnsw (((vector)::halfvec(2048)) halfvec_ip_ops) WHERE (dimensions = 2048);
+CREATE INDEX embedding_2048 ON embedding USING hnsw (((vector)::halfvec(2048)) halfvec_ip_ops) WITH (m='16', ef_construction='128') WHERE (dimensions = 2048);
 
-CREATE INDEX embedding_256 ON embedding USING hnsw (((vector)::halfvec(256)) halfvec_ip_ops) WHERE (dimensions = 256);
+CREATE INDEX embedding_256 ON embedding USING hnsw (((vector)::halfvec(256)) halfvec_ip_ops) WITH (m='16', ef_construction='128') WHERE (dimensions = 256);
 
-CREATE INDEX embedding_3072 ON embedding USING hnsw (((vector)::halfvec(3072)) halfvec_ip_ops) WHERE (dimensions = 3072);
+CREATE INDEX embedding_3072 ON embedding USING hnsw (((vector)::halfvec(3072)) halfvec_ip_ops) WITH (m='16', ef_construction='128') WHERE (dimensions = 3072);
 
-CREATE INDEX embedding_384 ON embedding USING hnsw (((vector)::halfvec(384)) halfvec_ip_ops) WHERE (dimensions = 384);
+CREATE INDEX embedding_384 ON embedding USING hnsw (((vector)::halfvec(384)) halfvec_ip_ops) WITH (m='16', ef_construction='128') WHERE (dimensions = 384);
 
-CREATE INDEX embedding_512 ON embedding USING hnsw (((vector)::halfvec(512)) halfvec_ip_ops) WHERE (dimensions = 512);
+CREATE INDEX embedding_512 ON embedding USING hnsw (((vector)::halfvec(512)) halfvec_ip_ops) WITH (m='16', ef_construction='128') WHERE (dimensions = 512);
 
-CREATE INDEX embedding_768 ON embedding USING hnsw (((vector)::halfvec(768)) halfvec_ip_ops) WHERE (dimensions = 768);
+CREATE INDEX embedding_768 ON embedding USING hnsw (((vector)::halfvec(768)) halfvec_ip_ops) WITH (m='16', ef_construction='128') WHERE (dimensions = 768);
 
 CREATE INDEX event_start ON event USING btree (user_id, start_day);
 
