@@ -1,0 +1,164 @@
+"""The pattern files: read, checked and compiled; the owner's own come on top, and a bad one is named with its line."""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from reverie import errors
+from reverie.privacy import checks, folding
+
+LANGUAGES = ("en", "es", "de")
+TAKES = frozenset({"name", "capital", "listed", "place", "organisation", "address"})
+_KEYS = {"name", "kind", "match", "score", "check", "cue", "when", "case", "take", "only"}
+_HEADER = re.compile(r"^\s*\[\[\s*pattern\s*\]\]", re.MULTILINE)
+# What `[A-Z]` means in Latin, Greek and Cyrillic: the module re has no class for it.
+_UPPER = "".join(chr(code) for code in (*range(0x41, 0x557), *range(0x1E00, 0x2000)) if chr(code).isupper())
+_CAP = f"(?-i:[{_UPPER}])[\\w'’]{{1,30}}(?:-\\w{{1,30}})?"
+_MACROS = {
+    "{Cap}": _CAP,
+    "{Org}": f"{_CAP}(?:(?:,? (?:and|&|y|und|of|de|del) |[ ,]{{1,2}}){_CAP}){{0,4}}",
+}
+_CAPITAL = re.compile(r"\\.|\(\?P<\w+>|\(\?P[=>]|[^\W\d_a-z]")
+# A repeated group that itself ends in an unbounded repeat: the shape of patterns that never come back.
+_NESTED = re.compile(r"(?<!\\)[+*]\)(?:[+*]|\{\d+,\})")
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One regular expression: its group `value`, or all of it, is a value of `kind`.
+
+    `check` names a function of checks.py; `cue` must stand in the 60 characters before; `when` names a list of words
+    of which the text must hold two; `only` is the language it is for. `take` says that what follows the match is wanted
+    and not the match itself: a `name`, a name with its `capital`, a `listed` name, a `place`, an `organisation` or an
+    `address`, as names.py and addresses.py cut them out. In `match`, {Cap} stands for a capitalised word and {Org} for
+    up to five of them.
+    """
+
+    name: str
+    kind: str
+    match: re.Pattern[str]
+    score: float
+    check: str
+    cue: re.Pattern[str] | None
+    when: str
+    take: str
+    only: str
+    lowered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """All patterns, and the lists of folded words by their name."""
+
+    patterns: tuple[Pattern, ...]
+    words: Mapping[str, frozenset[str]]
+
+
+def load(extra: Path | None = None) -> Rules:
+    """The shipped patterns and the owner's file on top. Raises errors.Misconfigured."""
+    return _shipped() if extra is None else _join([_shipped(), _read(extra)])
+
+
+@cache
+def _shipped() -> Rules:
+    folder = resources.files("reverie.privacy").joinpath("patterns")
+    return _join([_parse(folder.joinpath(f"{name}.toml").read_text("utf-8"), f"{name}.toml") for name in _NAMES])
+
+
+_NAMES = ("any", *LANGUAGES)
+
+
+def _read(path: Path) -> Rules:
+    try:
+        return _parse(path.read_text("utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise errors.Misconfigured(f"The pattern file {path} cannot be read: {error}") from error
+
+
+def _parse(text: str, name: str) -> Rules:
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise errors.Misconfigured(f"{name}: {error}") from error
+    unknown = set(content) - {"pattern", "words"}
+    if unknown:
+        raise errors.Misconfigured(f"{name}: unknown key {min(unknown)}; there are `pattern` and `words`.")
+    lines = [text.count("\n", 0, header.end()) + 1 for header in _HEADER.finditer(text)]
+    patterns: list[Mapping[str, Any]] = content.get("pattern", [])
+    made = tuple(_pattern(one, f"{name}:{line}") for one, line in zip(patterns, lines, strict=True))
+    words: Mapping[str, Sequence[str] | str] = content.get("words", {})
+    lists = {key: _words(value) for key, value in words.items()}
+    if "function" in lists:
+        lists[f"function {name.removesuffix('.toml')}"] = lists["function"]
+    return Rules(made, lists)
+
+
+def _words(value: Sequence[str] | str) -> frozenset[str]:
+    """A text is a list of words; a list may hold several words each."""
+    entries = value.split() if isinstance(value, str) else value
+    return frozenset(folding.plain(entry) for entry in entries)
+
+
+def _pattern(raw: Mapping[str, Any], where: str) -> Pattern:
+    name = str(raw.get("name", "without a name"))
+    unknown = set(raw) - _KEYS
+    missing = {"name", "kind", "match"} - set(raw)
+    if unknown or missing:
+        what = f"unknown key {min(unknown)}" if unknown else f"{min(missing)} is missing"
+        raise errors.Misconfigured(f"{where}: pattern {name}: {what}.")
+    check = str(raw.get("check", ""))
+    if check and check not in checks.CHECKS:
+        raise errors.Misconfigured(f"{where}: pattern {name}: no check is called {check}.")
+    score = float(raw.get("score", 0.8))
+    if not 0 < score <= 1:
+        raise errors.Misconfigured(f"{where}: pattern {name}: score must be above 0 and at most 1.")
+    take = str(raw.get("take", ""))
+    if take and take not in TAKES:
+        raise errors.Misconfigured(f"{where}: pattern {name}: take is one of {', '.join(sorted(TAKES))}.")
+    # Lower case on both sides is several times faster than IGNORECASE; what minds capitals here and there keeps that.
+    match = str(raw["match"])
+    lowered = not raw.get("case") and "(?-i" not in match and not any(macro in match for macro in _MACROS)
+    flags = re.NOFLAG if raw.get("case") or lowered else re.IGNORECASE
+    match = (
+        _CAPITAL.sub(lambda m: m.group() if m.group()[0] in "\\(" else m.group().lower(), match) if lowered else match
+    )
+    cue = str(raw.get("cue", ""))
+    return Pattern(
+        name=name,
+        kind=str(raw["kind"]),
+        match=_compile(match, flags, f"{where}: pattern {name}"),
+        score=score,
+        check=check,
+        cue=_compile(cue, re.IGNORECASE, f"{where}: cue of {name}") if cue else None,
+        when=str(raw.get("when", "")),
+        take=take,
+        only=str(raw.get("only", "")),
+        lowered=lowered,
+    )
+
+
+def _compile(text: str, flags: re.RegexFlag, where: str) -> re.Pattern[str]:
+    for macro, meaning in _MACROS.items():
+        text = text.replace(macro, meaning)
+    try:
+        compiled = re.compile(text, flags | re.MULTILINE)
+    except re.error as error:
+        raise errors.Misconfigured(f"{where}: {error}.") from error
+    if _NESTED.search(text):
+        raise errors.Misconfigured(f"{where}: a repeat inside a repeat can take for ever.", hint="Bound one: {1,20}.")
+    if compiled.match(""):
+        raise errors.Misconfigured(f"{where}: it matches nothing at all, so it would match everywhere.")
+    return compiled
+
+
+def _join(parts: Sequence[Rules]) -> Rules:
+    words: dict[str, frozenset[str]] = {}
+    for part in parts:
+        for key, value in part.words.items():
+            words[key] = words.get(key, frozenset()) | value
+    return Rules(tuple(pattern for part in parts for pattern in part.patterns), words)

@@ -1,0 +1,60 @@
+"""What a finding is, and which of two that overlap stays."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+# Findings below this are context more than identity: a bare year, a weekday, a nationality, a job.
+STRONG = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A personal value: characters `start` to `end` of the text, its kind, and how sure we are (0..1)."""
+
+    start: int
+    end: int
+    kind: str
+    score: float
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A value that is known to be personal (a contact's name, a phone) and its kind."""
+
+    value: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A finding in the folded text, before overlaps are settled."""
+
+    start: int
+    end: int
+    kind: str
+    score: float
+
+
+def settle(found: Iterable[Found]) -> list[Found]:
+    """No two overlap, and no character that one of them covered is left bare.
+
+    The stronger keeps its extent and label; what of a weaker one sticks out stays as a finding of its own.
+    """
+    ranked = sorted(found, key=lambda f: (-f.score, f.start - f.end, f.start, f.kind))
+    taken: dict[int, Found] = {}
+    kept: list[Found] = []
+    for one in ranked:
+        start = one.start
+        while start < one.end:
+            if start in taken:
+                start = max(taken[start].end, start + 1)
+                continue
+            end = start
+            while end < one.end and end not in taken:
+                end += 1
+            part = Found(start, end, one.kind, one.score)
+            taken.update(dict.fromkeys(range(start, end), part))
+            kept.append(part)
+            start = end
+    return sorted(kept, key=lambda f: f.start)
