@@ -75,6 +75,16 @@ class Search(_Frozen):
     depth: Annotated[int, pydantic.Field(ge=10, le=500)] = 100
 
 
+class Privacy(_Frozen):
+    """What stands for personal values outside this machine.
+
+    With `conversation` a name gets another token in each conversation, so that a cloud cannot link them by it; with
+    `user` it has one everywhere.
+    """
+
+    scope: Literal["user", "conversation"] = "conversation"
+
+
 class Config(_Frozen):
     """The whole configuration."""
 
@@ -84,6 +94,7 @@ class Config(_Frozen):
     embedding: Embedding = Embedding()
     reranker: Reranker = Reranker()
     search: Search = Search()
+    privacy: Privacy = Privacy()
 
 
 _ENVIRONMENT = {"REVERIE_HOME": "home", "REVERIE_DATABASE_URL": "database_url", "REVERIE_PORT": "port"}

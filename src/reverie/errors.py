@@ -13,6 +13,7 @@ ReverieError
 │   └── RerankerUnavailable
 ├── DiskFull              507  no space left
 ├── AlreadyRunning        409  a second process wants what the first one holds
+├── KeyLost               500  the key of the pseudonyms is gone, damaged, open to others or another one
 └── Misconfigured         500  a setting that makes no sense
 """
 
@@ -88,6 +89,11 @@ class DiskFull(ReverieError):
 class AlreadyRunning(ReverieError):
     code = "already_running"
     status = 409
+
+
+class KeyLost(ReverieError):
+    code = "key_lost"
+    status = 500
 
 
 class Misconfigured(ReverieError):

@@ -165,6 +165,8 @@ async def filled(database: db.Database, caller: callers.Caller) -> None:
         await tx.run("INSERT INTO segment (user_id, size, words, passages) VALUES (%s, 1, 1, 'p')", (me,))
         await tx.run("INSERT INTO posting SELECT user_id, id, 1, 0, 1, 'e' FROM segment WHERE user_id = %s", (me,))
         await tx.run("INSERT INTO model (user_id, name) VALUES (%s, 'm')", (me,))
+        await tx.run("INSERT INTO pseudonym VALUES (%s, 'user', 'person', 'd', 't', 'v')", (me,))
+        await tx.run("INSERT INTO pseudonym_key VALUES (%s, 'i')", (me,))
         await tx.run("INSERT INTO slot (user_id, name) VALUES (%s, 's')", (me,))
         await tx.run("INSERT INTO letter VALUES (%s, 's', %s, 1, 1, 'r', now(), false)", (me, uuid4()))
         await tx.run("INSERT INTO imported_file VALUES (%s, 'p', 'd', now(), 1)", (me,))

@@ -396,6 +396,26 @@ ALTER TABLE ONLY posting ALTER COLUMN entries SET STORAGE EXTERNAL;
 
 ALTER TABLE ONLY posting FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE pseudonym (
+    user_id uuid NOT NULL,
+    scope text NOT NULL,
+    kind text NOT NULL,
+    digest bytea NOT NULL,
+    token text NOT NULL COLLATE pg_catalog."C",
+    value bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT pseudonym_kind_check CHECK ((kind <> ''::text))
+);
+
+ALTER TABLE ONLY pseudonym FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE pseudonym_key (
+    user_id uuid NOT NULL,
+    id bytea NOT NULL
+);
+
+ALTER TABLE ONLY pseudonym_key FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE run (
     user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
     id uuid CONSTRAINT record_id_not_null NOT NULL,
@@ -593,6 +613,15 @@ ALTER TABLE ONLY passage
 ALTER TABLE ONLY posting
     ADD CONSTRAINT posting_pkey PRIMARY KEY (user_id, segment, term, part);
 
+ALTER TABLE ONLY pseudonym_key
+    ADD CONSTRAINT pseudonym_key_pkey PRIMARY KEY (user_id);
+
+ALTER TABLE ONLY pseudonym
+    ADD CONSTRAINT pseudonym_pkey PRIMARY KEY (user_id, scope, kind, digest);
+
+ALTER TABLE ONLY pseudonym
+    ADD CONSTRAINT pseudonym_user_id_scope_token_key UNIQUE (user_id, scope, token);
+
 ALTER TABLE ONLY run
     ADD CONSTRAINT run_pkey PRIMARY KEY (user_id, id);
 
@@ -689,6 +718,12 @@ ALTER TABLE ONLY model
 
 ALTER TABLE ONLY passage
     ADD CONSTRAINT passage_user_id_record_id_fkey FOREIGN KEY (user_id, record_id) REFERENCES card(user_id, record_id);
+
+ALTER TABLE ONLY pseudonym_key
+    ADD CONSTRAINT pseudonym_key_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY pseudonym
+    ADD CONSTRAINT pseudonym_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
 ALTER TABLE ONLY segment
     ADD CONSTRAINT segment_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
@@ -790,6 +825,10 @@ CREATE POLICY owner ON passage USING ((user_id = (NULLIF(current_setting('reveri
 
 CREATE POLICY owner ON posting USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
+CREATE POLICY owner ON pseudonym USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON pseudonym_key USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
 CREATE POLICY owner ON run USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON segment USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
@@ -809,6 +848,10 @@ CREATE POLICY owner ON users USING ((user_id = (NULLIF(current_setting('reverie.
 ALTER TABLE passage ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE posting ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE pseudonym ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE pseudonym_key ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY roll ON users FOR SELECT USING ((current_setting('reverie.system'::text, true) = 'on'::text));
 
@@ -873,6 +916,10 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE note TO reverie_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE passage TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE posting TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pseudonym TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pseudonym_key TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE run TO reverie_app;
 
