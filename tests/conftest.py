@@ -14,7 +14,7 @@ import pytest
 import pytest_asyncio
 from psycopg import sql
 
-from reverie import app, config, db, embedded, llm
+from reverie import app, asking, config, db, door, embedded, llm
 from reverie.access import callers, tokens, users
 from reverie.migrations import runner
 from reverie.web import server as web
@@ -89,7 +89,8 @@ async def reverie(
     settings = config.Config(home=tmp_path)
     embeddings = llm.Embeddings(settings.embedding)
     server = embedded.Server(replace(cluster.place), cluster._lock)  # pyright: ignore[reportPrivateUsage]
-    yield app.App(settings, database, embeddings, server, owner)
+    models = asking.Models(settings.model, door.Door(database, door.Rules()))
+    yield app.App(settings, database, embeddings, models, server, owner)
     embeddings.close()
 
 

@@ -1,15 +1,19 @@
 """Composition root: reads the configuration, starts the database, brings it up to date, hands everything out."""
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from reverie import config, db, embedded, errors, llm
+from reverie import asking, config, db, door, embedded, errors, llm
 from reverie.access import callers, tokens, users
 from reverie.migrations import runner
+from reverie.privacy import vault
+
+log = logging.getLogger(__name__)
 
 _HEARTBEAT_S = 2.0
 
@@ -21,6 +25,7 @@ class App:
     settings: config.Config
     database: db.Database
     embeddings: llm.Embeddings
+    models: asking.Models
     server: embedded.Server | None
     owner: callers.Caller
 
@@ -70,17 +75,30 @@ async def opened(settings: config.Config) -> AsyncGenerator[App]:
         await runner.migrate(owner_url)
         database = db.Database(app_url)
         await database.open()
-        embeddings = llm.Embeddings(settings.embedding, settings.reranker, cache=settings.home / "cache")
+        opening = door.Door(database, _rules(settings))
+        models = asking.Models(settings.model, opening)
+        cache = settings.home / "cache"
+        embeddings = llm.Embeddings(settings.embedding, settings.reranker, cache=cache, opening=opening)
         try:
             timezone = users.local_timezone(os.environ.get("TZ", ""))
             owner = await tokens.ensure_owner(database, token_file(settings.home), timezone=timezone)
-            yield App(settings, database, embeddings, server, owner)
+            yield App(settings, database, embeddings, models, server, owner)
         finally:
             embeddings.close()
             await database.close()
     finally:
         if server is not None:
             await asyncio.to_thread(server.release)
+
+
+def _rules(settings: config.Config) -> door.Rules:
+    """What holds for every call of a model. Without the key of the pseudonyms, nothing private goes to a cloud."""
+    try:
+        key = vault.open_key(settings.home)
+    except errors.ReverieError as lost:
+        log.warning("%s %s", lost.message, lost.hint)
+        key = None
+    return door.Rules(key, pseudonyms=settings.model.pseudonyms, daily_tokens=settings.model.daily_tokens)
 
 
 async def caller_of_token(app: App, token: str) -> callers.Caller:

@@ -22,6 +22,7 @@ class EmbeddingModel(_Frozen):
     from a folder of yours; `ollama` and `openai` ask a server at `base_url`; `none` leaves search to words.
     `dimensions` keeps that many numbers of each vector (0: all), which is for models with Matryoshka output. `version`
     becomes part of the model's name: change it when another model goes by the same name. `pooling` is for a folder.
+    `local = false` treats a server of your own network as one outside: what is private is masked or stays.
     """
 
     provider: Literal["builtin", "fastembed", "ollama", "openai", "none"] = "builtin"
@@ -29,6 +30,7 @@ class EmbeddingModel(_Frozen):
     base_url: str = ""
     api_key: str = ""
     timeout_s: Annotated[float, pydantic.Field(gt=0)] = 30.0
+    local: bool = True
     dimensions: Annotated[int, pydantic.Field(ge=0, le=4000)] = 0
     version: str = ""
     pooling: Literal["mean", "cls", "last"] = "mean"
@@ -58,7 +60,41 @@ class Reranker(_Frozen):
     base_url: str = ""
     api_key: str = ""
     timeout_s: Annotated[float, pydantic.Field(gt=0)] = 5.0
+    local: bool = True
     top: Annotated[int, pydantic.Field(ge=1, le=100)] = 20
+
+
+class LanguageModel(_Frozen):
+    """One model that reads and writes.
+
+    `openai`, `anthropic`, `google` and `groq` need a key and have a sensible model each; `ollama` is on this machine
+    unless `base_url` says otherwise; `openai` with a `base_url` is any server that speaks like OpenAI's; `builtin` is
+    a toy in this process (`pip install 'reverie[builtin-llm]'`). What answers on this machine or its private network is
+    local, everything else is cloud; `local = false` is for a server here that passes on what it is asked. `concurrency`
+    is how many calls it takes at a time (0: one if local, four if not).
+    """
+
+    provider: Literal["none", "openai", "anthropic", "google", "groq", "ollama", "builtin"] = "none"
+    model: str = ""
+    api_key: str = ""
+    base_url: str = ""
+    local: bool = True
+    timeout_s: Annotated[float, pydantic.Field(gt=0)] = 60.0
+    concurrency: Annotated[int, pydantic.Field(ge=0, le=64)] = 0
+
+
+class Model(LanguageModel):
+    """The model that is asked, and what holds for all of them.
+
+    `fallback` names those that are asked when it is away; none of them ever gets what it could not have got first.
+    `retries` counts for passing trouble alone. `daily_tokens` is what background work may send to a cloud in a day (0:
+    no limit). `pseudonyms` is whether a person has one pseudonym everywhere, or another one in each conversation.
+    """
+
+    fallback: tuple[LanguageModel, ...] = ()
+    retries: Annotated[int, pydantic.Field(ge=0, le=5)] = 2
+    daily_tokens: Annotated[int, pydantic.Field(ge=0)] = 500_000
+    pseudonyms: Literal["user", "conversation"] = "user"
 
 
 class Search(_Frozen):
@@ -93,6 +129,7 @@ class Config(_Frozen):
     port: Annotated[int, pydantic.Field(ge=0, le=65535)] = 8585
     embedding: Embedding = Embedding()
     reranker: Reranker = Reranker()
+    model: Model = Model()
     search: Search = Search()
     privacy: Privacy = Privacy()
 

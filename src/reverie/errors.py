@@ -4,13 +4,17 @@ ReverieError
 ├── Invalid               422  what was sent cannot be kept
 ├── Unauthorized          401  no token, or one that is not valid
 ├── Forbidden             403  the token's scopes do not cover this
+│   └── Confined               what is too private for every model that could be asked
 ├── NotFound              404  unknown id, or another user's
 ├── Conflict              409  it exists already
 ├── Unreadable            422  a file that cannot be read
 ├── Unavailable           503  a part that is not there just now; trying again can help
 │   ├── DatabaseUnavailable
 │   ├── EmbedderUnavailable
-│   └── RerankerUnavailable
+│   ├── RerankerUnavailable
+│   ├── ModelUnavailable
+│   │   └── ModelBusy          a moment's trouble: asking again soon can help
+│   └── BudgetSpent            background work waits for another day
 ├── DiskFull              507  no space left
 ├── AlreadyRunning        409  a second process wants what the first one holds
 ├── KeyLost               500  the key of the pseudonyms is gone, damaged, open to others or another one
@@ -49,6 +53,10 @@ class Forbidden(ReverieError):
     status = 403
 
 
+class Confined(Forbidden):
+    code = "confined"
+
+
 class NotFound(ReverieError):
     code = "not_found"
     status = 404
@@ -79,6 +87,18 @@ class EmbedderUnavailable(Unavailable):
 
 class RerankerUnavailable(Unavailable):
     code = "reranker_unavailable"
+
+
+class ModelUnavailable(Unavailable):
+    code = "model_unavailable"
+
+
+class ModelBusy(ModelUnavailable):
+    code = "model_busy"
+
+
+class BudgetSpent(Unavailable):
+    code = "budget_spent"
 
 
 class DiskFull(ReverieError):

@@ -1,22 +1,30 @@
-"""The only door to a model. Today it embeds and reranks; asking comes through here too."""
+"""The door's face for vectors. A model of this machine gets texts as they are, any other one by the rules."""
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
+from typing_extensions import TypeIs
 
-from reverie import config, errors
-from reverie.providers import base, builtin, calibration, http, lexicon, local, remote, reranking
+from reverie import config, door, errors
+from reverie.privacy import routing
+from reverie.providers import base, builtin, calibration, http, lanes, lexicon, local, places, remote, reranking
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 Vectors = base.Vectors
 Calibration = base.Calibration
 LanguageMeans = base.LanguageMeans
+
+Origin = door.Origin
+Level = door.Level
+Lane = door.Lane
 
 _Embed = Callable[[Sequence[str]], Vectors]
 
@@ -60,11 +68,22 @@ class Embeddings:
     """
 
     def __init__(
-        self, settings: config.Embedding, reranker: config.Reranker | None = None, *, cache: Path | None = None
+        self,
+        settings: config.Embedding,
+        reranker: config.Reranker | None = None,
+        *,
+        cache: Path | None = None,
+        opening: door.Door | None = None,
     ) -> None:
         reranker = reranker or config.Reranker()
         self._embedders = _embedders(settings, cache)
         self._reranker = _reranker(reranker, cache)
+        self._door = opening
+        # Models that are not on this machine: nothing reaches them but through the door.
+        self._away = {one.name: _target(one.name, one.server) for one in self._embedders.values() if _cloud(one)}
+        self._judge_away = (
+            _target(f"{reranker.model}@reranker", self._reranker.server) if _cloud(self._reranker) else None
+        )
         self.models: tuple[str, ...] = tuple(self._embedders)
         self.batch = settings.batch
         self.keeps_previous = settings.keep_previous
@@ -111,13 +130,35 @@ class Embeddings:
 
         return sorted(held, key=rank, reverse=True)
 
-    async def passages(self, texts: Sequence[str], model: str | None = None) -> Vectors:
-        """Shape (len(texts), dimensions), float32, unit length. Raises EmbedderUnavailable, Invalid for a bad text."""
+    def leaves(self, model: str | None = None) -> bool:
+        """Whether a model is elsewhere: then critical texts have no vectors of it."""
+        return (model or self.model) in self._away
+
+    async def judged(self, texts: Sequence[str], bases: Sequence[str], model: str | None = None) -> list[door.Level]:
+        """How private each text is, its record's own level in `bases`: for a model elsewhere, and else nobody asks."""
+        if not self.leaves(model):
+            return [door.Level.LOW] * len(texts)
+        levels = [door.Level[base.upper()] for base in bases]
+        pairs = list(zip(texts, levels, strict=True))
+        return await asyncio.to_thread(lambda: [routing.judged(text, level) for text, level in pairs])
+
+    async def passages(
+        self, texts: Sequence[str], model: str | None = None, *, origin: door.Origin | None = None
+    ) -> Vectors:
+        """Shape (len(texts), dimensions), float32, unit length. Raises EmbedderUnavailable, Invalid for a bad text.
+
+        A model elsewhere wants an `origin`; Confined when one of the texts must not leave.
+        """
         embedder = self._there(model)
-        return await self._run(embedder, embedder.passages, texts)
+        return await self._run(embedder, embedder.passages, texts, origin)
 
     async def query(
-        self, text: str, model: str | None = None, *, measured: base.Calibration | None = None
+        self,
+        text: str,
+        model: str | None = None,
+        *,
+        measured: base.Calibration | None = None,
+        origin: door.Origin | None = None,
     ) -> QueryVector:
         """A question as a vector of the present model, or of another of `models`. Raises EmbedderUnavailable.
 
@@ -125,34 +166,47 @@ class Embeddings:
         """
         embedder = self._there(model)
         known = self.calibrated(embedder.name, measured)
-        vectors = await self._run(embedder, embedder.queries, [text])
+        try:
+            vectors = await self._run(embedder, embedder.queries, [text], origin)
+        except errors.Confined as kept:
+            raise errors.EmbedderUnavailable(kept.message, hint=kept.hint) from None
         if known.means is not None:
             vectors = known.means.without(vectors)
         return QueryVector(embedder.name, [float(value) for value in vectors[0]], known)
 
-    async def measure(self, model: str) -> Measured | None:
+    async def measure(self, model: str, *, origin: door.Origin | None = None) -> Measured | None:
         """Ask a model for sentences of ours, once a process, and see what its similarities mean.
 
         None if it refuses them. Raises EmbedderUnavailable.
         """
         if model not in self._measured:
             try:
-                self._measured[model] = await self._measure(self._there(model))
+                self._measured[model] = await self._measure(self._there(model), origin)
             except errors.Invalid as refused:
                 log.warning("the model %s cannot be measured: %s", model, refused.message)
                 self._measured[model] = None
         return self._measured[model]
 
-    async def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
-        """How well each text answers a question, from 0 to 1. Raises RerankerUnavailable."""
+    async def rerank(self, query: str, texts: Sequence[str], *, origin: door.Origin | None = None) -> list[float]:
+        """How well each text answers a question, from 0 to 1. Raises RerankerUnavailable, also when one must stay."""
         if self._reranker is None:
             raise errors.RerankerUnavailable("No reranker is configured.", hint="Set `provider` under [reranker].")
         if not texts:
             return []
-        loop = asyncio.get_running_loop()
+        judge = self._reranker
+
+        async def asked(given: Sequence[str]) -> list[float]:
+            return await asyncio.get_running_loop().run_in_executor(
+                self._judge, judge.rerank, given[0], list(given[1:])
+            )
+
         try:
             async with asyncio.timeout(self._patience_s):
-                return await loop.run_in_executor(self._judge, self._reranker.rerank, query, list(texts))
+                if self._judge_away is None:
+                    return await asked([query, *texts])
+                return await self._through(self._judge_away, asked, [query, *texts], origin)
+        except errors.Confined as kept:
+            raise errors.RerankerUnavailable(kept.message, hint=kept.hint) from None
         except TimeoutError:
             raise errors.RerankerUnavailable(f"The reranker takes longer than {self._patience_s:g} s.") from None
 
@@ -167,22 +221,46 @@ class Embeddings:
         for one in (self._words, self._judge, *self._threads.values()):
             one.shutdown(wait=False, cancel_futures=True)
 
-    async def _measure(self, embedder: base.Embedder) -> Measured:
+    async def _measure(self, embedder: base.Embedder, origin: door.Origin | None) -> Measured:
         texts = await asyncio.to_thread(calibration.texts)
-        passages = await self._rows(embedder, embedder.passages, texts.passages)
-        questions = await self._rows(embedder, embedder.queries, texts.questions)
-        queries = await self._rows(embedder, embedder.queries, texts.queries)
+        passages = await self._rows(embedder, embedder.passages, texts.passages, origin)
+        questions = await self._rows(embedder, embedder.queries, texts.questions, origin)
+        queries = await self._rows(embedder, embedder.queries, texts.queries, origin)
         meant = await asyncio.to_thread(calibration.measured, passages, questions, queries, texts.asked)
         return Measured(passages.shape[2], meant)
 
-    async def _run(self, embedder: base.Embedder, embed: _Embed, texts: Sequence[str]) -> Vectors:
-        return await asyncio.get_running_loop().run_in_executor(self._threads[embedder.name], embed, texts)
+    async def _run(
+        self, embedder: base.Embedder, embed: _Embed, texts: Sequence[str], origin: door.Origin | None
+    ) -> Vectors:
+        async def asked(given: Sequence[str]) -> Vectors:
+            return await asyncio.get_running_loop().run_in_executor(self._threads[embedder.name], embed, list(given))
 
-    async def _rows(self, embedder: base.Embedder, embed: _Embed, rows: Sequence[Sequence[str]]) -> Vectors:
+        target = self._away.get(embedder.name)
+        return await (asked(texts) if target is None else self._through(target, asked, texts, origin))
+
+    async def _through(
+        self,
+        target: door.Target,
+        asked: Callable[[Sequence[str]], Awaitable[T]],
+        texts: Sequence[str],
+        origin: door.Origin | None,
+    ) -> T:
+        """Ask a model elsewhere, by the rules. Nobody's call is no call."""
+        if self._door is None or origin is None:
+            raise errors.Confined(f"{target.name} is not on this machine, and it is not known who asks it.")
+
+        async def send(given: Sequence[str]) -> door.Reply[T]:
+            return door.Reply(await asked(given))
+
+        return (await self._door.call(origin, texts, [(target, send)])).value
+
+    async def _rows(
+        self, embedder: base.Embedder, embed: _Embed, rows: Sequence[Sequence[str]], origin: door.Origin | None
+    ) -> Vectors:
         """Vectors of equally long rows of texts, shape (rows, texts, dimensions), a batch at a time."""
         flat = [text for row in rows for text in row]
         bits = [flat[start : start + self.batch] for start in range(0, len(flat), self.batch)]
-        parts = [await self._run(embedder, embed, bit) for bit in bits]
+        parts = [await self._run(embedder, embed, bit, origin) for bit in bits]
         return np.concatenate(parts).reshape(len(rows), len(rows[0]), -1)
 
     def _there(self, model: str | None) -> base.Embedder:
@@ -196,6 +274,15 @@ class Embeddings:
                 f"The embedding model {name} is not configured.", hint="Name it under [embedding.previous]."
             )
         return self._embedders[name]
+
+
+def _cloud(one: object) -> TypeIs[remote.Remote | reranking.RemoteReranker]:
+    """Whether a model is on a server that is not this machine's or its network's."""
+    return isinstance(one, remote.Remote | reranking.RemoteReranker) and one.server.place == "cloud"
+
+
+def _target(name: str, server: http.Server) -> door.Target:
+    return door.Target(name[:200], server.place, lanes.Lanes(2), server.timeout_s)
 
 
 def _embedders(settings: config.Embedding, cache: Path | None) -> dict[str, base.Embedder]:
@@ -230,7 +317,8 @@ def _embedder(settings: config.EmbeddingModel, cache: Path | None) -> base.Embed
     speech, url = (remote.OPENAI, "") if settings.provider == "openai" else (remote.OLLAMA, remote.OLLAMA_URL)
     url = settings.base_url or url
     _needs(settings.provider, base_url=url)
-    server = http.Server(url, settings.api_key, settings.timeout_s, "embedding", errors.EmbedderUnavailable)
+    place = places.of(url, settings.model, local=settings.local)
+    server = http.Server(url, settings.api_key, settings.timeout_s, "embedding", errors.EmbedderUnavailable, place)
     return remote.Remote(server, speech, model=settings.model, version=settings.version, dimensions=settings.dimensions)
 
 
@@ -241,8 +329,9 @@ def _reranker(settings: config.Reranker, cache: Path | None) -> base.Reranker | 
     if settings.provider == "fastembed":
         return local.LocalReranker(local.source(settings.model, cache=cache))
     _needs(settings.provider, base_url=settings.base_url, part="reranker")
+    place = places.of(settings.base_url, settings.model, local=settings.local)
     server = http.Server(
-        settings.base_url, settings.api_key, settings.timeout_s, "reranking", errors.RerankerUnavailable
+        settings.base_url, settings.api_key, settings.timeout_s, "reranking", errors.RerankerUnavailable, place
     )
     return reranking.RemoteReranker(server, model=settings.model)
 

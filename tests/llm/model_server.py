@@ -1,4 +1,7 @@
-"""A model server on this machine that speaks any JSON API: remembers what it was asked and says what it is told to."""
+"""A model server on this machine that speaks any JSON API: remembers what it was asked and says what it is told to.
+
+What is told as bytes is sent as a stream of events.
+"""
 
 import contextlib
 import json
@@ -17,6 +20,7 @@ class Asked:
     path: str
     authorization: str
     body: dict[str, Any]
+    raw: bytes = b""  # every byte: the line, the headers, the body
 
 
 class Server:
@@ -25,16 +29,23 @@ class Server:
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
         self.asked: list[Asked] = []
+        self.headers: dict[str, str] = {}
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                outer.asked.append(Asked(self.path, self.headers.get("Authorization", ""), body))
+                sent = self.rfile.read(int(self.headers["Content-Length"]))
+                body = json.loads(sent)
+                raw = self.requestline.encode() + b"\n" + bytes(self.headers) + sent
+                outer.asked.append(Asked(self.path, self.headers.get("Authorization", ""), body, raw))
                 status, said = outer.answer(body)
-                written = json.dumps(said).encode()
+                written = said if isinstance(said, bytes) else json.dumps(said).encode()
                 with contextlib.suppress(BrokenPipeError):  # who asked has not waited
                     self.send_response(status)
+                    kind = "text/event-stream" if isinstance(said, bytes) else "application/json"
+                    self.send_header("Content-Type", kind)
+                    for name, value in outer.headers.items():
+                        self.send_header(name, value)
                     self.send_header("Content-Length", str(len(written)))
                     self.end_headers()
                     self.wfile.write(written)

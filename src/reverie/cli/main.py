@@ -21,6 +21,8 @@ COMMANDS: Mapping[str, str] = {
     "connect": "reverie.cli.connect",
     "doctor": "reverie.cli.doctor",
     "rebuild": "reverie.cli.keep",
+    "models": "reverie.cli.models",
+    "privacy": "reverie.cli.models",
     "demo": "reverie.cli.demo",
 }
 _FUNCTIONS = {"import": "import_files"}

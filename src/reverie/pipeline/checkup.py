@@ -49,9 +49,9 @@ async def examine(
     )
     if embeddings.model:
         found += _of_vectors(embeddings, coverage, standing)
-    found.append(await _of_embedder(embeddings))
+    found.append(await _of_embedder(embeddings, caller))
     if embeddings.reranks:
-        found.append(await _of_reranker(embeddings))
+        found.append(await _of_reranker(embeddings, caller))
     found.append(Finding("ok", "server", version, ""))
     return found
 
@@ -108,19 +108,19 @@ def _of_coverage(coverage: embed.Coverage, *, new: str) -> Finding:
     return Finding("ok", "vectors", f"{coverage.vectors:,} texts can be found by meaning", "")
 
 
-async def _of_embedder(embeddings: llm.Embeddings) -> Finding:
+async def _of_embedder(embeddings: llm.Embeddings, caller: callers.Caller) -> Finding:
     if not embeddings.model:
         return Finding("ok", "embedder", "none, by configuration: search goes by words", "")
     try:
-        await embeddings.query("ready?")
+        await embeddings.query("ready?", origin=llm.Origin(caller, "doctor", level=llm.Level.LOW))
     except errors.EmbedderUnavailable as away:
         return Finding("wrong", "embedder", away.message, away.hint or "Until then search goes by words.")
     return Finding("ok", "embedder", embeddings.model, "")
 
 
-async def _of_reranker(embeddings: llm.Embeddings) -> Finding:
+async def _of_reranker(embeddings: llm.Embeddings, caller: callers.Caller) -> Finding:
     try:
-        await embeddings.rerank("ready?", ["Ready."])
+        await embeddings.rerank("ready?", ["Ready."], origin=llm.Origin(caller, "doctor", level=llm.Level.LOW))
     except errors.RerankerUnavailable as away:
         remedy = away.hint or "Until then results stay in the order that search gives them."
         return Finding("wrong", "reranker", away.message, remedy)

@@ -17,9 +17,9 @@ from reverie.records import changes, passages
 
 log = logging.getLogger(__name__)
 
-# With `records` NULL: of any record.
+# With `records` NULL: of any record. A text of several records is as private as the most private of them.
 _MISSING = """
-SELECT DISTINCT ON (passage.hash) passage.hash, card.title, passage.text
+SELECT DISTINCT ON (passage.hash) passage.hash, card.title, passage.text, card.sensitivity
 FROM passage JOIN card USING (user_id, record_id)
 WHERE passage.user_id = %(user)s AND (%(records)s::uuid[] IS NULL OR passage.record_id = ANY(%(records)s))
   AND passage.hash > %(after)s
@@ -27,7 +27,7 @@ WHERE passage.user_id = %(user)s AND (%(records)s::uuid[] IS NULL OR passage.rec
       SELECT FROM embedding
       WHERE embedding.user_id = passage.user_id AND embedding.model = %(model)s AND embedding.hash = passage.hash
   )
-ORDER BY passage.hash LIMIT %(most)s
+ORDER BY passage.hash, array_position(ARRAY['critical', 'high', 'normal', 'low'], card.sensitivity) LIMIT %(most)s
 """
 _KEEP = """
 INSERT INTO embedding (user_id, model, hash, vector, dimensions)
@@ -61,6 +61,12 @@ _REPLACED = b"\xff" * 33
 _BIT = 2000
 # So much must have its vector before the old ones go: a model that refuses more than this is no replacement.
 _ENOUGH = 0.95
+# Levels that may travel together.
+_APART = (
+    (llm.Level.LOW, llm.Level.NORMAL),
+    (llm.Level.HIGH, llm.Level.HIGH),
+    (llm.Level.CRITICAL, llm.Level.CRITICAL),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +87,10 @@ async def embed(work: slots.Work, batch: Sequence[changes.Change]) -> None:
     if not records or not model:
         return
     await models.calibrate(work, [model])
-    while missing := await _lacking(work, model, records, b""):
-        await _embedded(work, model, missing)
+    after = b""
+    while missing := await _lacking(work, model, records, after):
+        await _embedded(work, model, missing, lane="realtime")
+        after = bytes(missing[-1]["hash"])
     async with work.database.transaction(work.user) as tx:
         used = models.used(work.embeddings, await models.known(tx, work.user))
     if used != model:
@@ -123,7 +131,7 @@ async def backfill(work: slots.Work, after: bytes) -> bytes | None:
 async def _keep(work: slots.Work, model: str, missing: Sequence[Mapping[str, Any]]) -> None:
     """Embed and keep; of a batch with a refused text, all but that text."""
     try:
-        await _embedded(work, model, missing)
+        await _embedded(work, model, missing, lane="bulk")
     except errors.Invalid as refused:
         if len(missing) == 1:
             log.warning("a text was refused by the model: %s", refused.message)
@@ -175,11 +183,28 @@ async def _lacking(work: slots.Work, model: str, records: Sequence[UUID] | None,
         return await tx.rows(_MISSING, parameters)
 
 
-async def _embedded(work: slots.Work, model: str, missing: Sequence[Mapping[str, Any]]) -> None:
-    """One batch, kept at once: a kill costs one batch. Raises EmbedderUnavailable, Invalid."""
+async def _embedded(work: slots.Work, model: str, missing: Sequence[Mapping[str, Any]], *, lane: llm.Lane) -> None:
+    """One batch, kept at once: a kill costs one batch. Raises EmbedderUnavailable, Invalid.
+
+    What is private travels apart from the rest, so that a text is sent the same way whatever stands beside it. What
+    may not leave has no vector of a model elsewhere, and is found by its words.
+    """
     texts = [passages.embedded_text(row["title"], row["text"]) for row in missing]
-    vectors = await work.embeddings.passages(texts, model)
-    hashes = [row["hash"] for row in missing]
+    levels = await work.embeddings.judged(texts, [row["sensitivity"] for row in missing], model)
+    for low, high in _APART:
+        chosen = [i for i, level in enumerate(levels) if low <= level <= high]
+        if not chosen:
+            continue
+        origin = llm.Origin(work.user, "embedding", level=max(levels[i] for i in chosen), lane=lane)
+        try:
+            vectors = await work.embeddings.passages([texts[i] for i in chosen], model, origin=origin)
+        except errors.Confined as kept:
+            log.info("%s texts have no vector of %s: %s", len(chosen), model, kept.message)
+            continue
+        await _kept(work, model, [missing[i]["hash"] for i in chosen], vectors)
+
+
+async def _kept(work: slots.Work, model: str, hashes: Sequence[bytes], vectors: llm.Vectors) -> None:
     async with work.database.transaction(work.user) as tx:
         length = await tx.value(_LENGTH, (work.user.user_id, model))
         if length not in (None, vectors.shape[1]):
@@ -187,7 +212,7 @@ async def _embedded(work: slots.Work, model: str, missing: Sequence[Mapping[str,
                 f"The model {model} gives vectors of length {vectors.shape[1]}, and those here have {length}.",
                 hint="Is it another model by the same name? `reverie rebuild` makes all vectors again.",
             )
-        more = await tx.run(_KEEP, (work.user.user_id, model, hashes, _literals(vectors)))
+        more = await tx.run(_KEEP, (work.user.user_id, model, list(hashes), _literals(vectors)))
         await models.count(tx, work.user, model, more, dimensions=int(vectors.shape[1]))
 
 

@@ -94,7 +94,9 @@ async def calibrate(work: slots.Work, names: Sequence[str]) -> None:
 
 
 async def _measure(work: slots.Work, name: str) -> None:
-    found = await work.embeddings.measure(name)
+    found = await work.embeddings.measure(
+        name, origin=llm.Origin(work.user, "calibration", level=llm.Level.LOW, lane="realtime")
+    )
     if found is None:
         return
     meant = found.calibration

@@ -26,7 +26,12 @@ async def rebuild(
         async for tx, records in base.walk(database, caller, domain):
             for record in records:
                 await passages.rewrite(
-                    tx, caller, domain=domain.name, record_id=record.id, new=base.text_of(domain, record)
+                    tx,
+                    caller,
+                    domain=domain.name,
+                    record_id=record.id,
+                    sensitivity=record.sensitivity,
+                    new=base.text_of(domain, record),
                 )
             await passages.pack(tx, caller)
             done += len(records)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reverie import errors
+from reverie.providers import places
 
 # Of the refusals these concern the key, the address or the moment; any other 4xx concerns what was sent.
 _NOT_WHAT_WAS_SENT = frozenset({401, 403, 404, 408, 429})
@@ -23,10 +24,24 @@ class Server:
     timeout_s: float
     what: str
     away: type[errors.Unavailable]
+    place: places.Place = "cloud"
 
     def __post_init__(self) -> None:
-        if not self.base_url.startswith(("http://", "https://")):
-            raise errors.Misconfigured(f"`base_url` must begin with http:// or https://, not be {self.base_url}.")
+        places.checked(self.base_url)
+
+
+class _Straight(urllib.request.HTTPRedirectHandler):
+    """No redirect: what is sent goes where the owner said, or nowhere."""
+
+    def redirect_request(self, *_: object, **__: object) -> None:
+        return None
+
+
+# A server of this machine's own is never asked through a proxy, whatever the environment says.
+_OPENERS: Mapping[places.Place, urllib.request.OpenerDirector] = {
+    "local": urllib.request.build_opener(urllib.request.ProxyHandler({}), _Straight()),
+    "cloud": urllib.request.build_opener(_Straight()),
+}
 
 
 def post(server: Server, path: str, body: Mapping[str, object], *, missing: str = "") -> Any:
@@ -40,7 +55,7 @@ def post(server: Server, path: str, body: Mapping[str, object], *, missing: str 
     url = server.base_url.rstrip("/") + path
     request = urllib.request.Request(url, data=json.dumps(body).encode(), headers=headers)  # noqa: S310 - checked above
     try:
-        with urllib.request.urlopen(request, timeout=server.timeout_s) as answer:  # noqa: S310
+        with _OPENERS[server.place].open(request, timeout=server.timeout_s) as answer:
             return json.load(answer)
     except urllib.error.HTTPError as refused:
         refused.close()

@@ -32,7 +32,7 @@ class Remote:
     calibration = None
 
     def __init__(self, server: http.Server, speech: Speech, *, model: str, version: str, dimensions: int) -> None:
-        self._server = server
+        self.server = server
         self._speech = speech
         self._model = model
         self._prefix = base.prefixes(model)
@@ -63,11 +63,11 @@ class Remote:
     def _asked(self, texts: list[str], more: dict[str, object]) -> base.Vectors:
         body = {"model": self._model, "input": texts} | self._speech.fixed | more
         missing = f"Try `ollama pull {self._model}`." if self._speech is OLLAMA else "Is it the right `base_url`?"
-        answer = http.post(self._server, self._speech.path, body, missing=missing)
+        answer = http.post(self.server, self._speech.path, body, missing=missing)
         try:
             found = np.asarray(self._speech.vectors(answer), dtype=np.float32)
         except (ValueError, LookupError, TypeError) as odd:
-            raise http.senseless(self._server, odd) from None
+            raise http.senseless(self.server, odd) from None
         if found.ndim != 2 or len(found) != len(texts) or not np.isfinite(found).all():
             raise errors.EmbedderUnavailable("The embedding server's answer has another shape than what was asked.")
         return base.shortened(found, self._dimensions)

@@ -13,7 +13,7 @@ class RemoteReranker:
     """A cross-encoder on a server. Some answer shares, some logits: logits, once seen, are taken for what they are."""
 
     def __init__(self, server: http.Server, *, model: str) -> None:
-        self._server = server
+        self.server = server
         self._model = model
         self._as_texts = False
         self._logits = False
@@ -29,10 +29,10 @@ class RemoteReranker:
         try:
             if not self._as_texts:
                 try:
-                    return http.post(self._server, "/rerank", common)
+                    return http.post(self.server, "/rerank", common)
                 except errors.Invalid:
                     pass
-            answer = http.post(self._server, "/rerank", {"query": query, "texts": texts, "truncate": True})
+            answer = http.post(self.server, "/rerank", {"query": query, "texts": texts, "truncate": True})
         except errors.Invalid as refused:
             raise errors.RerankerUnavailable(refused.message) from None
         self._as_texts = True
@@ -45,7 +45,7 @@ class RemoteReranker:
             found = {int(row["index"]): float(row.get("relevance_score", row.get("score", "none"))) for row in rows}
             scores = [found[i] for i in range(count)]
         except (ValueError, LookupError, TypeError, AttributeError) as odd:
-            raise http.senseless(self._server, odd) from None
+            raise http.senseless(self.server, odd) from None
         if not np.isfinite(scores).all():
             raise errors.RerankerUnavailable("The reranking server's answer holds what is not a number.")
         return scores

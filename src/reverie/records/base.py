@@ -177,9 +177,22 @@ async def create(
         "source": source,
     }
     record = await _guarded(tx, domain, statement, parameters)
-    await passages.write(tx, caller, domain=domain.name, record_id=record.id, old=None, new=text_of(domain, record))
+    await _known(tx, caller, domain, None, record)
     await _log(tx, caller, domain, record, "create", domain.own, source)
     return record
+
+
+async def _known(tx: db.Transaction, caller: callers.Caller, domain: Domain[R], old: R | None, record: R) -> None:
+    """Make search know a record, in place of what it was."""
+    await passages.write(
+        tx,
+        caller,
+        domain=domain.name,
+        record_id=record.id,
+        sensitivity=record.sensitivity,
+        old=None if old is None else text_of(domain, old),
+        new=text_of(domain, record),
+    )
 
 
 async def get(
@@ -266,9 +279,7 @@ async def update(
     statement = db.compose(_UPDATE, table=domain.name, assignments=db.join(", ", assignments), all=domain.columns)
     keys = {"user_id": caller.user_id, "id": record_id}
     record = await _guarded(tx, domain, statement, _parameters(domain, {n: merged[n] for n in changed}) | keys)
-    await passages.write(
-        tx, caller, domain=domain.name, record_id=record_id, old=text_of(domain, old), new=text_of(domain, record)
-    )
+    await _known(tx, caller, domain, old, record)
     await _log(tx, caller, domain, record, "update", changed, record.source)
     return record
 
@@ -290,7 +301,7 @@ async def restore(tx: db.Transaction, caller: callers.Caller, domain: Domain[R],
     if old.deleted_at is None:
         return old
     record = await _guarded(tx, domain, _sql(_RESTORED, domain), {"user": caller.user_id, "id": record_id})
-    await passages.write(tx, caller, domain=domain.name, record_id=record_id, old=None, new=text_of(domain, record))
+    await _known(tx, caller, domain, None, record)
     await _log(tx, caller, domain, record, "restore", (), record.source)
     return record
 

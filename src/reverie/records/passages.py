@@ -22,10 +22,12 @@ _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n")
 # Card and passages in one round trip.
 _WRITE = """
 WITH new_card AS (
-    INSERT INTO card (user_id, record_id, domain, title, at, tags, people, category, origin)
-    VALUES (%(user)s, %(record)s, %(domain)s, %(title)s, %(at)s, %(tags)s, %(people)s, %(category)s, %(origin)s)
+    INSERT INTO card (user_id, record_id, domain, title, at, tags, people, category, origin, sensitivity)
+    VALUES (%(user)s, %(record)s, %(domain)s, %(title)s, %(at)s, %(tags)s, %(people)s, %(category)s, %(origin)s,
+        %(sensitivity)s)
     ON CONFLICT (user_id, record_id) DO UPDATE SET title = excluded.title, at = excluded.at, tags = excluded.tags,
-        people = excluded.people, category = excluded.category, origin = excluded.origin
+        people = excluded.people, category = excluded.category, origin = excluded.origin,
+        sensitivity = excluded.sensitivity
 ), made AS (
     INSERT INTO passage (user_id, record_id, ordinal, place, text, hash, length, terms)
     SELECT %(user)s, %(record)s, ordinality, place, text, hash, length, terms
@@ -34,6 +36,10 @@ WITH new_card AS (
     RETURNING id
 )
 INSERT INTO fresh (user_id, passage_id) SELECT %(user)s, id FROM made
+"""
+_SENSITIVITY = """
+UPDATE card SET sensitivity = %(sensitivity)s
+WHERE user_id = %(user)s AND record_id = %(record)s AND sensitivity <> %(sensitivity)s
 """
 _DROP_FRESH = """
 DELETE FROM fresh USING passage
@@ -122,10 +128,18 @@ def content_hash(title: str, text: str) -> bytes:
 
 
 async def write(
-    tx: db.Transaction, caller: callers.Caller, *, domain: str, record_id: UUID, old: Text | None, new: Text
+    tx: db.Transaction,
+    caller: callers.Caller,
+    *,
+    domain: str,
+    record_id: UUID,
+    sensitivity: str,
+    old: Text | None,
+    new: Text,
 ) -> None:
     """Make search know a record's text, in place of what it knew."""
     if old == new:
+        await tx.run(_SENSITIVITY, {"user": caller.user_id, "record": record_id, "sensitivity": sensitivity})
         return
     if old is not None:
         await _drop(tx, caller, record_id)
@@ -140,6 +154,7 @@ async def write(
         "people": [terms.fold(one) for one in new.people if one],
         "category": terms.fold(new.category or ""),
         "origin": terms.fold(new.origin),
+        "sensitivity": sensitivity,
         "places": [db.json(one.place) for one in made],
         "texts": [one.text for one in made],
         "hashes": [content_hash(new.title, one.text) for one in made],
@@ -155,10 +170,12 @@ async def remove(tx: db.Transaction, caller: callers.Caller, *, record_id: UUID)
     await tx.run(_DROP_CARD, {"user": caller.user_id, "record": record_id})
 
 
-async def rewrite(tx: db.Transaction, caller: callers.Caller, *, domain: str, record_id: UUID, new: Text) -> None:
+async def rewrite(
+    tx: db.Transaction, caller: callers.Caller, *, domain: str, record_id: UUID, sensitivity: str, new: Text
+) -> None:
     """Make search know a record's text, whatever it knew."""
     await _drop(tx, caller, record_id)
-    await write(tx, caller, domain=domain, record_id=record_id, old=None, new=new)
+    await write(tx, caller, domain=domain, record_id=record_id, sensitivity=sensitivity, old=None, new=new)
 
 
 async def sweep(tx: db.Transaction, caller: callers.Caller, *, domains: Iterable[str]) -> None:

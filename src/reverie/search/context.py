@@ -66,7 +66,8 @@ FROM (
 )
 """
 _CARDS = """
-SELECT card.record_id, card.domain, card.title, card.at, card.tags, (card.at AT TIME ZONE %(zone)s)::date AS day,
+SELECT card.record_id, card.domain, card.title, card.at, card.tags, card.sensitivity,
+    (card.at AT TIME ZONE %(zone)s)::date AS day,
     coalesce(heat.heat, 0) AS heat, coalesce(heat.accesses, 0) AS accesses, heat.accessed_at
 FROM card LEFT JOIN (
     SELECT record_id, heat, accesses, accessed_at FROM heat WHERE user_id = %(user)s AND record_id = ANY(%(records)s)
@@ -88,11 +89,12 @@ class Card:
     heat: float
     accesses: float
     accessed_at: datetime | None
+    sensitivity: str
 
     @classmethod
     def gone(cls, record_id: UUID) -> "Card":
         """The card of a record that was deleted since the signals looked."""
-        return cls(record_id, "", "", None, [], None, 0.0, 0.0, None)
+        return cls(record_id, "", "", None, [], None, 0.0, 0.0, None, "critical")
 
 
 @dataclass(frozen=True, slots=True)

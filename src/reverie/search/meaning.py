@@ -38,7 +38,8 @@ async def ask(database: db.Database, caller: callers.Caller, embeddings: llm.Emb
     for model in embeddings.by_coverage({name: row["vectors"] for name, row in known.items()}) or [None]:
         try:
             row = known.get(model or "", {})
-            vector = await embeddings.query(text, model, measured=_measured(row))
+            origin = llm.Origin(caller, "search")
+            vector = await embeddings.query(text, model, measured=_measured(row), origin=origin)
             literal = "[" + ",".join([f"{value:.5g}" for value in vector.values]) + "]"
             return Asked(vector, literal, row.get("vectors", 0), row.get("everybodys", 0.0))
         except errors.EmbedderUnavailable as one:

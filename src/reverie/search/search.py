@@ -162,7 +162,10 @@ async def _reranked(
     }
     best = [one for one in best if one.passage_id in texts]
     try:
-        scores = await embeddings.rerank(found.query.text, [texts[one.passage_id] for one in best])
+        level = max((llm.Level[found.cards[one.record_id].sensitivity.upper()] for one in best), default=llm.Level.LOW)
+        given = [texts[one.passage_id] for one in best]
+        origin = llm.Origin(caller, "reranking", level=level)
+        scores = await embeddings.rerank(found.query.text, given, origin=origin)
     except errors.RerankerUnavailable as away:
         found.told["reranker"] = f"left out: {away.message}"
         return list(fused)

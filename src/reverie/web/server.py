@@ -15,7 +15,7 @@ import uvicorn
 from starlette import requests, responses
 
 from reverie import app, errors
-from reverie.web import agenda, changelog, edge, envelope, health, openapi, parameters, records, search
+from reverie.web import agenda, changelog, edge, envelope, health, openapi, parameters, privacy, records, search
 
 _GRACE_SECONDS = 5
 
@@ -38,7 +38,7 @@ def create(reverie: app.App) -> fastapi.FastAPI:
 
     api.add_api_route(f"{edge.PREFIX}/openapi.json", description, methods=["GET"], include_in_schema=False)
     # Before the records: /events/agenda is not the event with the id `agenda`.
-    for part in (health, agenda, changelog, search, records):
+    for part in (health, agenda, changelog, privacy, search, records):
         part.add(api, reverie)
     return api
 

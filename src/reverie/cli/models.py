@@ -1,0 +1,90 @@
+"""`reverie models` and `reverie privacy`: which models there are and whether they answer, and what went where."""
+
+import asyncio
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from reverie import app, asking, errors
+from reverie.cli import show
+from reverie.privacy import log as routing_log
+
+_TEST = asking.Ask(
+    messages=(asking.Message("user", "Answer with the one word: ready"),),
+    feature="models.test",
+    level=asking.Level.LOW,
+    max_tokens=64,
+)
+
+
+def models(
+    test: Annotated[bool, typer.Option("--test", help="Ask each of them one word.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Which models are configured, where they are, and with --test whether they answer."""
+    found = asyncio.run(_models(test=test))
+    if as_json:
+        show.as_json(found)
+        return
+    for one in found["models"]:
+        toy = ", a toy: for trying out, not for believing" if one["toy"] else ""
+        show.line(show.safe(f"{one['model']} ({_WHERE[one['place']]}{toy})"))
+        if "answer" in one:
+            mark, style = ("✓", "green") if one["works"] else ("✗", "red")
+            show.line(show.safe(f"    {mark} {one['answer']}"), style=style)
+            if one["hint"]:
+                show.line(show.safe(f"      {one['hint']}"), style="dim")
+    if not found["models"]:
+        show.line(show.safe(asking.WOULD_ADD))
+        show.line(show.safe(asking.HOW), style="dim")
+    show.line(show.safe(f"vectors: {found['embedding']}"), style="dim")
+    show.line(show.safe(f"reranker: {found['reranker']}"), style="dim")
+
+
+def privacy(
+    days: Annotated[int, typer.Option(min=1, max=366, help="How many days, today included.")] = 7,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """What models were asked, and what left this machine as it was, pseudonymised, or not at all."""
+    found = asyncio.run(_privacy(days))
+    if as_json:
+        show.as_json({**asdict(found), "sentence": found.sentence})
+        return
+    show.line(show.safe(found.sentence))
+    for one in found.models:
+        failed = f", {one.failed:,} failed" if one.failed else ""
+        state = f"{one.calls:,} calls{failed}, {one.tokens_in:,} tokens there, {one.tokens_out:,} back"
+        show.line(show.safe(f"    {one.model} ({_WHERE[one.destination]}): {state}"), style="dim")
+
+
+_WHERE = {"local": "on this machine or its network", "cloud": "a cloud"}
+
+
+async def _models(*, test: bool) -> dict[str, Any]:
+    async with app.opened(app.read_settings()) as reverie:
+        shown = [
+            {"model": one.name, "place": one.place, "toy": one.toy} | (await _tested(reverie, number) if test else {})
+            for number, one in enumerate(reverie.models.states())
+        ]
+        settings = reverie.settings
+        away = ", a cloud" if reverie.embeddings.leaves() else ""
+        return {
+            "models": shown,
+            "embedding": f"{reverie.embeddings.model}{away}" if reverie.embeddings.model else "none",
+            "reranker": settings.reranker.model if reverie.embeddings.reranks else "none",
+        }
+
+
+async def _tested(reverie: app.App, number: int) -> dict[str, Any]:
+    try:
+        answer = await reverie.models.ask(reverie.owner, _TEST, only=number)
+    except errors.ReverieError as failure:
+        return {"works": False, "answer": failure.message, "hint": failure.hint}
+    said = " ".join(answer.text.split())[:80]
+    return {"works": True, "answer": f"answers: {said}" if said else "answers, with no word", "hint": ""}
+
+
+async def _privacy(days: int) -> routing_log.Summary:
+    async with app.opened(app.read_settings()) as reverie, reverie.database.transaction(reverie.owner) as tx:
+        return await routing_log.summary(tx, reverie.owner, days)
