@@ -70,7 +70,7 @@ async def database(cluster: embedded.Server, fresh: str) -> AsyncIterator[db.Dat
 @pytest_asyncio.fixture
 async def owner(database: db.Database) -> callers.Caller:
     """The owner's caller, in Madrid."""
-    user = await users.create(database, name="owner", timezone="Europe/Madrid")
+    user = await users.create(database, name="owner", timezone="Europe/Madrid", role="owner")
     return await tokens.caller(database, await tokens.mint(database, user.user_id, name="owner"))
 
 

@@ -122,10 +122,11 @@ class Privacy(_Frozen):
 
 
 class Config(_Frozen):
-    """The whole configuration."""
+    """The whole configuration. `token` says whom `reverie mcp` speaks for; it comes from the environment alone."""
 
     home: Path
     database_url: str = ""
+    token: Annotated[str, pydantic.Field(repr=False)] = ""
     port: Annotated[int, pydantic.Field(ge=0, le=65535)] = 8585
     embedding: Embedding = Embedding()
     reranker: Reranker = Reranker()
@@ -134,7 +135,12 @@ class Config(_Frozen):
     privacy: Privacy = Privacy()
 
 
-_ENVIRONMENT = {"REVERIE_HOME": "home", "REVERIE_DATABASE_URL": "database_url", "REVERIE_PORT": "port"}
+_ENVIRONMENT = {
+    "REVERIE_HOME": "home",
+    "REVERIE_DATABASE_URL": "database_url",
+    "REVERIE_PORT": "port",
+    "REVERIE_TOKEN": "token",
+}
 
 
 def default_home(*, root: bool, environ: Mapping[str, str]) -> Path:
@@ -169,6 +175,8 @@ def load(environ: Mapping[str, str]) -> Config:
         raise errors.Misconfigured(f"{file} cannot be read: {refused.strerror}.") from None
     if "home" in values:
         raise errors.Misconfigured(f"`home` cannot be set in {file}.", hint="Set REVERIE_HOME instead.")
+    if "token" in values:
+        raise errors.Misconfigured(f"`token` cannot be set in {file}.", hint="Set REVERIE_TOKEN instead.")
     values |= {name: environ[key] for key, name in _ENVIRONMENT.items() if environ.get(key)}
     try:
         return Config.model_validate(values | {"home": home})

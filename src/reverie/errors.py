@@ -7,6 +7,7 @@ ReverieError
 │   └── Confined               what is too private for every model that could be asked
 ├── NotFound              404  unknown id, or another user's
 ├── Conflict              409  it exists already
+├── TooMany               429  asked too often
 ├── Unreadable            422  a file that cannot be read
 ├── Unavailable           503  a part that is not there just now; trying again can help
 │   ├── DatabaseUnavailable
@@ -65,6 +66,11 @@ class NotFound(ReverieError):
 class Conflict(ReverieError):
     code = "conflict"
     status = 409
+
+
+class TooMany(ReverieError):
+    code = "too_many"
+    status = 429
 
 
 class Unreadable(ReverieError):

@@ -13,7 +13,7 @@ import logging
 import os
 import select
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 from uuid import UUID
 
@@ -27,7 +27,7 @@ from mcp.shared import message
 
 import reverie
 from reverie import app, config, errors
-from reverie.access import callers
+from reverie.access import agents, callers, tokens
 from reverie.pipeline import worker
 from reverie.tools import base, catalogue
 
@@ -42,21 +42,24 @@ _LAST_ANSWERS_S = 3.0
 _NOT_FOUND = -32002
 
 _log = logging.getLogger(__name__)
+Who = Callable[[], Awaitable[callers.Caller]]
 _Incoming = message.SessionMessage | Exception
 
 
-async def run(settings: config.Config) -> None:
-    """Serve the owner's memory until the client leaves or SIGTERM comes; the worker runs beside.
+async def run(settings: config.Config, *, name: str = agents.MAIN) -> None:
+    """Serve the owner's memory to an agent until the client leaves or SIGTERM comes; the worker runs beside.
 
-    Raises what opening the application raises.
+    Raises Unauthorized and NotFound before anything is said, and what opening the application raises.
     """
     told_to_leave = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told_to_leave.set)
     wire = claim()
     async with app.opened(settings) as opened:
+        who = speaker(opened, name)
+        await who()
         beside = worker.Worker(opened.database, opened.embeddings)
         async with beside.running(), asyncio.TaskGroup() as tasks:
-            serving = tasks.create_task(serve(opened, agent(opened.owner), wire))
+            serving = tasks.create_task(serve(opened, who, wire))
             leaving = tasks.create_task(told_to_leave.wait())
             heart = tasks.create_task(app.keep_alive(opened, told=_log.warning))
             await asyncio.wait({serving, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -65,9 +68,21 @@ async def run(settings: config.Config) -> None:
             heart.cancel()
 
 
-def agent(owner: callers.Caller) -> callers.Caller:
-    """The owner's agent: what comes through MCP is never taken for the owner."""
-    return dataclasses.replace(owner, kind="agent", name="mcp")
+def speaker(opened: app.App, name: str) -> Who:
+    """Who speaks on the wire: whoever REVERIE_TOKEN is of, or the owner's agent of this name; never the owner.
+
+    It is asked with every call, so that a token revoked or an agent narrowed counts from the next call on.
+    """
+
+    async def who() -> callers.Caller:
+        if not opened.settings.token:
+            return await tokens.as_agent(opened.database, opened.owner, name)
+        caller = await tokens.caller(opened.database, opened.settings.token)
+        if caller.kind == "user":
+            raise errors.Forbidden("A person's token is not for an agent.", hint="`reverie token mint` makes one.")
+        return caller
+
+    return who
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -91,7 +106,7 @@ def claim() -> Wire:
     return wire
 
 
-async def serve(opened: app.App, caller: callers.Caller, wire: Wire) -> None:
+async def serve(opened: app.App, who: Who, wire: Wire) -> None:
     """Speak MCP on the wire until the other side closes it."""
     incoming, received = anyio.create_memory_object_stream[_Incoming]()
     outgoing, to_send = anyio.create_memory_object_stream[message.SessionMessage]()
@@ -99,11 +114,11 @@ async def serve(opened: app.App, caller: callers.Caller, wire: Wire) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_receive, wire.source, incoming, owed)
         tasks.start_soon(_send, wire.sink, to_send, owed, tasks.cancel_scope)
-        talk = server(opened, caller)
+        talk = server(opened, who)
         await talk.run(received, outgoing, talk.create_initialization_options())
 
 
-def server(opened: app.App, caller: callers.Caller) -> lowlevel.Server[Any]:
+def server(opened: app.App, who: Who) -> lowlevel.Server[Any]:
     """The server with its tools and resources, on no wire yet."""
     toolbox = base.Toolbox(opened.database, opened.embeddings, opened.settings.search)
 
@@ -114,7 +129,7 @@ def server(opened: app.App, caller: callers.Caller) -> lowlevel.Server[Any]:
         if asked.name not in catalogue.TOOLS:
             raise mcp.MCPError(types.INVALID_PARAMS, f"Unknown tool: there are {', '.join(catalogue.TOOLS)}.")
         try:
-            answer = await catalogue.call(toolbox, caller, asked.name, asked.arguments or {})
+            answer = await catalogue.call(toolbox, await who(), asked.name, asked.arguments or {})
         except errors.ReverieError as refused:
             return types.CallToolResult(content=[_text(_sentence(refused))], is_error=True)
         return types.CallToolResult(content=[_text(_written(answer))])
@@ -137,7 +152,7 @@ def server(opened: app.App, caller: callers.Caller) -> lowlevel.Server[Any]:
         )
 
     async def read_resource(_: object, asked: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        found = _written(await _resource(toolbox, caller, asked.uri))
+        found = _written(await _resource(toolbox, who, asked.uri))
         contents = types.TextResourceContents(uri=asked.uri, mime_type="application/json", text=found)
         return types.ReadResourceResult(contents=[contents])
 
@@ -171,7 +186,7 @@ def _declared(tool: base.Tool[Any]) -> types.Tool:
     )
 
 
-async def _resource(toolbox: base.Toolbox, caller: callers.Caller, uri: str) -> base.Answer:
+async def _resource(toolbox: base.Toolbox, who: Who, uri: str) -> base.Answer:
     """The record that a URI names."""
     try:
         wanted = UUID(uri.removeprefix(RECORD)) if uri.startswith(RECORD) else None
@@ -180,7 +195,7 @@ async def _resource(toolbox: base.Toolbox, caller: callers.Caller, uri: str) -> 
     if wanted is None:
         raise mcp.MCPError(_NOT_FOUND, f"Resource not found. Resources are {RECORD}{{id}}.")
     try:
-        return await catalogue.call(toolbox, caller, "get_record", {"id": str(wanted)})
+        return await catalogue.call(toolbox, await who(), "get_record", {"id": str(wanted)})
     except errors.NotFound as missing:
         raise mcp.MCPError(_NOT_FOUND, _sentence(missing)) from None
     except errors.ReverieError as refused:

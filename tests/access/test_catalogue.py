@@ -104,6 +104,47 @@ def test_nothing_goes_around_the_policies(owner_url: str) -> None:
     assert asked(owner_url, f"SELECT relname {OURS} AND {triggers}") == []
 
 
+DOORS = {("login", "by_hash"), ("token", "by_hash"), ("users", "first"), ("users", "roll")}
+"""The policies beside `owner`, each with its reason in docs/architecture.md, "Isolation"."""
+
+
+def test_the_policies_are_these(owner_url: str) -> None:
+    rows = asked(
+        owner_url,
+        "SELECT tablename, policyname, permissive, roles::text, cmd, qual, with_check FROM pg_policies"
+        " WHERE schemaname = 'public'",
+    )
+    tables = {row[0] for row in asked(owner_url, TABLES)} - WITHOUT_USER
+    assert {(table, name) for table, name, *_ in rows if name == "owner"} == {(table, "owner") for table in tables}
+    assert {(table, name) for table, name, *_ in rows if name != "owner"} == DOORS
+    for table, name, permissive, roles, cmd, qual, check in rows:
+        assert (permissive, roles) == ("PERMISSIVE", "{public}"), table
+        if name == "owner":
+            # The same rule for what is read and what is written: nobody can make a row for somebody else.
+            assert (cmd, check) == ("ALL", None), table
+            assert qual == "(user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid)"
+    found = {(table, name): (cmd, qual or check) for table, name, _, _, cmd, qual, check in rows if name != "owner"}
+    assert {door: cmd for door, (cmd, _) in found.items()} == dict.fromkeys(DOORS, "SELECT") | {
+        ("users", "first"): "INSERT"
+    }
+    assert all("reverie.token_hash" in said for (_, name), (_, said) in found.items() if name == "by_hash")
+    # And what a query could be rewritten to: nothing.
+    assert (
+        asked(owner_url, f"SELECT c.relname {OURS} AND EXISTS (SELECT FROM pg_rewrite r WHERE r.ev_class = c.oid)")
+        == []
+    )
+
+
+def test_user_id_comes_first(owner_url: str) -> None:
+    """In every unique index, so that no key is looked up across people."""
+    late = asked(
+        owner_url,
+        f"{TABLES} AND EXISTS (SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = c.oid"
+        " AND a.attname = 'user_id' WHERE i.indrelid = c.oid AND i.indisunique AND i.indkey[0] <> a.attnum)",
+    )
+    assert late == []
+
+
 def test_the_role_of_the_application(owner_url: str) -> None:
     role = asked(
         owner_url,
@@ -167,6 +208,10 @@ async def filled(database: db.Database, caller: callers.Caller) -> None:
         await tx.run("INSERT INTO model (user_id, name) VALUES (%s, 'm')", (me,))
         await tx.run("INSERT INTO pseudonym VALUES (%s, 'user', 'person', 'd', 't', 'v')", (me,))
         await tx.run("INSERT INTO pseudonym_key VALUES (%s, 'i')", (me,))
+        await tx.run("INSERT INTO password (user_id, hash) VALUES (%s, 'h')", (me,))
+        await tx.run("INSERT INTO login (user_id, hash, expires_at) VALUES (%s, 'h', now())", (me,))
+        await tx.run("INSERT INTO attempt (user_id, who, count) VALUES (%s, 'w', 1)", (me,))
+        await tx.run("INSERT INTO agent (user_id, name, about, scopes) VALUES (%s, 'n', '', '{}')", (me,))
         await tx.run("INSERT INTO slot (user_id, name) VALUES (%s, 's')", (me,))
         await tx.run("INSERT INTO letter VALUES (%s, 's', %s, 1, 1, 'r', now(), false)", (me, uuid4()))
         await tx.run("INSERT INTO imported_file VALUES (%s, 'p', 'd', now(), 1)", (me,))

@@ -299,7 +299,7 @@ async def test_a_failed_transaction_leaves_no_user_behind(cluster: Any, fresh: s
 
 async def test_who_finds_by_hash_finds_one_token(database: db.Database, owner: callers.Caller) -> None:
     token = await tokens.mint(database, owner.user_id, name="second")
-    async with database.token_lookup(tokens._hash(token)) as tx:
+    async with database.token_lookup(tokens.digest(token)) as tx:
         assert [row["name"] for row in await tx.rows("SELECT name FROM token")] == ["second"]
         for table in ("users", "note", "change"):
             assert await tx.value(db.compose("SELECT count(*) FROM {t}", t=table)) == 0

@@ -61,7 +61,7 @@ def test_first_time(home: Path, client: str) -> None:
     assert str(home / FILES[client]) in done.output
     entry = _entry(home, client)
     assert entry["command"] == str(home / "bin" / "reverie")
-    assert entry["args"] == ["mcp"]
+    assert entry["args"] == ["mcp", "--agent", "main"]
     assert not entry.get("env")
     assert entry.get("type") == ("stdio" if client == "claude-code" else None)
     assert stat.S_IMODE((home / FILES[client]).stat().st_mode) == 0o600
@@ -97,7 +97,7 @@ def test_print_and_no_write_nothing(home: Path, client: str) -> None:
 
 def test_yes_at_the_question(home: Path) -> None:
     assert _run("cursor", answer="y\n").exit_code == 0
-    assert _entry(home, "cursor")["args"] == ["mcp"]
+    assert _entry(home, "cursor")["args"] == ["mcp", "--agent", "main"]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_json_keeps_every_other_byte(home: Path, before: str, after: str) -> Non
     file.write_bytes(before.encode())
     done = _run("cursor", "--yes")
     assert done.exit_code == 0, done.output
-    entry = {"command": str(home / "bin" / "reverie"), "args": ["mcp"], "env": {}}
+    entry = {"command": str(home / "bin" / "reverie"), "args": ["mcp", "--agent", "main"], "env": {}}
     for mark, indent in (("@2", "  "), ("@t", "\t"), ("@", None)):
         laid_out = json.dumps(entry, indent=indent)
         after = after.replace(mark, laid_out.replace("\n", "\n" + (indent or "") * 2))
@@ -165,7 +165,7 @@ def test_our_old_entry_is_brought_up_to_date_and_the_owners_keys_stay(home: Path
     new = json.loads(file.read_text())
     assert new["mcpServers"].pop("reverie") == {
         "command": str(home / "bin" / "reverie"),
-        "args": ["mcp"],
+        "args": ["mcp", "--agent", "main"],
         "env": {"TZ": "X"},
         "timeout": 9,
         "type": "stdio",
@@ -197,7 +197,7 @@ def test_toml_is_appended_to(home: Path) -> None:
     file.write_text(TOML)
     assert _run("codex", "--yes").exit_code == 0
     text = file.read_text()
-    assert text == f'{TOML}\n[mcp_servers.reverie]\ncommand = "{home}/bin/reverie"\nargs = ["mcp"]\n'
+    assert text == f'{TOML}\n[mcp_servers.reverie]\ncommand = "{home}/bin/reverie"\nargs = ["mcp", "--agent", "main"]\n'
     assert tomllib.loads(text)["mcp_servers"]["other"] == tomllib.loads(TOML)["mcp_servers"]["other"]
     assert file.with_name("config.toml.bak").read_text() == TOML
 
@@ -220,7 +220,7 @@ def test_toml_table_of_ours_is_changed_key_by_key(home: Path, ours: str) -> None
     text = file.read_text()
     entry = tomllib.loads(text)["mcp_servers"]["reverie"]
     assert entry["command"] == str(home / "bin" / "reverie")
-    assert entry["args"] == ["mcp"]
+    assert entry["args"] == ["mcp", "--agent", "main"]
     assert entry["slow_s"] == 20
     assert "REVERIE_HOME" not in entry.get("env", {})
     assert text.startswith(TOML)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from reverie import config, db
+from reverie.access import agents, operations
 from reverie.cli import main as cli
 from reverie.records import catalogue
 
@@ -19,6 +20,7 @@ TOP = Path(__file__).resolve().parents[2]
 SOURCE = TOP / "src" / "reverie"
 ARCHITECTURE = TOP / "docs" / "architecture.md"
 API = TOP / "docs" / "howto" / "api.md"
+ACCESS = TOP / "docs" / "howto" / "access.md"
 WRONG = TOP / "docs" / "howto" / "when-something-is-wrong.md"
 DEPENDENCIES = TOP / "docs" / "decisions" / "0004-dependencies.md"
 PAGES = [TOP / "README.md", TOP / "CHANGELOG.md", TOP / "CONTRIBUTING.md", *sorted((TOP / "docs").rglob("*.md"))]
@@ -123,6 +125,11 @@ def test_the_domains_are_those_of_the_code() -> None:
     assert block(API, "domains") == domains(), "run `python tests/docs/test_docs.py`"
 
 
+def test_the_operations_are_those_of_the_code() -> None:
+    assert block(ACCESS, "operations") == operation_table(), "run `python tests/docs/test_docs.py`"
+    assert block(ACCESS, "agents") == topology(), "run `python tests/docs/test_docs.py`"
+
+
 def test_the_dependencies_are_those_of_the_project() -> None:
     project = tomllib.loads((TOP / "pyproject.toml").read_text("utf-8"))["project"]
     asked = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
@@ -191,7 +198,35 @@ def domains() -> str:
     return "\n" + "\n".join(rows) + "\n\n"
 
 
-PARTS: Mapping[tuple[Path, str], Callable[[], str]] = {(ARCHITECTURE, "tree"): tree, (API, "domains"): domains}
+def topology() -> str:
+    rows = ["| agent | what it does | scopes |", "|---|---|---|"]
+    rows += [
+        f"| {one.name} | {one.about} | {', '.join(f'`{s}`' for s in one.scopes)} |" for one in agents.DEFAULTS.values()
+    ]
+    return "\n" + "\n".join(rows) + "\n\n"
+
+
+def operation_table() -> str:
+    """The table of operations; what every domain has is told once."""
+    verbs = {name.partition(".")[2] for name in operations.OPERATIONS if name.startswith("bookmarks.")}
+    rows = ["| operation | level | needs |", "|---|---|---|"]
+    for one in operations.OPERATIONS.values():
+        area, _, verb = one.name.partition(".")
+        if area in operations.DOMAINS and verb in verbs:
+            if area != operations.DOMAINS[0]:
+                continue
+            rows.append(f"| `<domain>.{verb}` | {one.level} | {one.told.replace(area, '<domain>')} |")
+        else:
+            rows.append(f"| `{one.name}` | {one.level} | {one.told} |")
+    return "\n" + "\n".join(rows) + "\n\n"
+
+
+PARTS: Mapping[tuple[Path, str], Callable[[], str]] = {
+    (ARCHITECTURE, "tree"): tree,
+    (API, "domains"): domains,
+    (ACCESS, "agents"): topology,
+    (ACCESS, "operations"): operation_table,
+}
 
 
 def main() -> None:

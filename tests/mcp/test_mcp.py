@@ -133,7 +133,7 @@ async def test_the_official_client(home: Path) -> None:
         opened = json.loads(await _call(session, "get_record", id=saved["id"]))
         assert opened["content"] == "Käse für die Fête, 买牛奶"
         changed = await _call(session, "list_changes", since="2020-01-01T00:00:00Z", domain="note")
-        assert f"by agent:mcp id:{saved['id']}" in changed
+        assert f"by agent:main id:{saved['id']}" in changed
 
         templates = (await session.list_resource_templates()).resource_templates
         assert [one.uri_template for one in templates] == ["reverie://record/{id}"]
@@ -178,7 +178,7 @@ async def test_a_saved_note_gets_its_vectors(home: Path) -> None:
 
 
 async def test_in_memory_with_the_newest_protocol(reverie: app.App) -> None:
-    async with mcp.Client(server.server(reverie, server.agent(reverie.owner))) as client:
+    async with mcp.Client(server.server(reverie, server.speaker(reverie, "main"))) as client:
         assert {one.name for one in (await client.list_tools()).tools} == catalogue.TOOLS.keys()
         told = await client.call_tool("save_note", {"content": "x"})
         assert not told.is_error

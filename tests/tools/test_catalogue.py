@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from reverie import app, compact, config, errors, llm
-from reverie.access import callers
+from reverie.access import callers, operations
 from reverie.records import base as records
 from reverie.records import bookmarks, chats, diary, emails, events, notes
-from reverie.records import catalogue as domains
 from reverie.tools import base, catalogue
 
 
@@ -33,11 +32,8 @@ async def _keep(toolbox: base.Toolbox, caller: callers.Caller, domain: records.D
 
 @pytest.mark.parametrize("tool", catalogue.TOOLS.values(), ids=lambda tool: tool.name)
 def test_every_tool_is_described(tool: base.Tool[Any]) -> None:
-    area, action = tool.scope
-    assert area in {"search", base.ANY_DOMAIN} | {one.plural for one in domains.DOMAINS.values()}
-    assert action in {"read", "write"}
-    assert tool.level in (0, 1, 2, 3)
-    assert tool.read_only == (tool.level == 0) == (action == "read")
+    assert operations.OPERATIONS[tool.operation.name] is tool.operation
+    assert tool.read_only == (tool.operation.level == 0)
     assert not (tool.read_only and tool.destructive)
     assert "\n" not in tool.description
     assert len(tool.description) <= 110
@@ -133,11 +129,14 @@ async def test_scopes(toolbox: base.Toolbox, owner: callers.Caller) -> None:
 async def test_what_needs_a_person_waits(
     toolbox: base.Toolbox, owner: callers.Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    risky = dataclasses.replace(catalogue.TOOLS["save_note"], name="purge", level=3)
-    monkeypatch.setattr(catalogue, "TOOLS", {"purge": risky})
-    for kind in ("agent", "machine"):
-        with pytest.raises(errors.Forbidden, match="waits for a person"):
-            await catalogue.call(toolbox, dataclasses.replace(owner, kind=kind), "purge", {"content": "x"})
+    save = catalogue.TOOLS["save_note"]
+    for level, waiting in ((2, ("agent",)), (3, ("agent", "machine"))):
+        operation = dataclasses.replace(operations.named("notes.create"), level=level)
+        risky = dataclasses.replace(save, name="purge", operation=operation)
+        monkeypatch.setattr(catalogue, "TOOLS", {"purge": risky})
+        for kind in waiting:
+            with pytest.raises(errors.Forbidden, match="waits for a person"):
+                await catalogue.call(toolbox, dataclasses.replace(owner, kind=kind), "purge", {"content": "x"})
     assert await catalogue.call(toolbox, owner, "purge", {"content": "x"})
 
 

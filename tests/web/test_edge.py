@@ -12,7 +12,7 @@ from starlette import requests, responses
 
 import reverie as package
 from reverie import app, compact, db, errors
-from reverie.access import callers, tokens, users
+from reverie.access import callers, operations, tokens, users
 from reverie.records import catalogue
 from reverie.web import records, server
 from tests.web import lives
@@ -80,24 +80,28 @@ async def test_a_revoked_token_is_refused_at_once(reverie: app.App, owner: calle
 
 
 async def test_every_route_wants_its_scope(reverie: app.App, owner: callers.Caller) -> None:
-    """The matrix: each verb of each domain, with the scope it needs and with everything but that."""
-    nothing = await token_of(reverie, owner, "other:thing")
+    """Each verb of each domain, with the scope it needs and with everything but that; tests/access has the matrix."""
+    nothing = await token_of(reverie, owner, "other:thing", kind="machine")
     async with bare(reverie) as client:
         for domain in catalogue.DOMAINS.values():
-            read = await token_of(reverie, owner, f"{domain.plural}:read")
-            write = await token_of(reverie, owner, f"{domain.plural}:write")
+            read = await token_of(reverie, owner, f"{domain.plural}:read", kind="machine")
+            write = await token_of(reverie, owner, f"{domain.plural}:write", kind="machine")
             for verb in records.VERBS:
+                action = operations.named(f"{domain.plural}.{verb.name}").action
                 path = f"{ROOT}/{domain.plural}{verb.path.format(record_id='x')}"
                 for token, has in ((nothing, ""), (read, "read"), (write, "write")):
                     response = await client.request(
                         verb.method, path, headers={"Authorization": f"Bearer {token}"}, json={"x": 1}
                     )
                     allowed = response.status_code != 403
-                    assert allowed == (has == verb.action), (domain.name, verb.name, has)
+                    assert allowed == (has == action), (domain.name, verb.name, has)
                     if not allowed:
-                        assert f"{domain.plural}:{verb.action}" in error_of(response)["hint"]
-        for path, scope in (("/search?q=x", "search:read"), ("/events/agenda", "events:read")):
-            right = await token_of(reverie, owner, scope)
+                        assert f"{domain.plural}:{action}" in error_of(response)["hint"]
+        for path, scope in (
+            ("/search?q=x", ["search:read", "tasks:read"]),
+            ("/events/agenda", ["events:read"]),
+        ):
+            right = await token_of(reverie, owner, *scope)
             for token, status in ((nothing, 403), (right, 200)):
                 found = await client.get(f"{ROOT}{path}", headers={"Authorization": f"Bearer {token}"})
                 assert found.status_code == status

@@ -209,7 +209,7 @@ async def test_parameters_are_typed_and_known(api: httpx.AsyncClient, domain: ba
         ("GET", "/x"),
         ("POST", "/x/restore"),
     ):
-        refused = await api.request(method, f"{path}{suffix}", params={"token": "rev_x"}, json={})
+        refused = await api.request(method, f"{path}{suffix}", params={"colour": "red"}, json={})
         assert refused.status_code == 422
 
 

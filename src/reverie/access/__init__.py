@@ -1,1 +1,1 @@
-"""Who asks: users, tokens, callers."""
+"""Who asks and what for: people, logins, tokens, agents, and the one table of operations."""

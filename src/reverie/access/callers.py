@@ -1,23 +1,36 @@
-"""The caller: who asks, and what for."""
+"""The caller: who asks, and what for; and what one set of scopes is beside another."""
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
 from reverie import errors
 
 Kind = Literal["user", "machine", "agent"]
+Role = Literal["owner", "member"]
+
+_SCOPE = re.compile(r"(\*|[a-z][a-z-]{0,39}):(\*|[a-z][a-z-]{0,39})")
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whoever asks. `scopes` are `domain:action` with `*` for all, such as `notes:read` or `*:*`."""
+    """Whoever asks. `scopes` are `domain:action` with `*` for all, such as `notes:read` or `*:*`.
+
+    `proof` is the id of the token or of the login that was shown, and `ends` when that ends.
+    """
 
     user_id: UUID
     kind: Kind
     name: str
     scopes: frozenset[str]
     timezone: str = "UTC"
+    role: Role = "member"
+    proof: UUID | None = None
+    login: bool = False
+    ends: datetime | None = None
 
     @property
     def label(self) -> str:
@@ -32,3 +45,35 @@ class Caller:
         """Raise Forbidden unless a scope covers it."""
         if not self.may(area, action):
             raise errors.Forbidden(f"This token may not {action} {area}.", hint=f"It needs the scope {area}:{action}.")
+
+
+def checked(scopes: Iterable[str], areas: Iterable[str]) -> frozenset[str]:
+    """Scopes as somebody wrote them, of areas that there are. Raises Invalid."""
+    known = frozenset(areas)
+    found = frozenset(scopes)
+    for one in sorted(found):
+        if not _SCOPE.fullmatch(one):
+            raise errors.Invalid(f"`{one[:60]}` is no scope.", hint="Write it as notes:read, notes:* or *:read.")
+        if (area := one.partition(":")[0]) != "*" and area not in known:
+            raise errors.Invalid(f"There is no area `{area}`.", hint=f"There are {', '.join(sorted(known))}.")
+    return found
+
+
+def beyond(asked: Iterable[str], own: Iterable[str]) -> list[str]:
+    """The scopes asked for that no single one of one's own covers."""
+    mine = list(own)
+    return sorted(one for one in asked if not any(_both(one, other) == one for other in mine))
+
+
+def meet(some: Iterable[str], others: Iterable[str]) -> frozenset[str]:
+    """What both sets of scopes allow."""
+    mine = list(others)
+    return frozenset(both for one in some for other in mine if (both := _both(one, other)))
+
+
+def _both(one: str, other: str) -> str:
+    """The scope that two scopes share, or "" for none."""
+    pairs = list(zip(one.split(":", 1), other.split(":", 1), strict=True))
+    if any("*" not in pair and pair[0] != pair[1] for pair in pairs):
+        return ""
+    return ":".join(b if a == "*" else a for a, b in pairs)

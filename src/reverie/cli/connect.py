@@ -24,7 +24,7 @@ from reverie import config, errors
 from reverie.cli import show
 
 _NAME = "reverie"
-_DATABASE = "REVERIE_DATABASE_URL"
+_DATABASE, _TOKEN = "REVERIE_DATABASE_URL", "REVERIE_TOKEN"
 _WIDEST = 200
 _SPACE = re.compile(r"[ \t\r\n]*")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -51,15 +51,16 @@ class _Target:
 def connect(
     client: Annotated[Client, typer.Argument(help="Whose configuration to write.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    agent: Annotated[str, typer.Option(help="Whose scopes it gets; `reverie agent list` tells them.")] = "main",
     only_show: Annotated[bool, typer.Option("--print", help="Only show the change; write nothing.")] = False,
 ) -> None:
     """Connect an agent to Reverie: shows the change to its configuration, asks, keeps the old file too."""
-    settings = config.load({key: value for key, value in os.environ.items() if key != _DATABASE})
+    settings = config.load({key: value for key, value in os.environ.items() if key not in (_DATABASE, _TOKEN)})
     target = _target(client)
     # A link into somebody's dotfiles stays a link: what it leads to is written.
     path = Path(os.path.realpath(target.path))
     old = _read(path)
-    new = target.change(old, _entry(client, settings.home), target.path)
+    new = target.change(old, _entry(client, settings.home, agent), target.path)
     if new == old:
         show.line(f"{target.name} is connected already: {target.path} stays as it is.")
     else:
@@ -92,11 +93,11 @@ def _target(client: Client) -> _Target:
     return _Target("Codex", folder / "config.toml", _in_toml, "Start it anew; /mcp lists Reverie.")
 
 
-def _entry(client: Client, home: Path) -> dict[str, Any]:
+def _entry(client: Client, home: Path, agent: str) -> dict[str, Any]:
     """What starts the server. A client started from a desktop has neither this shell's PATH nor variables."""
     command, *arguments = _command()
     entry: dict[str, Any] = {"type": "stdio"} if client is Client.CLAUDE_CODE else {}
-    entry |= {"command": command, "args": [*arguments, "mcp"]}
+    entry |= {"command": command, "args": [*arguments, "mcp", "--agent", agent]}
     usual = config.default_home(root=os.geteuid() == 0, environ={"HOME": str(Path.home())})
     return entry | {"env": {"REVERIE_HOME": str(home)} if home != usual else {}}
 

@@ -24,6 +24,9 @@ COMMANDS: Mapping[str, str] = {
     "models": "reverie.cli.models",
     "privacy": "reverie.cli.models",
     "demo": "reverie.cli.demo",
+    "token": "reverie.cli.access",
+    "user": "reverie.cli.access",
+    "agent": "reverie.cli.access",
 }
 _FUNCTIONS = {"import": "import_files"}
 _STOPPED = 130
@@ -38,7 +41,11 @@ def main() -> None:
     )
     app.callback()(_root)
     for name in names:
-        app.command(name)(_function(name))
+        found = _function(name)
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name)
+        else:
+            app.command(name)(found)
     if len(names) > 1:
         app.command("version", help="The version.")(_version)
     try:
@@ -59,7 +66,7 @@ def main() -> None:
 _ABOUT = "The memory of your own files, notes, mail and days: kept and searched on this machine."
 
 
-def _function(name: str) -> Callable[..., Any]:
+def _function(name: str) -> Callable[..., Any] | typer.Typer:
     module = importlib.import_module(COMMANDS[name])
     return getattr(module, _FUNCTIONS.get(name, name))
 

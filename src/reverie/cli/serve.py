@@ -7,6 +7,9 @@ import os
 import signal
 from collections.abc import Generator
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from reverie import app, errors
 from reverie import mcp as protocol
@@ -20,9 +23,14 @@ def up() -> None:
     asyncio.run(_up())
 
 
-def mcp() -> None:
-    """Speak the Model Context Protocol on stdin and stdout, for an agent's client."""
-    asyncio.run(protocol.run(app.read_settings()))
+def mcp(
+    agent: Annotated[str, typer.Option(help="The agent that speaks; `reverie agent list` tells its scopes.")] = "main",
+) -> None:
+    """Speak the Model Context Protocol on stdin and stdout, for an agent's client.
+
+    A token in REVERIE_TOKEN goes before the agent's name.
+    """
+    asyncio.run(protocol.run(app.read_settings(), name=agent))
 
 
 async def _up() -> None:

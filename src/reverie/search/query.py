@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from reverie import errors
+from reverie.access import callers
 from reverie.records import base, catalogue
 from reverie.search import hints, timewords
 
@@ -42,8 +43,12 @@ class Query:
         return any((*narrow, self.records))
 
 
-def checked(query: Query) -> Query:
-    """The query with its text trimmed and its domains by name. Raises Invalid."""
+def checked(caller: callers.Caller, query: Query) -> Query:
+    """The query with its text trimmed and its domains by name: those asked for, or all that the caller may read.
+
+    Every search passes here, so nothing is found, counted or ranked of a domain that is closed. Raises Invalid,
+    Forbidden.
+    """
     text = " ".join(query.text.replace("\x00", " ").split())
     if not text:
         raise errors.Invalid("There is nothing to search for.", hint="Give some words.")
@@ -51,8 +56,9 @@ def checked(query: Query) -> Query:
         raise errors.Invalid(f"A search has at most {LONGEST} characters.", hint="Ask for less at once.")
     if not 1 <= query.limit <= 50:
         raise errors.Invalid("`limit` must be from 1 to 50.")
-    domains = tuple(catalogue.domain(name).name for name in query.domains)
-    return replace(query, text=text.encode("utf-8", "replace").decode(), domains=domains)
+    domains = catalogue.asked(caller, query.domains)
+    everything = len(domains) == len(catalogue.DOMAINS)
+    return replace(query, text=text.encode("utf-8", "replace").decode(), domains=() if everything else domains)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ async def search(
     settings: config.Search = _DEFAULT,
 ) -> results.Results:
     """Search everything the caller keeps. Raises Invalid; a signal that cannot run is left out and named."""
-    query = queries.checked(query)
+    query = queries.checked(caller, query)
     heard = queries.understand(query, timezone=caller.timezone)
     then = await moments.stated(database, caller, query, heard.when)
     if _only_a_time(query, heard, then):
@@ -81,7 +81,7 @@ async def by_sliders(
     settings: config.Search = _DEFAULT,
 ) -> results.Results:
     """Search with the owner's own weights for the signals. Raises Invalid."""
-    query, sliders = queries.checked(query), advanced.checked(sliders)
+    query, sliders = queries.checked(caller, query), advanced.checked(sliders)
     heard = queries.understand(query, timezone=caller.timezone)
     then = await moments.stated(database, caller, query, heard.when)
     if _only_a_time(query, heard, then):

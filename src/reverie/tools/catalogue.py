@@ -1,4 +1,4 @@
-"""All tools by name, and the one way to call them: arguments, scope and level are checked here."""
+"""All tools by name, and the one way to call them: arguments and operation are checked here."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pydantic
 
 from reverie import compact, errors
-from reverie.access import callers
+from reverie.access import callers, operations
 from reverie.tools import base, read, write
 
 TOOLS: Mapping[str, base.Tool[Any]] = {
@@ -24,10 +24,7 @@ def tool(name: str) -> base.Tool[Any]:
 async def call(toolbox: base.Toolbox, caller: callers.Caller, name: str, arguments: Mapping[str, Any]) -> base.Answer:
     """Run a tool. Raises NotFound, Forbidden, Invalid naming the field, and what the tool itself raises."""
     wanted = tool(name)
-    base.need(caller, wanted)
-    if wanted.level >= 2 and caller.kind != "user":
-        # A person in front of the program is the confirmation; anybody else has to wait for one.
-        raise errors.Forbidden(f"`{name}` waits for a person's yes.", hint="The owner can do it in Reverie.")
+    operations.need(caller, wanted.operation)
     return await wanted.run(toolbox, caller, _checked(wanted, arguments))
 
 

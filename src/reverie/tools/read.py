@@ -10,7 +10,7 @@ from uuid import UUID
 import pydantic
 
 from reverie import compact, db, errors
-from reverie.access import callers
+from reverie.access import callers, operations
 from reverie.records import base as records
 from reverie.records import catalogue, changes
 from reverie.search import query as queries
@@ -61,13 +61,9 @@ class ListChanges(base.Arguments):
 
 async def search(toolbox: base.Toolbox, caller: callers.Caller, asked: Search) -> str:
     """The hits as lines for a model, and what was not searched."""
-    domains = base.asked(caller, asked.domains)
-    if not domains:
-        raise errors.Forbidden("This token may not read any domain.", hint="It needs a scope such as notes:read.")
-    everything = len(domains) == len(catalogue.DOMAINS)
     question = queries.Query(
         text=asked.query,
-        domains=() if everything else domains,
+        domains=tuple(asked.domains or ()),
         limit=asked.limit,
         include_cold=asked.include_cold,
     )
@@ -106,7 +102,7 @@ async def get_record(toolbox: base.Toolbox, caller: callers.Caller, asked: GetRe
 
 async def list_changes(toolbox: base.Toolbox, caller: callers.Caller, asked: ListChanges) -> str:
     """The last change of each record since a moment, oldest first; going on from the stamp misses nothing."""
-    open_to = base.asked(caller, [asked.domain] if asked.domain else None)
+    open_to = catalogue.asked(caller, [asked.domain] if asked.domain else None)
     only = open_to[0] if asked.domain else None
     async with toolbox.database.transaction(caller) as tx:
         found = await changes.since(tx, caller, moment=asked.since, domain=only)
@@ -164,7 +160,7 @@ async def _domain(tx: db.Transaction, caller: callers.Caller, asked: GetRecord) 
         caller.need(domain.plural, "read")
         return domain
     name = await tx.value(_DOMAIN_OF, (caller.user_id, asked.id))
-    if name is None or name not in base.readable(caller):
+    if name is None or name not in catalogue.readable(caller):
         raise errors.NotFound(
             "There is no such record.", hint="It may have been deleted; search gives the ids there are."
         )
@@ -220,9 +216,7 @@ SEARCH = base.Tool(
     title="Search the memory",
     description="Find what the owner keeps (notes, events, mail, files, …) by words and by meaning.",
     arguments=Search,
-    scope=("search", "read"),
-    level=0,
-    read_only=True,
+    operation=operations.named("search"),
     destructive=False,
     run=search,
 )
@@ -231,9 +225,7 @@ GET_RECORD = base.Tool(
     title="Open a record",
     description="Open one record whole, by the id that search or list_changes gave.",
     arguments=GetRecord,
-    scope=(base.ANY_DOMAIN, "read"),
-    level=0,
-    read_only=True,
+    operation=operations.named("records.get"),
     destructive=False,
     run=get_record,
 )
@@ -242,9 +234,7 @@ LIST_CHANGES = base.Tool(
     title="What changed",
     description="What was created, updated or deleted since a time; response_timestamp is the next `since`.",
     arguments=ListChanges,
-    scope=(base.ANY_DOMAIN, "read"),
-    level=0,
-    read_only=True,
+    operation=operations.named("changes"),
     destructive=False,
     run=list_changes,
 )

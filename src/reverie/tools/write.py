@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import pydantic
 
 from reverie import compact
-from reverie.access import callers
+from reverie.access import callers, operations
 from reverie.records import base as records
 from reverie.records import notes
 from reverie.tools import base
@@ -31,9 +31,7 @@ SAVE_NOTE = base.Tool(
     title="Save a note",
     description="Keep a new note for the owner; search finds it at once, the change log names you.",
     arguments=SaveNote,
-    scope=("notes", "write"),
-    level=1,
-    read_only=False,
+    operation=operations.named("notes.create"),
     destructive=False,
     run=save_note,
 )

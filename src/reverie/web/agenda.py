@@ -10,7 +10,7 @@ from starlette import requests, responses
 
 from reverie import app, errors
 from reverie.records import events
-from reverie.web import edge, envelope, openapi, parameters
+from reverie.web import edge, envelope, openapi, parameters, routes
 
 _LONGEST_DAYS = 366
 
@@ -27,11 +27,12 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
     names = ("event_id", "title", "start", "end", "day", "timezone", "location")
     texts = {name: {"type": "string"} for name in names}
     item = {"type": "object", "properties": {**texts, "all_day": {"type": "boolean"}}}
-    api.add_api_route(
-        f"{edge.PREFIX}/events/agenda",
+    routes.add(
+        api,
+        "events.agenda",
+        "GET",
+        "/events/agenda",
         functools.partial(_agenda, reverie),
-        methods=["GET"],
-        name="events.agenda",
         operation_id="event_agenda",
         tags=["events"],
         summary="What takes place, by local day",
@@ -44,7 +45,6 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
 
 async def _agenda(reverie: app.App, request: requests.Request) -> responses.Response:
     caller = edge.caller_of(request)
-    caller.need(events.EVENTS.plural, "read")
     asked = parameters.read(request, _Days)
     today = datetime.now(UTC).astimezone(events.zone(caller.timezone)).date()
     first = asked.from_ or today

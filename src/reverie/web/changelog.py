@@ -7,10 +7,9 @@ import fastapi
 import pydantic
 from starlette import requests, responses
 
-from reverie import app, errors
-from reverie.access import callers
+from reverie import app
 from reverie.records import catalogue, changes
-from reverie.web import edge, envelope, forms, openapi, parameters
+from reverie.web import edge, envelope, forms, openapi, parameters, routes
 
 _NAMES = ("domain", "record_id", "action", "columns", "source", "caller", "summary", "at")
 
@@ -27,11 +26,12 @@ class _Asked(parameters.Parameters):
 def add(api: fastapi.FastAPI, reverie: app.App) -> None:
     """GET /changes."""
     item = {"type": "object", "properties": {name: {"type": "string"} for name in _NAMES}}
-    api.add_api_route(
-        f"{edge.PREFIX}/changes",
+    routes.add(
+        api,
+        "changes",
+        "GET",
+        "/changes",
         functools.partial(_changes, reverie),
-        methods=["GET"],
-        name="changes",
         operation_id="changes",
         tags=["changes"],
         summary="What changed, in all domains",
@@ -49,7 +49,7 @@ async def _changes(reverie: app.App, request: requests.Request) -> responses.Res
     """
     caller = edge.caller_of(request)
     asked = parameters.read(request, _Asked)
-    names = _readable(caller, asked.domain)
+    names = catalogue.asked(caller, [asked.domain] if asked.domain else None)
     async with reverie.database.transaction(caller) as tx:
         if asked.since is None:
             rows = await changes.recent(tx, caller, limit=1000)
@@ -64,18 +64,6 @@ async def _changes(reverie: app.App, request: requests.Request) -> responses.Res
     if stamp is not None:
         meta["response_timestamp"] = forms.moment(min(stamp, shown[-1].at) if more else stamp)
     return envelope.answer({"items": [_row(one) for one in shown], "meta": meta})
-
-
-def _readable(caller: callers.Caller, asked: str | None) -> frozenset[str]:
-    """The domains whose changes the caller may see. Raises Invalid, Forbidden."""
-    if asked is not None:
-        domain = catalogue.domain(asked)
-        caller.need(domain.plural, "read")
-        return frozenset({domain.name})
-    found = frozenset(one.name for one in catalogue.DOMAINS.values() if caller.may(one.plural, "read"))
-    if not found:
-        raise errors.Forbidden("This token may not read any domain.", hint="It needs a scope, such as notes:read.")
-    return found
 
 
 def _row(one: changes.Change) -> dict[str, Any]:

@@ -1,17 +1,24 @@
 """The edge: who may come in, what leaves when something breaks, and what each answer costs in tokens."""
 
+import hmac
 import logging
+import urllib.parse
 from collections.abc import Iterable
 from typing import Any
 
 from starlette import requests, types
 
 from reverie import app, compact, errors
-from reverie.access import callers
+from reverie.access import callers, logins, tokens
 from reverie.web import envelope
 
 PREFIX = "/api/v1"
-HEALTH = f"{PREFIX}/health"
+# What wants no token and no login; routes.check keeps it equal to the table of operations.
+OPEN = frozenset({("GET", f"{PREFIX}/health"), ("POST", f"{PREFIX}/session")})
+COOKIE = "reverie_login"
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_TOKEN_NAMES = frozenset({"token", "access_token", "api_key", "apikey", "authorization", "auth"})
+_CODED_SLASH = (b"%2f", b"%5c", b"%00")
 _HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _TEXT = (b"application/json", b"application/x-ndjson", b"text/")
 _ALWAYS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
@@ -64,14 +71,62 @@ async def _admitted(reverie: app.App, scope: types.Scope) -> callers.Caller | No
     """The caller, or None where nobody has to say who they are. Raises Forbidden, Unauthorized."""
     host = _host(scope["headers"])
     _same_origin(scope["headers"], host)
-    if scope["path"] == HEALTH and scope["method"] == "GET":
+    _no_token_in_address(scope)
+    if (scope["method"], scope["path"]) in OPEN:
         return None
-    token = _bearer(scope["headers"])
+    secret = login_of(scope)
+    if secret and _values(scope["headers"], b"authorization"):
+        raise errors.Unauthorized("A token and a login at once are one too many.", hint="Send either of them.")
+    token = "" if secret else _bearer(scope["headers"])
     try:
-        return await app.caller_of_token(reverie, token)
+        if not secret:
+            return await app.caller_of_token(reverie, token)
+        caller = await logins.caller(reverie.database, secret)
+        if scope["method"] not in _SAFE:
+            _from_our_page(scope["headers"], secret)
+        return caller
     except errors.DatabaseUnavailable:
         # The database's own words name sockets and roles; nobody has said yet who they are.
         raise errors.DatabaseUnavailable("PostgreSQL does not answer.", hint="Try again in a moment.") from None
+
+
+def login_of(scope: types.Scope) -> str:
+    """The secret of the login that the browser keeps, or ""; two of them are none. Raises Unauthorized."""
+    pairs = [pair.strip().partition("=") for line in _values(scope["headers"], b"cookie") for pair in line.split(";")]
+    found = [value for name, _, value in pairs if name == COOKIE]
+    if len(found) > 1:
+        raise errors.Unauthorized("Two logins at once are one too many.", hint="Log in again.")
+    return found[0] if found else ""
+
+
+def is_encrypted(scope: types.Scope) -> bool:
+    """Whether the browser speaks TLS, with us or with something of the owner's in front of us."""
+    return scope["scheme"] == "https" or any(
+        origin.lower().startswith("https://") for origin in _values(scope["headers"], b"origin")
+    )
+
+
+def _from_our_page(headers: Iterable[tuple[bytes, bytes]], secret: str) -> None:
+    """A cookie is sent by whatever page asks; this header only by one that was told it (CSRF)."""
+    given = _values(headers, b"x-csrf-token")
+    if len(given) != 1 or not hmac.compare_digest(given[0].encode(), logins.page_token(secret).encode()):
+        raise errors.Forbidden(
+            "This login needs the header X-CSRF-Token.", hint="GET /api/v1/session tells it as `csrf`."
+        )
+
+
+def _no_token_in_address(scope: types.Scope) -> None:
+    """Addresses are kept in logs and histories: a token there is refused, even beside a good one."""
+    raw = bytes(scope.get("raw_path") or b"")
+    query = bytes(scope["query_string"]).decode("latin-1")
+    names = {name.lower() for name, _ in urllib.parse.parse_qsl(query, keep_blank_values=True)}
+    if names & _TOKEN_NAMES or tokens.SHAPE.search(urllib.parse.unquote(query) + scope["path"]):
+        raise errors.Unauthorized(
+            "A token never goes into an address.",
+            hint="Send it as `Authorization: Bearer <token>`, and revoke this one: addresses are kept in logs.",
+        )
+    if any(coded in raw.lower() for coded in _CODED_SLASH):
+        raise errors.Invalid("This address holds a coded slash.", hint="Write addresses as GET /openapi.json has them.")
 
 
 def _values(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[str]:

@@ -8,7 +8,7 @@ from starlette import requests, responses
 
 import reverie as package
 from reverie import app, errors
-from reverie.web import edge, envelope, openapi, parameters
+from reverie.web import envelope, openapi, parameters, routes
 
 _PATIENCE_SECONDS = 3
 
@@ -16,17 +16,16 @@ _PATIENCE_SECONDS = 3
 def add(api: fastapi.FastAPI, reverie: app.App) -> None:
     """GET /health."""
     texts = {"status": {"type": "string", "enum": ["ok", "degraded", "down"]}, "version": {"type": "string"}}
-    api.add_api_route(
-        edge.HEALTH,
+    routes.add(
+        api,
+        "health",
+        "GET",
+        "/health",
         functools.partial(_health, reverie),
-        methods=["GET"],
-        name="health",
         operation_id="health",
         tags=["server"],
         summary="Whether Reverie is well",
-        description="The one address that wants no token.",
-        openapi_extra=openapi.described(parameters.Parameters, {"type": "object", "properties": texts})
-        | {"security": []},
+        openapi_extra=openapi.described(parameters.Parameters, {"type": "object", "properties": texts}),
     )
 
 

@@ -1,5 +1,6 @@
 """The description of the API: what each route takes and gives, from the same models that check it."""
 
+import re
 from typing import Any
 
 import fastapi
@@ -9,7 +10,7 @@ import pydantic
 import reverie
 from reverie import db
 from reverie.records import base, catalogue
-from reverie.web import parameters
+from reverie.web import edge, parameters
 
 _REF = "#/components/schemas/{model}"
 _ID = {"name": "record_id", "in": "path", "required": True, "schema": {"type": "string", "format": "uuid"}}
@@ -50,13 +51,25 @@ def operation(domain: base.Domain[Any], verb: str) -> dict[str, Any]:
     return found
 
 
-def described(model: type[parameters.Parameters], given: dict[str, Any], status: int = 200) -> dict[str, Any]:
-    """What OpenAPI says of a route that takes these parameters and gives this."""
+def described(
+    model: type[parameters.Parameters],
+    given: dict[str, Any],
+    status: int = 200,
+    *,
+    sent: type[parameters.Body] | None = None,
+    path: str = "",
+) -> dict[str, Any]:
+    """What OpenAPI says of a route that takes these parameters (those of its path too), this body, and gives this."""
+    body = {"content": {"application/json": {"schema": sent.model_json_schema()}}, "required": True} if sent else None
+    own = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in re.findall(r"\{(\w+)\}", path)
+    ]
     count = {"description": "about how many tokens this answer is", "schema": {"type": "integer"}}
     headers = {"X-Token-Count": count}
     error = {"application/json": {"schema": {"$ref": _REF.format(model="Error")}}}
-    return {
-        "parameters": parameters.described(model),
+    return ({"requestBody": body} if body else {}) | {
+        "parameters": [*own, *parameters.described(model)],
         "responses": {
             str(status): {
                 "description": "Done",
@@ -78,9 +91,12 @@ def whole(api: fastapi.FastAPI) -> dict[str, Any]:
     )
     schema["components"] = {
         "schemas": _schemas(),
-        "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        "securitySchemes": {
+            "token": {"type": "http", "scheme": "bearer"},
+            "login": {"type": "apiKey", "in": "cookie", "name": edge.COOKIE},
+        },
     }
-    schema["security"] = [{"token": []}]
+    schema["security"] = [{"token": []}, {"login": []}]
     return schema
 
 

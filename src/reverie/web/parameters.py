@@ -56,7 +56,14 @@ class Listing(Shape):
     ] = None
 
 
+class Body(pydantic.BaseModel):
+    """What is sent to a route that is not one of records."""
+
+    model_config = pydantic.ConfigDict(extra="forbid")
+
+
 P = TypeVar("P", bound=Parameters)
+B = TypeVar("B", bound=Body)
 
 
 def listing(domain: base.Domain[Any]) -> type[Listing]:
@@ -135,6 +142,21 @@ async def body(request: requests.Request) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise errors.Invalid("The body is not a JSON object.", hint='Such as {"title": "…"}.')
     return typing.cast(dict[str, Any], found)
+
+
+async def sent(request: requests.Request, model: type[B]) -> B:
+    """The body of a request, checked. What was sent is never repeated: it may be a password. Raises Invalid."""
+    values = await body(request)
+    try:
+        return model.model_validate(values)
+    except pydantic.ValidationError as refused:
+        problems = [{"field": ".".join(map(str, e["loc"]))[:60], "problem": e["msg"]} for e in refused.errors()]
+        first = problems[0]
+        raise errors.Invalid(
+            f"The field `{first['field']}` is wrong: {first['problem']}.",
+            hint=f"Fields here: {', '.join(model.model_fields)}.",
+            details={"problems": problems},
+        ) from None
 
 
 def described(model: type[Parameters]) -> list[dict[str, Any]]:

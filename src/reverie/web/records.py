@@ -5,7 +5,7 @@ import functools
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 import fastapi
 from starlette import requests, responses
@@ -14,19 +14,18 @@ from reverie import app, blobs, db, errors
 from reverie.access import callers
 from reverie.ingest import importer
 from reverie.records import base, catalogue, changes
-from reverie.web import edge, envelope, forms, openapi, parameters
+from reverie.web import edge, envelope, forms, openapi, parameters, routes
 
 Handler = Callable[[app.App, base.Domain[Any], requests.Request], Awaitable[responses.Response]]
 
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One thing that can be done with the records of every domain, and the scope it needs."""
+    """One thing that can be done with the records of every domain: the operation `<domain>.<name>`."""
 
     name: str
     method: str
     path: str
-    action: Literal["read", "write"]
     handler: Handler
     status: int = 200
 
@@ -35,25 +34,18 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
     """All verbs of all domains."""
     for domain in catalogue.DOMAINS.values():
         for verb in VERBS:
-            api.add_api_route(
-                f"{edge.PREFIX}/{domain.plural}{verb.path}",
-                functools.partial(_call, reverie, domain, verb),
-                methods=[verb.method],
-                status_code=verb.status,
-                name=f"{domain.plural}.{verb.name}",
+            routes.add(
+                api,
+                f"{domain.plural}.{verb.name}",
+                verb.method,
+                f"/{domain.plural}{verb.path}",
+                functools.partial(verb.handler, reverie, domain),
+                status=verb.status,
                 operation_id=f"{domain.name}_{verb.name}",
                 tags=[domain.plural],
                 summary=f"{verb.name.capitalize()} {domain.plural}",
-                description=f"Needs the scope {domain.plural}:{verb.action}.",
                 openapi_extra=openapi.operation(domain, verb.name),
             )
-
-
-async def _call(
-    reverie: app.App, domain: base.Domain[Any], verb: Verb, request: requests.Request
-) -> responses.Response:
-    edge.caller_of(request).need(domain.plural, verb.action)
-    return await verb.handler(reverie, domain, request)
 
 
 async def _create(reverie: app.App, domain: base.Domain[Any], request: requests.Request) -> responses.Response:
@@ -188,11 +180,11 @@ def _listing(domain: base.Domain[Any]) -> type[parameters.Listing]:
 
 
 VERBS = (
-    Verb("create", "POST", "", "write", _create, 201),
-    Verb("list", "GET", "", "read", _list),
-    Verb("get", "GET", "/{record_id}", "read", _get),
-    Verb("update", "PATCH", "/{record_id}", "write", _update),
-    Verb("delete", "DELETE", "/{record_id}", "write", _delete),
-    Verb("restore", "POST", "/{record_id}/restore", "write", _restore),
-    Verb("original", "GET", "/{record_id}/original", "read", _original),
+    Verb("create", "POST", "", _create, 201),
+    Verb("list", "GET", "", _list),
+    Verb("get", "GET", "/{record_id}", _get),
+    Verb("update", "PATCH", "/{record_id}", _update),
+    Verb("delete", "DELETE", "/{record_id}", _delete),
+    Verb("restore", "POST", "/{record_id}/restore", _restore),
+    Verb("original", "GET", "/{record_id}/original", _original),
 )

@@ -12,7 +12,7 @@ from reverie import app
 from reverie.records import base
 from reverie.search import advanced, results, search
 from reverie.search import query as queries
-from reverie.web import edge, envelope, openapi, parameters
+from reverie.web import edge, envelope, openapi, parameters, routes
 
 
 class _Asked(parameters.Parameters):
@@ -45,33 +45,34 @@ class _Slid(_Asked):
 
 def add(api: fastapi.FastAPI, reverie: app.App) -> None:
     """GET /search and GET /search/advanced."""
-    api.add_api_route(
-        f"{edge.PREFIX}/search",
+    routes.add(
+        api,
+        "search",
+        "GET",
+        "/search",
         functools.partial(_search, reverie),
-        methods=["GET"],
-        name="search",
         operation_id="search",
         tags=["search"],
         summary="Find records by words and by meaning",
-        description="Needs the scope search:read. Each result says why it is there.",
+        description="Each result says why it is there.",
         openapi_extra=openapi.described(_Asked, {"type": "object"}),
     )
-    api.add_api_route(
-        f"{edge.PREFIX}/search/advanced",
+    routes.add(
+        api,
+        "search.advanced",
+        "GET",
+        "/search/advanced",
         functools.partial(_advanced, reverie),
-        methods=["GET"],
-        name="search_advanced",
         operation_id="search_advanced",
         tags=["search"],
         summary="Find records with one's own weights for each signal",
-        description="Needs the scope search:read. Signals count by their ranks; what two or three confirm is boosted.",
+        description="Signals count by their ranks; what two or three confirm is boosted.",
         openapi_extra=openapi.described(_Slid, {"type": "object"}),
     )
 
 
 async def _search(reverie: app.App, request: requests.Request) -> responses.Response:
     caller = edge.caller_of(request)
-    caller.need("search", "read")
     question = _question(parameters.read(request, _Asked))
     settings = reverie.settings.search
     found = await search.search(reverie.database, caller, reverie.embeddings, question, settings=settings)
@@ -80,7 +81,6 @@ async def _search(reverie: app.App, request: requests.Request) -> responses.Resp
 
 async def _advanced(reverie: app.App, request: requests.Request) -> responses.Response:
     caller = edge.caller_of(request)
-    caller.need("search", "read")
     asked = parameters.read(request, _Slid)
     sliders = advanced.Sliders(heat=asked.heat, semantic=asked.semantic, lexical=asked.lexical, graph=asked.graph)
     settings = reverie.settings.search

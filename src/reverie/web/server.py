@@ -15,7 +15,21 @@ import uvicorn
 from starlette import requests, responses
 
 from reverie import app, errors
-from reverie.web import agenda, changelog, edge, envelope, health, openapi, parameters, privacy, records, search
+from reverie.web import (
+    agenda,
+    changelog,
+    edge,
+    envelope,
+    health,
+    household,
+    openapi,
+    parameters,
+    privacy,
+    records,
+    routes,
+    search,
+    session,
+)
 
 _GRACE_SECONDS = 5
 
@@ -32,14 +46,14 @@ def create(reverie: app.App) -> fastapi.FastAPI:
         return openapi.whole(api)
 
     async def description(request: requests.Request) -> responses.Response:
-        edge.caller_of(request)
         parameters.read(request, parameters.Parameters)
         return envelope.answer(whole())
 
-    api.add_api_route(f"{edge.PREFIX}/openapi.json", description, methods=["GET"], include_in_schema=False)
+    routes.add(api, "openapi", "GET", "/openapi.json", description, include_in_schema=False)
     # Before the records: /events/agenda is not the event with the id `agenda`.
-    for part in (health, agenda, changelog, privacy, search, records):
+    for part in (health, session, household, agenda, changelog, privacy, search, records):
         part.add(api, reverie)
+    routes.check(api)
     return api
 
 
@@ -58,6 +72,7 @@ async def serve(
         lifespan="off",
         ws="none",
         server_header=False,
+        proxy_headers=False,  # uvicorn would take X-Forwarded-* of any program on this machine for the truth
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
     server = _Server(settings, lambda: ready(listening.getsockname()[1]))
