@@ -17,12 +17,12 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 
-import reverie
 from reverie import app, config, embedded, llm
 from reverie.access import callers, users
 from reverie.ingest import importer
 from reverie.pipeline import progress
 from reverie.records import base, catalogue
+from sets import shapes
 from sets.shapes import Corpus
 
 _BATCH = 50
@@ -163,7 +163,7 @@ async def opened(folder: Path) -> AsyncGenerator[Home]:
 
     After a week records go cold, and search would show others.
     """
-    place, manifest, shape = folder / "life", folder / "life" / "bench.json", _shape()
+    place, manifest, shape = folder / "life", folder / "life" / "bench.json", shapes.of_code(_INDEXED_BY)
     embedded.make_home(folder)
     known = json.loads(manifest.read_text("utf-8")) if manifest.exists() else None
     if known and (known["shape"] != shape or time.time() - known.get("made", 0) > _LASTS_S):
@@ -185,16 +185,6 @@ async def opened(folder: Path) -> AsyncGenerator[Home]:
 def tell(line: str) -> None:
     """Progress, beside the table."""
     print(line, file=sys.stderr, flush=True)
-
-
-def _shape() -> str:
-    digest = hashlib.sha256()
-    root = Path(reverie.__file__).parent
-    for package in _INDEXED_BY:
-        for file in sorted((root / package).rglob("*")):
-            if file.suffix in (".py", ".sql", ".json"):
-                digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def _caller(user_id: UUID) -> callers.Caller:

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import dataclasses
-import hashlib
 import json
 import sys
 import time
@@ -15,8 +14,8 @@ from uuid import UUID
 
 import psycopg
 import psycopg.rows
+from sets import shapes
 
-import reverie
 from reverie import app, config, embedded
 from reverie.access import callers, users
 from reverie.pipeline import worker
@@ -96,7 +95,7 @@ async def opened(folder: Path, size: int, *, tenants: bool) -> AsyncGenerator[Ho
 
 def _manifest(folder: Path) -> dict[str, Any]:
     """What is known of the home from before; says so if other code made it."""
-    file, shape = folder / "bench.json", _shape()
+    file, shape = folder / "bench.json", shapes.of_code(_INDEXED_BY)
     known: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.exists() else {"shape": shape}
     if known["shape"] != shape:
         tell(
@@ -256,13 +255,3 @@ def owner_connection(life: app.App) -> psycopg.Connection[dict[str, Any]]:
 def tell(line: str) -> None:
     """Progress, beside the table."""
     print(f"{time.strftime('%H:%M:%S')} {line}", file=sys.stderr, flush=True)
-
-
-def _shape() -> str:
-    digest = hashlib.sha256()
-    root = Path(reverie.__file__).parent
-    for package in _INDEXED_BY:
-        for file in sorted((root / package).rglob("*")):
-            if file.suffix in (".py", ".sql", ".json"):
-                digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]

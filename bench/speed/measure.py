@@ -41,7 +41,7 @@ def product(life: home.Home) -> dict[str, Ask]:
 async def _meant(life: home.Home, caller: callers.Caller, question: corpus.Question) -> list[int]:
     """The passages that the vector signal finds, nearest first."""
     asked = await meaning.ask(life.life.database, caller, life.given, question.text)
-    async with life.life.database.snapshot(caller, settings=signals.GRAPH_SETTINGS) as tx:
+    async with life.life.database.snapshot(caller, settings=signals.graph_settings(asked.own)) as tx:
         found = await signals.semantic(tx, caller, queries.Query(text=question.text), asked)
     return [one.passage_id for one in found]
 

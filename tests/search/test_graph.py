@@ -76,7 +76,7 @@ class Crowd:
     async def nearest(self, person: Person, number: int, query: queries.Query) -> list[signals.Found]:
         """The signal's answer to a question."""
         asked = await meaning.ask(self.database, person.caller, self.embeddings, f"question {number}")
-        async with self.database.snapshot(person.caller, settings=signals.GRAPH_SETTINGS) as tx:
+        async with self.database.snapshot(person.caller, settings=signals.graph_settings(asked.own)) as tx:
             return await signals.semantic(tx, person.caller, query, asked)
 
     async def recall(self, person: Person, query: queries.Query | None = None) -> float:
@@ -150,9 +150,9 @@ async def test_the_graph_is_asked_for_many_and_not_for_few(crowd: Crowd) -> None
     """By PostgreSQL's own count of how often the index was read in this transaction."""
 
     async def scans(person: Person) -> int:
-        async with crowd.database.snapshot(person.caller, settings=signals.GRAPH_SETTINGS) as tx:
+        asked = await meaning.ask(crowd.database, person.caller, crowd.embeddings, "question 0")
+        async with crowd.database.snapshot(person.caller, settings=signals.graph_settings(asked.own)) as tx:
             before = await tx.value("SELECT pg_stat_get_xact_numscans('embedding_384'::regclass)")
-            asked = await meaning.ask(crowd.database, person.caller, crowd.embeddings, "question 0")
             await signals.semantic(tx, person.caller, queries.Query(text="question 0"), asked)
             return int(await tx.value("SELECT pg_stat_get_xact_numscans('embedding_384'::regclass)")) - int(before)
 

@@ -80,7 +80,7 @@ async def test_the_same_answers_from_nothing_after_a_stop_half_way(own_life: Lif
     assert "search" not in found
     assert found["vectors"].level == "degraded"
     assert found["vectors"].state.startswith("0 of ")
-    assert size(own_life) == (*large[:3], 0)
+    assert size(own_life) == (*large[:2], 0)
     assert (await own_life.search("INV-2024-0017")).hits[0].title == "An old invoice, politely"
     await rebuild.rebuild(own_life.database, own_life.caller, progress=lambda done: None)
     await catch_up(own_life)

@@ -86,8 +86,8 @@ def reasons(one: results.Hit) -> str:
     """Why a result is here, in words: `meaning 0.27 (1st) · words (3rd)`."""
     told: list[str] = []
     for name, word in (("reranker", "reranker"), ("semantic", "meaning"), ("lexical", "words"), ("heat", "heat")):
-        if name in one.fused.evidence:
-            evidence = one.fused.evidence[name]
+        evidence = one.fused.evidence.get(name)
+        if evidence and evidence.weight:
             told.append(f"{word} {evidence.score:.2f} (#{evidence.rank})")
     told += ["time"] if "time" in {*one.fused.evidence, *one.fused.bonuses} else []
     told += [name for name in ("exact", "phrase") if name in one.fused.bonuses]

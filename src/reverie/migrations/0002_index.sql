@@ -6,6 +6,8 @@ DROP TABLE posting;
 
 ALTER TABLE passage ADD COLUMN terms bytea;
 ALTER TABLE passage ALTER COLUMN terms SET STORAGE EXTERNAL;
+-- Those from before, which the worker writes again.
+CREATE INDEX passage_outdated ON passage (user_id) WHERE terms IS NULL;
 
 -- What a search may be narrowed by, folded: names and addresses of who took part, a folder or board, a path.
 ALTER TABLE card

@@ -682,6 +682,8 @@ CREATE INDEX imported_record ON imported USING btree (user_id, record_id);
 
 CREATE INDEX passage_hash ON passage USING btree (user_id, hash);
 
+CREATE INDEX passage_outdated ON passage USING btree (user_id) WHERE (terms IS NULL);
+
 CREATE INDEX passage_record ON passage USING btree (user_id, record_id, ordinal);
 
 CREATE INDEX token_hash ON token USING btree (hash);

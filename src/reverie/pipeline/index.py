@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from reverie import db
 from reverie.access import callers
 from reverie.pipeline import rebuild, slots
 from reverie.records import changes, passages
@@ -18,12 +19,17 @@ async def pack(work: slots.Work, batch: Sequence[changes.Change]) -> None:
 async def renew(work: slots.Work, after: bytes) -> bytes | None:
     """Once, after an upgrade: passages of a time before they knew their terms are written again."""
     async with work.database.transaction(work.user) as tx:
-        old = bool(await tx.value(_OLD_FORM, (work.user.user_id,)))
+        old = await outdated(tx, work.user)
     if old:
         caller = callers.Caller(work.user.user_id, "user", "upgrade", frozenset({"*:*"}))
         await rebuild.rebuild(work.database, caller, vectors=False, progress=lambda done: None)
         await pack(work, ())
     return None
+
+
+async def outdated(tx: db.Transaction, user: db.HasUser) -> bool:
+    """Whether there are passages of a time before they knew their terms."""
+    return bool(await tx.value(_OLD_FORM, (user.user_id,)))
 
 
 async def _once(work: slots.Work) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from reverie import db, llm
 from reverie.access import callers
-from reverie.pipeline import embed, worker
+from reverie.pipeline import embed, index, worker
 
 _EVERY_S = 0.2
 _PATIENCE_S = 5.0
@@ -40,10 +40,11 @@ async def follow(
                     coverage = await embed.coverage(tx, caller, embeddings.model)
                 else:
                     standings = [one for one in standings if one.slot != embed.EMBEDDING.name]
+                upgrading = await index.outdated(tx, caller)
             trouble = next((one.trouble for one in standings if one.trouble), "")
             looked = time.monotonic() - began
             yield State(coverage.texts, coverage.vectors, trouble)
-            behind = any(one.behind and not one.trouble for one in standings)
+            behind = upgrading or any(one.behind and not one.trouble for one in standings)
             waited = waited + _EVERY_S if trouble else 0.0
             if not behind and (not trouble or waited > _PATIENCE_S):
                 return

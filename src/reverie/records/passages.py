@@ -65,6 +65,10 @@ WITH gone AS (
 INSERT INTO stale (user_id, hash) SELECT DISTINCT %(user)s::uuid, hash FROM gone ON CONFLICT DO NOTHING
 """
 _DROP_DEAD_CARDS = "DELETE FROM card WHERE card.user_id = %(user)s AND card.domain = %(domain)s AND {dead}"
+_DROP_STRAY_FRESH = """
+DELETE FROM fresh WHERE user_id = %(user)s
+    AND NOT EXISTS (SELECT FROM passage WHERE passage.user_id = fresh.user_id AND passage.id = fresh.passage_id)
+"""
 # What is gone meanwhile leaves `fresh` too.
 _TAKE = """
 WITH taken AS (
@@ -184,6 +188,7 @@ async def sweep(tx: db.Transaction, caller: callers.Caller, *, domains: Iterable
         dead = db.compose(_DEAD, table=domain)
         for statement in (_DROP_DEAD_PASSAGES, _DROP_DEAD_CARDS):
             await tx.run(db.compose(statement, dead=dead), {"user": caller.user_id, "domain": domain})
+    await tx.run(_DROP_STRAY_FRESH, {"user": caller.user_id})
 
 
 async def _drop(tx: db.Transaction, caller: db.HasUser, record_id: UUID) -> None:

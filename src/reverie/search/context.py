@@ -35,7 +35,6 @@ BEST = 0.125
 OWN, OWN_TURN = 1.0, 0.8
 
 Floats = NDArray[np.float32]
-Flags = NDArray[np.bool_]
 
 # The passages around, a column each: numbers as bytes are read by numpy at once, however many there are. Their vectors
 # are looked up together, which takes a third of the time of a look-up each.

@@ -70,6 +70,6 @@ async def _by_words(
 async def _by_meaning(
     database: db.Database, caller: callers.Caller, query: queries.Query, asked: meaning.Asked, depth: int
 ) -> list[signals.Found]:
-    async with database.snapshot(caller, settings=signals.GRAPH_SETTINGS) as tx:
+    async with database.snapshot(caller, settings=signals.graph_settings(asked.own)) as tx:
         found = await signals.semantic(tx, caller, query, asked, depth=depth)
     return [one for one in found if one.score >= llm.FLOOR]

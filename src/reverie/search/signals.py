@@ -1,5 +1,6 @@
 """The signals of a search: each finds passages by one kind of evidence."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,11 +28,6 @@ MOST_READ = 4_000
 DEEPEST = 20_000
 # A form of a name counts for less than the name itself: "Robert" may be another one.
 NICKNAME_WEIGHT = 0.5
-GRAPH_SETTINGS = {
-    "hnsw.ef_search": "240",
-    "hnsw.iterative_scan": "relaxed_order",
-    "hnsw.max_scan_tuples": "40000",
-}
 
 Floats = NDArray[np.float32]
 _WORD = re.compile(r"[^\W\d_]+")
@@ -133,6 +129,16 @@ EXISTS (
 )
 """
 _EVERYWHERE: LiteralString = "true"
+
+
+def graph_settings(own: int) -> dict[str, str]:
+    """How far a graph is searched: the more vectors, the farther, for the same recall (docs/decisions/0011)."""
+    far = 280 + 200 * math.log10(max(own, 1) / 100_000)
+    return {
+        "hnsw.ef_search": str(round(min(max(far, 160), 800))),
+        "hnsw.iterative_scan": "relaxed_order",
+        "hnsw.max_scan_tuples": "40000",
+    }
 
 
 def asked_terms(text: str) -> list[terms.QueryTerm]:
@@ -284,7 +290,7 @@ async def semantic(
     """Passages that mean something like the query, nearest first, whatever their (calibrated) similarity.
 
     Few vectors, of the user or of the scope, are compared one by one; many are found through their graph, whose
-    recall was measured (bench/search_speed.py). The transaction should have GRAPH_SETTINGS.
+    recall was measured (bench/search_speed.py). The transaction should have `graph_settings`.
     """
     vector, length = asked.vector, len(asked.vector.values)
     given = parameters(caller, query) | {
