@@ -12,7 +12,7 @@ import numpy as np
 from typing_extensions import TypeIs
 
 from reverie import config, door, errors
-from reverie.privacy import routing
+from reverie.privacy import routing, sensitivity
 from reverie.providers import base, builtin, calibration, http, lanes, lexicon, local, places, remote, reranking
 
 log = logging.getLogger(__name__)
@@ -138,7 +138,7 @@ class Embeddings:
         """How private each text is, its record's own level in `bases`: for a model elsewhere, and else nobody asks."""
         if not self.leaves(model):
             return [door.Level.LOW] * len(texts)
-        levels = [door.Level[base.upper()] for base in bases]
+        levels = [sensitivity.named(base) for base in bases]
         pairs = list(zip(texts, levels, strict=True))
         return await asyncio.to_thread(lambda: [routing.judged(text, level) for text, level in pairs])
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reverie.privacy import stretches, vault
+from reverie.privacy import spans, vault
 
 SCOPE = "conversation:00000000-0000-0000-0000-000000000001"
 
@@ -45,7 +45,7 @@ HOSTILE = [
 @dataclass(frozen=True)
 class Sample:
     text: str
-    spans: list[stretches.Stretch]
+    spans: list[spans.Found]
 
 
 def samples(seed: int) -> Iterator[Sample]:
@@ -54,13 +54,13 @@ def samples(seed: int) -> Iterator[Sample]:
     while True:
         language = draw.choice(sorted(TEMPLATES))
         text = ""
-        found: list[stretches.Stretch] = []
+        found: list[spans.Found] = []
         for _ in range(draw.randint(1, 3)):
             for number, part in enumerate(draw.choice(TEMPLATES[language]).split("{}")):
                 if number:
                     people = draw.random() < 0.6
                     kind, value = ("person", draw.choice(PEOPLE[language])) if people else draw.choice(OTHERS)
-                    found.append(stretches.Stretch(len(text), len(text) + len(value), kind))
+                    found.append(spans.Found(len(text), len(text) + len(value), kind))
                     text += value
                 text += part
                 if draw.random() < 0.05:

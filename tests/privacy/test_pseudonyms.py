@@ -9,7 +9,7 @@ import pytest
 
 from reverie import db, embedded, errors
 from reverie.access import callers
-from reverie.privacy import forms, pseudonyms, restoring, stretches, vault
+from reverie.privacy import forms, pseudonyms, restoring, spans, stretches, vault
 from tests.privacy import conftest as given
 from tests.privacy.conftest import SCOPE
 
@@ -18,7 +18,7 @@ async def mask(
     database: db.Database, caller: callers.Caller, key: vault.Key, text: str, *values: str, scope: str = SCOPE
 ) -> pseudonyms.Masked:
     """Masks the given people in a text."""
-    places = [stretches.Stretch(text.index(one), text.index(one) + len(one), "person") for one in values]
+    places = [spans.Found(text.index(one), text.index(one) + len(one), "person") for one in values]
     async with database.transaction(caller) as tx:
         return await pseudonyms.mask(tx, caller, text, places, scope=scope, key=key)
 
@@ -83,7 +83,7 @@ async def test_what_is_one_value(
         first, second = await pseudonyms.mask_all(
             tx,
             owner,
-            [(text, [stretches.Stretch(0, len(text), kind)]) for text in (one, two)],
+            [(text, [spans.Found(0, len(text), kind)]) for text in (one, two)],
             scope=SCOPE,
             key=key,
             regions=("ES",),
@@ -100,7 +100,7 @@ async def test_what_is_not(
 ) -> None:
     async with database.transaction(owner) as tx:
         masked = await pseudonyms.mask_all(
-            tx, owner, [(text, [stretches.Stretch(0, len(text), kind)]) for text in (one, two)], scope=SCOPE, key=key
+            tx, owner, [(text, [spans.Found(0, len(text), kind)]) for text in (one, two)], scope=SCOPE, key=key
         )
     assert _base(masked[0].text) != _base(masked[1].text)
 
@@ -114,7 +114,7 @@ def _base(token: str) -> str:
 async def test_tokens_look_like_what_they_replace(database: db.Database, owner: callers.Caller, key: vault.Key) -> None:
     async with database.transaction(owner) as tx:
         masked = await pseudonyms.mask_all(
-            tx, owner, [(v, [stretches.Stretch(0, len(v), k)]) for k, v in given.OTHERS], scope=SCOPE, key=key
+            tx, owner, [(v, [spans.Found(0, len(v), k)]) for k, v in given.OTHERS], scope=SCOPE, key=key
         )
     heads = {kind: one.text for (kind, _), one in zip(given.OTHERS, masked, strict=True)}
     assert heads["email"].startswith("email_")
@@ -131,7 +131,7 @@ async def test_ten_thousand_people_and_no_collision(
     names = [f"Person Number {number}" for number in range(10_000)]
     async with database.transaction(owner) as tx:
         masked = await pseudonyms.mask_all(
-            tx, owner, [(one, [stretches.Stretch(0, len(one), "person")]) for one in names], scope=SCOPE, key=key
+            tx, owner, [(one, [spans.Found(0, len(one), "person")]) for one in names], scope=SCOPE, key=key
         )
     assert len({one.text for one in masked}) == 10_000
 
@@ -171,7 +171,7 @@ async def test_many_at_once_in_other_orders_do_not_wait_for_each_other(
     async def one(order: list[str]) -> list[str]:
         async with database.transaction(owner) as tx:
             masked = await pseudonyms.mask_all(
-                tx, owner, [(n, [stretches.Stretch(0, len(n), "person")]) for n in order], scope=SCOPE, key=key
+                tx, owner, [(n, [spans.Found(0, len(n), "person")]) for n in order], scope=SCOPE, key=key
             )
         return sorted(m.text for m in masked)
 
@@ -233,7 +233,7 @@ async def test_a_token_completed_by_the_next_one_is_none(
     for number in range(2000):
         name = f"Name {number}"
         async with database.transaction(owner) as tx:
-            masked = await pseudonyms.mask(tx, owner, name, [stretches.Stretch(0, len(name), "person")], scope="s", key=key)
+            masked = await pseudonyms.mask(tx, owner, name, [spans.Found(0, len(name), "person")], scope="s", key=key)
         core = _base(masked.text)
         if core.endswith("1"):
             break
@@ -241,7 +241,7 @@ async def test_a_token_completed_by_the_next_one_is_none(
         pytest.fail("no core ends so")
     text = f"Person_{core[:-1]} 12345678Z and {name}"
     start = text.index("12345678Z")
-    places = [stretches.Stretch(start, start + 9, "national_id"), stretches.Stretch(text.index(name), len(text), "person")]
+    places = [spans.Found(start, start + 9, "national_id"), spans.Found(text.index(name), len(text), "person")]
     async with database.transaction(owner) as tx:
         masked = await pseudonyms.mask(tx, owner, text, places, scope="s", key=key)
     assert restoring.restore(masked.text, masked.tokens) == text
@@ -254,7 +254,7 @@ async def test_nothing_of_a_value_is_in_the_table(
     async with database.transaction(owner) as tx:
         kinds = {value: kind for kind, value in given.OTHERS}
         await pseudonyms.mask_all(
-            tx, owner, [(v, [stretches.Stretch(0, len(v), kinds.get(v, "person"))]) for v in values], scope=SCOPE, key=key
+            tx, owner, [(v, [spans.Found(0, len(v), kinds.get(v, "person"))]) for v in values], scope=SCOPE, key=key
         )
     secret = vault.key_file(key.path.parent).read_text().split()[1]
     with psycopg.connect(cluster.place.url(embedded.OWNER_ROLE, database=fresh), autocommit=True) as connection:
@@ -320,7 +320,7 @@ async def test_a_conversation_is_forgotten(database: db.Database, owner: callers
 
 
 async def test_spans_of_another_text_are_refused(database: db.Database, owner: callers.Caller, key: vault.Key) -> None:
-    for wrong in (stretches.Stretch(0, 99, "person"), stretches.Stretch(-1, 2, "person"), stretches.Stretch(2, 1, "person")):
+    for wrong in (spans.Found(0, 99, "person"), spans.Found(-1, 2, "person"), spans.Found(2, 1, "person")):
         with pytest.raises(errors.Invalid):
             async with database.transaction(owner) as tx:
                 await pseudonyms.mask(tx, owner, "Ana", [wrong], scope=SCOPE, key=key)
@@ -328,8 +328,8 @@ async def test_spans_of_another_text_are_refused(database: db.Database, owner: c
 
 def test_spans_that_overlap_or_touch_become_one() -> None:
     text = "Ana García2 and 王伟李娜, Anas Buch"
-    places = [stretches.Stretch(0, 3, "location"), stretches.Stretch(1, 10, "person"), stretches.Stretch(16, 18, "person")]
-    places += [stretches.Stretch(18, 20, "person"), stretches.Stretch(22, 25, "person"), stretches.Stretch(5, 5, "date")]
+    places = [spans.Found(0, 3, "location"), spans.Found(1, 10, "person"), spans.Found(16, 18, "person")]
+    places += [spans.Found(18, 20, "person"), spans.Found(22, 25, "person"), spans.Found(5, 5, "date")]
     assert [text[one.start : one.end] for one in stretches.settled(text, places)] == ["Ana García2", "王伟李娜", "Ana"]
     assert stretches.settled(text, places)[0].kind == "person"
 

@@ -30,17 +30,17 @@ def test_doubt_is_blocked() -> None:
 
 
 def test_what_travels_together_is_as_private_as_its_most_private_part() -> None:
-    def judge(text: str, base: Level) -> Level:
+    def judge(text: str) -> Level:
         if text == "broken":
             raise RuntimeError
-        return Level.HIGH if text == "a@b.c" else base
+        return Level.HIGH if text == "a@b.c" else Level.LOW
 
     assert routing.level_of(["x", "y"], Level.NORMAL, judge=judge) is Level.NORMAL
     assert routing.level_of(["x", "a@b.c"], Level.LOW, judge=judge) is Level.HIGH
     assert routing.level_of(["x", "broken"], Level.LOW, judge=judge) is Level.CRITICAL
     assert routing.level_of(["x", "y"], [Level.LOW, Level.CRITICAL], judge=judge) is Level.CRITICAL
     assert routing.level_of([], Level.HIGH, judge=judge) is Level.HIGH
-    assert routing.level_of(["x"], Level.CRITICAL, judge=lambda *_: Level.LOW) is Level.CRITICAL
+    assert routing.level_of(["x"], Level.CRITICAL, judge=lambda _: Level.LOW) is Level.CRITICAL
 
 
 def entry(**more: Any) -> log.Entry:

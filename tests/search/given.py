@@ -22,14 +22,21 @@ class Given(llm.Embeddings):
     def shipped(self, model: str) -> llm.Calibration:
         return CALIBRATION
 
-    async def passages(self, texts: Sequence[str], model: str | None = None) -> llm.Vectors:
+    async def passages(
+        self, texts: Sequence[str], model: str | None = None, *, origin: llm.Origin | None = None
+    ) -> llm.Vectors:
         vectors = np.zeros((len(texts), self._dimensions), np.float32)
         vectors[:, 0] = [next((cosine for key, cosine in self._near.items() if key in text), 0.0) for text in texts]
         vectors[:, 1] = np.sqrt(1 - vectors[:, 0] ** 2)
         return vectors
 
     async def query(
-        self, text: str, model: str | None = None, *, measured: llm.Calibration | None = None
+        self,
+        text: str,
+        model: str | None = None,
+        *,
+        measured: llm.Calibration | None = None,
+        origin: llm.Origin | None = None,
     ) -> llm.QueryVector:
         return llm.QueryVector(MODEL, np.eye(1, self._dimensions)[0].tolist(), CALIBRATION)
 

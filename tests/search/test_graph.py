@@ -50,7 +50,12 @@ class Asked(llm.Embeddings):
         return CALIBRATION
 
     async def query(
-        self, text: str, model: str | None = None, *, measured: llm.Calibration | None = None
+        self,
+        text: str,
+        model: str | None = None,
+        *,
+        measured: llm.Calibration | None = None,
+        origin: llm.Origin | None = None,
     ) -> llm.QueryVector:
         return llm.QueryVector(MODEL, self._questions[int(text.split()[1])].tolist(), CALIBRATION)
 

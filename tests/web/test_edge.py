@@ -302,7 +302,7 @@ async def test_a_lost_client_leaves_no_user_behind(
     pool = db.Database(reverie.database.url, size=1)
     await pool.open()
     try:
-        narrow = app.App(reverie.settings, pool, reverie.embeddings, reverie.server, owner)
+        narrow = app.App(reverie.settings, pool, reverie.embeddings, reverie.models, reverie.server, owner)
         token = await token_of(reverie, owner, "*:*")
         async with bare(narrow, headers={"Authorization": f"Bearer {token}"}) as client:
             await client.post(f"{ROOT}/notes", json={"content": "mine"})

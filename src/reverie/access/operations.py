@@ -85,6 +85,7 @@ OPERATIONS: Mapping[str, Operation] = {
         Operation(name="changes", across=True),
         Operation(name="search", area="search", across=True),
         Operation(name="search.advanced", area="search", across=True),
+        Operation(name="privacy.summary", area="privacy"),
         Operation(name="health", door="open"),
         Operation(name="openapi"),
         Operation(name="session.start", action="write", door="open"),

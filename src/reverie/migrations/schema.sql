@@ -3,6 +3,25 @@
 
 CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public;
 
+CREATE TABLE agent (
+    user_id uuid NOT NULL,
+    name text NOT NULL,
+    about text NOT NULL,
+    scopes text[] NOT NULL,
+    changed_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY agent FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE attempt (
+    user_id uuid NOT NULL,
+    who bytea NOT NULL,
+    count integer NOT NULL,
+    since timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY attempt FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE bookmark (
     user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
     id uuid CONSTRAINT record_id_not_null NOT NULL,
@@ -31,7 +50,9 @@ CREATE TABLE card (
     tags text[] NOT NULL,
     people text[] DEFAULT '{}'::text[] NOT NULL,
     category text DEFAULT ''::text NOT NULL,
-    origin text DEFAULT ''::text NOT NULL
+    origin text DEFAULT ''::text NOT NULL,
+    sensitivity text DEFAULT 'normal'::text NOT NULL,
+    CONSTRAINT card_sensitivity_check CHECK ((sensitivity = ANY (ARRAY['low'::text, 'normal'::text, 'high'::text, 'critical'::text])))
 );
 
 ALTER TABLE ONLY card FORCE ROW LEVEL SECURITY;
@@ -320,6 +341,17 @@ CREATE TABLE letter (
 
 ALTER TABLE ONLY letter FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE login (
+    user_id uuid NOT NULL,
+    id uuid DEFAULT uuidv7() NOT NULL,
+    hash bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone
+);
+
+ALTER TABLE ONLY login FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE migration (
     name text NOT NULL,
     applied_at timestamp with time zone DEFAULT now() NOT NULL
@@ -377,6 +409,54 @@ ALTER TABLE ONLY passage FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE passage ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME passage_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE password (
+    user_id uuid NOT NULL,
+    hash text NOT NULL,
+    changed_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY password FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE pii_routing_log (
+    user_id uuid NOT NULL,
+    id bigint NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    feature text NOT NULL,
+    domain text NOT NULL,
+    record_id uuid,
+    lane text NOT NULL,
+    level text NOT NULL,
+    action text NOT NULL,
+    destination text NOT NULL,
+    model text NOT NULL,
+    tokens_in bigint NOT NULL,
+    tokens_out bigint NOT NULL,
+    outcome text NOT NULL,
+    CONSTRAINT pii_routing_log_action_check CHECK ((action = ANY (ARRAY['sent_plain'::text, 'sent_pseudonymised'::text, 'local'::text, 'blocked'::text]))),
+    CONSTRAINT pii_routing_log_check CHECK (((destination <> 'cloud'::text) OR (level <> 'critical'::text))),
+    CONSTRAINT pii_routing_log_check1 CHECK (((destination <> 'cloud'::text) OR (level <> 'high'::text) OR (action = 'sent_pseudonymised'::text))),
+    CONSTRAINT pii_routing_log_destination_check CHECK ((destination = ANY (ARRAY[''::text, 'local'::text, 'cloud'::text]))),
+    CONSTRAINT pii_routing_log_domain_check CHECK ((domain ~ '^[a-z_]{0,40}$'::text)),
+    CONSTRAINT pii_routing_log_feature_check CHECK ((feature ~ '^[a-z][a-z0-9_.-]{0,59}$'::text)),
+    CONSTRAINT pii_routing_log_lane_check CHECK ((lane = ANY (ARRAY['query'::text, 'realtime'::text, 'bulk'::text]))),
+    CONSTRAINT pii_routing_log_level_check CHECK ((level = ANY (ARRAY['low'::text, 'normal'::text, 'high'::text, 'critical'::text]))),
+    CONSTRAINT pii_routing_log_model_check CHECK ((length(model) <= 200)),
+    CONSTRAINT pii_routing_log_outcome_check CHECK ((outcome = ANY (ARRAY['begun'::text, 'done'::text, 'failed'::text, 'stopped'::text, 'refused'::text]))),
+    CONSTRAINT pii_routing_log_tokens_in_check CHECK ((tokens_in >= 0)),
+    CONSTRAINT pii_routing_log_tokens_out_check CHECK ((tokens_out >= 0))
+);
+
+ALTER TABLE ONLY pii_routing_log FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE pii_routing_log ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME pii_routing_log_id_seq
     START WITH 1
     INCREMENT BY 1
     NO MINVALUE
@@ -511,6 +591,7 @@ CREATE TABLE token (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone,
     revoked_at timestamp with time zone,
+    minted_by uuid,
     CONSTRAINT token_kind_check CHECK ((kind = ANY (ARRAY['user'::text, 'machine'::text, 'agent'::text])))
 );
 
@@ -539,10 +620,18 @@ CREATE TABLE users (
     user_id uuid NOT NULL,
     name text NOT NULL,
     timezone text DEFAULT 'UTC'::text NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    role text DEFAULT 'member'::text NOT NULL,
+    CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'member'::text])))
 );
 
 ALTER TABLE ONLY users FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE ONLY agent
+    ADD CONSTRAINT agent_pkey PRIMARY KEY (user_id, name);
+
+ALTER TABLE ONLY attempt
+    ADD CONSTRAINT attempt_pkey PRIMARY KEY (user_id, who);
 
 ALTER TABLE ONLY bookmark
     ADD CONSTRAINT bookmark_pkey PRIMARY KEY (user_id, id);
@@ -598,6 +687,9 @@ ALTER TABLE ONLY imported
 ALTER TABLE ONLY letter
     ADD CONSTRAINT letter_pkey PRIMARY KEY (user_id, slot, record_id);
 
+ALTER TABLE ONLY login
+    ADD CONSTRAINT login_pkey PRIMARY KEY (user_id, id);
+
 ALTER TABLE ONLY migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (name);
 
@@ -609,6 +701,12 @@ ALTER TABLE ONLY note
 
 ALTER TABLE ONLY passage
     ADD CONSTRAINT passage_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY password
+    ADD CONSTRAINT password_pkey PRIMARY KEY (user_id);
+
+ALTER TABLE ONLY pii_routing_log
+    ADD CONSTRAINT pii_routing_log_pkey PRIMARY KEY (user_id, id);
 
 ALTER TABLE ONLY posting
     ADD CONSTRAINT posting_pkey PRIMARY KEY (user_id, segment, term, part);
@@ -680,13 +778,25 @@ CREATE INDEX imported_key ON imported USING btree (user_id, key);
 
 CREATE INDEX imported_record ON imported USING btree (user_id, record_id);
 
+CREATE INDEX login_hash ON login USING btree (hash);
+
 CREATE INDEX passage_hash ON passage USING btree (user_id, hash);
 
 CREATE INDEX passage_outdated ON passage USING btree (user_id) WHERE (terms IS NULL);
 
 CREATE INDEX passage_record ON passage USING btree (user_id, record_id, ordinal);
 
+CREATE INDEX pii_routing_log_at ON pii_routing_log USING btree (user_id, at);
+
 CREATE INDEX token_hash ON token USING btree (hash);
+
+CREATE INDEX token_minted_by ON token USING btree (user_id, minted_by);
+
+ALTER TABLE ONLY agent
+    ADD CONSTRAINT agent_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY attempt
+    ADD CONSTRAINT attempt_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
 ALTER TABLE ONLY card
     ADD CONSTRAINT card_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
@@ -715,11 +825,20 @@ ALTER TABLE ONLY imported
 ALTER TABLE ONLY letter
     ADD CONSTRAINT letter_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
+ALTER TABLE ONLY login
+    ADD CONSTRAINT login_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
 ALTER TABLE ONLY model
     ADD CONSTRAINT model_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
 ALTER TABLE ONLY passage
     ADD CONSTRAINT passage_user_id_record_id_fkey FOREIGN KEY (user_id, record_id) REFERENCES card(user_id, record_id);
+
+ALTER TABLE ONLY password
+    ADD CONSTRAINT password_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY pii_routing_log
+    ADD CONSTRAINT pii_routing_log_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
 ALTER TABLE ONLY pseudonym_key
     ADD CONSTRAINT pseudonym_key_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
@@ -739,7 +858,16 @@ ALTER TABLE ONLY stale
 ALTER TABLE ONLY token
     ADD CONSTRAINT token_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
+ALTER TABLE ONLY token
+    ADD CONSTRAINT token_user_id_minted_by_fkey FOREIGN KEY (user_id, minted_by) REFERENCES token(user_id, id);
+
+ALTER TABLE agent ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE attempt ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE bookmark ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY by_hash ON login FOR SELECT USING ((hash = decode(NULLIF(current_setting('reverie.token_hash'::text, true), ''::text), 'hex'::text)));
 
 CREATE POLICY by_hash ON token FOR SELECT USING ((hash = decode(NULLIF(current_setting('reverie.token_hash'::text, true), ''::text), 'hex'::text)));
 
@@ -779,9 +907,15 @@ ALTER TABLE imported_file ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE letter ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE login ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE model ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE note ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY owner ON agent USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON attempt USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON bookmark USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
@@ -819,11 +953,17 @@ CREATE POLICY owner ON imported_file USING ((user_id = (NULLIF(current_setting('
 
 CREATE POLICY owner ON letter USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
+CREATE POLICY owner ON login USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
 CREATE POLICY owner ON model USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON note USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON passage USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON password USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON pii_routing_log USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON posting USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
@@ -848,6 +988,10 @@ CREATE POLICY owner ON transaction USING ((user_id = (NULLIF(current_setting('re
 CREATE POLICY owner ON users USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 ALTER TABLE passage ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE password ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE pii_routing_log ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE posting ENABLE ROW LEVEL SECURITY;
 
@@ -874,6 +1018,10 @@ ALTER TABLE transaction ENABLE ROW LEVEL SECURITY;
 ALTER TABLE users ENABLE ROW LEVEL SECURITY;
 
 GRANT USAGE ON SCHEMA public TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE agent TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE attempt TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE bookmark TO reverie_app;
 
@@ -911,11 +1059,17 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE imported_file TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE letter TO reverie_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE login TO reverie_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE model TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE note TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE passage TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE password TO reverie_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE pii_routing_log TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE posting TO reverie_app;
 

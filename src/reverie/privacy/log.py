@@ -104,7 +104,7 @@ async def append(tx: db.Transaction, caller: db.HasUser, entry: Entry) -> int:
         "domain": entry.domain,
         "record": entry.record,
         "lane": entry.lane,
-        "level": entry.level.name.lower(),
+        "level": entry.level.word,
         "action": entry.action,
         "destination": entry.destination,
         "model": entry.model,

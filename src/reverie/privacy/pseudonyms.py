@@ -11,7 +11,6 @@ from typing import Literal
 from uuid import UUID
 
 from reverie import db, errors
-from reverie.access import callers
 from reverie.privacy import forms, restoring, spans, spelling, stretches, vault
 
 USER = "user"
@@ -103,9 +102,9 @@ def scope_of(setting: Literal["user", "conversation"], conversation: UUID | None
 
 async def mask(
     tx: db.Transaction,
-    caller: callers.Caller,
+    caller: db.HasUser,
     text: str,
-    given: Iterable[stretches.Stretch | spans.Span],
+    given: Iterable[spans.Found | spans.Span],
     *,
     scope: str,
     key: vault.Key,
@@ -117,8 +116,8 @@ async def mask(
 
 async def mask_all(
     tx: db.Transaction,
-    caller: callers.Caller,
-    texts: Sequence[tuple[str, Iterable[stretches.Stretch | spans.Span]]],
+    caller: db.HasUser,
+    texts: Sequence[tuple[str, Iterable[spans.Found | spans.Span]]],
     *,
     scope: str,
     key: vault.Key,
@@ -147,7 +146,7 @@ async def mask_all(
             return masked
 
 
-async def issued(tx: db.Transaction, caller: callers.Caller, *, scope: str, key: vault.Key) -> Mapping[str, str]:
+async def issued(tx: db.Transaction, caller: db.HasUser, *, scope: str, key: vault.Key) -> Mapping[str, str]:
     """All tokens of a conversation, for a reply that comes after a restart. Raises KeyLost.
 
     Not for the user's own scope: there, only the tokens that a conversation has sent may come back to it.
@@ -159,7 +158,7 @@ async def issued(tx: db.Transaction, caller: callers.Caller, *, scope: str, key:
     return {forms.shown(one.kind, one.core): one.spelling for one in (_opened(place, row) for row in rows)}
 
 
-async def forget(tx: db.Transaction, caller: callers.Caller, *, scope: str | None = None) -> int:
+async def forget(tx: db.Transaction, caller: db.HasUser, *, scope: str | None = None) -> int:
     """Forget the pseudonyms of a scope, or all and their key; returns how many. Their tokens stay unreadable."""
     if scope is not None:
         return await tx.run(_FORGET, (caller.user_id, scope))
@@ -168,20 +167,22 @@ async def forget(tx: db.Transaction, caller: callers.Caller, *, scope: str | Non
     return gone
 
 
-def _with_literals(text: str, places: Iterable[stretches.Stretch], literals: Iterable[tuple[int, int]]) -> list[stretches.Stretch]:
-    return stretches.settled(text, [*places, *(stretches.Stretch(start, end, forms.LITERAL) for start, end in literals)])
+def _with_literals(
+    text: str, places: Iterable[spans.Found | spans.Span], literals: Iterable[tuple[int, int]]
+) -> list[spans.Found]:
+    return stretches.settled(text, [*places, *(spans.Found(start, end, forms.LITERAL) for start, end in literals)])
 
 
-def _more_hidden(text: str, hidden: list[stretches.Stretch], found: list[tuple[int, int]]) -> list[stretches.Stretch]:
+def _more_hidden(text: str, hidden: list[spans.Found], found: list[tuple[int, int]]) -> list[spans.Found]:
     """With what would be taken for a token hidden as well; if that is nothing new, the whole text."""
-    whole = [stretches.Stretch(0, len(text), forms.LITERAL)]
+    whole = [spans.Found(0, len(text), forms.LITERAL)]
     if hidden == whole:
         raise errors.ReverieError("A text cannot be masked so that it can be restored.")
     more = _with_literals(text, hidden, found)
     return more if more != hidden else whole
 
 
-def _written(text: str, places: list[stretches.Stretch], found: Mapping[tuple[str, str], str]) -> Masked:
+def _written(text: str, places: list[spans.Found], found: Mapping[tuple[str, str], str]) -> Masked:
     pieces: list[str] = []
     tokens: dict[str, str] = {}
     done = 0
@@ -195,7 +196,7 @@ def _written(text: str, places: list[stretches.Stretch], found: Mapping[tuple[st
 
 
 async def _tokens(
-    place: _Place, texts: Sequence[str], hidden: Sequence[list[stretches.Stretch]], suspects: list[str]
+    place: _Place, texts: Sequence[str], hidden: Sequence[list[spans.Found]], suspects: list[str]
 ) -> tuple[dict[tuple[str, str], str], dict[str, str]]:
     """The token of each (kind, value), and of the suspects those that are tokens, with their values."""
     wanted: dict[tuple[str, str], _Value] = {}

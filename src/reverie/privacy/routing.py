@@ -25,7 +25,7 @@ def level_of(
     texts: Iterable[str],
     bases: Level | Sequence[Level],
     *,
-    judge: Callable[[str, Level], Level] = sensitivity.of_text,
+    judge: Callable[[str], Level] = sensitivity.of_text,
 ) -> Level:
     """The highest level of several texts that travel together; a text that cannot be judged is critical.
 
@@ -40,9 +40,9 @@ def level_of(
     return highest
 
 
-def judged(text: str, base: Level, *, judge: Callable[[str, Level], Level] = sensitivity.of_text) -> Level:
+def judged(text: str, base: Level, *, judge: Callable[[str], Level] = sensitivity.of_text) -> Level:
     """The level of one text, critical if it cannot be judged."""
     try:
-        return Level(max(base, judge(text, base)))
+        return max(base, judge(text))
     except Exception:  # noqa: BLE001 - whatever is wrong with a text or a pattern, it is no reason to send it
         return Level.CRITICAL

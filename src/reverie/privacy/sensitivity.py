@@ -1,5 +1,6 @@
 """How sensitive a record or a field is: a level by domain, raised by what the text holds. No model, no state."""
 
+import enum
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -7,32 +8,47 @@ from typing import Any, Literal, cast
 
 from reverie.privacy import checks, folding, numbers, rules
 
-Level = Literal["low", "normal", "high", "critical"]
-LEVELS: tuple[Level, ...] = ("low", "normal", "high", "critical")
+Word = Literal["low", "normal", "high", "critical"]
 
+
+class Level(enum.IntEnum):
+    """The four levels, the strictest last."""
+
+    LOW = 0
+    NORMAL = 1
+    HIGH = 2
+    CRITICAL = 3
+
+    @property
+    def word(self) -> Word:
+        """As records, logs and people have it."""
+        return cast("Word", self.name.lower())
+
+
+_LOW, _NORMAL, _HIGH, _CRITICAL = Level
 _DOMAINS: Mapping[str, Level] = {
-    "event": "low",
-    "bookmark": "low",
-    "feed": "low",
-    "feed_item": "low",
-    "note": "normal",
-    "contact": "normal",
-    "file": "normal",
-    "diary": "normal",
-    "task": "normal",
-    "chat": "normal",
-    "email": "high",
-    "transaction": "high",
-    "run": "high",
-    "health": "critical",
+    "event": _LOW,
+    "bookmark": _LOW,
+    "feed": _LOW,
+    "feed_item": _LOW,
+    "note": _NORMAL,
+    "contact": _NORMAL,
+    "file": _NORMAL,
+    "diary": _NORMAL,
+    "task": _NORMAL,
+    "chat": _NORMAL,
+    "email": _HIGH,
+    "transaction": _HIGH,
+    "run": _HIGH,
+    "health": _CRITICAL,
 }
 # Fields that are above or below their record. What is not named has the level of its domain.
 _FIELDS: Mapping[str, Mapping[str, Level]] = {
-    "contact": {"emails": "high", "phones": "high", "address": "high", "birthday": "high", "notes": "normal"},
-    "email": {"date": "normal", "folder": "low", "read": "low"},
-    "transaction": {"date": "normal", "currency": "low"},
-    "event": {"attendees": "high", "location": "normal"},
-    "run": {"started_at": "low", "ended_at": "low"},
+    "contact": {"emails": _HIGH, "phones": _HIGH, "address": _HIGH, "birthday": _HIGH, "notes": _NORMAL},
+    "email": {"date": _NORMAL, "folder": _LOW, "read": _LOW},
+    "transaction": {"date": _NORMAL, "currency": _LOW},
+    "event": {"attendees": _HIGH, "location": _NORMAL},
+    "run": {"started_at": _LOW, "ended_at": _LOW},
 }
 # Kinds of findings whose presence makes a text high.
 _CONTACT = frozenset(
@@ -46,23 +62,28 @@ _STEM_FROM = 6
 
 def of_domain(domain: str) -> Level:
     """Where records of a domain start. An unknown domain is high: the stricter side."""
-    return _DOMAINS.get(domain, "high")
+    return _DOMAINS.get(domain, _HIGH)
+
+
+def named(word: str) -> Level:
+    """The level that a record or a log has as a word."""
+    return Level[word.upper()]
 
 
 def highest(levels: Iterable[Level]) -> Level:
     """The strictest of some levels; low of none."""
-    return LEVELS[max((LEVELS.index(level) for level in levels), default=0)]
+    return max(levels, default=_LOW)
 
 
 def of_text(text: str, *, with_rules: rules.Rules | None = None) -> Level:
     """What a text by itself asks for: critical for medical words, high for contact details and secrets, else low."""
     if not text.strip():
-        return "low"
+        return _LOW
     held = with_rules or rules.load()
     folded = folding.fold(text).text
     if _medical(folded, held.words.get("medical", frozenset())):
-        return "critical"
-    return "high" if _detailed(folded, held) else "low"
+        return _CRITICAL
+    return _HIGH if _detailed(folded, held) else _LOW
 
 
 def of_fields(
@@ -71,8 +92,8 @@ def of_fields(
     """The level of each field of a record: its own or its domain's, raised by its content."""
     own = _FIELDS.get(domain, {})
     base = of_domain(domain)
-    if base == "critical":
-        return dict.fromkeys(fields, "critical")
+    if base == _CRITICAL:
+        return dict.fromkeys(fields, _CRITICAL)
     return {
         name: highest([own.get(name, base), of_text(_as_text(value), with_rules=with_rules)])
         for name, value in fields.items()
@@ -91,11 +112,11 @@ def of_record(domain: str, fields: Mapping[str, object], *, with_rules: rules.Ru
 
 def decided(computed: Level, wanted: Level | None) -> Level:
     """What the owner's word makes of a level: raised at will, lowered to normal at most, and critical stays."""
-    if wanted is None or computed == "critical":
+    if wanted is None or computed == _CRITICAL:
         return computed
-    if LEVELS.index(wanted) >= LEVELS.index(computed):
+    if wanted >= computed:
         return wanted
-    return highest([wanted, "normal"])
+    return highest([wanted, _NORMAL])
 
 
 def _as_text(value: object) -> str:

@@ -28,12 +28,12 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A finding in the folded text, before overlaps are settled."""
+    """Where a value of a kind lies, in a text that is at hand: the folded one while findings are settled."""
 
     start: int
     end: int
     kind: str
-    score: float
+    score: float = 1.0
 
 
 def settle(found: Iterable[Found]) -> list[Found]:

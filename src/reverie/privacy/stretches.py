@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from reverie import errors
 from reverie.privacy import spans
@@ -11,35 +11,25 @@ _RUN = re.compile(r"[0-9A-Za-z]*")
 _ENDING = re.compile(r"[A-Za-z]{0,3}\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """One personal value: `text[start:end]` is a `kind` (person, email, iban, …), as sure as `score` says."""
-
-    start: int
-    end: int
-    kind: str
-    score: float = 1.0
-
-
-def settled(text: str, given: Iterable[Stretch | spans.Span]) -> list[Stretch]:
+def settled(text: str, given: Iterable[spans.Found | spans.Span]) -> list[spans.Found]:
     """Spans that do not overlap, in order, each free to be replaced by a token that can be told from what follows.
 
     A span grows over the letters and digits behind it, unless they are an ending of a word (`Anas Buch`), and spans
     that overlap or touch become one, of the kind of the longer: hiding too much is the cheaper mistake. White space
     at the edges stays outside. Raises Invalid for a span that is not of this text.
     """
-    found: list[Stretch] = []
+    found: list[spans.Found] = []
     for span in sorted(filter(None, (_trimmed(text, one) for one in given)), key=lambda one: (one.start, -one.end)):
         span = replace(span, end=_grown(text, span.end))
         if found and _as_one(text, found[-1], span):
             last = found.pop()
             kind = max(last, span, key=lambda one: (one.end - one.start, one.score)).kind
-            span = Stretch(last.start, max(last.end, span.end), kind, max(last.score, span.score))
+            span = spans.Found(last.start, max(last.end, span.end), kind, max(last.score, span.score))
         found.append(span)
     return found
 
 
-def _trimmed(text: str, span: Stretch | spans.Span) -> Stretch | None:
+def _trimmed(text: str, span: spans.Found | spans.Span) -> spans.Found | None:
     if not 0 <= span.start <= span.end <= len(text):
         raise errors.Invalid(f"A span from {span.start} to {span.end} is not of a text of {len(text)} characters.")
     start, end = span.start, span.end
@@ -47,7 +37,7 @@ def _trimmed(text: str, span: Stretch | spans.Span) -> Stretch | None:
         start += 1
     while start < end and text[end - 1].isspace():
         end -= 1
-    return Stretch(start, end, span.kind, span.score) if start < end else None
+    return spans.Found(start, end, span.kind, span.score) if start < end else None
 
 
 def _grown(text: str, end: int) -> int:
@@ -55,6 +45,6 @@ def _grown(text: str, end: int) -> int:
     return end if run is None or _ENDING.match(run.group()) else run.end()
 
 
-def _as_one(text: str, first: Stretch, second: Stretch) -> bool:
+def _as_one(text: str, first: spans.Found, second: spans.Found) -> bool:
     between = text[first.end : second.start]
     return second.start < first.end or bool(_ENDING.match(between))

@@ -160,12 +160,13 @@ class _Later:
         return self._client or await asyncio.to_thread(self._loaded)
 
     def _loaded(self) -> Client:
-        if self._client is None:
+        client = self._client
+        if client is None:
             try:
                 family = importlib.import_module("reverie.providers.families")
             except ImportError as missing:
                 raise errors.ModelUnavailable(
                     f"The clients of language models do not load: {missing}.", hint="Reinstall Reverie's requirements."
                 ) from missing
-            self._client = family.client(self._settings, self._where)
-        return self._client
+            client = self._client = family.client(self._settings, self._where)
+        return client

@@ -9,6 +9,7 @@ import numpy as np
 
 from reverie import config, db, errors, llm
 from reverie.access import callers
+from reverie.privacy import sensitivity
 from reverie.records import passages, terms
 from reverie.search import advanced, context, fusion, gather, hints, moments, results, signals, timewords
 from reverie.search import query as queries
@@ -162,7 +163,7 @@ async def _reranked(
     }
     best = [one for one in best if one.passage_id in texts]
     try:
-        level = max((llm.Level[found.cards[one.record_id].sensitivity.upper()] for one in best), default=llm.Level.LOW)
+        level = sensitivity.highest(sensitivity.named(found.cards[one.record_id].sensitivity) for one in best)
         given = [texts[one.passage_id] for one in best]
         origin = llm.Origin(caller, "reranking", level=level)
         scores = await embeddings.rerank(found.query.text, given, origin=origin)

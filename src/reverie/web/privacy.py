@@ -10,7 +10,7 @@ from starlette import requests, responses
 
 from reverie import app
 from reverie.privacy import log as routing_log
-from reverie.web import edge, envelope, openapi, parameters
+from reverie.web import edge, envelope, openapi, parameters, routes
 
 
 class _Asked(parameters.Parameters):
@@ -21,15 +21,16 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
     """GET /privacy/summary."""
     names = ("days", "processed", "plain", "pseudonymised", "local", "blocked")
     counts = {name: {"type": "integer"} for name in names}
-    api.add_api_route(
-        f"{edge.PREFIX}/privacy/summary",
+    routes.add(
+        api,
+        "privacy.summary",
+        "GET",
+        "/privacy/summary",
         functools.partial(_summary, reverie),
-        methods=["GET"],
-        name="privacy.summary",
         operation_id="privacy_summary",
         tags=["privacy"],
         summary="How many calls of models there were, and what became of them",
-        description="Needs the scope privacy:read. The log has no content, so neither has this.",
+        description="The log has no content, so neither has this.",
         openapi_extra=openapi.described(
             _Asked, {"type": "object", "properties": {**counts, "sentence": {"type": "string"}}}
         ),
@@ -38,7 +39,6 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
 
 async def _summary(reverie: app.App, request: requests.Request) -> responses.Response:
     caller = edge.caller_of(request)
-    caller.need("privacy", "read")
     asked = parameters.read(request, _Asked)
     async with reverie.database.transaction(caller) as tx:
         found = await routing_log.summary(tx, caller, asked.days)
