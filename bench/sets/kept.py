@@ -45,7 +45,9 @@ class Remembered(llm.Embeddings):
         self._file.execute("CREATE TABLE IF NOT EXISTS vector (key BLOB PRIMARY KEY, value BLOB NOT NULL)")
         self.made = 0
 
-    async def passages(self, texts: Sequence[str], model: str | None = None) -> llm.Vectors:
+    async def passages(
+        self, texts: Sequence[str], model: str | None = None, *, origin: llm.Origin | None = None
+    ) -> llm.Vectors:
         if model not in (None, self.model):
             return await super().passages(texts, model)
         keys = [self._key("passage", text) for text in texts]
@@ -59,7 +61,12 @@ class Remembered(llm.Embeddings):
         return np.stack([known[key] for key in keys])
 
     async def query(
-        self, text: str, model: str | None = None, *, measured: llm.Calibration | None = None
+        self,
+        text: str,
+        model: str | None = None,
+        *,
+        measured: llm.Calibration | None = None,
+        origin: llm.Origin | None = None,
     ) -> llm.QueryVector:
         if model not in (None, self.model):
             return await super().query(text, model, measured=measured)

@@ -262,12 +262,19 @@ class Given(llm.Embeddings):
         """Know the vectors of these questions."""
         self._questions = {q.text: llm.QueryVector(MODEL, q.vector.tolist(), CALIBRATION) for q in questions}
 
-    async def passages(self, texts: Sequence[str], model: str | None = None) -> llm.Vectors:
+    async def passages(
+        self, texts: Sequence[str], model: str | None = None, *, origin: llm.Origin | None = None
+    ) -> llm.Vectors:
         self.made += len(texts)
         return vectors_of(texts)
 
     async def query(
-        self, text: str, model: str | None = None, *, measured: llm.Calibration | None = None
+        self,
+        text: str,
+        model: str | None = None,
+        *,
+        measured: llm.Calibration | None = None,
+        origin: llm.Origin | None = None,
     ) -> llm.QueryVector:
         if text not in self._questions:
             raise errors.EmbedderUnavailable("The bench has no vector for this question.")

@@ -36,9 +36,11 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
 from reverie import asking, db, door, errors
+from reverie.privacy import masking
 from reverie.providers import families
 
 _Change = Callable[[str], str]
+_BETWEEN = ": "
 
 
 class _Unreadable(Exception):
@@ -82,7 +84,7 @@ class Guarded(WrapperModel):
         passed = await self._door.call(origin, texts, [(self._target, send)], most_out=most)
         if not passed.masked.tokens:
             return passed.value
-        parts = [_response_part(part, passed.masked.restore) for part in passed.value.parts]
+        parts = [_restored(part, passed.masked) for part in passed.value.parts]
         return replace(passed.value, parts=parts)
 
     @asynccontextmanager
@@ -161,6 +163,19 @@ def _response_part(part: ModelResponsePart, change: _Change) -> ModelResponsePar
     raise _Unreadable
 
 
+def _restored(part: ModelResponsePart, masked: masking.Masked) -> ModelResponsePart:
+    if isinstance(part, ToolCallPart):
+        given = part.args
+        try:
+            args = (
+                json.dumps(masked.restored(json.loads(given)), ensure_ascii=False) if isinstance(given, str) else None
+            )
+        except ValueError:
+            args = masked.restore(str(given))
+        return replace(part, args=masked.restored(given) if args is None else args)
+    return _response_part(part, masked.restore)
+
+
 def _arguments(given: Any, change: _Change) -> Any:
     """The arguments of a tool, which may come as JSON text: changed inside, so that they stay JSON."""
     if not isinstance(given, str):
@@ -182,7 +197,19 @@ def _value(found: Any, change: _Change) -> Any:
     if isinstance(found, pydantic.BaseModel):
         return _value(found.model_dump(mode="json"), change)
     if isinstance(found, Mapping):
-        return {change(str(key)): _value(value, change) for key, value in cast(Mapping[Any, Any], found).items()}
+        return dict(_entry(str(key), value, change) for key, value in cast(Mapping[Any, Any], found).items())
     if isinstance(found, list | tuple):
         return [_value(one, change) for one in cast(Sequence[Any], found)]
     raise _Unreadable
+
+
+def _entry(key: str, value: Any, change: _Change) -> tuple[str, Any]:
+    """A name and its value, read together: `phone: 34612345678` tells what the digits alone do not."""
+    if _BETWEEN in key or isinstance(value, bool) or not isinstance(value, str | int | float):
+        return change(key), _value(value, change)
+    together = f"{key}{_BETWEEN}{value}"
+    changed = change(together)
+    if changed == together:
+        return key, value
+    name, between, rest = changed.partition(_BETWEEN)
+    return (name, rest) if between else (changed, "")

@@ -89,7 +89,7 @@ def tap(points: Points) -> None:
     around_async(psycopg.AsyncCursor, "execute", lambda query, *_: label_of(query))
     around_async(psycopg.AsyncCursor, "executemany", lambda query, *_: label_of(query))
     around_async(psycopg.AsyncTransaction, "__aexit__", lambda *_: "commit")
-    around(urllib.request, "urlopen", "embedder")
+    around(urllib.request.OpenerDirector, "open", "embedder")
     around(os, "fsync", "fsync")
     around(Path, "rename", "rename")
 

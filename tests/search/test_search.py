@@ -345,5 +345,5 @@ async def test_no_result_and_no_statistic_crosses_a_user(
     theirs = (await searching.search(database, other, embeddings, query)).hits
     assert len(theirs) == 30
     assert mine.id not in {hit.record_id for hit in theirs}
-    nobody = callers.Caller(UUID(int=0), "user", "nobody", frozenset(), "UTC")
+    nobody = callers.Caller(UUID(int=0), "user", "nobody", frozenset({"*:*"}), "UTC")
     assert (await searching.search(database, nobody, embeddings, query)).hits == []
