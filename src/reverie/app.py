@@ -11,7 +11,8 @@ from pathlib import Path
 from reverie import asking, config, db, door, embedded, errors, llm
 from reverie.access import callers, tokens, users
 from reverie.migrations import runner
-from reverie.privacy import vault
+from reverie.privacy import rules, vault
+from reverie.records import acquaintances
 
 log = logging.getLogger(__name__)
 
@@ -98,7 +99,19 @@ def _rules(settings: config.Config) -> door.Rules:
     except errors.ReverieError as lost:
         log.warning("%s %s", lost.message, lost.hint)
         key = None
-    return door.Rules(key, pseudonyms=settings.model.pseudonyms, daily_tokens=settings.model.daily_tokens)
+    return door.Rules(
+        key,
+        scope=settings.privacy.scope,
+        daily_tokens=settings.model.daily_tokens,
+        known=acquaintances.known,
+        patterns=rules.load(_pattern_files(settings)),
+        model=settings.privacy.model,
+    )
+
+
+def _pattern_files(settings: config.Config) -> list[Path]:
+    own = settings.home / "patterns.toml"
+    return [*([own] if own.exists() else []), *(settings.home / one for one in settings.privacy.patterns)]
 
 
 async def caller_of_token(app: App, token: str) -> callers.Caller:

@@ -88,13 +88,12 @@ class Model(LanguageModel):
 
     `fallback` names those that are asked when it is away; none of them ever gets what it could not have got first.
     `retries` counts for passing trouble alone. `daily_tokens` is what background work may send to a cloud in a day (0:
-    no limit). `pseudonyms` is whether a person has one pseudonym everywhere, or another one in each conversation.
+    no limit).
     """
 
     fallback: tuple[LanguageModel, ...] = ()
     retries: Annotated[int, pydantic.Field(ge=0, le=5)] = 2
     daily_tokens: Annotated[int, pydantic.Field(ge=0)] = 500_000
-    pseudonyms: Literal["user", "conversation"] = "user"
 
 
 class Search(_Frozen):
@@ -112,13 +111,17 @@ class Search(_Frozen):
 
 
 class Privacy(_Frozen):
-    """What stands for personal values outside this machine.
+    """What counts as a personal value, and what stands for it outside this machine.
 
     With `conversation` a name gets another token in each conversation, so that a cloud cannot link them by it; with
-    `user` it has one everywhere.
+    `user` it has one everywhere. `patterns` are files of the owner's own patterns; a relative one is of the home, and
+    `patterns.toml` there needs no naming. `model` asks a named-entity model for names as well
+    (`pip install 'reverie[ner]'` and a model of spaCy's for the language), at some ten times the time.
     """
 
     scope: Literal["user", "conversation"] = "conversation"
+    patterns: tuple[Path, ...] = ()
+    model: bool = False
 
 
 class Config(_Frozen):

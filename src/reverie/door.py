@@ -14,7 +14,7 @@ from uuid import UUID
 
 from reverie import db, errors
 from reverie.privacy import log as routing_log
-from reverie.privacy import masking, pseudonyms, routing, vault
+from reverie.privacy import masking, pseudonyms, routing, rules, vault
 from reverie.providers import lanes, places
 
 log = logging.getLogger(__name__)
@@ -113,12 +113,17 @@ class _Call:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What holds for every call. `key` is the one of the pseudonyms; without it nothing private is sent."""
+    """What holds for every call. `key` is the one of the pseudonyms; without it nothing private is sent.
+
+    `patterns` are the shipped ones and the owner's, None for the shipped ones alone; `model` is the named-entity one.
+    """
 
     key: vault.Key | None = field(default=None, repr=False)
-    pseudonyms: Literal["user", "conversation"] = "user"
+    scope: Literal["user", "conversation"] = "user"
     daily_tokens: int = 0
     known: masking.Known = masking.nobody
+    patterns: rules.Rules | None = None
+    model: bool = False
 
 
 class Door:
@@ -134,9 +139,15 @@ class Door:
             return Level.CRITICAL
         try:
             async with asyncio.timeout(_PATIENCE_S):
-                return await asyncio.to_thread(routing.level_of, texts, origin.level)
+                return await asyncio.to_thread(routing.level_of, texts, origin.level, patterns=self._rules.patterns)
         except TimeoutError:
             return Level.CRITICAL
+
+    async def judged(self, texts: Sequence[str], bases: Sequence[Level]) -> list[Level]:
+        """How private each text is by itself, its record's own level in `bases`."""
+        pairs = list(zip(texts, bases, strict=True))
+        patterns = self._rules.patterns
+        return await asyncio.to_thread(lambda: [routing.judged(text, base, patterns=patterns) for text, base in pairs])
 
     async def call(
         self, origin: Origin, texts: Sequence[str], ways: Sequence[tuple[Target, Send[T]]], *, most_out: int = 0
@@ -223,10 +234,17 @@ class Door:
         """Masked texts, or None: what cannot be masked for sure is not sent."""
         if self._rules.key is None:
             return None
-        scope = pseudonyms.scope_of(self._rules.pseudonyms, origin.conversation)
+        scope = pseudonyms.scope_of(self._rules.scope, origin.conversation)
         try:
             return await masking.mask(
-                self._database, origin.caller, texts, scope=scope, key=self._rules.key, known=self._rules.known
+                self._database,
+                origin.caller,
+                texts,
+                scope=scope,
+                key=self._rules.key,
+                known=self._rules.known,
+                patterns=self._rules.patterns,
+                model=self._rules.model,
             )
         except errors.DatabaseUnavailable:
             raise

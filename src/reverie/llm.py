@@ -12,7 +12,7 @@ import numpy as np
 from typing_extensions import TypeIs
 
 from reverie import config, door, errors
-from reverie.privacy import routing, sensitivity
+from reverie.privacy import sensitivity
 from reverie.providers import base, builtin, calibration, http, lanes, lexicon, local, places, remote, reranking
 
 log = logging.getLogger(__name__)
@@ -136,11 +136,10 @@ class Embeddings:
 
     async def judged(self, texts: Sequence[str], bases: Sequence[str], model: str | None = None) -> list[door.Level]:
         """How private each text is, its record's own level in `bases`: for a model elsewhere, and else nobody asks."""
-        if not self.leaves(model):
+        if self._door is None or not self.leaves(model):
             return [door.Level.LOW] * len(texts)
         levels = [sensitivity.named(base) for base in bases]
-        pairs = list(zip(texts, levels, strict=True))
-        return await asyncio.to_thread(lambda: [routing.judged(text, level) for text, level in pairs])
+        return await self._door.judged(texts, levels)
 
     async def passages(
         self, texts: Sequence[str], model: str | None = None, *, origin: door.Origin | None = None

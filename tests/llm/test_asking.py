@@ -368,7 +368,7 @@ async def test_ollama_with_its_port_closed(database: db.Database, owner: callers
 async def test_a_conversation_may_have_pseudonyms_of_its_own(owner: callers.Caller, opened: Opened) -> None:
     with model_server.serving(vendors.echo) as server:
         for apart in (False, True):
-            models = opened(cloud(server), rules=door.Rules(KEY, pseudonyms="conversation" if apart else "user"))
+            models = opened(cloud(server), rules=door.Rules(KEY, scope="conversation" if apart else "user"))
             server.asked.clear()
             for conversation in (uuid4(), uuid4()):
                 await asking.ask(models, owner, about(PRIVATE, conversation=conversation))

@@ -175,7 +175,7 @@ def test_hostile_texts_take_time_in_proportion(piece: str) -> None:
 def test_the_owners_patterns_come_on_top(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text("[[pattern]]\nname = 'badge'\nkind = 'badge'\nmatch = 'BDG-\\d{4}'\n[words]\nallowed = ['zyxel']\n")
-    held = rules.load(file)
+    held = rules.load([file])
     assert [(one.kind, one.value) for one in detect.find("my BDG-1234 here", with_rules=held)] == [
         ("badge", "BDG-1234")
     ]
@@ -202,4 +202,4 @@ def test_a_bad_pattern_is_named_with_its_line(tmp_path: Path, content: str, says
     file = tmp_path / "mine.toml"
     file.write_text(content)
     with pytest.raises(errors.Misconfigured, match=says):
-        rules.load(file)
+        rules.load([file])

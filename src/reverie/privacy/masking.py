@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from reverie import db
-from reverie.privacy import detect, pseudonyms, restoring, spans, vault
+from reverie.privacy import detect, pseudonyms, restoring, rules, spans, vault
 
 Known = Callable[[db.Transaction, db.HasUser], Awaitable[Sequence[spans.Known]]]
 """The names that a user's own contacts and graph know."""
@@ -55,12 +55,19 @@ async def mask(
     scope: str,
     key: vault.Key,
     known: Known = nobody,
+    patterns: rules.Rules | None = None,
+    model: bool = False,
 ) -> Masked:
-    """Every personal value replaced. Raises whatever goes wrong: then nothing may be sent."""
+    """Every personal value replaced, `model` asking the named-entity model too.
+
+    Raises whatever goes wrong: then nothing may be sent.
+    """
     async with asyncio.timeout(_PATIENCE_S):
         async with database.transaction(caller) as tx:
             names = tuple(await known(tx, caller))
-        found = await asyncio.to_thread(lambda: [detect.find(text, known=names) for text in texts])
+        found = await asyncio.to_thread(
+            lambda: [detect.find(text, known=names, with_rules=patterns, model=model) for text in texts]
+        )
         given = list(zip(texts, found, strict=True))
         # Committed before anything is sent: what was rolled back could not be restored.
         async with database.transaction(caller) as tx:

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
-from reverie.privacy import sensitivity
+from reverie.privacy import rules, sensitivity
 
 Level = sensitivity.Level
 Destination = Literal["local", "cloud"]
+Judge = Callable[[str], Level]
 Action = Literal["sent_plain", "sent_pseudonymised", "local", "blocked"]
 
 
@@ -25,7 +26,8 @@ def level_of(
     texts: Iterable[str],
     bases: Level | Sequence[Level],
     *,
-    judge: Callable[[str], Level] = sensitivity.of_text,
+    patterns: rules.Rules | None = None,
+    judge: Judge | None = None,
 ) -> Level:
     """The highest level of several texts that travel together; a text that cannot be judged is critical.
 
@@ -36,13 +38,13 @@ def level_of(
         if highest is Level.CRITICAL:
             break
         base = bases if isinstance(bases, Level) else bases[number]
-        highest = max(highest, judged(text, base, judge=judge))
+        highest = max(highest, judged(text, base, patterns=patterns, judge=judge))
     return highest
 
 
-def judged(text: str, base: Level, *, judge: Callable[[str], Level] = sensitivity.of_text) -> Level:
+def judged(text: str, base: Level, *, patterns: rules.Rules | None = None, judge: Judge | None = None) -> Level:
     """The level of one text, critical if it cannot be judged."""
     try:
-        return max(base, judge(text))
+        return max(base, judge(text) if judge else sensitivity.of_text(text, with_rules=patterns))
     except Exception:  # noqa: BLE001 - whatever is wrong with a text or a pattern, it is no reason to send it
         return Level.CRITICAL

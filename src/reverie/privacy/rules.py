@@ -59,9 +59,9 @@ class Rules:
     words: Mapping[str, frozenset[str]]
 
 
-def load(extra: Path | None = None) -> Rules:
-    """The shipped patterns and the owner's file on top. Raises errors.Misconfigured."""
-    return _shipped() if extra is None else _join([_shipped(), _read(extra)])
+def load(extra: Sequence[Path] = ()) -> Rules:
+    """The shipped patterns and the owner's files on top. Raises errors.Misconfigured."""
+    return _join([_shipped(), *map(_read, extra)]) if extra else _shipped()
 
 
 @cache

@@ -119,6 +119,16 @@ def decided(computed: Level, wanted: Level | None) -> Level:
     return highest([wanted, _NORMAL])
 
 
+def followed(kept: Level, before: Level, now: Level) -> Level:
+    """The level of a record whose content changed from one level to another.
+
+    What the owner decided (`kept` is not what the content asked for) stays, unless the content asks for more now.
+    """
+    if kept == before:
+        return now
+    return max(kept, now) if now > before or now == _CRITICAL else kept
+
+
 def _as_text(value: object) -> str:
     if value is None or isinstance(value, (bool, int, float)):
         return ""
@@ -134,12 +144,19 @@ def _as_text(value: object) -> str:
 def _medical(text: str, words: frozenset[str]) -> bool:
     """Whether any word, its plural or a phrase of up to four words is in the list of medical words."""
     tokens = [folding.plain(word) for word in _WORD.findall(text)]
+    firsts = _firsts(words)
     for at, token in enumerate(tokens):
         if token in words or _singular(token) in words or _begins(token, words):
             return True
-        if any(" ".join(tokens[at : at + size]) in words for size in range(2, _LONGEST_PHRASE + 1)):
+        if token in firsts and any(" ".join(tokens[at : at + size]) in words for size in range(2, _LONGEST_PHRASE + 1)):
             return True
     return False
+
+
+@lru_cache(maxsize=4)
+def _firsts(words: frozenset[str]) -> frozenset[str]:
+    """The words that phrases begin with."""
+    return frozenset(one.split()[0] for one in words if " " in one)
 
 
 def _singular(word: str) -> str:

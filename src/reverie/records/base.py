@@ -3,6 +3,7 @@
 A domain is declared by a module of its own (notes.py, events.py, …); who has read one of them knows them all.
 """
 
+import asyncio
 import functools
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,9 +15,10 @@ import pydantic
 
 from reverie import db, errors
 from reverie.access import callers
+from reverie.privacy import sensitivity
 from reverie.records import changes, fields, heat, passages
 
-Sensitivity = Literal["low", "normal", "high", "critical"]
+Sensitivity = sensitivity.Word
 Tier = Literal["hot", "warm", "cold"]
 
 
@@ -59,7 +61,6 @@ class Domain(Generic[R]):
     text: Callable[[R], passages.Text]
     summary: Callable[[R], str]
     line: Callable[[R, datetime], str]
-    sensitivity: Sensitivity = "normal"
     filters: Mapping[str, Filter] = field(default_factory=dict[str, Filter])
     order: LiteralString = "t.updated_at DESC, t.id"
     derived: frozenset[str] = frozenset()
@@ -160,9 +161,11 @@ async def create(
 ) -> R:
     """Keep a new record, its change row and its passages. Raises Invalid, Conflict."""
     given = fields.checked(domain.name, domain.new, values, partial=False)
-    given["sensitivity"] = given["sensitivity"] or domain.sensitivity
     given["custom"] = given["custom"] or {}
     ready = domain.prepare(given, caller) if domain.prepare else given
+    wanted = ready["sensitivity"]
+    level = sensitivity.decided(await _level(domain, ready), sensitivity.named(wanted) if wanted else None)
+    ready["sensitivity"] = level.word
     names = [name for name in domain.columns if name in ready]
     statement = db.compose(
         _INSERT,
@@ -180,6 +183,22 @@ async def create(
     await _known(tx, caller, domain, None, record)
     await _log(tx, caller, domain, record, "create", domain.own, source)
     return record
+
+
+async def _level(domain: Domain[Any], values: Mapping[str, Any]) -> sensitivity.Level:
+    """How private a record is by what it holds."""
+    held = {name: values[name] for name in (*domain.own, "custom") if name in values}
+    return await asyncio.to_thread(sensitivity.of_record, domain.name, held)
+
+
+async def _following(
+    domain: Domain[Any], before: Mapping[str, Any], after: Mapping[str, Any], wanted: Sensitivity | None
+) -> Sensitivity:
+    """The level of a changed record: the owner's word where there is one, and else what its content asks for."""
+    now = await _level(domain, after)
+    if wanted:
+        return sensitivity.decided(now, sensitivity.named(wanted)).word
+    return sensitivity.followed(sensitivity.named(before["sensitivity"]), await _level(domain, before), now).word
 
 
 async def _known(tx: db.Transaction, caller: callers.Caller, domain: Domain[R], old: R | None, record: R) -> None:
@@ -272,6 +291,10 @@ async def update(
     merged = before | given
     if domain.prepare:
         merged = domain.prepare({k: v for k, v in merged.items() if k not in domain.derived or k in given}, caller)
+    changed = [name for name in domain.columns if name in merged and merged[name] != before[name]]
+    if not changed:
+        return old
+    merged["sensitivity"] = await _following(domain, before, merged, given.get("sensitivity"))
     changed = [name for name in domain.columns if name in merged and merged[name] != before[name]]
     if not changed:
         return old

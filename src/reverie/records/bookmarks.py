@@ -55,7 +55,6 @@ BOOKMARKS = base.Domain(
     text=_text,
     summary=_title,
     line=_line,
-    sensitivity="low",
     filters={
         "tag": base.Filter(str, "t.tags @> ARRAY[%(tag)s]"),
         "folder": base.Filter(str, "t.folder = %(folder)s"),

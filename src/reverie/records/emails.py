@@ -59,7 +59,6 @@ EMAILS = base.Domain(
     text=_text,
     summary=lambda email: email.subject or "(no subject)",
     line=_line,
-    sensitivity="high",
     order="t.date DESC NULLS LAST, t.id",
     json=frozenset({"attachments"}),
     filters={

@@ -315,7 +315,6 @@ EVENTS = base.Domain(
     text=_text,
     summary=_summary,
     line=_line,
-    sensitivity="low",
     order="t.start, t.id",
     derived=frozenset({"start_day", "end_day"}),
     json=frozenset({"attendees", "reminders"}),

@@ -70,7 +70,6 @@ FEEDS = base.Domain(
     text=_feed_text,
     summary=_feed_title,
     line=_feed_line,
-    sensitivity="low",
     order="t.title, t.id",
     filters={"url": base.Filter(str, "t.url = %(url)s")},
 )
@@ -82,7 +81,6 @@ FEED_ITEMS = base.Domain(
     text=_item_text,
     summary=_item_title,
     line=_item_line,
-    sensitivity="low",
     order="t.published DESC NULLS LAST, t.id",
     filters={
         "feed_id": base.Filter(UUID, "t.feed_id = %(feed_id)s"),

@@ -43,7 +43,6 @@ HEALTH = base.Domain(
     text=_text,
     summary=lambda entry: f"{_measure(entry)} {entry.at:%Y-%m-%d}",
     line=_line,
-    sensitivity="critical",
     order="t.at DESC, t.id",
     filters={"kind": base.Filter(str, "t.kind = %(kind)s")},
 )

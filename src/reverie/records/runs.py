@@ -39,7 +39,6 @@ RUNS = base.Domain(
     text=_text,
     summary=lambda run: run.title,
     line=_line,
-    sensitivity="high",
     order="t.started DESC NULLS LAST, t.id",
     filters={
         "agent": base.Filter(str, "t.agent = %(agent)s"),

@@ -47,7 +47,6 @@ TRANSACTIONS = base.Domain(
     text=_text,
     summary=lambda one: f"{one.date} {one.amount} {one.currency} {one.counterparty or ''}".rstrip(),
     line=_line,
-    sensitivity="high",
     order="t.date DESC, t.id",
     filters={
         "from": base.Filter(dt.date, "t.date >= %(from)s"),

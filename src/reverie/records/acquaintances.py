@@ -1,0 +1,32 @@
+"""Whom the owner knows: names, addresses and numbers of contacts, as the detector of personal values wants them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from reverie import db
+from reverie.privacy import spans
+
+_KINDS = {"display_name": "person", "company": "organisation", "address": "address"}
+_LISTS = {"emails": "email", "phones": "phone"}
+_CONTACTS = """
+SELECT display_name, given, family, company, address, emails, phones FROM contact
+WHERE user_id = %s AND deleted_at IS NULL ORDER BY id
+"""
+
+
+async def known(tx: db.Transaction, caller: db.HasUser) -> Sequence[spans.Known]:
+    """Everything by which a contact could be told, each value once."""
+    rows = await tx.rows(_CONTACTS, (caller.user_id,))
+    return tuple(dict.fromkeys(one for row in rows for one in _values(row)))
+
+
+def _values(row: Mapping[str, Any]) -> Iterator[spans.Known]:
+    for column, kind in _KINDS.items():
+        if row[column]:
+            yield spans.Known(row[column], kind)
+    whole = " ".join(filter(None, (row["given"], row["family"])))
+    if whole and whole != row["display_name"]:
+        yield spans.Known(whole, "person")
+    for column, kind in _LISTS.items():
+        for value in row[column]:
+            yield spans.Known(value, kind)
