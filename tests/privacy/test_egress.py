@@ -2,8 +2,8 @@
 
 import asyncio
 import base64
-import importlib.util
 import json
+import re
 import urllib.parse
 from collections import Counter
 from collections.abc import Iterator
@@ -11,44 +11,39 @@ from typing import Any
 from uuid import uuid4
 
 import pydantic
+import pydantic_ai
 import pytest
 
-from reverie import asking, config, db, door, errors, llm
+from reverie import agents, asking, config, db, door, errors, llm
 from reverie.access import callers
+from reverie.records import acquaintances, base, contacts
 from tests.llm import model_server, vendors
 from tests.llm.conftest import KEY, rows, settings_of
-
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("reverie.privacy.detect") is None, reason="reverie.privacy.detect is not there yet"
-)
+from tests.privacy import plants
 
 CRITICAL = 500
-PLANTED = 200
+VALUES = 1_000
+PEOPLE = 60
 
 
 class Fact(pydantic.BaseModel):
     text: str
 
 
-def critical(number: int) -> str:
-    """Half of them say what they are, half are known for their record alone. Each has a word that nothing else has."""
-    word = f"krit{number:04d}zzq"
-    return f"The biopsy of {word} was clear." if number % 2 else f"{word} slept badly after the walk."
-
-
-def planted() -> list[str]:
-    return [f"person{number:04d}.zq@mail{number % 7}.example.org" for number in range(PLANTED)]
-
-
 def spellings(value: str) -> Iterator[bytes]:
     """How a value could be written in what was sent."""
-    for text in (value, value.lower(), value.upper(), value[::-1]):
+    for text in {value, value.lower(), value.upper(), value[::-1], bare(value)}:
         yield text.encode()
         yield text.encode("utf-16-le")
         yield urllib.parse.quote(text, safe="").encode()
         yield json.dumps(text)[1:-1].encode()
         for shift in range(3):  # base64, at whatever place it began
             yield base64.b64encode(b"x" * shift + text.encode())[4:-4]
+
+
+def bare(value: str) -> str:
+    """Without what people put between digits."""
+    return re.sub(r"(?<=\w)[ .\-\u00a0]+(?=\w)", "", value)
 
 
 @pytest.fixture
@@ -77,7 +72,7 @@ def stub() -> Iterator[model_server.Server]:
 def models(database: db.Database, stub: model_server.Server) -> asking.Models:
     one = settings_of(stub.url, local=False, concurrency=8)
     settings = config.Model.model_validate({**one, "retries": 1, "fallback": [{**one, "model": "second"}]})
-    return asking.Models(settings, door.Door(database, door.Rules(KEY)))
+    return asking.Models(settings, door.Door(database, door.Rules(KEY, known=acquaintances.known)))
 
 
 @pytest.fixture
@@ -86,7 +81,7 @@ def vectors(database: db.Database, stub: model_server.Server) -> Iterator[llm.Em
     made = llm.Embeddings(
         config.Embedding.model_validate(given),
         config.Reranker.model_validate(given),
-        opening=door.Door(database, door.Rules(KEY)),
+        opening=door.Door(database, door.Rules(KEY, known=acquaintances.known)),
     )
     yield made
     made.close()
@@ -103,23 +98,31 @@ def request(text: str, level: asking.Level, lane: asking.Lane = "query") -> aski
 
 async def tried(models: asking.Models, vectors: llm.Embeddings, owner: callers.Caller, text: str, number: int) -> str:
     """One text, by one of the ways out; what became of it."""
-    level = asking.Level.CRITICAL if text.startswith("krit") else asking.Level.NORMAL
+    level = asking.Level.CRITICAL if "krit" in text else asking.Level.NORMAL
     origin = llm.Origin(owner, "egress", level=level, lane="bulk")
     try:
-        match number % 5:
+        match number % 6:
             case 0:
-                await models.ask(owner, request(text, level))
+                answer = await models.ask(owner, request(text, level))
+                assert answer.text == text  # an echo, restored
             case 1:
-                _ = [one async for one in models.stream(owner, request(text, level))]
+                pieces = [one async for one in models.stream(owner, request(text, level))]
+                assert "".join(one for one in pieces if isinstance(one, str)) == text
             case 2:
                 await models.items(owner, request(text, level, "bulk"), Fact)
             case 3:
                 await vectors.passages(["nothing at all", text], vectors.models[0], origin=origin)
+            case 4:
+                await agent(models, owner, request(text, level)).run(text)
             case _:
                 await vectors.rerank("who?", ["nothing at all", text], origin=origin)
     except (errors.Unavailable, errors.Confined, errors.Invalid) as failure:
         return type(failure).__name__
     return "done"
+
+
+def agent(models: asking.Models, owner: callers.Caller, asked: asking.Ask) -> pydantic_ai.Agent:
+    return pydantic_ai.Agent(agents.model(models, owner, asked), instructions="Answer.")
 
 
 async def everything(
@@ -141,7 +144,7 @@ async def test_not_a_byte_of_what_is_critical(
     models: asking.Models,
     vectors: llm.Embeddings,
 ) -> None:
-    texts = [critical(number) for number in range(CRITICAL)]
+    texts = [plants.critical(number) for number in range(CRITICAL)]
     found = await everything(models, vectors, owner, texts)
     assert set(found) <= {"Confined", "RerankerUnavailable"}
     assert not stub.asked
@@ -150,27 +153,42 @@ async def test_not_a_byte_of_what_is_critical(
     assert {(row["action"], row["outcome"]) for row in logged} == {("blocked", "refused")}
 
 
+@pytest.mark.parametrize("count", [VALUES, pytest.param(10_000, marks=pytest.mark.soak)])
 async def test_not_a_value_that_was_planted(
     database: db.Database,
     owner: callers.Caller,
     stub: model_server.Server,
     models: asking.Models,
     vectors: llm.Embeddings,
+    count: int,
 ) -> None:
-    values = planted()
-    texts = [f"Please write to {value} about the roses, number {number}." for number, value in enumerate(values)]
-    found = await everything(models, vectors, owner, texts)
-    assert found["done"] > PLANTED // 3
-    sent = b"\n".join(one.raw for one in stub.asked)
-    assert b"about the roses" in sent
-    leaked = [value for value in values if any(spelling in sent for spelling in spellings(value))]
+    """By every way out, whatever the cloud answers: no value leaves, every answer comes back whole."""
+    people = plants.names(PEOPLE * count // VALUES)
+    async with database.transaction(owner) as tx:
+        for name in people:
+            await base.create(tx, owner, contacts.CONTACTS, {"display_name": name})
+    given = list(plants.planted(count, people))
+    found = await everything(models, vectors, owner, [one.text for one in given])
+    assert found["done"] > len(given) // 3
+    sent: dict[str, bytes] = {}
+    for one in stub.asked:
+        marks = set(re.findall(rb"marker[a-j]{5}", one.raw))
+        assert len(marks) == 1, one.raw
+        mark = marks.pop().decode()
+        sent[mark] = sent.get(mark, b"") + one.raw + re.sub(rb"(?<=\w)[ .\-]+(?=\w)", b"", one.raw)
+    leaked = [
+        value
+        for one in given
+        for value in one.values
+        if any(spelling in sent.get(one.mark, b"") for spelling in spellings(value))
+    ]
     assert not leaked
     logged = await rows(database, owner)
     assert len(logged) == len(stub.asked)
     assert {row["action"] for row in logged} == {"sent_pseudonymised"}
     written = json.dumps(logged, default=str)
-    assert "roses" not in written
-    assert not [value for value in values if value in written]
+    assert "marker" not in written
+    assert not [value for one in given for value in one.values if value in written]
 
 
 async def test_vectors_elsewhere_want_to_know_who_asks(vectors: llm.Embeddings, stub: model_server.Server) -> None:

@@ -22,7 +22,7 @@ from reverie.records import base, catalogue
         ("note", {"content": "my diabetes", "sensitivity": "low"}, "critical"),
         ("contact", {"display_name": "Ana"}, "normal"),
         ("contact", {"display_name": "Ana", "phones": ["+34 612 34 56 78"]}, "high"),
-        ("transaction", {"date": "2026-05-01", "amount": "-3", "currency": "EUR", "merchant": "tea"}, "high"),
+        ("transaction", {"date": "2026-05-01", "amount": "-3", "currency": "EUR", "text": "tea"}, "high"),
         ("health", {"kind": "weight", "at": "2026-05-01T12:00:00Z", "value": 70}, "critical"),
     ],
 )
