@@ -97,7 +97,7 @@ def test_ask_quotes_with_sources(kept: Home) -> None:
     done = kept.run("ask", "INV-2024-0017")
     assert "invoice INV-2024-0017 of 4 November 2024" in " ".join(done.stdout.split())
     assert '[1] email "An old invoice, politely", 2026-01-12 — mail.mbox' in done.stdout
-    assert "No language model is connected" in done.stderr
+    assert "No language model is configured" in done.stderr
 
 
 def test_doctor_as_text_and_as_json(kept: Home) -> None:

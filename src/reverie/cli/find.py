@@ -1,12 +1,15 @@
 """`reverie search` and `reverie ask`."""
 
 import asyncio
+from contextlib import aclosing
 from datetime import date
 from typing import Annotated
 
+import rich.text
 import typer
 
 from reverie import app, errors
+from reverie.chat import answers
 from reverie.cli import show
 from reverie.records import base
 from reverie.search import advanced
@@ -61,25 +64,73 @@ def search(
 def ask(
     words: Words,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=20, help="How many passages.")] = 3,
+    limit: Annotated[int, typer.Option(min=1, max=20, help="How many passages.")] = 4,
 ) -> None:
-    """Answer from what you keep: the best passages, quoted, with their sources."""
-    results = asyncio.run(_search(queries.Query(text=" ".join(words), limit=limit, include_cold=True)))
+    """Answer from what you keep, with the sources: in a model's sentences where there is one, or else in quotations."""
+    made = asyncio.run(_ask(" ".join(words), limit, aloud=not as_json))
     if as_json:
-        show.as_json(searched.as_json(results))
+        told = {name: getattr(made, name) for name in ("text", "cited", "kept", "model", "toy", "action", "told")}
+        show.as_json({**searched.as_json(made.found), "answer": told})
         return
-    for number, hit in enumerate(results.hits, start=1):
-        for passage in hit.passages[:1]:
-            show.out.print(show.quoted(passage, limit=700, indent="  “"), end="")
-            show.line(f"”  [{number}]")
-    if results.hits:
+    if not made.text:
+        for one in made.sources:
+            show.out.print(show.quoted(one.passage, limit=700, indent="  “"), end="")
+            show.line(f"”  [{one.number}]")
+    if made.sources:
         show.line()
-    for number, hit in enumerate(results.hits, start=1):
-        origin = f" — {show.safe(hit.origin)}" if hit.origin else ""
-        show.line(f"  [{number}] {show.safe(hit.source)}{origin}", style="dim")
-    _remarks(results)
-    if results.hits:
-        show.note("These are quotations. No language model is connected yet to put them into one answer.")
+    for one in made.sources:
+        origin = f" — {show.safe(one.hit.origin)}" if one.hit.origin else ""
+        style = "" if one.number in made.cited else "dim"
+        show.line(f"  [{one.number}] {show.safe(one.hit.source)}{origin}", style=style)
+    _remarks(made.found)
+    if made.sources:
+        show.note(_provenance(made))
+
+
+async def _ask(question: str, limit: int, *, aloud: bool) -> answers.Answer:
+    """The answer, its words shown as they come."""
+    async with app.opened(app.read_settings()) as reverie:
+        pieces = answers.answer(
+            reverie.database,
+            reverie.owner,
+            reverie.embeddings,
+            reverie.models,
+            question,
+            settings=reverie.settings.search,
+            limit=limit,
+        )
+        begun = False
+        async with aclosing(pieces):
+            async for piece in pieces:
+                if isinstance(piece, answers.Answer):
+                    if begun:
+                        show.line()
+                    return piece
+                if aloud:
+                    show.out.print(rich.text.Text(show.safe(piece)), end="")
+                    begun = True
+    raise errors.ReverieError("The answer has no end.")
+
+
+_WENT = {
+    "local": "asked on this machine",
+    "sent_plain": "sent as it was",
+    "sent_pseudonymised": "sent with pseudonyms in place of personal values",
+}
+
+
+def _provenance(made: answers.Answer) -> str:
+    """Who answered, what it was sent, and what to make of it."""
+    if not made.text:
+        return f"These are quotations. {made.told}"
+    told = [f"{made.model}, {_WENT.get(made.action, made.action)}."]
+    if made.toy:
+        told.append("It is a toy: for trying out, not for believing.")
+    if made.kept:
+        told.append(f"{made.kept} too private for it, left out.")
+    if not made.cited:
+        told.append("It names no source: compare with those above.")
+    return " ".join(told)
 
 
 def _day(text: str | None) -> date | None:

@@ -31,7 +31,10 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One record found, its best passages, and why it is here. `origin` is the file it was imported from, or ""."""
+    """One record found, its best passages, and why it is here. `origin` is the file it was imported from, or "".
+
+    `sensitivity` is the word of the record's level.
+    """
 
     record_id: UUID
     domain: str
@@ -42,6 +45,7 @@ class Hit:
     tags: list[str]
     passages: list[Passage]
     fused: fusion.Fused
+    sensitivity: str = "normal"
 
     @property
     def source(self) -> str:
@@ -97,7 +101,20 @@ async def hits(
         ]
         line = catalogue.domain(card.domain).line(record, now)
         origin = str(record.custom.get("imported_from", ""))
-        made.append(Hit(card.record_id, card.domain, card.title, line, origin, card.at, card.tags, passages, fused[0]))
+        made.append(
+            Hit(
+                card.record_id,
+                card.domain,
+                card.title,
+                line,
+                origin,
+                card.at,
+                card.tags,
+                passages,
+                fused[0],
+                card.sensitivity,
+            )
+        )
     return made
 
 

@@ -1,0 +1,1 @@
+"""Answers from what is kept, with their sources."""

@@ -1,0 +1,115 @@
+"""A cited answer: what was found, in a model's sentences where one may be asked, and quoted where none may."""
+
+import re
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from importlib import resources
+
+from reverie import asking, config, db, errors, llm
+from reverie.access import callers
+from reverie.privacy import sensitivity
+from reverie.search import query as queries
+from reverie.search import results, search
+
+_LONGEST = 900
+_CITED = re.compile(r"\[(\d{1,2})\]")
+_TOKENS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A passage that an answer may cite by its number."""
+
+    number: int
+    hit: results.Hit
+    passage: results.Passage
+
+    @property
+    def level(self) -> sensitivity.Level:
+        return sensitivity.named(self.hit.sensitivity)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer and its sources. Without a model's text, `told` says why, and the sources speak for themselves.
+
+    `cited` are the numbers that the text names and that exist; `kept` is how many sources were too private to send.
+    """
+
+    found: results.Results
+    sources: tuple[Source, ...]
+    text: str = ""
+    cited: tuple[int, ...] = ()
+    kept: int = 0
+    model: str = ""
+    toy: bool = False
+    action: str = ""
+    told: str = ""
+
+
+async def answer(
+    database: db.Database,
+    caller: callers.Caller,
+    embeddings: llm.Embeddings,
+    models: asking.Models,
+    question: str,
+    *,
+    settings: config.Search | None = None,
+    limit: int = 4,
+) -> AsyncGenerator[str | Answer]:
+    """The words of an answer as they come; the last piece is the Answer. Raises what a search raises.
+
+    What is too private for the models there are is left out and counted; a model that fails leaves the quotations.
+    """
+    query = queries.Query(text=question, limit=limit, include_cold=True)
+    found = await search.search(database, caller, embeddings, query, settings=settings or config.Search())
+    sources = tuple(
+        Source(number, hit, hit.passages[0]) for number, hit in enumerate(found.hits, start=1) if hit.passages
+    )
+    if not sources:
+        yield Answer(found, sources)
+        return
+    told = ""
+    open_ones = tuple(one for one in sources if one.level < sensitivity.Level.CRITICAL)
+    for given in (sources, open_ones) if 0 < len(open_ones) < len(sources) else (sources,):
+        try:
+            async with aclosing(models.stream(caller, _asked(question, given))) as pieces:
+                async for piece in pieces:
+                    yield piece if isinstance(piece, str) else _whole(found, sources, given, piece)
+            return
+        except errors.Confined as confined:
+            told = f"{confined.message} {confined.hint}".strip()
+        except (errors.Unavailable, errors.Invalid, errors.BudgetSpent) as away:
+            told = f"{away.message} {away.hint}".strip()
+            break
+    yield Answer(found, sources, told=told)
+
+
+def _asked(question: str, sources: Sequence[Source]) -> asking.Ask:
+    told = resources.files("reverie.chat").joinpath("prompts/answer.md").read_text("utf-8")
+    written = "\n\n".join(f"[{one.number}] {one.hit.source}\n{one.passage.text[:_LONGEST].strip()}" for one in sources)
+    return asking.Ask(
+        messages=(
+            asking.Message("system", told),
+            asking.Message("user", f"Sources:\n\n{written}\n\nQuestion: {question}"),
+        ),
+        feature="chat.answer",
+        level=sensitivity.highest(one.level for one in sources),
+        max_tokens=_TOKENS,
+    )
+
+
+def _whole(found: results.Results, sources: tuple[Source, ...], given: Sequence[Source], said: asking.Answer) -> Answer:
+    numbers = {one.number for one in given}
+    named = dict.fromkeys(int(number) for number in _CITED.findall(said.text))
+    return Answer(
+        found,
+        sources,
+        said.text.strip(),
+        tuple(number for number in named if number in numbers),
+        len(sources) - len(given),
+        said.model,
+        said.toy,
+        said.action,
+    )
