@@ -133,6 +133,11 @@ class Door:
         self._database = database
         self._rules = rules
 
+    @property
+    def masks(self) -> bool:
+        """Whether it can put pseudonyms in place of what is private. Without, that is not sent."""
+        return self._rules.key is not None
+
     async def level(self, origin: Origin, texts: Sequence[str]) -> Level:
         """How private texts are together: their record's level, raised by what they say."""
         if origin.unreadable:

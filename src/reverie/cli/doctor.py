@@ -54,8 +54,19 @@ def _surroundings(reverie: app.App) -> list[checkup.Finding]:
         found.append(checkup.Finding("degraded", "disk", f"{free // 2**20} MB left", "Free some space."))
     found += [
         checkup.Finding("wrong", secret.name, "others may read it", f"chmod 600 {secret}")
-        for secret in (reverie.token_file, home / "config.toml")
+        for secret in (reverie.token_file, home / "config.toml", home / "pseudonym.key")
         if secret.exists() and stat.S_IMODE(secret.stat().st_mode) & 0o077
     ]
+    found.append(_of_models(reverie))
     found.append(checkup.Finding("ok", "reverie up", serve.running(home) or "not running", ""))
     return found
+
+
+def _of_models(reverie: app.App) -> checkup.Finding:
+    """Which language models there are; none is well, too. Asks nobody: that is what `reverie models --test` does."""
+    states = reverie.models.states()
+    if any(one.place == "cloud" for one in states) and not reverie.models.opening.masks:
+        remedy = "Bring `pseudonym.key` back from your backup; until then nothing private is sent to a cloud."
+        return checkup.Finding("wrong", "language model", "the key of the pseudonyms is not usable", remedy)
+    told = ", ".join(one.name for one in states)
+    return checkup.Finding("ok", "language model", told or "none: answers are quotations", "")

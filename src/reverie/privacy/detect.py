@@ -50,126 +50,22 @@ def tell_language(text: str) -> str:
 
 
 _FUNCTION = {
-    "en": frozenset(
-        [
-            "the",
-            "of",
-            "and",
-            "to",
-            "is",
-            "in",
-            "that",
-            "it",
-            "for",
-            "my",
-            "was",
-            "on",
-            "with",
-            "i",
-            "you",
-            "he",
-            "she",
-            "this",
-            "are",
-            "at",
-            "be",
-            "have",
-            "not",
-            "your",
-            "what",
-            "who",
-            "how",
-            "where",
-            "from",
-            "his",
-            "her",
-            "their",
-            "they",
-            "we",
-            "our",
-            "please",
-            "did",
-            "does",
-            "would",
-            "could",
-            "an",
-            "has",
-            "had",
-            "been",
-            "by",
-            "about",
-            "there",
-            "said",
-            "can",
-            "i'm",
-            "it's",
-            "don't",
-        ]
-    ),
-    "es": frozenset(
-        [
-            "el",
-            "la",
-            "de",
-            "que",
-            "y",
-            "en",
-            "los",
-            "las",
-            "un",
-            "una",
-            "por",
-            "con",
-            "para",
-            "se",
-            "del",
-            "al",
-            "su",
-            "lo",
-            "mi",
-            "como",
-            "mas",
-            "pero",
-            "ha",
-            "fue",
-            "esta",
-            "muy",
-            "sin",
-            "sobre",
-            "tengo",
-        ]
-    ),
-    "de": frozenset(
-        [
-            "der",
-            "die",
-            "das",
-            "und",
-            "ist",
-            "ich",
-            "nicht",
-            "ein",
-            "eine",
-            "zu",
-            "mit",
-            "den",
-            "von",
-            "auf",
-            "im",
-            "dem",
-            "fur",
-            "sie",
-            "wir",
-            "bei",
-            "am",
-            "hat",
-            "bitte",
-            "wurde",
-            "auch",
-            "mein",
-            "meine",
-        ]
-    ),
+    language: frozenset(words.split())
+    for language, words in {
+        "en": """
+            the of and to is in that it for my was on with i you he she this are at be have not your what who
+            how where from his her their they we our please did does would could an has had been by about there
+            said can i'm it's don't
+        """,
+        "es": """
+            el la de que y en los las un una por con para se del al su lo mi como mas pero ha fue esta muy sin
+            sobre tengo
+        """,
+        "de": """
+            der die das und ist ich nicht ein eine zu mit den von auf im dem fur sie wir bei am hat bitte wurde
+            auch mein meine
+        """,
+    }.items()
 }
 
 
