@@ -1,0 +1,1 @@
+"""What the records are about: people, concepts and entities, and the links between them."""

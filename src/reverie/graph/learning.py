@@ -1,0 +1,249 @@
+"""What a record says becomes nodes and links: in one transaction, as often as the record is read, with one result."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from reverie import db
+from reverie.graph import links, names, nodes, relations, said
+
+_MOST_PEOPLE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Something that a text names: a known node by its `key`, or what is to become one."""
+
+    kind: nodes.Kind
+    name: str
+    type: str = ""
+    description: str = ""
+    key: str = ""
+    confidence: float = 0.7
+    ordinal: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A fact that a text states about two of its names."""
+
+    subject: str
+    relation: str
+    object: str
+    properties: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    confidence: float = 0.7
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    ordinal: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """All that one reader (rules: `system`, or a model) has got out of a record. `at` is the record's own time."""
+
+    domain: str
+    record_id: UUID
+    title: str
+    at: datetime | None = None
+    by: nodes.By = "system"
+    fields: said.Said = said.Said()
+    named: Sequence[Named] = ()
+    stated: Sequence[Stated] = ()
+
+
+@dataclass(slots=True)
+class _Found:
+    """The nodes of a reading, by what it calls them, and the links that were made."""
+
+    by_alias: dict[str, list[nodes.Node]]
+    by_name: dict[str, nodes.Node] = field(default_factory=dict[str, nodes.Node])
+    ends: dict[str, dict[UUID, tuple[UUID, float, Mapping[str, Any], int | None]]] = field(
+        default_factory=dict[str, dict[UUID, tuple[UUID, float, Mapping[str, Any], int | None]]]
+    )
+    kept: list[UUID] = field(default_factory=list[UUID])
+    touched: set[UUID] = field(default_factory=set[UUID])
+
+    def end(
+        self, relation: str, node: nodes.Node, told: Mapping[str, Any], confidence: float, ordinal: int | None
+    ) -> None:
+        self.touched.add(node.id)
+        self.ends.setdefault(relation, {}).setdefault(node.id, (node.id, confidence, told, ordinal))
+
+
+async def learn(tx: db.Transaction, user: db.HasUser, reading: Reading) -> None:
+    """Make the graph say what this reading says of a record, and no more of what its reader said before."""
+    await nodes.bump(tx, user)
+    source = await nodes.source(tx, user, domain=reading.domain, record_id=reading.record_id, title=reading.title)
+    if source is None:
+        return
+    found = _Found(await nodes.find(tx, user, _aliases(reading)))
+    for one in reading.fields.people[:_MOST_PEOPLE]:
+        await _person(tx, user, reading, found, one)
+    for organisation in reading.fields.organisations:
+        await _organisation(tx, user, found, organisation)
+    for person in reading.fields.people[:_MOST_PEOPLE]:
+        if person.works_at:
+            told = {"job_title": person.job_title} if person.job_title else {}
+            stated = Stated(person.name, "works_at", person.works_at, told, 0.95)
+            await _fact(tx, user, reading, found, stated, "structural")
+    for named in reading.named:
+        await _named(tx, user, reading, found, named)
+    for relation, ends in found.ends.items():
+        link_type: links.LinkType = "structural" if reading.by == "system" else "extracted"
+        found.kept += await links.mention(
+            tx,
+            user,
+            source,
+            reading.record_id,
+            list(ends.values()),
+            relation=relation,
+            link_type=link_type,
+            by=reading.by,
+        )
+    for stated in reading.stated:
+        await _fact(tx, user, reading, found, stated, "extracted")
+    lost = await links.withdraw(tx, user, reading.record_id, by=reading.by, kept=found.kept)
+    await _settle(tx, user, [*found.touched, source], lost)
+
+
+async def unlearn(tx: db.Transaction, user: db.HasUser, record_id: UUID) -> None:
+    """A record is gone: so is what it alone said."""
+    source = await nodes.source_of(tx, user, record_id)
+    if source is None:
+        return
+    await nodes.bump(tx, user)
+    lost = await links.withdraw(tx, user, record_id)
+    await _settle(tx, user, [], [*lost, source])
+
+
+async def owner(tx: db.Transaction, user: db.HasUser, *, name: str, emails: Sequence[str] = ()) -> nodes.Node | None:
+    """The owner's own node."""
+    return await nodes.add(tx, user, nodes.New("person", name, emails=emails, by="user", is_owner=True))
+
+
+async def _settle(tx: db.Transaction, user: db.HasUser, touched: Iterable[UUID], lost: Sequence[UUID]) -> None:
+    if lost:
+        gone = {one.id for one in await nodes.orphans(tx, user, lost)}
+        await nodes.drop(tx, user, list(gone))
+        await nodes.recount(tx, user, [one for one in lost if one not in gone], touch=False)
+    await nodes.recount(tx, user, touched)
+
+
+def _aliases(reading: Reading) -> list[str]:
+    people, organisations = reading.fields.people, reading.fields.organisations
+    called = [one.name for one in (*people, *organisations, *reading.named)] + [one.works_at for one in people]
+    mails = [mail for one in people for mail in one.emails]
+    return [one for one in dict.fromkeys([*map(names.normalised, called), *mails]) if one]
+
+
+async def _person(tx: db.Transaction, user: db.HasUser, reading: Reading, found: _Found, one: said.Person) -> None:
+    """By address first, then by name; of two people of one name, each keeps to the addresses it has."""
+    node = await _whose(tx, user, found, one)
+    if node is None:
+        return
+    own_card = reading.domain == "contact"
+    told = dict(one.properties) if own_card else {}
+    rename = "@" in node.name and "@" not in one.name
+    if told or rename:
+        node = await nodes.change(tx, user, node, properties=told, name=one.name if rename else node.name)
+    await nodes.also(tx, user, node.id, names_=[one.name], emails=one.emails)
+    for alias in (names.normalised(one.name), *one.emails):
+        if node.id not in {kept.id for kept in found.by_alias.get(alias, ())}:
+            found.by_alias.setdefault(alias, []).append(node)
+    found.by_name[names.normalised(one.name)] = node
+    found.end(one.relation, node, {"role": one.role} if one.role else {}, 1.0, None)
+
+
+async def _whose(tx: db.Transaction, user: db.HasUser, found: _Found, one: said.Person) -> nodes.Node | None:
+    for mail in one.emails:
+        for node in found.by_alias.get(mail, ()):
+            if node.kind == "person":
+                return node
+    namesakes = [node for node in found.by_alias.get(names.normalised(one.name), ()) if node.kind == "person"]
+    free = [node for node in namesakes if not one.emails or not await _has_address(tx, user, node)]
+    if len(free) == 1 or (free and not one.emails and len(namesakes) == 1):
+        return free[0]
+    if namesakes and not one.emails:
+        return None  # several of this name, and nothing tells which
+    new = nodes.New("person", one.name, emails=one.emails, apart=one.emails[0] if namesakes else "")
+    return await nodes.add(tx, user, new)
+
+
+async def _has_address(tx: db.Transaction, user: db.HasUser, node: nodes.Node) -> bool:
+    return any(kind == "email" for _, kind in await nodes.aliases(tx, user, node.id))
+
+
+async def _organisation(tx: db.Transaction, user: db.HasUser, found: _Found, one: said.Organisation) -> None:
+    node = await _entity(tx, user, found, one.name, one.type, dict(one.properties))
+    if node is not None:
+        found.end("mentions", node, {"role": one.role} if one.role else {}, 1.0, None)
+
+
+async def _entity(
+    tx: db.Transaction, user: db.HasUser, found: _Found, name: str, type_: str, properties: Mapping[str, Any]
+) -> nodes.Node | None:
+    alias = names.normalised(name)
+    node = next((one for one in found.by_alias.get(alias, ()) if one.kind == "entity"), None)
+    node = node or await nodes.add(tx, user, nodes.New("entity", name, type_, properties=properties))
+    if node is not None:
+        found.by_alias.setdefault(alias, []).append(node)
+        found.by_name.setdefault(alias, node)
+    return node
+
+
+async def _named(tx: db.Transaction, user: db.HasUser, reading: Reading, found: _Found, one: Named) -> None:
+    alias = names.normalised(one.name)
+    there = [node for node in found.by_alias.get(alias, ()) if node.kind == one.kind]
+    node = next((node for node in there if node.key == one.key), None) if one.key else None
+    if node is None and one.key:
+        node = await nodes.by_key(tx, user, one.key)
+    if node is None and len(there) == 1:
+        node = there[0]
+    if node is None and len(there) > 1:
+        return  # several of this name, and nothing tells which
+    if node is None and not one.key:
+        new = nodes.New(one.kind, one.name, one.type, one.description, by=reading.by)
+        node = await nodes.add(tx, user, new)
+    if node is None:
+        return
+    if one.description and not node.description:
+        node = await nodes.change(tx, user, node, description=one.description)
+    found.by_alias.setdefault(alias, []).append(node)
+    found.by_name.setdefault(alias, node)
+    found.end("mentions", node, {}, one.confidence, one.ordinal)
+
+
+async def _fact(
+    tx: db.Transaction,
+    user: db.HasUser,
+    reading: Reading,
+    found: _Found,
+    stated: Stated,
+    link_type: links.LinkType,
+) -> None:
+    """A fact about two names that both have a node; what the relation does not allow is left out."""
+    begin = found.by_name.get(names.normalised(stated.subject))
+    end = found.by_name.get(names.normalised(stated.object))
+    if begin is None or end is None or begin.id == end.id:
+        return
+    told = relations.fitting(stated.relation, begin.kind, end.kind, stated.properties)
+    if told is None:
+        return
+    fact = links.Fact(
+        begin.id,
+        end.id,
+        stated.relation,
+        link_type,
+        stated.confidence,
+        reading.by,
+        told,
+        stated.valid_from,
+        stated.valid_to,
+        at=reading.at,
+    )
+    made = await links.relate(tx, user, fact, links.Evidence(reading.record_id, stated.ordinal))
+    if made is not None:
+        found.kept.append(made.id)
+        found.touched |= {begin.id, end.id}

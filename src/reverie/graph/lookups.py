@@ -1,0 +1,300 @@
+"""Asking the graph: lists, one node with its links, neighbours, shortest paths, a part to draw, counts."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, LiteralString
+from uuid import UUID
+
+from reverie import db, errors
+from reverie.graph import links, names, nodes
+
+CONFIDENT = 0.5
+DEEPEST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A node with how far it is, and by which link it was reached first."""
+
+    node: nodes.Node
+    depth: int
+    link_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some nodes, and the links among them."""
+
+    nodes: Sequence[nodes.Node]
+    links: Sequence[links.Link]
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """How large a graph is."""
+
+    nodes: Mapping[str, int]
+    links: Mapping[str, int]
+    version: int
+
+
+_HOLDS = """
+    AND link.confidence >= %(confidence)s
+    AND (%(as_of)s::timestamptz IS NULL OR (
+        (link.valid_from IS NULL OR link.valid_from <= %(as_of)s) AND (link.valid_to IS NULL OR link.valid_to > %(as_of)s)
+    ))
+    AND (%(as_of)s::timestamptz IS NOT NULL OR link.valid_to IS NULL OR link.valid_to > now() OR %(ended)s)
+"""
+_LIST = f"""
+SELECT {nodes.COLUMNS} FROM node
+WHERE user_id = %(user)s AND {nodes.LIVE} AND (%(kind)s::text IS NULL OR kind = %(kind)s)
+    AND (%(kind)s IS NOT NULL OR kind <> 'source') AND (%(type)s::text IS NULL OR type = %(type)s)
+    AND (%(name)s::text IS NULL OR EXISTS (
+        SELECT FROM alias WHERE alias.user_id = node.user_id AND alias.node_id = node.id
+            AND alias.alias LIKE '%%' || %(name)s || '%%'
+    ))
+ORDER BY links DESC, name, id LIMIT %(limit)s OFFSET %(offset)s
+"""
+_COUNT = f"""
+SELECT count(*) FROM node
+WHERE user_id = %(user)s AND {nodes.LIVE} AND (%(kind)s::text IS NULL OR kind = %(kind)s)
+    AND (%(kind)s IS NOT NULL OR kind <> 'source') AND (%(type)s::text IS NULL OR type = %(type)s)
+    AND (%(name)s::text IS NULL OR EXISTS (
+        SELECT FROM alias WHERE alias.user_id = node.user_id AND alias.node_id = node.id
+            AND alias.alias LIKE '%%' || %(name)s || '%%'
+    ))
+"""
+_LINKS_OF = f"""
+SELECT {links.COLUMNS} FROM link
+WHERE user_id = %(user)s AND {links.LIVE} AND (from_id = ANY(%(ids)s) OR to_id = ANY(%(ids)s)) {_HOLDS}
+ORDER BY link.relation, link.valid_from DESC NULLS LAST, link.updated_at DESC, link.id LIMIT %(limit)s
+"""
+# One round trip: both directions of both steps, each over an index; the nearest way to a node counts.
+_STEP = f"""
+SELECT link.to_id AS id, link.id AS link_id, {{depth}} AS depth FROM {{near}} AS near JOIN link
+    ON link.user_id = %(user)s AND link.from_id = near.id AND {links.LIVE} {_HOLDS}
+UNION ALL
+SELECT link.from_id, link.id, {{depth}} FROM {{near}} AS near JOIN link
+    ON link.user_id = %(user)s AND link.to_id = near.id AND {links.LIVE} {_HOLDS}
+"""
+_START = "start (id) AS (SELECT unnest(%(ids)s::uuid[]))"
+_BETWEEN = f"""
+SELECT {links.COLUMNS} FROM link
+WHERE user_id = %(user)s AND {links.LIVE} AND from_id = ANY(%(ids)s) AND to_id = ANY(%(ids)s) {_HOLDS}
+ORDER BY link.confidence DESC, link.id LIMIT %(limit)s
+"""
+_FRONTIER = f"""
+SELECT from_id AS here, to_id AS there, id FROM link
+WHERE user_id = %(user)s AND {links.LIVE} AND from_id = ANY(%(ids)s) {_HOLDS}
+UNION ALL
+SELECT to_id, from_id, id FROM link
+WHERE user_id = %(user)s AND {links.LIVE} AND to_id = ANY(%(ids)s) {_HOLDS}
+"""
+_TOP = f"""
+SELECT {nodes.COLUMNS} FROM node
+WHERE user_id = %(user)s AND {nodes.LIVE} AND kind IN ('person', 'concept', 'entity', 'artifact')
+ORDER BY links DESC, id LIMIT %(limit)s
+"""
+_LINKS_BY_ID = f"SELECT {links.COLUMNS} FROM link WHERE user_id = %s AND id = ANY(%s)"
+_KINDS = f"SELECT kind, count(*) AS count FROM node WHERE user_id = %s AND {nodes.LIVE} GROUP BY kind ORDER BY kind"
+_RELATIONS = f"""
+SELECT relation, count(*) AS count FROM link WHERE user_id = %s AND {links.LIVE} GROUP BY relation ORDER BY relation
+"""
+_HEAT = """
+SELECT node.id, heat.heat FROM node JOIN heat ON heat.user_id = node.user_id AND heat.record_id = node.record_id
+WHERE node.user_id = %s AND node.id = ANY(%s)
+"""
+
+
+async def listed(
+    tx: db.Transaction,
+    user: db.HasUser,
+    *,
+    kind: str | None = None,
+    type_: str | None = None,
+    name: str | None = None,
+    limit: int = 50,
+    offset: int = 0,
+) -> tuple[list[nodes.Node], int]:
+    """Nodes by how many links they have, and how many there are; records only when asked for (`source`)."""
+    values = {"user": user.user_id, "kind": kind, "type": type_, "name": None, "limit": limit, "offset": offset}
+    if name:
+        values["name"] = names.normalised(name).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    found = await tx.all(nodes.Node, _LIST, values)
+    return found, int(await tx.value(_COUNT, values))
+
+
+async def named(tx: db.Transaction, user: db.HasUser, name: str) -> nodes.Node:
+    """The node that somebody means by a name, an address or an id. Raises NotFound, Conflict when it may be several."""
+    try:
+        return await nodes.get(tx, user, UUID(name))
+    except ValueError:
+        pass
+    wanted = [one for one in {names.normalised(name), name.strip().lower()} if one]
+    found = {node.id: node for some in (await nodes.find(tx, user, wanted)).values() for node in some}
+    if not found:
+        near, _ = await listed(tx, user, name=name, limit=5)
+        found = {node.id: node for node in near}
+    whole = [node for node in found.values() if names.normalised(node.name) in wanted]
+    several = whole or list(found.values())
+    if not several:
+        raise errors.NotFound(f"Nothing in the graph is called {name[:60]}.")
+    if len(several) > 1:
+        told = "; ".join(f"{node.name} ({node.type or node.kind}) {node.id}" for node in several[:5])
+        raise errors.Conflict(f"{name[:60]} may be several.", hint=f"Name one by its id: {told}.")
+    return several[0]
+
+
+async def links_of(
+    tx: db.Transaction,
+    user: db.HasUser,
+    ids: Iterable[UUID],
+    *,
+    confidence: float = 0.0,
+    as_of: datetime | None = None,
+    ended: bool = False,
+    limit: int = 200,
+) -> list[links.Link]:
+    """The links at some nodes, as of a moment; `ended` shows what holds no longer, too."""
+    values = _values(user, confidence, as_of, ended=ended) | {"ids": list(ids), "limit": limit}
+    return await tx.all(links.Link, _LINKS_OF, values)
+
+
+async def connections(
+    tx: db.Transaction,
+    user: db.HasUser,
+    ids: Sequence[UUID],
+    *,
+    depth: int = 2,
+    confidence: float = CONFIDENT,
+    as_of: datetime | None = None,
+    limit: int = 500,
+) -> list[Neighbour]:
+    """The nodes within `depth` links (1 to 3), nearest first. Raises Invalid."""
+    if not 1 <= depth <= 3:
+        raise errors.Invalid("The depth is from 1 to 3.")
+    rows = await tx.rows(_expansion(depth), _values(user, confidence, as_of) | {"ids": list(ids), "limit": limit})
+    return [
+        Neighbour(
+            nodes.Node(**{k: v for k, v in row.items() if k not in ("depth", "link_id")}), row["depth"], row["link_id"]
+        )
+        for row in rows
+    ]
+
+
+_STEPS: tuple[LiteralString, ...] = ("1", "2", "3")
+
+
+def _expansion(depth: int) -> LiteralString:
+    """The statement for a depth."""
+    parts: list[LiteralString] = [_START]
+    seen: LiteralString = "SELECT id FROM start"
+    reached: list[LiteralString] = []
+    near: LiteralString = "start"
+    for step in _STEPS[:depth]:
+        parts.append(f"step{step} AS ({_STEP.format(depth=step, near=near)})")
+        parts.append(
+            f"new{step} AS (SELECT DISTINCT ON (id) id, link_id, depth FROM step{step}"
+            f" WHERE NOT EXISTS (SELECT FROM ({seen}) AS seen WHERE seen.id = step{step}.id) ORDER BY id, link_id)"
+        )
+        near = f"new{step}"
+        seen = f"{seen} UNION ALL SELECT id FROM {near}"
+        reached.append(f"SELECT id, link_id, depth FROM {near}")
+    return (
+        f"WITH {', '.join(parts)}, nearest AS ("
+        f"SELECT * FROM ({' UNION ALL '.join(reached)}) AS reached ORDER BY depth, id LIMIT %(limit)s"
+        f") SELECT {nodes.COLUMNS}, nearest.depth, nearest.link_id FROM nearest JOIN node"
+        f" ON node.user_id = %(user)s AND node.id = nearest.id AND {nodes.LIVE}"
+        " ORDER BY nearest.depth, node.links DESC, node.id"
+    )
+
+
+async def path(
+    tx: db.Transaction,
+    user: db.HasUser,
+    begin: UUID,
+    end: UUID,
+    *,
+    depth: int = DEEPEST,
+    confidence: float = CONFIDENT,
+    as_of: datetime | None = None,
+) -> Part | None:
+    """A shortest path of at most `depth` links (1 to 4), its nodes in order; None if there is none. Raises Invalid.
+
+    From both ends at once, the smaller side first: no node is passed twice.
+    """
+    if not 1 <= depth <= DEEPEST:
+        raise errors.Invalid(f"The depth is from 1 to {DEEPEST}.")
+    both = await nodes.several(tx, user, [begin, end])
+    if begin not in both or end not in both:
+        raise errors.NotFound("There is no such node.", hint="It may have been deleted or merged.")
+    if begin == end:
+        return Part([both[begin]], [])
+    values = _values(user, confidence, as_of)
+    came: tuple[dict[UUID, tuple[UUID, UUID] | None], ...] = ({begin: None}, {end: None})
+    edges: list[set[UUID]] = [{begin}, {end}]
+    for _ in range(depth):
+        side = 0 if len(edges[0]) <= len(edges[1]) else 1
+        rows = await tx.rows(_FRONTIER, values | {"ids": list(edges[side])})
+        fresh: set[UUID] = set()
+        for row in rows:
+            if row["there"] not in came[side]:
+                came[side][row["there"]] = (row["here"], row["id"])
+                fresh.add(row["there"])
+        met = fresh & set(came[1 - side])
+        if met:
+            return await _walked(tx, user, came, min(met))
+        edges[side] = fresh
+        if not fresh:
+            return None
+    return None
+
+
+async def subgraph(tx: db.Transaction, user: db.HasUser, *, limit: int = 100) -> tuple[Part, Mapping[UUID, float]]:
+    """The nodes with most links, those among them, and the heat of records: for drawing."""
+    top = await tx.all(nodes.Node, _TOP, {"user": user.user_id, "limit": limit})
+    ids = [one.id for one in top]
+    values = _values(user, 0.0, None) | {"ids": ids, "limit": limit * 10}
+    among = await tx.all(links.Link, _BETWEEN, values)
+    return Part(top, among), await heats(tx, user, ids)
+
+
+async def among(tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID], *, limit: int = 500) -> list[links.Link]:
+    """The links between some nodes."""
+    values = _values(user, 0.0, None) | {"ids": list(ids), "limit": limit}
+    return await tx.all(links.Link, _BETWEEN, values)
+
+
+async def heats(tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID]) -> dict[UUID, float]:
+    """The heat of the records that some nodes stand for."""
+    return {row["id"]: float(row["heat"]) for row in await tx.rows(_HEAT, (user.user_id, list(ids)))}
+
+
+async def stats(tx: db.Transaction, user: db.HasUser) -> Stats:
+    """How many nodes of each kind and links of each relation there are."""
+    kinds = {row["kind"]: row["count"] for row in await tx.rows(_KINDS, (user.user_id,))}
+    by_relation = {row["relation"]: row["count"] for row in await tx.rows(_RELATIONS, (user.user_id,))}
+    return Stats(kinds, by_relation, await nodes.version(tx, user))
+
+
+async def _walked(
+    tx: db.Transaction,
+    user: db.HasUser,
+    came: Sequence[Mapping[UUID, tuple[UUID, UUID] | None]],
+    middle: UUID,
+) -> Part:
+    ids, taken = [middle], list[UUID]()
+    for side in (0, 1):
+        at = middle
+        while (step := came[side][at]) is not None:
+            at, link_id = step
+            ids = [at, *ids] if side == 0 else [*ids, at]
+            taken = [link_id, *taken] if side == 0 else [*taken, link_id]
+    found = await nodes.several(tx, user, ids)
+    by_id = {one.id: one for one in await tx.all(links.Link, _LINKS_BY_ID, (user.user_id, taken))}
+    return Part([found[one] for one in ids if one in found], [by_id[one] for one in taken])
+
+
+def _values(user: db.HasUser, confidence: float, as_of: datetime | None, *, ended: bool = False) -> dict[str, Any]:
+    return {"user": user.user_id, "confidence": confidence, "as_of": as_of, "ended": ended}

@@ -1,0 +1,361 @@
+"""The nodes of the graph and the names they are found by: this module alone writes them."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from reverie import db, errors
+from reverie.graph import names, relations
+
+Kind = relations.Kind
+By = Literal["user", "model", "system"]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A person, a concept, an entity, a source or an artifact. `hash` is of the text that its vector is made of."""
+
+    id: UUID
+    key: str
+    kind: Kind
+    name: str
+    type: str
+    description: str
+    properties: dict[str, Any]
+    is_owner: bool
+    created_by: By
+    domain: str | None
+    record_id: UUID | None
+    links: int
+    salience: float
+    touched_at: datetime
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class New:
+    """A node to be made. `emails` are those of a person; `apart` makes another key for somebody of the same name."""
+
+    kind: Kind
+    name: str
+    type: str = ""
+    description: str = ""
+    properties: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    emails: Sequence[str] = ()
+    names: Sequence[str] = ()
+    by: By = "system"
+    apart: str = ""
+    is_owner: bool = False
+
+
+COLUMNS = (
+    "node.id, node.key, node.kind, node.name, node.type, node.description, node.properties, node.is_owner,"
+    " node.created_by, node.domain, node.record_id, node.links, node.salience, node.touched_at, node.created_at,"
+    " node.updated_at"
+)
+LIVE = "node.deleted_at IS NULL AND node.merged_into IS NULL"
+_BUMP = """
+INSERT INTO graph AS old (user_id, version) VALUES (%s, 1)
+ON CONFLICT (user_id) DO UPDATE SET version = old.version + 1
+"""
+_VERSION = "SELECT coalesce((SELECT version FROM graph WHERE user_id = %s), 0)"
+_GET = f"SELECT {COLUMNS} FROM node WHERE user_id = %s AND id = ANY(%s) AND {LIVE}"
+_BY_KEY = f"""
+SELECT {COLUMNS}, node.deleted_at IS NOT NULL AS gone, node.merged_into FROM node WHERE user_id = %s AND key = %s
+"""
+_ERASED = "SELECT EXISTS (SELECT FROM erased WHERE user_id = %s AND key = %s)"
+_INSERT = f"""
+INSERT INTO node (user_id, key, kind, name, type, description, properties, is_owner, created_by, domain, record_id,
+    hash)
+VALUES (%(user)s, %(key)s, %(kind)s, %(name)s, %(type)s, %(description)s, %(properties)s, %(owner)s, %(by)s,
+    %(domain)s, %(record)s, %(hash)s)
+ON CONFLICT DO NOTHING RETURNING {COLUMNS}
+"""
+_ALIASES = """
+INSERT INTO alias (user_id, alias, node_id, kind) SELECT %s, new.alias, %s, new.kind
+FROM unnest(%s::text[], %s::text[]) AS new (alias, kind) ON CONFLICT DO NOTHING
+"""
+_FIND = f"""
+SELECT alias.alias, {COLUMNS} FROM alias JOIN node ON node.user_id = alias.user_id AND node.id = alias.node_id
+WHERE alias.user_id = %s AND alias.alias = ANY(%s) AND {LIVE} ORDER BY node.links DESC, node.id
+"""
+_WITHIN = """
+WITH RECURSIVE up AS (
+    SELECT id, merged_into FROM node WHERE user_id = %(user)s AND id = %(id)s
+    UNION SELECT node.id, node.merged_into FROM node JOIN up ON node.id = up.merged_into WHERE node.user_id = %(user)s
+)
+SELECT id FROM up WHERE merged_into IS NULL
+"""
+_CHANGE = f"""
+UPDATE node SET name = %(name)s, type = %(type)s, description = %(description)s, properties = %(properties)s,
+    hash = %(hash)s, updated_at = now(), touched_at = now()
+WHERE user_id = %(user)s AND id = %(id)s AND {LIVE} RETURNING {COLUMNS}
+"""
+_SOURCE = (
+    "SELECT id, deleted_at IS NOT NULL AS gone FROM node WHERE user_id = %s AND record_id = %s AND kind = 'source'"
+)
+_RETITLE = "UPDATE node SET name = %s, updated_at = now() WHERE user_id = %s AND id = %s AND name <> %s"
+# Salience: from the number of links (fifty are as many as anybody needs) and from how lately it was touched, a half a
+# quarter of a year.
+_RECOUNT = """
+UPDATE node SET links = fresh.count, touched_at = CASE WHEN %(touch)s THEN now() ELSE touched_at END,
+    salience = least(1, ln(1 + fresh.count) / ln(51))
+        * (0.5 + 0.5 * exp(-ln(2) / 90 * CASE WHEN %(touch)s THEN 0
+            ELSE greatest(0, extract(epoch FROM now() - touched_at) / 86400) END))
+FROM (
+    SELECT wanted.id, (
+        SELECT count(*) FROM link WHERE link.user_id = %(user)s AND link.from_id = wanted.id
+            AND link.deleted_at IS NULL AND link.hidden_by IS NULL
+    ) + (
+        SELECT count(*) FROM link WHERE link.user_id = %(user)s AND link.to_id = wanted.id
+            AND link.deleted_at IS NULL AND link.hidden_by IS NULL
+    ) AS count FROM unnest(%(ids)s::uuid[]) AS wanted (id)
+) AS fresh
+WHERE node.user_id = %(user)s AND node.id = fresh.id
+"""
+_COOL = """
+UPDATE node SET salience = least(1, ln(1 + links) / ln(51))
+    * (0.5 + 0.5 * exp(-ln(2) / 90 * greatest(0, extract(epoch FROM now() - touched_at) / 86400)))
+WHERE user_id = %s
+"""
+_ORPHANS = f"""
+SELECT {COLUMNS} FROM node WHERE user_id = %(user)s AND {LIVE} AND created_by <> 'user' AND NOT is_owner
+    AND (%(ids)s::uuid[] IS NULL OR id = ANY(%(ids)s))
+    AND NOT EXISTS (SELECT FROM link WHERE link.user_id = node.user_id AND link.from_id = node.id)
+    AND NOT EXISTS (SELECT FROM link WHERE link.user_id = node.user_id AND link.to_id = node.id)
+    AND NOT EXISTS (SELECT FROM node AS other WHERE other.user_id = node.user_id AND other.merged_into = node.id)
+ORDER BY node.id
+"""
+_DROP = "DELETE FROM node WHERE user_id = %s AND id = ANY(%s)"
+_DELETE = f"UPDATE node SET deleted_at = now(), updated_at = now() WHERE user_id = %s AND id = %s AND {LIVE}"
+_FAMILY = "SELECT id, key, hash FROM node WHERE user_id = %s AND (id = %s OR merged_into = %s)"
+_REMEMBER = "INSERT INTO erased (user_id, key) SELECT %s, unnest(%s::text[]) ON CONFLICT DO NOTHING"
+_INTO = "UPDATE node SET merged_into = %s, updated_at = now() WHERE user_id = %s AND id = %s"
+_OWN_ALIASES = "SELECT alias, kind FROM alias WHERE user_id = %s AND node_id = %s ORDER BY kind, alias"
+_UNALIAS = "DELETE FROM alias WHERE user_id = %s AND node_id = %s AND alias = ANY(%s)"
+_FORGET = "DELETE FROM node WHERE user_id = %s AND created_by <> 'user' AND deleted_at IS NULL"
+
+
+async def bump(tx: db.Transaction, user: db.HasUser) -> None:
+    """Something of the graph has changed. It holds the others off until this transaction ends: one writer at a time."""
+    await tx.run(_BUMP, (user.user_id,))
+
+
+async def version(tx: db.Transaction, user: db.HasUser) -> int:
+    """What moves with every change of the graph."""
+    return int(await tx.value(_VERSION, (user.user_id,)))
+
+
+async def get(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> Node:
+    """One node. Raises NotFound, in the same words for a foreign id."""
+    found = await several(tx, user, [node_id])
+    if not found:
+        raise errors.NotFound("There is no such node.", hint="It may have been deleted or merged.")
+    return found[node_id]
+
+
+async def by_key(tx: db.Transaction, user: db.HasUser, key: str) -> Node | None:
+    """The node of a key, or the one that it was merged into; None if there is none or it was deleted."""
+    kept = await _by_key(tx, user, key)
+    return kept[0] if kept else None
+
+
+async def several(tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID]) -> dict[UUID, Node]:
+    """Some nodes by id; unknown ones are left out."""
+    return {one.id: one for one in await tx.all(Node, _GET, (user.user_id, list(ids)))}
+
+
+async def find(tx: db.Transaction, user: db.HasUser, aliases: Iterable[str]) -> dict[str, list[Node]]:
+    """The nodes by each normalised name or address, the one with most links first."""
+    found: dict[str, list[Node]] = {}
+    for row in await tx.rows(_FIND, (user.user_id, list(aliases))):
+        found.setdefault(row.pop("alias"), []).append(Node(**row))
+    return found
+
+
+async def add(tx: db.Transaction, user: db.HasUser, new: New) -> Node | None:
+    """A node, or the one that has its key already; None if that was deleted by hand or erased."""
+    key = key_of(user, new)
+    if await tx.value(_ERASED, (user.user_id, key)):
+        return None
+    kept = await _by_key(tx, user, key)
+    if kept is not None:
+        return kept[0]
+    if len(new.name) > 500:
+        raise errors.Invalid("A name has at most 500 characters.")
+    values = {
+        "user": user.user_id,
+        "key": key,
+        "kind": new.kind,
+        "name": new.name,
+        "type": new.type,
+        "description": new.description,
+        "properties": db.json(dict(new.properties)),
+        "owner": new.is_owner,
+        "by": new.by,
+        "domain": None,
+        "record": None,
+        "hash": hash_of(new.kind, new.name, new.description, new.properties),
+    }
+    made = await tx.one(Node, _INSERT, values)
+    if made is None:
+        raise errors.Conflict("Somebody has just made this node.", hint="Try again.")
+    await also(tx, user, made.id, names_=[new.name, *new.names], emails=new.emails)
+    return made
+
+
+async def also(
+    tx: db.Transaction, user: db.HasUser, node_id: UUID, *, names_: Iterable[str] = (), emails: Iterable[str] = ()
+) -> None:
+    """Further names and addresses that a node is found by."""
+    wanted = {names.normalised(one): "name" for one in names_} | {one.strip().lower(): "email" for one in emails}
+    wanted.pop("", None)
+    await tx.run(_ALIASES, (user.user_id, node_id, list(wanted), list(wanted.values())))
+
+
+async def aliases(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> list[tuple[str, str]]:
+    """All (alias, kind) of a node."""
+    return [(row["alias"], row["kind"]) for row in await tx.rows(_OWN_ALIASES, (user.user_id, node_id))]
+
+
+async def unalias(tx: db.Transaction, user: db.HasUser, node_id: UUID, gone: Sequence[str]) -> None:
+    """Names and addresses that a node is not found by any longer."""
+    await tx.run(_UNALIAS, (user.user_id, node_id, list(gone)))
+
+
+async def change(tx: db.Transaction, user: db.HasUser, node: Node, **values: Any) -> Node:
+    """Another name, type, description or properties (None takes a property away); the key stays. Raises NotFound."""
+    properties = {k: v for k, v in {**node.properties, **values.get("properties", {})}.items() if v is not None}
+    wanted = {name: values.get(name, getattr(node, name)) for name in ("name", "type", "description")}
+    if wanted == {name: getattr(node, name) for name in wanted} and properties == node.properties:
+        return node
+    parameters = {
+        "user": user.user_id,
+        "id": node.id,
+        "properties": db.json(properties),
+        "hash": hash_of(node.kind, wanted["name"], wanted["description"], properties),
+    }
+    made = await tx.one(Node, _CHANGE, parameters | wanted)
+    if made is None:
+        raise errors.NotFound("There is no such node.", hint="It may have been deleted or merged.")
+    await also(tx, user, node.id, names_=[made.name])
+    return made
+
+
+async def source(tx: db.Transaction, user: db.HasUser, *, domain: str, record_id: UUID, title: str) -> UUID | None:
+    """The node of a record, made if it is missing; None if it was deleted by hand."""
+    name = title[:300] or "(no title)"
+    for row in await tx.rows(_SOURCE, (user.user_id, record_id)):
+        if row["gone"]:
+            return None
+        await tx.run(_RETITLE, (name, user.user_id, row["id"], name))
+        return row["id"]
+    values = {
+        "user": user.user_id,
+        "key": names.key(user.user_id, "source", str(record_id)),
+        "kind": "source",
+        "name": name,
+        "type": domain,
+        "description": "",
+        "properties": db.json({}),
+        "owner": False,
+        "by": "system",
+        "domain": domain,
+        "record": record_id,
+        "hash": None,
+    }
+    made = await tx.one(Node, _INSERT, values)
+    return made.id if made else None
+
+
+async def source_of(tx: db.Transaction, user: db.HasUser, record_id: UUID) -> UUID | None:
+    """The node of a record, if there is one."""
+    rows = await tx.rows(_SOURCE, (user.user_id, record_id))
+    return rows[0]["id"] if rows and not rows[0]["gone"] else None
+
+
+async def recount(tx: db.Transaction, user: db.HasUser, ids: Iterable[UUID], *, touch: bool = True) -> None:
+    """Count the links of some nodes again, and how much they matter."""
+    wanted = list(dict.fromkeys(ids))
+    if wanted:
+        await tx.run(_RECOUNT, {"user": user.user_id, "ids": wanted, "touch": touch})
+
+
+async def cool(tx: db.Transaction, user: db.HasUser) -> None:
+    """Let all nodes matter as much as they do by now."""
+    await tx.run(_COOL, (user.user_id,))
+
+
+async def orphans(tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID] | None = None) -> list[Node]:
+    """Nodes that nobody made by hand and that nothing leads to; of `ids` alone if given."""
+    return await tx.all(Node, _ORPHANS, {"user": user.user_id, "ids": None if ids is None else list(ids)})
+
+
+async def drop(tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID]) -> int:
+    """Take nodes away that are derived: they come back when a record says so again."""
+    return await tx.run(_DROP, (user.user_id, list(ids))) if ids else 0
+
+
+async def delete(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> None:
+    """Delete by hand: it stays deleted, whatever is read again. Raises NotFound."""
+    if not await tx.run(_DELETE, (user.user_id, node_id)):
+        raise errors.NotFound("There is no such node.", hint="It may have been deleted or merged.")
+
+
+async def erase(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> list[bytes]:
+    """Take a node away for good, with its names, links, evidence and merges. Returns the hashes of its vectors.
+
+    What was merged into it goes as well. Of all that, only the keys are kept, so that it does not come back.
+    """
+    rows = await tx.rows(_FAMILY, (user.user_id, node_id, node_id))
+    if not rows:
+        raise errors.NotFound("There is no such node.", hint="It may have been deleted or merged.")
+    await tx.run(_REMEMBER, (user.user_id, [row["key"] for row in rows]))
+    await tx.run(_DROP, (user.user_id, [row["id"] for row in rows]))
+    return [bytes(row["hash"]) for row in rows if row["hash"]]
+
+
+async def merged(tx: db.Transaction, user: db.HasUser, node_id: UUID, into: UUID | None) -> None:
+    """A node is another one from now on, or itself again."""
+    await tx.run(_INTO, (into, user.user_id, node_id))
+
+
+async def forget(tx: db.Transaction, user: db.HasUser) -> None:
+    """Take away all that is derived, so that it is read again."""
+    await tx.run(_FORGET, (user.user_id,))
+
+
+def key_of(user: db.HasUser, new: New) -> str:
+    """The key of a node: of its name, its kind (an entity's type is not in it, since readers differ) and its user."""
+    return names.key(user.user_id, new.kind, f"{new.name} {new.apart}" if new.apart else new.name)
+
+
+def hash_of(kind: Kind, name: str, description: str, properties: Mapping[str, Any]) -> bytes | None:
+    """The hash of what a node's vector is made of, or None where it says no more than its name."""
+    text = text_of(kind, name, description, properties)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() if text else None
+
+
+def text_of(kind: Kind, name: str, description: str, properties: Mapping[str, Any]) -> str:
+    """The text that a node's vector is made of: concepts and entities that say what they are."""
+    told = " ".join(part for part in (description, str(properties.get("notes") or "")) if part)
+    return f"{name}: {told}" if told and kind in ("concept", "entity", "artifact") else ""
+
+
+async def _by_key(tx: db.Transaction, user: db.HasUser, key: str) -> tuple[Node | None] | None:
+    """The node of a key, as (node,); (None,) if it was deleted by hand; None if there never was one."""
+    rows = await tx.rows(_BY_KEY, (user.user_id, key))
+    if not rows:
+        return None
+    row = rows[0]
+    gone, into = row.pop("gone"), row.pop("merged_into")
+    if gone:
+        return (None,)
+    if into is None:
+        return (Node(**row),)
+    last = await tx.value(_WITHIN, {"user": user.user_id, "id": row["id"]})
+    return ((await several(tx, user, [last])).get(last),)

@@ -1,0 +1,132 @@
+"""What a record says by its own fields, without a model: contacts, attendees and addresses are people."""
+
+import email.utils
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from reverie.records import base, contacts, emails, events
+
+_ROLE = re.compile(
+    r"^(?:no-?_?reply|do-?not-?reply|noresponder|nicht-?antworten|newsletters?|news|info|hello|hi|hola|hallo|support|soporte"
+    r"|billing|facturas?|rechnung|invoices?|team|equipo|mailer-daemon|postmaster|notifications?|avisos|alerts?|service"
+    r"|servicio|kundenservice|contact[eo]?|kontakt|office|oficina|admin|administracion|marketing|sales|ventas|orders?"
+    r"|pedidos|bookings?|reservas|buchung|jobs|hr|press|accounts?|security|updates?|digest|clientes|atencion\w*"
+    r"|customer\w*|bounces?|list|lists|announce)(?:[+.\-_].*)?$",
+    re.IGNORECASE,
+)
+_PARTS = re.compile(r"[a-zà-öø-ÿ]{2,}", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody that a record names in a field. Without a name, the address stands for one."""
+
+    name: str
+    emails: tuple[str, ...] = ()
+    relation: str = "mentions"
+    role: str = ""
+    properties: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    works_at: str = ""
+    job_title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Organisation:
+    """A company or an institution that a record names in a field."""
+
+    name: str
+    type: str = "company"
+    role: str = ""
+    properties: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Everybody whom a record's fields name."""
+
+    people: Sequence[Person] = ()
+    organisations: Sequence[Organisation] = ()
+
+
+def of(record: base.Record) -> Said:
+    """What a record says by its fields; nothing for the kinds that have none."""
+    read = _READERS.get(type(record))
+    return read(record) if read else Said()
+
+
+def address(text: str) -> tuple[str, str]:
+    """The name and the address of `Ana Ruiz <ana@example.org>`; either may be empty."""
+    name, found = email.utils.parseaddr(text)
+    found = found.strip().lower() if "@" in found else ""
+    name = " ".join(name.strip("\"' ").split())
+    return ("" if "@" in name else name), found
+
+
+def is_role(found: str) -> bool:
+    """Whether an address belongs to nobody in particular."""
+    return bool(_ROLE.match(found.partition("@")[0]))
+
+
+def named_by(found: str) -> str:
+    """A name for somebody of whom only the address is known: `ana.ruiz@…` is Ana Ruiz, `ar77@…` the address."""
+    local = found.partition("@")[0].partition("+")[0]
+    parts = re.split(r"[._\-]", local)
+    if 2 <= len(parts) <= 3 and all(_PARTS.fullmatch(part) for part in parts):
+        return " ".join(part.capitalize() for part in parts)
+    return found
+
+
+def _contact(contact: contacts.Contact) -> Said:
+    company = (contact.company or "").strip()
+    told = {"notes": contact.notes, "birthday": contact.birthday and contact.birthday.isoformat()}
+    properties = {name: value for name, value in told.items() if value}
+    mails = tuple(one.strip().lower() for one in contact.emails if "@" in one)
+    if company and contact.display_name.strip() == company and not (contact.given or contact.family):
+        return Said(organisations=[Organisation(company, properties=properties)])
+    person = Person(
+        contact.display_name,
+        mails,
+        properties=properties,
+        works_at=company,
+        job_title=contact.job_title or "",
+    )
+    return Said([person], [Organisation(company)] if company else [])
+
+
+def _event(event: events.Event) -> Said:
+    people: list[Person] = []
+    for one in event.attendees:
+        name, found = address(one.get("email") or "")
+        found = found or (one.get("email") or "").removeprefix("mailto:").strip().lower()
+        shown = (one.get("name") or "").strip() or name
+        if "@" in shown:
+            shown = ""
+        if shown or found:
+            people.append(
+                Person(shown or named_by(found), (found,) if found else (), "attended_by", one.get("role") or "")
+            )
+    return Said(people)
+
+
+def _email(mail: emails.Email) -> Said:
+    people: list[Person] = []
+    organisations: list[Organisation] = []
+    sides = (("from", [mail.from_ or ""]), ("to", mail.to), ("cc", mail.cc))
+    for role, written in sides:
+        for one in written:
+            name, found = address(one)
+            if found and is_role(found):
+                if name:
+                    organisations.append(Organisation(name, "institution", role))
+            elif name or found:
+                people.append(Person(name or named_by(found), (found,) if found else (), role=role))
+    return Said(people, organisations)
+
+
+_READERS: Mapping[type, Callable[[Any], Said]] = {
+    contacts.Contact: _contact,
+    events.Event: _event,
+    emails.Email: _email,
+}
