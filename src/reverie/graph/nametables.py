@@ -1,0 +1,278 @@
+"""Words that stand in names without being one: titles, particles, legal forms, numbers; and short forms of names."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import nicknames as english
+from rapidfuzz.distance import OSA
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a list."""
+    return frozenset(text.split())
+
+
+def _lines(text: str) -> list[list[str]]:
+    return [line.split() for line in text.strip().splitlines()]
+
+
+TITLES = words("""
+    mr mrs ms miss mx dr prof professor doctor sir dame lord lady sheikh shaikh shaykh sheik haji hajji hajj
+    president prime minister senator general colonel captain major lieutenant sergeant admiral judge justice
+    ambassador king queen prince princess emperor sultan emir imam mullah ayatollah rabbi rev reverend father
+    brother sister pope herr frau fraulein praesident prasident kanzler bundeskanzler doktor senor senora senorita
+    don dona sr sra srta lic ing presidente presidenta ministro monsieur madame mme mlle maitre signor signora dott
+    dottore tov pan pani esq phd md mba hon honourable chairman chancellor secretary governor mayor dipl
+""")
+DEGREES = words("esq phd md mba msc bsc ma ba jd llm rn pe cpa")
+PARTICLES = words("""
+    bin ben ibn bint al el ul as ad ud ur abu abou umm von van der den de del della di da dos das do du la le les
+    los las y e zu zum zur af av ter ten bar bat mac san st
+""")
+GENERATIONS: Mapping[str, str] = {
+    "jr": "jr", "junior": "jr", "filho": "jr", "hijo": "jr", "sr": "sr", "senior": "sr", "padre": "sr",
+    "ii": "2", "iii": "3", "iv": "4", "2nd": "2", "3rd": "3", "4th": "4",
+}  # fmt: skip
+
+# A family of forms that are translations of one another, then its members; "-" joins the words of one.
+_FORMS = _lines("""
+private llc l-l-c limited-liability-company limited-liability-co gmbh mbh
+private gesellschaft-mit-beschrankter-haftung gesellschaft-mit-beschraenkter-haftung sarl
+private societe-a-responsabilite-limitee srl societatea-cu-raspundere-limitata
+private societa-a-responsabilita-limitata sl sociedad-limitada slu ooo
+private obshchestvo-s-ogranichennoy-otvetstvennostyu obshestvo-s-ogranichennoi-otvetstvennostyu tov sp-z-oo
+private spolka-z-ograniczona-odpowiedzialnoscia bv besloten-vennootschap bvba sprl lda limitada ltda kft
+private doo sro sia uab ou aps srlu eurl sasu
+limited ltd limited private-limited pvt-ltd pte-ltd pty-ltd co-ltd co-limited company-limited pte pvt pty
+public ag aktiengesellschaft jsc ojsc pjsc cjsc oao pao zao ao joint-stock-company
+public open-joint-stock-company public-joint-stock-company closed-joint-stock-company
+public aktsionernoe-obshchestvo otkrytoe-aktsionernoe-obshchestvo publichnoe-aktsionernoe-obshchestvo nv
+public naamloze-vennootschap sa s-a sociedad-anonima societe-anonyme spa societa-per-azioni se plc
+public public-limited-company ab aktiebolag asa oyj oy as sa-de-cv sab-de-cv sas kk kabushiki-kaisha tbk
+public pt as-a
+corporation inc incorporated corp corporation company co companies cie
+partnership lp llp limited-partnership limited-liability-partnership kg kommanditgesellschaft gmbh-co-kg
+partnership gmbh-and-co-kg kgaa ohg gbr lllp
+charity ev eingetragener-verein ano nko stiftung foundation-inc asbl
+bank na national-association
+""")
+# Ways to write one form: their difference says nothing.
+_EQUAL = _lines("""
+limited ltd private-limited pvt-ltd co-ltd co-limited company-limited
+incorporated inc
+corporation corp
+company co
+aktiengesellschaft ag
+llp limited-liability-partnership
+lp limited-partnership
+plc public-limited-company
+llc l-l-c limited-liability-company ooo obshchestvo-s-ogranichennoy-otvetstvennostyu
+jsc joint-stock-company ao aktsionernoe-obshchestvo
+ojsc open-joint-stock-company oao otkrytoe-aktsionernoe-obshchestvo
+pjsc pao public-joint-stock-company publichnoe-aktsionernoe-obshchestvo
+gmbh gesellschaft-mit-beschrankter-haftung gesellschaft-mit-beschraenkter-haftung
+srl societatea-cu-raspundere-limitata
+na national-association
+""")
+
+
+def _split(form: str) -> tuple[str, ...]:
+    return tuple(form.split("-"))
+
+
+LEGAL_FORMS: Mapping[tuple[str, ...], str] = {
+    _split(member): family for family, *members in _FORMS for member in members
+}
+LONGEST_FORM = max(len(form) for form in LEGAL_FORMS)
+_ONE_FORM: Mapping[tuple[str, ...], tuple[str, ...]] = {
+    _split(member): _split(line[0]) for line in _EQUAL for member in line
+}
+LONG_FORM = 14
+_LONG = tuple(written for form in LEGAL_FORMS if len(written := " ".join(form)) >= LONG_FORM)
+
+
+def one_form(form: tuple[str, ...]) -> tuple[str, ...]:
+    """One of the ways to write a legal form: Limited for Ltd."""
+    return _ONE_FORM.get(form, form)
+
+
+@lru_cache(maxsize=20_000)
+def near_form(said: str) -> tuple[str, ...] | None:
+    """A long legal form with a slip in it."""
+    for form in _LONG:
+        if abs(len(form) - len(said)) <= 1 and OSA.distance(form, said, score_cutoff=1) <= 1:
+            return tuple(form.split())
+    return None
+
+
+IDLE = words("""
+    the of and for in a an y und de del des du la le les los las der die das et i on at e
+""")
+SHORTENED: Mapping[str, str] = {
+    "intl": "international", "int": "international", "natl": "national", "govt": "government", "dept": "department",
+    "univ": "university", "assn": "association", "assoc": "association", "bros": "brothers", "mfg": "manufacturing",
+    "inst": "institute", "tech": "technology", "grp": "group", "gruppe": "group", "mgmt": "management",
+    "dev": "development", "labour": "labor", "centre": "center", "org": "organization", "svcs": "services",
+    "us": "united states", "usa": "united states", "uk": "united kingdom", "un": "united nations",
+    "eu": "european union", "organisation": "organization", "mt": "mount", "st": "saint",
+    "fdn": "foundation", "bldg": "building", "hldgs": "holdings", "eng": "engineering",
+}  # fmt: skip
+VESSELS = words("""
+    mv ms mt ss hms uss rms my sy ft
+""")
+
+_UNITS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen"""
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+_ROMANS = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx xxi xxii xxiii xxiv xxv"
+NUMBERS: Mapping[str, int] = {
+    **{word: n for n, word in enumerate(_UNITS.split())},
+    **{word: 10 * n for n, word in enumerate(_TENS.split(), 2)},
+    **{word: n for n, word in enumerate(_ORDINALS.split(), 1)},
+}
+ROMAN: Mapping[str, int] = {word: n for n, word in enumerate(_ROMANS.split(), 1)}
+
+# ------------------------------------------------------------------------------------------------------- short forms
+
+# What the English list does not have: the full name, then what its bearers are called.
+_SHORT = _lines("""
+jose pepe pepito chema
+francisco paco pancho curro kiko fran
+ignacio nacho inaki
+manuel manolo manu lolo
+dolores lola loli
+maria mari maruja mia
+concepcion concha conchi conchita
+antonio toni tono antonito
+rafael rafa
+guadalupe lupe
+enrique quique kike
+alberto berto
+eduardo edu lalo
+jesus chus chuy
+juan juanito
+luis lucho
+mercedes merche
+montserrat montse
+pilar pili
+rosario charo
+isabel isa chabela
+teresa tere
+javier javi
+santiago santi
+alejandro ale jandro
+carmen menchu
+josefa pepa fina
+francisca paca paqui
+roberto beto
+gregorio goyo
+beatriz bea
+cristina cris
+patricia patri paty
+fernando nando fer
+sebastian seba basti wastl
+leonardo leo
+daniel dani
+johannes hans hannes johann
+josef sepp joseph beppi jupp
+friedrich fritz fiete fred
+heinrich heinz heiner
+wilhelm willi willy helm
+georg schorsch jorg
+maximilian max maxi
+katharina kathi katja kathrin kati
+elisabeth lisa liesl elli sissi lisbeth
+margarete grete gretel greta gretchen
+magdalena leni lena
+franziska franzi
+theresa resi
+susanne susi
+alexander alex sascha sasha
+michael michi micha mischa
+matthias hias matze
+benedikt bene
+ludwig lutz wiggerl
+konrad kurt conny
+ulrich uli
+ulrike uli ulli
+andreas andi
+stefan steffen
+stephan steff
+christoph stoffel chris
+gertrud trude traudl
+helene leni
+angelika geli
+barbara babsi barbel
+walburga burgi
+xaver xaverl
+siegfried siggi
+gunther gunni
+nikolaus klaus niko
+tobias tobi
+florian flo
+jakob jockel
+giuseppe beppe peppe pino
+giovanni gianni
+luigi gigi gino
+francesco cecco checco
+salvatore toto turi
+aleksandr sasha shura sanya aleksander
+aleksandra sasha shura
+vladimir vova volodya vlad
+dmitri dima mitya
+mikhail misha
+ivan vanya
+nikolai kolya
+yevgeny zhenya
+evgeny zhenya
+ekaterina katya
+natalia natasha
+anastasia nastya
+tatiana tanya
+yuri yura
+sergei seryozha
+konstantin kostya
+pavel pasha
+maria masha
+anna anya
+elena lena
+olga olya
+irina ira
+svetlana sveta
+boris borya
+mohammed mo hamada
+""")
+
+
+def _groups() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for full, *short in _SHORT:
+        for one in short:
+            found.setdefault(full, set()).add(one)
+    return {name: frozenset(short) for name, short in found.items()}
+
+
+_OURS = _groups()
+
+
+@lru_cache(maxsize=1)
+def _english() -> english.NickNamer:
+    return english.NickNamer()
+
+
+@lru_cache(maxsize=20_000)
+def _short(name: str) -> frozenset[str]:
+    return frozenset(_english().nicknames_of(name)) | _OURS.get(name, frozenset())
+
+
+@lru_cache(maxsize=20_000)
+def full_names(name: str) -> frozenset[str]:
+    """What a short form may be short for."""
+    return frozenset(_english().canonicals_of(name)) | frozenset(full for full, short in _OURS.items() if name in short)
+
+
+@lru_cache(maxsize=50_000)
+def nickname(a: str, b: str) -> bool:
+    """Whether one given name is a short form of the other, or both of the same one."""
+    return b in _short(a) or a in _short(b) or bool(full_names(a) & full_names(b))

@@ -1,0 +1,113 @@
+"""How a name is written: the form a key is made of, plain Latin letters for any script, and how a word sounds."""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from anyascii import anyascii
+
+_ROUNDS = 4
+_ALPHABETS = (
+    "LATIN", "FULLWIDTH LATIN", "MODIFIER", "FEMININE", "MASCULINE", "CYRILLIC", "GREEK", "ARMENIAN", "GEORGIAN",
+)  # fmt: skip
+_SCRIPTS_WITH_ACCENTS = ("LATIN", "GREEK")
+
+
+@lru_cache(maxsize=50_000)
+def normalised(name: str) -> str:
+    """The name as keys compare it: lower case, no accents, trimmed, one space between words."""
+    text = name
+    for _ in range(_ROUNDS):  # case and compatible forms can each make work for the other
+        made = _once(text)
+        if made == text:
+            break
+        text = made
+    return text
+
+
+def _once(text: str) -> str:
+    if text.isascii():
+        return " ".join(text.lower().split())
+    parts = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold())
+    kept: list[str] = []
+    accented = False
+    for char in parts:
+        category = unicodedata.category(char)
+        # A mark is an accent on Latin and Greek letters. Elsewhere it makes another letter: й, ガ.
+        if category in ("Cf", "Cc") and not char.isspace():
+            continue
+        if category == "Mn" and accented:
+            continue
+        if category != "Mn":
+            accented = unicodedata.name(char, "").startswith(_SCRIPTS_WITH_ACCENTS)
+        kept.append(char)
+    return " ".join(unicodedata.normalize("NFKC", "".join(kept)).split())
+
+
+@lru_cache(maxsize=50_000)
+def latin(text: str) -> str:
+    """The text in plain Latin letters, in the case it was written in: Обама -> Obama, 奥巴马 -> AoBaMa."""
+    if text.isascii():
+        return text
+    return anyascii(unicodedata.normalize("NFKC", text))
+
+
+@lru_cache(maxsize=50_000)
+def few_vowels(text: str) -> bool:
+    """Whether a text is in a script that leaves vowels out or has syllables, so that only consonants can be trusted."""
+    return not text.isascii() and any(
+        char.isalpha() and not unicodedata.name(char, "LATIN").startswith(_ALPHABETS) for char in text
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------- sounds
+
+# In order; each takes one of several ways to write a sound to one.
+_SOUNDS = tuple(
+    (re.compile(pattern), made)
+    for pattern, made in (
+        (r"[^a-z]", ""),
+        (r"tsch|tch|tsh|cz", "c"),
+        (r"sch|sh|zh", "s"),
+        (r"dzh|dj", "j"),
+        (r"^x", "s"),
+        (r"x", "ks"),
+        (r"ph", "f"),
+        (r"ck|q|kh|gh", "k"),
+        (r"th", "t"),
+        (r"dh", "d"),
+        (r"ch", "k"),
+        (r"c(?=[eiy])", "s"),
+        (r"c", "k"),
+        (r"w", "v"),
+        (r"ts|z", "s"),
+        (r"oo|ou", "u"),
+        (r"ee", "i"),
+        (r"[yj]", "i"),
+        (r"[ei]i", "i"),
+        (r"ie", "i"),
+        (r"iu", "u"),
+        (r"ks$", "k"),
+        (r"(?<=.)h", ""),
+        (r"([a-z])\1+", r"\1"),
+    )
+)
+_CLOSE = str.maketrans("bdgvzjl", "ptkfssr")
+
+
+@lru_cache(maxsize=50_000)
+def sound(word: str) -> str:
+    """A Latin word by its sound, the same for the usual ways to write it: Sergei, Sergey, Sergej."""
+    made = word.lower()
+    for pattern, letters in _SOUNDS:
+        made = pattern.sub(letters, made)
+    return made
+
+
+@lru_cache(maxsize=50_000)
+def skeleton(word: str) -> str:
+    """The consonants of a word by their sound, and whether it begins with a vowel: for scripts that drop vowels."""
+    spoken = sound(word)
+    start = "a" if spoken[:1] in "aeiou" and spoken else ""
+    bones = re.sub(r"[aeiou]", "", spoken).translate(_CLOSE)
+    return start + re.sub(r"(.)\1+", r"\1", bones)
