@@ -75,7 +75,9 @@ async def sources(
                 held = texts.get(record_id, [])
                 title = held[0]["title"] if held else ""
                 passages = [(row["ordinal"], row["text"]) for row in held if row["text"]]
-                made[record_id] = Source(record, name, title, (held[0]["at"] if held else None) or base.told(record), passages)
+                made[record_id] = Source(
+                    record, name, title, (held[0]["at"] if held else None) or base.told(record), passages
+                )
     return made
 
 
