@@ -97,7 +97,7 @@ class Model(LanguageModel):
 
 
 class Search(_Frozen):
-    """How much words and meaning count, and how many passages each signal hands over.
+    """How much words, meaning and links count, and how many passages each signal hands over.
 
     The weight of words is `words` times the share of the question's information that the best passage holds, to the
     power of `coverage`. On LoCoMo any power from 0.6 to 1.2 does; across languages (XQuAD), where words say little, 1.1
@@ -107,6 +107,7 @@ class Search(_Frozen):
     words: Annotated[float, pydantic.Field(ge=0, le=100)] = 1.37
     coverage: Annotated[float, pydantic.Field(ge=0, le=10)] = 1.1
     meaning: Annotated[float, pydantic.Field(ge=0, le=100)] = 4.0
+    graph: Annotated[float, pydantic.Field(ge=0, le=100)] = 0.15
     depth: Annotated[int, pydantic.Field(ge=10, le=500)] = 100
 
 

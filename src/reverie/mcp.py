@@ -57,7 +57,7 @@ async def run(settings: config.Config, *, name: str = agents.MAIN) -> None:
     async with app.opened(settings) as opened:
         who = speaker(opened, name)
         await who()
-        beside = worker.Worker(opened.database, opened.embeddings)
+        beside = worker.Worker(opened.database, opened.embeddings, opened.models)
         async with beside.running(), asyncio.TaskGroup() as tasks:
             serving = tasks.create_task(serve(opened, who, wire))
             leaving = tasks.create_task(told_to_leave.wait())

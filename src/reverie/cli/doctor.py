@@ -36,7 +36,9 @@ async def _examine(*, retry: bool) -> list[checkup.Finding]:
     found: list[checkup.Finding] = []
     try:
         async with app.opened(settings) as reverie:
-            found += await checkup.examine(reverie.database, reverie.embeddings, reverie.owner, retry=retry)
+            found += await checkup.examine(
+                reverie.database, reverie.embeddings, reverie.owner, language=reverie.models, retry=retry
+            )
             found += _surroundings(reverie)
     except errors.ReverieError as failure:
         found.append(checkup.Finding("wrong", "start", failure.message, failure.hint))

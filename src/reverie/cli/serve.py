@@ -41,7 +41,7 @@ async def _up() -> None:
         loop.add_signal_handler(number, stop.set)
     async with app.opened(settings) as reverie:
         with _only_one(settings.home) as told:
-            async with worker.Worker(reverie.database, reverie.embeddings).running():
+            async with worker.Worker(reverie.database, reverie.embeddings, reverie.models).running():
                 heartbeat = asyncio.create_task(app.keep_alive(reverie, told=show.note))
                 try:
                     await server.serve(

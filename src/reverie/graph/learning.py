@@ -9,6 +9,9 @@ from uuid import UUID
 from reverie import db
 from reverie.graph import links, names, nodes, relations, said
 
+OWNER = ""
+"""Stands for the owner as the subject or object of a statement."""
+
 _MOST_PEOPLE = 60
 
 
@@ -27,7 +30,10 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A fact that a text states about two of its names."""
+    """A fact that a text states about two of its names, or about OWNER.
+
+    A relation that the graph does not know is a relationship of people, or of things, of that type.
+    """
 
     subject: str
     relation: str
@@ -102,6 +108,8 @@ async def learn(tx: db.Transaction, user: db.HasUser, reading: Reading) -> None:
             link_type=link_type,
             by=reading.by,
         )
+    if any(OWNER in (one.subject, one.object) for one in reading.stated) and (mine := await nodes.owner(tx, user)):
+        found.by_name[OWNER] = mine
     for stated in reading.stated:
         await _fact(tx, user, reading, found, stated, "extracted")
     lost = await links.withdraw(tx, user, reading.record_id, by=reading.by, kept=found.kept)
@@ -228,13 +236,17 @@ async def _fact(
     end = found.by_name.get(names.normalised(stated.object))
     if begin is None or end is None or begin.id == end.id:
         return
-    told = relations.fitting(stated.relation, begin.kind, end.kind, stated.properties)
+    relation, properties = stated.relation, dict(stated.properties)
+    if relation not in relations.RELATIONS:
+        properties["relationship_type"] = relation.replace("_", " ")
+        relation = "has_relationship_with" if {begin.kind, end.kind} == {"person"} else "relates_to"
+    told = relations.fitting(relation, begin.kind, end.kind, properties)
     if told is None:
         return
     fact = links.Fact(
         begin.id,
         end.id,
-        stated.relation,
+        relation,
         link_type,
         stated.confidence,
         reading.by,

@@ -130,6 +130,7 @@ SELECT {COLUMNS} FROM node WHERE user_id = %(user)s AND {LIVE} AND created_by <>
     AND NOT EXISTS (SELECT FROM node AS other WHERE other.user_id = node.user_id AND other.merged_into = node.id)
 ORDER BY node.id
 """
+_OWNER = f"SELECT {COLUMNS} FROM node WHERE user_id = %s AND is_owner AND {LIVE} ORDER BY id LIMIT 1"
 _DROP = "DELETE FROM node WHERE user_id = %s AND id = ANY(%s)"
 _DELETE = f"UPDATE node SET deleted_at = now(), updated_at = now() WHERE user_id = %s AND id = %s AND {LIVE}"
 _FAMILY = "SELECT id, key, hash FROM node WHERE user_id = %s AND (id = %s OR merged_into = %s)"
@@ -162,6 +163,11 @@ async def by_key(tx: db.Transaction, user: db.HasUser, key: str) -> Node | None:
     """The node of a key, or the one that it was merged into; None if there is none or it was deleted."""
     kept = await _by_key(tx, user, key)
     return kept[0] if kept else None
+
+
+async def owner(tx: db.Transaction, user: db.HasUser) -> Node | None:
+    """The owner's own node, if there is one."""
+    return await tx.one(Node, _OWNER, (user.user_id,))
 
 
 async def several(tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID]) -> dict[UUID, Node]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from reverie import db, errors, llm
+from reverie import asking, db, errors, llm
 from reverie.access import callers
 from reverie.pipeline import embed, models, slots, worker
 from reverie.records import catalogue
@@ -26,14 +26,19 @@ _VERSION = "SELECT split_part(version(), ' on ', 1)"
 
 
 async def examine(
-    database: db.Database, embeddings: llm.Embeddings, caller: callers.Caller, *, retry: bool = False
+    database: db.Database,
+    embeddings: llm.Embeddings,
+    caller: callers.Caller,
+    *,
+    language: asking.Models | None = None,
+    retry: bool = False,
 ) -> list[Finding]:
     """Look at everything that can be wrong without a word. With `retry`, what was put aside is due at once."""
     found: list[Finding] = []
     async with database.transaction(caller) as tx:
         if retry:
             await slots.again(tx, caller)
-        found += [_of_slot(one) for one in await worker.standings(tx, caller)]
+        found += [_of_slot(one) for one in await worker.standings(tx, caller, language)]
         counts = {d.name: int(await tx.value(db.compose(_LIVE, table=d.name), (caller.user_id,))) for d in _domains()}
         cards = int(await tx.value(_CARDS, (caller.user_id,)))
         coverage = await embed.coverage(tx, caller, embeddings.model)
@@ -69,7 +74,7 @@ def _of_slot(one: worker.Standing) -> Finding:
     if one.trouble:
         return Finding("wrong", about, f"{one.behind} changes wait: {one.trouble}", "It goes on by itself once mended.")
     if one.waits_for:
-        return Finding("ok", about, f"waits for {one.waits_for}, which is not built yet", "")
+        return Finding("ok", about, f"waits for {one.waits_for}", "")
     if one.letters:
         return Finding("degraded", about, f"{len(one.letters)} changes are tried again: {one.letters[-1].reason}", "")
     if one.behind:

@@ -29,6 +29,17 @@ WHERE passage.user_id = %(user)s AND (%(records)s::uuid[] IS NULL OR passage.rec
   )
 ORDER BY passage.hash, array_position(ARRAY['critical', 'high', 'normal', 'low'], card.sensitivity) LIMIT %(most)s
 """
+# Nodes of the graph that say what they are; `graph.nodes.text_of` says the same.
+_NODES = """
+SELECT DISTINCT ON (node.hash) node.hash, node.name || ': '
+    || concat_ws(' ', nullif(node.description, ''), nullif(node.properties->>'notes', '')) AS text
+FROM node
+WHERE node.user_id = %(user)s AND node.hash IS NOT NULL AND node.deleted_at IS NULL AND NOT EXISTS (
+    SELECT FROM embedding
+    WHERE embedding.user_id = node.user_id AND embedding.model = %(model)s AND embedding.hash = node.hash
+)
+ORDER BY node.hash LIMIT %(most)s
+"""
 _KEEP = """
 INSERT INTO embedding (user_id, model, hash, vector, dimensions)
 SELECT %s, %s, hash, vector::halfvec, vector_dims(vector::halfvec)
@@ -40,6 +51,8 @@ _SWEEP = """
 WITH gone AS (
     DELETE FROM embedding WHERE user_id = %(user)s AND hash = ANY(%(hashes)s) AND NOT EXISTS (
         SELECT FROM passage WHERE passage.user_id = embedding.user_id AND passage.hash = embedding.hash
+    ) AND NOT EXISTS (
+        SELECT FROM node WHERE node.user_id = embedding.user_id AND node.hash = embedding.hash
     ) RETURNING model
 )
 SELECT model, count(*) AS gone FROM gone GROUP BY model ORDER BY model
@@ -95,6 +108,27 @@ async def embed(work: slots.Work, batch: Sequence[changes.Change]) -> None:
         used = models.used(work.embeddings, await models.known(tx, work.user))
     if used != model:
         await _embed_besides(work, used, records)
+
+
+async def nodes(work: slots.Work) -> None:
+    """Make the vectors that nodes of the graph lack, as far as the model goes: what is left is made the next time.
+
+    What is said of somebody is as private as a mail.
+    """
+    model = work.embeddings.model
+    origin = llm.Origin(work.user, "embedding", level=llm.Level.HIGH, lane="bulk")
+    while model:
+        async with work.database.transaction(work.user) as tx:
+            values = {"user": work.user.user_id, "model": model, "most": work.embeddings.batch}
+            missing = await tx.rows(_NODES, values)
+        if not missing:
+            return
+        try:
+            vectors = await work.embeddings.passages([row["text"] for row in missing], model, origin=origin)
+        except (errors.Unavailable, errors.Invalid, errors.Confined) as away:
+            log.info("%s nodes have no vector yet: %s", len(missing), away.message)
+            return
+        await _kept(work, model, [row["hash"] for row in missing], vectors)
 
 
 async def _embed_besides(work: slots.Work, model: str, records: Sequence[UUID]) -> None:

@@ -1,33 +1,35 @@
-"""The extraction slot: what records say becomes nodes and links, by their fields and by rules."""
+"""The extraction slot: what records say becomes nodes and links, by their fields and by rules, without a model."""
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from reverie import db
 from reverie.access import users
-from reverie.graph import known, learning, said, spotting, stated
-from reverie.pipeline import slots
+from reverie.graph import known, learning, nodes, said, spotting, stated
+from reverie.pipeline import embed, slots
 from reverie.records import base, catalogue, changes
 
-# Where nothing is looked for but what is known already: others have written it, and by the thousand.
-_OF_OTHERS = frozenset({"feed", "feed_item", "bookmark", "transaction", "health", "run"})
+# Others have written it, and by the thousand: there, only what is known already is looked for.
+OF_OTHERS = frozenset({"feed", "feed_item", "bookmark", "transaction", "health", "run"})
 _MOST_PASSAGES = 60
+# What statements in a text are called in the graph; any other is a relationship of that type.
+_MEANS: Mapping[str, str] = {"lives_in": "located_in", "moved_to": "located_in", "works_at": "works_at"}
 _TEXTS = """
-SELECT passage.record_id, passage.ordinal, passage.text, card.title, card.at
+SELECT card.record_id, passage.ordinal, passage.text, card.title, card.at
 FROM card LEFT JOIN passage ON passage.user_id = card.user_id AND passage.record_id = card.record_id
     AND passage.ordinal <= %(most)s
-WHERE card.user_id = %(user)s AND card.record_id = ANY(%(records)s) ORDER BY passage.record_id, passage.ordinal
+WHERE card.user_id = %(user)s AND card.record_id = ANY(%(records)s) ORDER BY card.record_id, passage.ordinal
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A record as a reader gets it: its fields' own words, its title and passages, when it was."""
+    """A record as a reader gets it: itself, its title and passages (ordinal, text), and when it was."""
 
     record: base.Record
     domain: str
@@ -38,22 +40,22 @@ class Source:
 
 async def read(work: slots.Work, batch: Sequence[changes.Change]) -> None:
     """Learn what the changed records say; forget what deleted ones said. As often as wanted, with one result."""
-    gone = [change.record_id for change in batch if change.action == "delete"]
     there: dict[str, list[UUID]] = defaultdict(list)
     for change in batch:
         if change.record_id not in there[change.domain]:
             there[change.domain].append(change.record_id)
     found = await sources(work.database, work.user, there)
-    for record_id in gone:
-        if record_id not in found:
-            async with work.database.transaction(work.user) as tx:
-                await learning.unlearn(tx, work.user, record_id)
     async with work.database.transaction(work.user) as tx:
-        names = await known.of(tx, work.user)
+        await _the_owner(tx, work.user)
+        for record_id in [one for some in there.values() for one in some if one not in found]:
+            await learning.unlearn(tx, work.user, record_id)
     for source in found.values():
+        async with work.database.transaction(work.user) as tx:
+            names = await known.of(tx, work.user)
         reading = await asyncio.to_thread(_read, source, names)
         async with work.database.transaction(work.user) as tx:
             await learning.learn(tx, work.user, reading)
+    await embed.nodes(work)
 
 
 EXTRACTION = slots.Slot("extraction", before=read)
@@ -62,35 +64,49 @@ EXTRACTION = slots.Slot("extraction", before=read)
 async def sources(
     database: db.Database, user: users.Reference, ids: Mapping[str, Sequence[UUID]]
 ) -> dict[UUID, Source]:
-    """The live ones among some records, by domain."""
+    """The live ones among some records, by domain, contacts first: others are then known by their cards."""
     made: dict[UUID, Source] = {}
     async with database.snapshot(user) as tx:
         wanted = [one for some in ids.values() for one in some]
-        rows = await tx.rows(_TEXTS, {"user": user.user_id, "records": wanted, "most": _MOST_PASSAGES})
         texts: dict[UUID, list[dict[str, Any]]] = defaultdict(list)
-        for row in rows:
+        for row in await tx.rows(_TEXTS, {"user": user.user_id, "records": wanted, "most": _MOST_PASSAGES}):
             texts[row["record_id"]].append(row)
-        for name, some in ids.items():
-            for record_id, record in (await base.fetch(tx, user, catalogue.domain(name), some)).items():
+        for name in sorted(ids, key=lambda one: (one != "contact", one)):
+            for record_id, record in (await base.fetch(tx, user, catalogue.domain(name), ids[name])).items():
                 held = texts.get(record_id, [])
-                title = held[0]["title"] if held else ""
+                at = (held[0]["at"] if held else None) or base.told(record)
                 passages = [(row["ordinal"], row["text"]) for row in held if row["text"]]
-                made[record_id] = Source(
-                    record, name, title, (held[0]["at"] if held else None) or base.told(record), passages
-                )
+                made[record_id] = Source(record, name, held[0]["title"] if held else "", at, passages)
     return made
+
+
+def statements(found: Iterable[stated.Relation], ordinal: int | None = None) -> list[learning.Stated]:
+    """What a text states, as the graph takes it."""
+    return [
+        learning.Stated(
+            _end(one.subject),
+            _MEANS.get(one.relation, one.relation),
+            _end(one.object),
+            confidence=one.confidence,
+            valid_from=_day(one.valid_from),
+            ordinal=ordinal,
+        )
+        for one in found
+    ]
 
 
 def _read(source: Source, names: Sequence[spotting.KnownNode]) -> learning.Reading:
     """Fields, names and plain statements of one record."""
-    of_others = source.domain in _OF_OTHERS
     named: list[learning.Named] = []
     facts: list[learning.Stated] = []
     for ordinal, text in [(0, source.title), *source.passages]:
         mentions = spotting.find(text, known=names)
-        told = [] if of_others else stated.relations(text, mentions)
-        tied = [one.subject.name for one in told] + [one.object.name for one in told]
-        chosen = [one for one in mentions if one.key] if of_others else spotting.matters(mentions, tied=tied)
+        if source.domain in OF_OTHERS:
+            chosen = [one for one in mentions if one.key]
+        else:
+            told = stated.relations(text, mentions)
+            facts += statements(told, ordinal or None)
+            chosen = spotting.matters(mentions, tied=stated.tied(told))
         named += [
             learning.Named(one.kind, one.name, one.type, key=one.key, confidence=one.score, ordinal=ordinal or None)
             for one in chosen
@@ -104,3 +120,25 @@ def _read(source: Source, names: Sequence[spotting.KnownNode]) -> learning.Readi
         named=named,
         stated=facts,
     )
+
+
+async def _the_owner(tx: db.Transaction, user: users.Reference) -> None:
+    """The owner has a node of their own from the first record on."""
+    if await nodes.owner(tx, user) is None and (person := await users.get(tx, user.user_id)):
+        await nodes.bump(tx, user)
+        await learning.owner(tx, user, name=person.name)
+
+
+def _end(name: str) -> str:
+    return learning.OWNER if name == stated.OWNER else name
+
+
+def _day(text: str) -> datetime | None:
+    """The beginning of `2026`, `2026-05` or `2026-05-03`."""
+    if not text:
+        return None
+    year, month, day = [*map(int, text.split("-")), 1, 1][:3]
+    try:
+        return datetime(year, month, day, tzinfo=UTC)
+    except ValueError:
+        return None

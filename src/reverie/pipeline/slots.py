@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from reverie import db, llm
+from reverie import asking, db, llm
 from reverie.access import users
 from reverie.records import changes
 
@@ -20,6 +20,7 @@ class Work:
     database: db.Database
     embeddings: llm.Embeddings
     user: users.Reference
+    models: asking.Models | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +29,15 @@ class Slot:
 
     `before` does work that may be repeated: it runs outside a transaction and must be idempotent. `within` runs in the
     transaction that moves the cursor, so it happens exactly once. `idle` does, bit by bit, what no change tells of: it
-    gets the key that was reached and returns the next, or None at the end. `waits_for` names what a slot that does
-    nothing yet waits for.
+    gets the key that was reached and returns the next, or None at the end. `asks` says that it asks a language model:
+    without one it waits, and begins with the first change once there is one.
     """
 
     name: str
     before: Callable[[Work, Sequence[changes.Change]], Awaitable[None]] | None = None
     within: Callable[[db.Transaction, users.Reference, Sequence[changes.Change]], Awaitable[None]] | None = None
     idle: Callable[[Work, bytes], Awaitable[bytes | None]] | None = None
-    waits_for: str = ""
+    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

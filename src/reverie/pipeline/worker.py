@@ -8,15 +8,14 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from reverie import db, errors, llm
+from reverie import asking, db, errors, llm
 from reverie.access import users
-from reverie.pipeline import embed, index, models, slots, warm
+from reverie.pipeline import embed, extract, index, ingest, models, slots, warm
 from reverie.records import changes, heat
 
 log = logging.getLogger(__name__)
 
-EXTRACTION = slots.Slot("extraction", waits_for="the graph")
-SLOTS = (embed.EMBEDDING, index.INDEX, warm.HEAT, EXTRACTION)
+SLOTS = (embed.EMBEDDING, index.INDEX, warm.HEAT, extract.EXTRACTION, ingest.INGESTION)
 COOLING_S = 6 * 3600
 _POLL_S = 1.0
 _LONGEST_PAUSE_S = 30.0
@@ -26,11 +25,17 @@ class Worker:
     """All slots of one process. Of several processes, one at a time runs a given slot; the others stand by."""
 
     def __init__(
-        self, database: db.Database, embeddings: llm.Embeddings, *, followers: Sequence[slots.Slot] = SLOTS
+        self,
+        database: db.Database,
+        embeddings: llm.Embeddings,
+        models: asking.Models | None = None,
+        *,
+        followers: Sequence[slots.Slot] = SLOTS,
     ) -> None:
         self._database = database
         self._embeddings = embeddings
-        self._followers = [one for one in followers if not one.waits_for]
+        self._models = models
+        self._followers = [one for one in followers if not _waits_for(one, models)]
         self._wake = {one.name: asyncio.Event() for one in self._followers}
         self._cooled = 0.0
         self._reached: dict[tuple[str, UUID], bytes | None] = {}
@@ -119,7 +124,7 @@ class Worker:
 
     async def _catch_up(self, slot: slots.Slot, user: users.Reference) -> bool:
         """Follow all that is new for one user, then the letters that are due; False when the slot itself is ill."""
-        work = slots.Work(self._database, self._embeddings, user)
+        work = slots.Work(self._database, self._embeddings, user, self._models)
         try:
             while await _step(slot, work):
                 pass
@@ -219,12 +224,16 @@ class Standing:
     waits_for: str
 
 
-async def standings(tx: db.Transaction, user: db.HasUser) -> list[Standing]:
-    """How all slots stand for a user, for `doctor` and progress."""
+async def standings(tx: db.Transaction, user: db.HasUser, models: asking.Models | None = None) -> list[Standing]:
+    """How all slots stand for a user, for `doctor` and progress; without a model, one waits for it."""
     found: list[Standing] = []
     for slot in SLOTS:
         at = await slots.cursor(tx, user, slot.name)
         behind = await changes.behind(tx, user, xid=at.xid, seq=at.seq)
         letters = await slots.letters(tx, user, slot.name)
-        found.append(Standing(slot.name, behind, at.trouble, letters, slot.waits_for))
+        found.append(Standing(slot.name, behind, at.trouble, letters, _waits_for(slot, models)))
     return found
+
+
+def _waits_for(slot: slots.Slot, models: asking.Models | None) -> str:
+    return "a language model" if slot.asks and not (models and models.there) else ""

@@ -231,7 +231,7 @@ async def read(tx: db.Transaction, caller: callers.Caller, domain: Domain[R], re
     return found
 
 
-def fetching(caller: callers.Caller, domain: Domain[R], ids: Sequence[UUID]) -> tuple[db.Query, db.Params]:
+def fetching(caller: db.HasUser, domain: Domain[R], ids: Sequence[UUID]) -> tuple[db.Query, db.Params]:
     """The statement of `fetch`, to travel together with others; its rows are for `fetched`."""
     return _sql(_FETCH, domain), {"user": caller.user_id, "ids": list(ids)}
 
@@ -242,7 +242,7 @@ def fetched(domain: Domain[R], rows: Sequence[Mapping[str, Any]]) -> dict[UUID, 
     return {one.id: one for one in made}
 
 
-async def fetch(tx: db.Transaction, caller: callers.Caller, domain: Domain[R], ids: Sequence[UUID]) -> dict[UUID, R]:
+async def fetch(tx: db.Transaction, caller: db.HasUser, domain: Domain[R], ids: Sequence[UUID]) -> dict[UUID, R]:
     """Some live records by id; unknown ids are left out."""
     return fetched(domain, await tx.rows(*fetching(caller, domain, ids)))
 

@@ -191,7 +191,7 @@ def _expanded(
     hits: Sequence[Hit], around: Sequence[links.Link], owner: UUID | None
 ) -> tuple[list[links.Link], list[UUID]]:
     """The links that are shown, and who is beside the hits: of each hit the ten that matter most, else the latest."""
-    inside = {one.node.id for one in hits} | ({owner} if owner else set())
+    inside = {one.node.id for one in hits} | set(filter(None, [owner]))
     kept = [one for one in around if {one.from_id, one.to_id} <= inside]
     beside: list[UUID] = []
 
@@ -210,7 +210,7 @@ def _expanded(
 
 def as_json(found: Explored, owner: UUID | None = None, *, explanations: bool = False) -> dict[str, Any]:
     """The form that models and scripts get: hits whole, neighbours by name, links with properties among hits only."""
-    inside = {one.node.id for one in found.hits} | ({owner} if owner else set())
+    inside = {one.node.id for one in found.hits} | set(filter(None, [owner]))
     shown: dict[str, list[dict[str, Any]]] = {"persons": [], "concepts": [], "entities": [], "sources": []}
     plural = {"person": "persons", "concept": "concepts", "artifact": "concepts", "entity": "entities"}
     for one in found.hits:

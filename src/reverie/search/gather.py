@@ -7,8 +7,11 @@ from itertools import zip_longest
 
 from reverie import db, errors, llm
 from reverie.access import callers
-from reverie.search import meaning, signals
+from reverie.search import meaning, related, signals
 from reverie.search import query as queries
+
+# So many records are candidates for nothing but their links.
+BY_GRAPH = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +24,14 @@ class Gathered:
     words: signals.Words
     phrased: list[signals.Found]
     near: list[signals.Found]
+    related: related.Related
     asked: meaning.Asked | None
     told: Mapping[str, str]
 
     @property
     def found(self) -> list[signals.Found]:
         """Every passage that a signal found, the best of each in turn."""
-        each = zip_longest(self.phrased, self.words.found, self.near)
+        each = zip_longest(self.phrased, self.words.found, self.near, self.related.found[:BY_GRAPH])
         return list({one.passage_id: one for some in each for one in some if one is not None}.values())
 
 
@@ -41,8 +45,9 @@ async def gather(
     phrases: Sequence[str] = (),
 ) -> Gathered:
     """Ask for words and for meaning. What is below the model's floor means nothing, and gibberish means nothing."""
-    told = {"lexical": "ok", "semantic": "ok", "graph": "not there yet", "heat": "ok"}
+    told = {"lexical": "ok", "semantic": "ok", "heat": "ok"}
     words = asyncio.create_task(_by_words(database, caller, query, depth, phrases))
+    graph = asyncio.create_task(_by_graph(database, caller, query))
     asked: meaning.Asked | None = None
     near: list[signals.Found] = []
     try:
@@ -52,11 +57,14 @@ async def gather(
         told["semantic"] = f"left out: {away.message}"
     except BaseException:
         words.cancel()
+        graph.cancel()
         raise
     found, phrased = await words
+    linked = await graph
+    told["graph"] = linked.told if linked.told == "ok" else f"left out: {linked.told}"
     if near and not found.found and not phrased and not await embeddings.makes_sense(query.text):
         near, told["semantic"] = [], "left out: none of these words is known in any language"
-    return Gathered(found, phrased, near, asked, told)
+    return Gathered(found, phrased, near, linked, asked, told)
 
 
 async def _by_words(
@@ -65,6 +73,11 @@ async def _by_words(
     async with database.snapshot(caller) as tx:
         found = await signals.lexical(tx, caller, query, depth=depth)
         return found, await signals.phrased(tx, caller, query, phrases, depth=depth) if phrases else []
+
+
+async def _by_graph(database: db.Database, caller: callers.Caller, query: queries.Query) -> related.Related:
+    async with database.snapshot(caller) as tx:
+        return await related.ask(tx, caller, query)
 
 
 async def _by_meaning(

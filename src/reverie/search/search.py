@@ -11,7 +11,7 @@ from reverie import config, db, errors, llm
 from reverie.access import callers
 from reverie.privacy import sensitivity
 from reverie.records import passages, terms
-from reverie.search import advanced, context, fusion, gather, hints, moments, results, signals, timewords
+from reverie.search import advanced, context, fusion, gather, hints, moments, related, results, signals, timewords
 from reverie.search import query as queries
 
 _COLD_AFTER = timedelta(days=7)
@@ -61,6 +61,7 @@ async def search(
             time=_time(scored, heard.when),
             phrase=await _phrased(tx, caller, scored, phrases),
             hints=_hinted(scored.records, heard.hints),
+            **_linked(scored.records, gathered.related),
         )
         if then.scoped and heard.when:  # neighbours of what was found may be of another time
             fused = await moments.only(tx, caller, then.scoped, heard.when, fused)
@@ -93,6 +94,7 @@ async def by_sliders(
         raws = {
             "lexical": _raw(gathered.words.found),
             "semantic": _raw(gathered.near),
+            "graph": _raw(gathered.related.found),
             "heat": [advanced.Raw(card.record_id, None, card.heat) for card in cards.values() if card.heat > 0],
         }
         fused, told = advanced.fuse(raws, sliders, told={**gathered.told, **(then.told if then.scoped else {})})
@@ -181,6 +183,13 @@ async def _answer(
     hits = await results.hits(tx, caller, found.query, shown[: found.query.limit], found.cards)
     reason = "" if hits else results.nothing(found.query, found.told)
     return results.Results(found.query, hits, found.told, reason, hidden, found.heard.as_json())
+
+
+def _linked(records: Sequence[context.Card], linked: related.Related) -> dict[str, fusion.Floats]:
+    """What the graph says of each record: its share of what is named, and the boost of what is close in time."""
+    shares = [linked.shares.get(card.record_id, 0.0) for card in records]
+    soon = [1 + related.PROXIMITY * linked.proximity(card.record_id, card.at) for card in records]
+    return {"graph": np.array(shares, np.float32), "soon": np.array(soon, np.float32)}
 
 
 def _time(scored: context.Scored, when: timewords.When | None) -> fusion.Floats:

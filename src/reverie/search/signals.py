@@ -165,7 +165,7 @@ async def lexical(tx: db.Transaction, caller: callers.Caller, query: queries.Que
     listed = await postings.lists(tx, caller, keys)
     words = _words(asked, keys, listed)
     if query.narrowed:
-        inside = await tx.rows(db.compose(_IN_SCOPE, scope=_scope(query)), parameters(caller, query), binary=True)
+        inside = await tx.rows(db.compose(_IN_SCOPE, scope=scope(query)), parameters(caller, query), binary=True)
         if len(inside) <= NARROW:
             return replace(words, found=await _placed(tx, caller, query, _best(_read(words, inside), depth)))
     some, found = depth, list[Found]()
@@ -188,7 +188,7 @@ async def phrased(
         held = 0
         for start in range(0, min(len(ranked), MOST_READ), 4 * depth):
             given = parameters(caller, query) | {"ids": [one for one, _ in ranked[start : start + 4 * depth]]}
-            rows = await tx.rows(db.compose(_WRITTEN, scope=_scope(query)), given, binary=True)
+            rows = await tx.rows(db.compose(_WRITTEN, scope=scope(query)), given, binary=True)
             for row in rows:
                 if hints.holds(row["text"], phrase) or hints.holds(row["title"], phrase):
                     passage_id, held = row["passage_id"], held + 1
@@ -222,7 +222,7 @@ async def _placed(
 ) -> list[Found]:
     """Those of some passages (id, score) that are still there and in the scope, best first."""
     given = parameters(caller, query) | {"ids": [one[0] for one in ranked], "scores": [one[1] for one in ranked]}
-    rows = await tx.rows(db.compose(_PLACES, scope=_scope(query)), given, binary=True)
+    rows = await tx.rows(db.compose(_PLACES, scope=scope(query)), given, binary=True)
     return sorted((Found(**row) for row in rows), key=lambda one: (-one.score, one.passage_id))
 
 
@@ -302,16 +302,17 @@ async def semantic(
     }
     graph = length in GRAPHS and asked.own > EXACT and asked.own >= LEAST_SHARE * asked.everybodys
     if graph and query.narrowed:
-        width = await tx.value(db.compose(_WIDTH, scope=_scope(query)), given | {"wide": EXACT})
+        width = await tx.value(db.compose(_WIDTH, scope=scope(query)), given | {"wide": EXACT})
         graph = width == EXACT
     dimensions = db.number(length)
     distance = db.compose(_BY_GRAPH, dimensions=dimensions) if graph else db.text(_ONE_BY_ONE)
-    there = db.compose(_THERE, scope=_scope(query)) if query.narrowed or not graph else db.text(_EVERYWHERE)
-    names = {"distance": distance, "dimensions": dimensions, "there": there, "scope": _scope(query)}
+    there = db.compose(_THERE, scope=scope(query)) if query.narrowed or not graph else db.text(_EVERYWHERE)
+    names = {"distance": distance, "dimensions": dimensions, "there": there, "scope": scope(query)}
     return await tx.all(Found, db.compose(_SEMANTIC, **names), given)
 
 
-def _scope(query: queries.Query) -> Any:
+def scope(query: queries.Query) -> Any:
+    """The condition of a query on passages, true where nothing narrows it."""
     return (
         db.compose(_SCOPE, day=db.text(days.DAY), records=db.text(RECORDS)) if query.narrowed else db.text(_EVERYWHERE)
     )

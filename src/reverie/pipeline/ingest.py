@@ -1,0 +1,71 @@
+"""The ingestion slot: a language model reads records as well, and the graph keeps what their text bears out.
+
+It is there only where a model is, begins with the first record, and waits while the model is away or the day's tokens
+are spent. What a model answers can cost a record nothing: at worst nothing is learnt.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Sequence
+from uuid import UUID
+
+from reverie import errors
+from reverie.graph import extraction, learning
+from reverie.pipeline import embed, extract, slots
+from reverie.privacy import sensitivity
+from reverie.records import changes
+
+log = logging.getLogger(__name__)
+
+# What was read in this process and not yet passed by the cursor: a batch that has to wait is not paid for twice.
+_read: set[tuple[UUID, UUID, int]] = set()
+
+
+async def read(work: slots.Work, batch: Sequence[changes.Change]) -> None:
+    """Ask the model about each changed record. Raises ModelUnavailable and BudgetSpent: the slot waits."""
+    models = work.models
+    if models is None or not models.there:
+        return
+    latest = {change.record_id: change for change in batch if change.domain not in extract.OF_OTHERS}
+    there: dict[str, list[UUID]] = defaultdict(list)
+    for change in latest.values():
+        if (work.user.user_id, change.record_id, change.seq) not in _read:
+            there[change.domain].append(change.record_id)
+    for record_id, source in (await extract.sources(work.database, work.user, there)).items():
+        text = "\n\n".join([source.title, *(part for _, part in source.passages)])
+        try:
+            found = await extraction.ask(
+                models,
+                work.user,
+                text,
+                domain=source.domain,
+                record_id=record_id,
+                level=sensitivity.named(source.record.sensitivity),
+            )
+        except errors.Confined:
+            continue
+        if found.failed:
+            log.info("the model's answer about %s was of no use: %s", record_id, found.failed)
+        else:
+            await _learn(work, source, found)
+        _read.add((work.user.user_id, record_id, latest[record_id].seq))
+    _read.difference_update({(work.user.user_id, one.record_id, one.seq) for one in latest.values()})
+    await embed.nodes(work)
+
+
+INGESTION = slots.Slot("ingestion", before=read, asks=True)
+
+
+async def _learn(work: slots.Work, source: extract.Source, found: extraction.Extracted) -> None:
+    named = [learning.Named(one.kind, one.name, one.type, one.description, confidence=0.8) for one in found.items]
+    reading = learning.Reading(
+        source.domain,
+        source.record.id,
+        source.title,
+        source.at,
+        by="model",
+        named=named,
+        stated=extract.statements(found.relations),
+    )
+    async with work.database.transaction(work.user) as tx:
+        await learning.learn(tx, work.user, reading)
