@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from reverie import db
-from reverie.graph import names, nodes, spotting
+from reverie.graph import gazetteer, names, nodes, spotting
 
 _SHORTEST = 3
 _NODES = f"""
@@ -22,7 +22,7 @@ _MOST_USERS = 8
 @dataclass(frozen=True, slots=True)
 class _Kept:
     version: int
-    nodes: tuple[spotting.KnownNode, ...]
+    gazetteer: gazetteer.Gazetteer
     by_name: Mapping[str, str]
 
 
@@ -31,9 +31,9 @@ async def by_name(tx: db.Transaction, user: db.HasUser) -> Mapping[str, str]:
     return (await _kept(tx, user)).by_name
 
 
-async def of(tx: db.Transaction, user: db.HasUser) -> tuple[spotting.KnownNode, ...]:
+async def of(tx: db.Transaction, user: db.HasUser) -> gazetteer.Gazetteer:
     """Every node with the names that are its alone; a person's given name, too, if nobody else has it."""
-    return (await _kept(tx, user)).nodes
+    return (await _kept(tx, user)).gazetteer
 
 
 async def _kept(tx: db.Transaction, user: db.HasUser) -> _Kept:
@@ -55,5 +55,5 @@ async def _kept(tx: db.Transaction, user: db.HasUser) -> _Kept:
     while len(_cache) >= _MOST_USERS:
         _cache.pop(next(iter(_cache)))
     named = {names.normalised(name): one.key for one in made for name in one.other_names}
-    kept = _cache[user.user_id] = _Kept(version, tuple(made), named)
+    kept = _cache[user.user_id] = _Kept(version, gazetteer.of(made), named)
     return kept

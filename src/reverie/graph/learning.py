@@ -46,6 +46,15 @@ class Stated:
 
 
 @dataclass(frozen=True, slots=True)
+class Record:
+    """Another record that this one links to."""
+
+    record_id: UUID
+    domain: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """All that one reader (rules: `system`, or a model) has got out of a record. `at` is the record's own time."""
 
@@ -54,9 +63,10 @@ class Reading:
     title: str
     at: datetime | None = None
     by: nodes.By = "system"
-    fields: said.Said = said.Said()
+    fields: said.Said = field(default_factory=said.Said)
     named: Sequence[Named] = ()
     stated: Sequence[Stated] = ()
+    records: Sequence[Record] = ()
 
 
 @dataclass(slots=True)
@@ -96,6 +106,11 @@ async def learn(tx: db.Transaction, user: db.HasUser, reading: Reading) -> None:
             await _fact(tx, user, reading, found, stated, "structural")
     for named in reading.named:
         await _named(tx, user, reading, found, named)
+    for record in reading.records:
+        other = await nodes.source(tx, user, domain=record.domain, record_id=record.record_id, title=record.title)
+        if other is not None and other != source:
+            found.touched.add(other)
+            found.ends.setdefault("relates_to", {})[other] = (other, 1.0, {}, None)
     for relation, ends in found.ends.items():
         link_type: links.LinkType = "structural" if reading.by == "system" else "extracted"
         found.kept += await links.mention(
@@ -148,6 +163,15 @@ def _aliases(reading: Reading) -> list[str]:
 
 async def _person(tx: db.Transaction, user: db.HasUser, reading: Reading, found: _Found, one: said.Person) -> None:
     """By address first, then by name; of two people of one name, each keeps to the addresses it has."""
+    alias = names.normalised(one.name)
+    there = found.by_alias.get(alias, ())
+    if (
+        one.relation == "mentions"
+        and any(n.kind == "entity" for n in there)
+        and not any(n.kind == "person" for n in there)
+    ):
+        await _organisation(tx, user, found, said.Organisation(one.name, role=one.role))
+        return
     node = await _whose(tx, user, found, one)
     if node is None:
         return
@@ -157,10 +181,10 @@ async def _person(tx: db.Transaction, user: db.HasUser, reading: Reading, found:
     if told or rename:
         node = await nodes.change(tx, user, node, properties=told, name=one.name if rename else node.name)
     await nodes.also(tx, user, node.id, names_=[one.name], emails=one.emails)
-    for alias in (names.normalised(one.name), *one.emails):
-        if node.id not in {kept.id for kept in found.by_alias.get(alias, ())}:
-            found.by_alias.setdefault(alias, []).append(node)
-    found.by_name[names.normalised(one.name)] = node
+    for called in (alias, *one.emails):
+        if node.id not in {kept.id for kept in found.by_alias.get(called, ())}:
+            found.by_alias.setdefault(called, []).append(node)
+    found.by_name[alias] = node
     found.end(one.relation, node, {"role": one.role} if one.role else {}, 1.0, None)
 
 

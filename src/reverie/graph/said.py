@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from reverie.privacy import folding, lists
 from reverie.records import base, contacts, emails, events
 
 _ROLE = re.compile(
@@ -69,6 +70,14 @@ def is_role(found: str) -> bool:
     return bool(_ROLE.match(found.partition("@")[0]))
 
 
+def sounds_like_a_company(name: str) -> bool:
+    """Whether no part of a sender's name is anybody's given name, and one of them is an ordinary word."""
+    parts = [folding.plain(part) for part in _PARTS.findall(name)]
+    if len(parts) < 2 or any(lists.given(part) for part in parts):
+        return False
+    return any(lists.english(part) or lists.spanish(part) for part in parts)
+
+
 def named_by(found: str) -> str:
     """A name for somebody of whom only the address is known: `ana.ruiz@…` is Ana Ruiz, `ar77@…` the address."""
     local = found.partition("@")[0].partition("+")[0]
@@ -120,6 +129,8 @@ def _email(mail: emails.Email) -> Said:
             if found and is_role(found):
                 if name:
                     organisations.append(Organisation(name, "institution", role))
+            elif name and sounds_like_a_company(name):
+                organisations.append(Organisation(name, "company", role))
             elif name or found:
                 people.append(Person(name or named_by(found), (found,) if found else (), role=role))
     return Said(people, organisations)

@@ -3,14 +3,14 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from reverie import db
 from reverie.access import users
-from reverie.graph import known, learning, nodes, said, spotting, stated
+from reverie.graph import gazetteer, known, learning, nodes, said, spotting, stated
 from reverie.pipeline import embed, slots
 from reverie.records import base, catalogue, changes
 
@@ -24,6 +24,10 @@ SELECT card.record_id, passage.ordinal, passage.text, card.title, card.at
 FROM card LEFT JOIN passage ON passage.user_id = card.user_id AND passage.record_id = card.record_id
     AND passage.ordinal <= %(most)s
 WHERE card.user_id = %(user)s AND card.record_id = ANY(%(records)s) ORDER BY card.record_id, passage.ordinal
+"""
+_TITLED = """
+SELECT DISTINCT ON (title) record_id, domain, title FROM card
+WHERE user_id = %s AND title = ANY(%s) ORDER BY title, (domain <> 'note'), record_id
 """
 
 
@@ -52,9 +56,12 @@ async def read(work: slots.Work, batch: Sequence[changes.Change]) -> None:
     for source in found.values():
         async with work.database.transaction(work.user) as tx:
             names = await known.of(tx, work.user)
-        reading = await asyncio.to_thread(_read, source, names)
+        reading, linked = await asyncio.to_thread(_read, source, names)
         async with work.database.transaction(work.user) as tx:
-            await learning.learn(tx, work.user, reading)
+            records = await _titled(tx, work.user, linked)
+            titles = {record.title for record in records}
+            named = [one for one in reading.named if one.name not in titles]
+            await learning.learn(tx, work.user, replace(reading, named=named, records=records))
     await embed.nodes(work)
 
 
@@ -95,12 +102,22 @@ def statements(found: Iterable[stated.Relation], ordinal: int | None = None) -> 
     ]
 
 
-def _read(source: Source, names: Sequence[spotting.KnownNode]) -> learning.Reading:
-    """Fields, names and plain statements of one record."""
+async def _titled(tx: db.Transaction, user: users.Reference, titles: Sequence[str]) -> list[learning.Record]:
+    """The records that links in a text lead to, by their titles."""
+    if not titles:
+        return []
+    rows = await tx.rows(_TITLED, (user.user_id, list(titles)))
+    return [learning.Record(row["record_id"], row["domain"], row["title"]) for row in rows]
+
+
+def _read(source: Source, names: gazetteer.Gazetteer) -> tuple[learning.Reading, list[str]]:
+    """Fields, names and plain statements of one record; and the titles that it links to."""
     named: list[learning.Named] = []
+    linked: list[str] = []
     facts: list[learning.Stated] = []
     for ordinal, text in [(0, source.title), *source.passages]:
         mentions = spotting.find(text, known=names)
+        linked += [one.name for one in mentions if one.type == "link"]
         if source.domain in OF_OTHERS:
             chosen = [one for one in mentions if one.key]
         else:
@@ -108,10 +125,10 @@ def _read(source: Source, names: Sequence[spotting.KnownNode]) -> learning.Readi
             facts += statements(told, ordinal or None)
             chosen = spotting.matters(mentions, tied=stated.tied(told))
         named += [
-            learning.Named(one.kind, one.name, one.type, key=one.key, confidence=one.score, ordinal=ordinal or None)
+            learning.Named(one.kind, one.name, _type(one), key=one.key, confidence=one.score, ordinal=ordinal or None)
             for one in chosen
         ]
-    return learning.Reading(
+    reading = learning.Reading(
         source.domain,
         source.record.id,
         source.title,
@@ -120,6 +137,12 @@ def _read(source: Source, names: Sequence[spotting.KnownNode]) -> learning.Readi
         named=named,
         stated=facts,
     )
+    return reading, list(dict.fromkeys(linked))
+
+
+def _type(one: spotting.Mention) -> str:
+    """The type of a node: how it is marked in a text is none, and a person is a person."""
+    return "" if one.kind == "person" or one.type in ("tag", "link") else one.type
 
 
 async def _the_owner(tx: db.Transaction, user: users.Reference) -> None:
