@@ -13,7 +13,7 @@ import logging
 import os
 import select
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any
 from uuid import UUID
 
@@ -59,13 +59,22 @@ async def run(settings: config.Config, *, name: str = agents.MAIN) -> None:
         await who()
         beside = worker.Worker(opened.database, opened.embeddings, opened.models)
         async with beside.running(), asyncio.TaskGroup() as tasks:
-            serving = tasks.create_task(serve(opened, who, wire))
+            serving = tasks.create_task(_until_left(serve(opened, who, wire), told_to_leave))
             leaving = tasks.create_task(told_to_leave.wait())
             heart = tasks.create_task(app.keep_alive(opened, told=_log.warning))
             await asyncio.wait({serving, leaving}, return_when=asyncio.FIRST_COMPLETED)
             serving.cancel()
             leaving.cancel()
             heart.cancel()
+
+
+async def _until_left(serving: Coroutine[Any, Any, None], told_to_leave: asyncio.Event) -> None:
+    """Serve; of a request that was cut off because we leave, the SDK's streams may break while they are closed."""
+    try:
+        await serving
+    except* (anyio.BrokenResourceError, anyio.ClosedResourceError):
+        if not told_to_leave.is_set():
+            raise
 
 
 def speaker(opened: app.App, name: str) -> Who:

@@ -400,8 +400,8 @@ class Crowd:
         return self.client.build_request(method, path, headers=headers, **more)
 
 
-# A hundred thousand calls in ten walks: each ends before pytest takes it for hanging.
-_WALKS = [(1500, 4), *(pytest.param(10_000, seed, marks=pytest.mark.soak) for seed in range(10))]
+# A hundred thousand calls in twenty walks: each ends before pytest takes it for hanging.
+_WALKS = [(1500, 4), *(pytest.param(5_000, seed, marks=pytest.mark.soak) for seed in range(20))]
 
 
 @pytest.mark.parametrize(("count", "seed"), _WALKS)
