@@ -13,6 +13,7 @@ _NODES = f"""
 SELECT node.key, node.kind, node.name, node.type, array_agg(alias.alias) AS aliases
 FROM node JOIN alias ON alias.user_id = node.user_id AND alias.node_id = node.id AND alias.kind = 'name'
 WHERE node.user_id = %s AND {nodes.LIVE} AND node.kind IN ('person', 'entity', 'concept')
+    AND NOT (node.is_owner AND node.name = 'owner')
 GROUP BY node.user_id, node.id ORDER BY node.id
 """
 _cache: dict[UUID, "_Kept"] = {}

@@ -180,7 +180,7 @@ async def _person(tx: db.Transaction, user: db.HasUser, reading: Reading, found:
     rename = "@" in node.name and "@" not in one.name
     if told or rename:
         node = await nodes.change(tx, user, node, properties=told, name=one.name if rename else node.name)
-    await nodes.also(tx, user, node.id, names_=[one.name], emails=one.emails)
+    await nodes.also(tx, user, node.id, names_=[one.name, *one.names], emails=one.emails)
     for called in (alias, *one.emails):
         if node.id not in {kept.id for kept in found.by_alias.get(called, ())}:
             found.by_alias.setdefault(called, []).append(node)
@@ -231,6 +231,7 @@ async def _named(tx: db.Transaction, user: db.HasUser, reading: Reading, found: 
     node = next((node for node in there if node.key == one.key), None) if one.key else None
     if node is None and one.key:
         node = await nodes.by_key(tx, user, one.key)
+    there = there or found.by_alias.get(alias, [])  # what it is, others know better than a text
     if node is None and len(there) == 1:
         node = there[0]
     if node is None and len(there) > 1:

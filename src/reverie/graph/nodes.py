@@ -131,6 +131,7 @@ SELECT {COLUMNS} FROM node WHERE user_id = %(user)s AND {LIVE} AND created_by <>
 ORDER BY node.id
 """
 _OWNER = f"SELECT {COLUMNS} FROM node WHERE user_id = %s AND is_owner AND {LIVE} ORDER BY id LIMIT 1"
+_BE_OWNER = "UPDATE node SET is_owner = true, created_by = 'user', updated_at = now() WHERE user_id = %s AND id = %s"
 _DROP = "DELETE FROM node WHERE user_id = %s AND id = ANY(%s)"
 _DELETE = f"UPDATE node SET deleted_at = now(), updated_at = now() WHERE user_id = %s AND id = %s AND {LIVE}"
 _FAMILY = "SELECT id, key, hash FROM node WHERE user_id = %s AND (id = %s OR merged_into = %s)"
@@ -323,6 +324,12 @@ async def erase(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> list[byt
     await tx.run(_REMEMBER, (user.user_id, [row["key"] for row in rows]))
     await tx.run(_DROP, (user.user_id, [row["id"] for row in rows]))
     return [bytes(row["hash"]) for row in rows if row["hash"]]
+
+
+async def be_owner(tx: db.Transaction, user: db.HasUser, node_id: UUID, *, instead_of: UUID) -> None:
+    """A person turns out to be the owner: the node that stood for the owner until then goes."""
+    await tx.run(_DROP, (user.user_id, [instead_of]))
+    await tx.run(_BE_OWNER, (user.user_id, node_id))
 
 
 async def merged(tx: db.Transaction, user: db.HasUser, node_id: UUID, into: UUID | None) -> None:

@@ -17,15 +17,20 @@ _ROLE = re.compile(
     r"|customer\w*|bounces?|list|lists|announce)(?:[+.\-_].*)?$",
     re.IGNORECASE,
 )
+_TITLE = re.compile(
+    r"^(?:(?:dr|dra|prof|profesora?|ing|lic|mr|mrs|ms|miss|sr|sra|srta|herr|frau|don|doña|sir|dame)\b\.? )+",
+    re.IGNORECASE,
+)
 _PARTS = re.compile(r"[a-zà-öø-ÿ]{2,}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody that a record names in a field. Without a name, the address stands for one."""
+    """Somebody that a record names in a field, and what else they are called. Without a name, the address is one."""
 
     name: str
     emails: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
     relation: str = "mentions"
     role: str = ""
     properties: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -78,6 +83,11 @@ def sounds_like_a_company(name: str) -> bool:
     return any(lists.english(part) or lists.spanish(part) for part in parts)
 
 
+def titleless(name: str) -> str:
+    """A name without `Dr.` and its like before it."""
+    return _TITLE.sub("", name).strip()
+
+
 def named_by(found: str) -> str:
     """A name for somebody of whom only the address is known: `ana.ruiz@…` is Ana Ruiz, `ar77@…` the address."""
     local = found.partition("@")[0].partition("+")[0]
@@ -94,9 +104,11 @@ def _contact(contact: contacts.Contact) -> Said:
     mails = tuple(one.strip().lower() for one in contact.emails if "@" in one)
     if company and contact.display_name.strip() == company and not (contact.given or contact.family):
         return Said(organisations=[Organisation(company, properties=properties)])
+    plain = " ".join(one for one in (contact.given, contact.family) if one)
     person = Person(
         contact.display_name,
         mails,
+        tuple(one for one in (plain, titleless(contact.display_name)) if one and one != contact.display_name),
         properties=properties,
         works_at=company,
         job_title=contact.job_title or "",
@@ -106,17 +118,18 @@ def _contact(contact: contacts.Contact) -> Said:
 
 def _event(event: events.Event) -> Said:
     people: list[Person] = []
+    organisations: list[Organisation] = []
     for one in event.attendees:
         name, found = address(one.get("email") or "")
         found = found or (one.get("email") or "").removeprefix("mailto:").strip().lower()
         shown = (one.get("name") or "").strip() or name
-        if "@" in shown:
-            shown = ""
-        if shown or found:
-            people.append(
-                Person(shown or named_by(found), (found,) if found else (), "attended_by", one.get("role") or "")
-            )
-    return Said(people)
+        shown = "" if "@" in shown else shown
+        mails, role = (found,) if found else (), one.get("role") or ""
+        if shown and sounds_like_a_company(shown):
+            organisations.append(Organisation(shown, "company", role))
+        elif shown or found:
+            people.append(Person(shown or named_by(found), mails, relation="attended_by", role=role))
+    return Said(people, organisations)
 
 
 def _email(mail: emails.Email) -> Said:

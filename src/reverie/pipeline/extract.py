@@ -12,6 +12,7 @@ from reverie import db
 from reverie.access import users
 from reverie.graph import gazetteer, known, learning, nodes, said, spotting, stated
 from reverie.pipeline import embed, slots
+from reverie.privacy import folding, lists
 from reverie.records import base, catalogue, changes
 
 # Others have written it, and by the thousand: there, only what is known already is looked for.
@@ -25,6 +26,22 @@ FROM card LEFT JOIN passage ON passage.user_id = card.user_id AND passage.record
     AND passage.ordinal <= %(most)s
 WHERE card.user_id = %(user)s AND card.record_id = ANY(%(records)s) ORDER BY card.record_id, passage.ordinal
 """
+# Whoever has a card is known by it before mails and calendars name them.
+_UNREAD_CONTACTS = """
+SELECT id FROM contact WHERE user_id = %s AND deleted_at IS NULL AND NOT (id = ANY(%s)) AND NOT EXISTS (
+    SELECT FROM node WHERE node.user_id = contact.user_id AND node.record_id = contact.id
+) ORDER BY id
+"""
+_IN_MOST_MAILS = """
+SELECT person.id, count(*) AS count,
+    (SELECT count(*) FROM node WHERE user_id = %s AND kind = 'source' AND domain = 'email') AS total
+FROM node AS mail
+JOIN link ON link.user_id = mail.user_id AND link.from_id = mail.id AND link.deleted_at IS NULL AND link.hidden_by IS NULL
+JOIN node AS person ON person.user_id = link.user_id AND person.id = link.to_id AND person.kind = 'person'
+WHERE mail.user_id = %s AND mail.kind = 'source' AND mail.domain = 'email'
+GROUP BY person.id ORDER BY count(*) DESC, person.id LIMIT 1
+"""
+_ENOUGH_MAILS, _SHARE_OF_MAILS = 15, 0.6
 _TITLED = """
 SELECT DISTINCT ON (title) record_id, domain, title FROM card
 WHERE user_id = %s AND title = ANY(%s) ORDER BY title, (domain <> 'note'), record_id
@@ -48,6 +65,9 @@ async def read(work: slots.Work, batch: Sequence[changes.Change]) -> None:
     for change in batch:
         if change.record_id not in there[change.domain]:
             there[change.domain].append(change.record_id)
+    async with work.database.transaction(work.user) as tx:
+        rows = await tx.rows(_UNREAD_CONTACTS, (work.user.user_id, there["contact"]))
+    there["contact"] += [row["id"] for row in rows]
     found = await sources(work.database, work.user, there)
     async with work.database.transaction(work.user) as tx:
         await _the_owner(tx, work.user)
@@ -62,6 +82,8 @@ async def read(work: slots.Work, batch: Sequence[changes.Change]) -> None:
             titles = {record.title for record in records}
             named = [one for one in reading.named if one.name not in titles]
             await learning.learn(tx, work.user, replace(reading, named=named, records=records))
+    async with work.database.transaction(work.user) as tx:
+        await _the_owner(tx, work.user)
     await embed.nodes(work)
 
 
@@ -115,7 +137,9 @@ def _read(source: Source, names: gazetteer.Gazetteer) -> tuple[learning.Reading,
     named: list[learning.Named] = []
     linked: list[str] = []
     facts: list[learning.Stated] = []
-    for ordinal, text in [(0, source.title), *source.passages]:
+    # The title of a card is its name, which the fields tell better.
+    titled = [] if source.domain == "contact" else [(0, source.title)]
+    for ordinal, text in [*titled, *source.passages]:
         mentions = spotting.find(text, known=names)
         linked += [one.name for one in mentions if one.type == "link"]
         if source.domain in OF_OTHERS:
@@ -123,7 +147,7 @@ def _read(source: Source, names: gazetteer.Gazetteer) -> tuple[learning.Reading,
         else:
             told = stated.relations(text, mentions)
             facts += statements(told, ordinal or None)
-            chosen = spotting.matters(mentions, tied=stated.tied(told))
+            chosen = [one for one in spotting.matters(mentions, tied=stated.tied(told)) if one.key or _believable(one)]
         named += [
             learning.Named(one.kind, one.name, _type(one), key=one.key, confidence=one.score, ordinal=ordinal or None)
             for one in chosen
@@ -140,16 +164,28 @@ def _read(source: Source, names: gazetteer.Gazetteer) -> tuple[learning.Reading,
     return reading, list(dict.fromkeys(linked))
 
 
+def _believable(one: spotting.Mention) -> bool:
+    """Whether a new name may become a node: of a person, if its first part is a given name somewhere."""
+    return one.kind != "person" or lists.given(folding.plain(one.name.split()[0])) > 0
+
+
 def _type(one: spotting.Mention) -> str:
     """The type of a node: how it is marked in a text is none, and a person is a person."""
     return "" if one.kind == "person" or one.type in ("tag", "link") else one.type
 
 
 async def _the_owner(tx: db.Transaction, user: users.Reference) -> None:
-    """The owner has a node of their own from the first record on."""
-    if await nodes.owner(tx, user) is None and (person := await users.get(tx, user.user_id)):
-        await nodes.bump(tx, user)
-        await learning.owner(tx, user, name=person.name)
+    """The owner has a node of their own from the first record on: whoever is in most mails, once that is plain."""
+    mine = await nodes.owner(tx, user)
+    if mine is None:
+        if person := await users.get(tx, user.user_id):
+            await nodes.bump(tx, user)
+            await learning.owner(tx, user, name=person.name)
+    elif not mine.links:
+        rows = await tx.rows(_IN_MOST_MAILS, (user.user_id, user.user_id))
+        if rows and rows[0]["total"] >= _ENOUGH_MAILS and rows[0]["count"] >= _SHARE_OF_MAILS * rows[0]["total"]:
+            await nodes.bump(tx, user)
+            await nodes.be_owner(tx, user, rows[0]["id"], instead_of=mine.id)
 
 
 def _end(name: str) -> str:
