@@ -15,7 +15,7 @@ from typing import Any, cast
 from uuid import UUID
 
 import pydantic
-from pydantic_ai import RunContext
+from pydantic_ai import Agent, RunContext, UnexpectedModelBehavior, UsageLimitExceeded, UsageLimits
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -213,3 +213,24 @@ def _entry(key: str, value: Any, change: _Change) -> tuple[str, Any]:
         return key, value
     name, between, rest = changed.partition(_BETWEEN)
     return (name, rest) if between else (changed, "")
+
+
+async def run(
+    models: asking.Models,
+    caller: db.HasUser,
+    request: asking.Ask,
+    *,
+    tools: Sequence[Callable[..., Any]],
+    most_calls: int,
+) -> str:
+    """Let the first model work on a request with some tools, for so many of its turns. Raises what asking raises.
+
+    The first message is its instruction, the last one what it works on. A tool's docstring tells the model what it does.
+    """
+    told, asked = request.messages[0].text, request.messages[-1].text
+    agent = Agent(model(models, caller, request), instructions=told, tools=list(tools), retries=1)
+    try:
+        result = await agent.run(asked, usage_limits=UsageLimits(request_limit=most_calls))
+    except (UnexpectedModelBehavior, UsageLimitExceeded) as lost:
+        raise errors.Invalid(f"The model did not come to an end: {lost}.") from lost
+    return result.output

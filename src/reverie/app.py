@@ -5,11 +5,12 @@ import logging
 import os
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from reverie import asking, config, db, door, embedded, errors, llm
 from reverie.access import callers, tokens, users
+from reverie.graph import projection
 from reverie.migrations import runner
 from reverie.privacy import rules, vault
 from reverie.records import acquaintances
@@ -29,6 +30,7 @@ class App:
     models: asking.Models
     server: embedded.Server | None
     owner: callers.Caller
+    projections: projection.Projections = field(default_factory=lambda: projection.Projections(held=2))
 
     @property
     def blobs(self) -> Path:
@@ -83,7 +85,11 @@ async def opened(settings: config.Config) -> AsyncGenerator[App]:
         try:
             timezone = users.local_timezone(os.environ.get("TZ", ""))
             owner = await tokens.ensure_owner(database, token_file(settings.home), timezone=timezone)
-            yield App(settings, database, embeddings, models, server, owner)
+            opened = App(settings, database, embeddings, models, server, owner)
+            try:
+                yield opened
+            finally:
+                await opened.projections.close()
         finally:
             embeddings.close()
             await database.close()

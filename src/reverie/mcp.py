@@ -129,7 +129,7 @@ async def serve(opened: app.App, who: Who, wire: Wire) -> None:
 
 def server(opened: app.App, who: Who) -> lowlevel.Server[Any]:
     """The server with its tools and resources, on no wire yet."""
-    toolbox = base.Toolbox(opened.database, opened.embeddings, opened.settings.search)
+    toolbox = base.Toolbox(opened.database, opened.embeddings, opened.settings.search, opened.projections)
 
     async def list_tools(_: object, __: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_declared(one) for one in catalogue.TOOLS.values()])

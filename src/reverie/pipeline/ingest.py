@@ -9,13 +9,15 @@ from collections import defaultdict
 from collections.abc import Sequence
 from uuid import UUID
 
-from reverie import errors
-from reverie.graph import extraction, learning
+from reverie import asking, errors
+from reverie.graph import extraction, learning, relating
 from reverie.pipeline import embed, extract, slots
 from reverie.privacy import sensitivity
 from reverie.records import changes
 
 log = logging.getLogger(__name__)
+
+_WORTH_TYING = 2
 
 # What was read in this process and not yet passed by the cursor: a batch that has to wait is not paid for twice.
 _read: set[tuple[UUID, UUID, int]] = set()
@@ -47,7 +49,8 @@ async def read(work: slots.Work, batch: Sequence[changes.Change]) -> None:
         if found.failed:
             log.info("the model's answer about %s was of no use: %s", record_id, found.failed)
         else:
-            await _learn(work, source, found)
+            reading = await _learn(work, source, found)
+            await _relate(work, models, reading, text, sensitivity.named(source.record.sensitivity))
         _read.add((work.user.user_id, record_id, latest[record_id].seq))
     _read.difference_update({(work.user.user_id, one.record_id, one.seq) for one in latest.values()})
     await embed.nodes(work)
@@ -56,7 +59,7 @@ async def read(work: slots.Work, batch: Sequence[changes.Change]) -> None:
 INGESTION = slots.Slot("ingestion", before=read, asks=True)
 
 
-async def _learn(work: slots.Work, source: extract.Source, found: extraction.Extracted) -> None:
+async def _learn(work: slots.Work, source: extract.Source, found: extraction.Extracted) -> learning.Reading:
     named = [learning.Named(one.kind, one.name, one.type, one.description, confidence=0.8) for one in found.items]
     reading = learning.Reading(
         source.domain,
@@ -69,3 +72,16 @@ async def _learn(work: slots.Work, source: extract.Source, found: extraction.Ext
     )
     async with work.database.transaction(work.user) as tx:
         await learning.learn(tx, work.user, reading)
+    return reading
+
+
+async def _relate(
+    work: slots.Work, models: asking.Models, reading: learning.Reading, text: str, level: sensitivity.Level
+) -> None:
+    """The third step, for models that can call tools; a toy cannot."""
+    if len(reading.named) < _WORTH_TYING or models.states()[0].toy:
+        return
+    try:
+        await relating.relate(work.database, models, work.user, reading, text, level)
+    except errors.Confined:
+        return

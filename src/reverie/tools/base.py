@@ -8,6 +8,7 @@ import pydantic
 
 from reverie import config, db, llm
 from reverie.access import callers, operations
+from reverie.graph import projection
 
 Answer = dict[str, Any] | str
 
@@ -19,6 +20,7 @@ class Toolbox:
     database: db.Database
     embeddings: llm.Embeddings
     search: config.Search = field(default_factory=config.Search)
+    projections: projection.Projections = field(default_factory=projection.Projections)
 
 
 class Arguments(pydantic.BaseModel):
