@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from reverie.graph import evidence, gazetteer, lexicon, runs
+from reverie.graph import cues, gazetteer, lexicon, runs
 from reverie.privacy import folding, names, rules
 
 Kind = gazetteer.Kind
@@ -46,7 +46,7 @@ class _Guess:
     """A run with its points, while the text is read."""
 
     run: runs.Run
-    points: evidence.Points
+    points: cues.Points
     name: str
     longer: str = ""
 
@@ -123,7 +123,7 @@ def _guessed(page: runs.Page, known: Sequence[Mention]) -> Iterator[Mention]:
     guesses: list[_Guess] = []
     for run in runs.cut(page):
         name = " ".join(page.reading.text[run.start : run.stop].split())
-        one = _Guess(run, evidence.weigh(page, run), name)
+        one = _Guess(run, cues.weigh(page, run), name)
         if taken.free(_mention(one, "person", 0)):
             guesses.append(one)
     _side_by_side(page, guesses)
@@ -131,7 +131,7 @@ def _guessed(page: runs.Page, known: Sequence[Mention]) -> Iterator[Mention]:
     _aliases(guesses)
     for one in guesses:
         kind, score = _best(one.points)
-        if score >= evidence.ENOUGH:
+        if score >= cues.ENOUGH:
             yield _mention(one, kind, score)
 
 
@@ -141,7 +141,7 @@ def _mention(one: _Guess, type_: str, score: float) -> Mention:
     return Mention(one.run.start, one.run.stop, one.name, kind, type_, sure, one.longer or one.name)
 
 
-def _best(points: evidence.Points) -> tuple[str, float]:
+def _best(points: cues.Points) -> tuple[str, float]:
     kinds = {kind: score for kind, score in points.items() if kind}
     if not kinds:
         return "", 0
@@ -162,7 +162,7 @@ def _side_by_side(page: runs.Page, guesses: Sequence[_Guess]) -> None:
             continue
         kind, score = _best(left.points)
         own, strength = _best(right.points)
-        if score >= evidence.ENOUGH and kind in ("person", "place") and (own == kind or strength < 2):
+        if score >= cues.ENOUGH and kind in ("person", "place") and (own == kind or strength < 2):
             right.points[kind] += _JOINED
 
 
@@ -173,10 +173,10 @@ def _together(guesses: Sequence[_Guess]) -> None:
         groups[folding.plain(one.name)].append(one)
     for key, group in groups.items():
         plural = groups.get(key + "s", [])
-        if plural and _best(group[0].points)[1] >= evidence.ENOUGH:
+        if plural and _best(group[0].points)[1] >= cues.ENOUGH:
             for one in plural:
                 one.points, one.name = group[0].points.copy(), group[0].name
-        joined = evidence.points()
+        joined = cues.points()
         for one in group:
             for kind, score in one.points.items():
                 joined[kind] = max(joined[kind], score) if kind in joined else score
@@ -189,9 +189,9 @@ def _aliases(guesses: Sequence[_Guess]) -> None:
     longer: dict[str, _Guess] = {}
     for one in guesses:
         kind, score = _best(one.points)
-        if len(one.run.words) > 1 and score >= evidence.ENOUGH:
+        if len(one.run.words) > 1 and score >= cues.ENOUGH:
             for number, word in enumerate(one.run.words):
-                if kind == "person" or (number == 0 and kind in evidence.ORGANISATIONS):
+                if kind == "person" or (number == 0 and kind in cues.ORGANISATIONS):
                     longer.setdefault(folding.plain(word), one)
     for one in guesses:
         full = longer.get(folding.plain(one.name))
@@ -199,10 +199,10 @@ def _aliases(guesses: Sequence[_Guess]) -> None:
             continue
         kind = _best(full.points)[0]
         own, score = _best(one.points)
-        if kind == "person" or score < evidence.ENOUGH or own == "person":
+        if kind == "person" or score < cues.ENOUGH or own == "person":
             if kind != "person" and own in ("person", "place") and one.points["place"] > 0:
                 continue
-            one.points, one.longer = evidence.points({kind: _ALIAS}), full.name
+            one.points, one.longer = cues.points({kind: _ALIAS}), full.name
 
 
 def _uncapitalised(reading: names.Reading) -> Iterator[Mention]:

@@ -8,7 +8,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from reverie.graph import evidence, lexicon, spotting
+from reverie.graph import cues, lexicon, spotting
 from reverie.privacy import folding
 
 OWNER = "owner"
@@ -144,7 +144,7 @@ def _masked(said: str, offset: int, inside: Sequence[spotting.Mention]) -> str:
 def _letter(one: spotting.Mention) -> str:
     if one.kind != "entity":
         return "p" if one.kind == "person" else "c"
-    return "l" if one.type == "place" else "o" if one.type in evidence.ORGANISATIONS else "x"
+    return "l" if one.type == "place" else "o" if one.type in cues.ORGANISATIONS else "x"
 
 
 @cache
