@@ -16,6 +16,7 @@ _ROLE = re.compile(
     r"|customer\w*|bounces?|list|lists|announce)(?:[+.\-_].*)?$",
     re.IGNORECASE,
 )
+_WRITTEN = re.compile(r"(.*?)<\s*([^<>\s]+@[^<>\s]+)\s*>\s*", re.DOTALL)
 _PARTS = re.compile(r"[a-zà-öø-ÿ]{2,}", re.IGNORECASE)
 
 
@@ -58,8 +59,11 @@ def of(record: base.Record) -> Said:
 
 def address(text: str) -> tuple[str, str]:
     """The name and the address of `Ana Ruiz <ana@example.org>`; either may be empty."""
-    name, found = email.utils.parseaddr(text)
-    found = found.strip().lower() if "@" in found else ""
+    written = _WRITTEN.fullmatch(text)
+    name, found = written.groups() if written else email.utils.parseaddr(text)
+    if not written and "@" not in text:
+        name, found = text, ""
+    found = found.strip().lower().removeprefix("mailto:") if "@" in found else ""
     name = " ".join(name.strip("\"' ").split())
     return ("" if "@" in name else name), found
 
@@ -82,7 +86,9 @@ def _contact(contact: contacts.Contact) -> Said:
     company = (contact.company or "").strip()
     told = {"notes": contact.notes, "birthday": contact.birthday and contact.birthday.isoformat()}
     properties = {name: value for name, value in told.items() if value}
-    mails = tuple(one.strip().lower() for one in contact.emails if "@" in one)
+    # An address of an office is on the cards of all who work there: it tells nobody from anybody.
+    found = (one.strip().lower() for one in contact.emails if "@" in one)
+    mails = tuple(one for one in found if not is_role(one))
     if company and contact.display_name.strip() == company and not (contact.given or contact.family):
         return Said(organisations=[Organisation(company, properties=properties)])
     person = Person(
@@ -99,10 +105,11 @@ def _event(event: events.Event) -> Said:
     people: list[Person] = []
     for one in event.attendees:
         name, found = address(one.get("email") or "")
-        found = found or (one.get("email") or "").removeprefix("mailto:").strip().lower()
         shown = (one.get("name") or "").strip() or name
         if "@" in shown:
             shown = ""
+        if found and is_role(found):
+            continue
         if shown or found:
             people.append(
                 Person(shown or named_by(found), (found,) if found else (), "attended_by", one.get("role") or "")
