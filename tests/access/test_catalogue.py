@@ -11,6 +11,7 @@ from psycopg import sql
 
 from reverie import db, embedded, errors
 from reverie.access import callers, users
+from reverie.graph import links, merging, nodes
 from reverie.records import base, catalogue
 from tests.records import bodies
 
@@ -221,6 +222,18 @@ async def filled(database: db.Database, caller: callers.Caller) -> None:
         await tx.run("INSERT INTO letter VALUES (%s, 's', %s, 1, 1, 'r', now(), false)", (me, uuid4()))
         await tx.run("INSERT INTO imported_file VALUES (%s, 'p', 'd', now(), 1)", (me,))
         await tx.run("INSERT INTO imported VALUES (%s, 'p', 'k', 'd', 'note', %s, now(), now(), 'o')", (me, uuid4()))
+        await graph(tx, caller)
+
+
+async def graph(tx: db.Transaction, caller: callers.Caller) -> None:
+    """A graph in which something was said, merged, kept apart and erased."""
+    made = [await nodes.add(tx, caller, nodes.New("person", name)) for name in ("Ana", "Bo", "Cy", "Dee")]
+    ana, bo, cy, dee = [one.id for one in made if one is not None]
+    said = links.Evidence(uuid4())
+    assert await links.relate(tx, caller, links.Fact(ana, bo, "collaborates_with"), said)
+    await merging.merge(tx, caller, winner=ana, loser=cy, by=caller.label)
+    await merging.keep_apart(tx, caller, ana, bo)
+    await nodes.erase(tx, caller, dee)
 
 
 KEPT = {"pii_routing_log"}

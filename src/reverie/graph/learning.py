@@ -74,6 +74,7 @@ class _Found:
     """The nodes of a reading, by what it calls them, and the links that were made."""
 
     by_alias: dict[str, list[nodes.Node]]
+    gone: set[tuple[nodes.Kind, str]]
     by_name: dict[str, nodes.Node] = field(default_factory=dict[str, nodes.Node])
     ends: dict[str, dict[UUID, tuple[UUID, float, Mapping[str, Any], int | None]]] = field(
         default_factory=dict[str, dict[UUID, tuple[UUID, float, Mapping[str, Any], int | None]]]
@@ -87,6 +88,15 @@ class _Found:
         self.touched.add(node.id)
         self.ends.setdefault(relation, {}).setdefault(node.id, (node.id, confidence, told, ordinal))
 
+    def called(self, alias: str, kind: nodes.Kind) -> list[nodes.Node]:
+        return [node for node in self.by_alias.get(alias, ()) if node.kind == kind]
+
+    def call(self, alias: str, node: nodes.Node) -> None:
+        kept = self.by_alias.setdefault(alias, [])
+        kept[:] = [node if one.id == node.id else one for one in kept]
+        if node not in kept:
+            kept.append(node)
+
 
 async def learn(tx: db.Transaction, user: db.HasUser, reading: Reading) -> None:
     """Make the graph say what this reading says of a record, and no more of what its reader said before."""
@@ -94,25 +104,45 @@ async def learn(tx: db.Transaction, user: db.HasUser, reading: Reading) -> None:
     source = await nodes.source(tx, user, domain=reading.domain, record_id=reading.record_id, title=reading.title)
     if source is None:
         return
-    found = _Found(await nodes.find(tx, user, _aliases(reading)))
-    for one in reading.fields.people[:_MOST_PEOPLE]:
+    aliases = _aliases(reading)
+    found = _Found(await nodes.find(tx, user, aliases), await nodes.gone(tx, user, aliases))
+    await _fields(tx, user, reading, found)
+    for named in reading.named:
+        await _named(tx, user, reading, found, named)
+    await _mentions(tx, user, reading, found, source)
+    if any(OWNER in (one.subject, one.object) for one in reading.stated) and (mine := await nodes.owner(tx, user)):
+        found.by_name[OWNER] = mine
+    for stated in reading.stated:
+        await _fact(tx, user, reading, found, stated, "extracted")
+    lost = await links.withdraw(tx, user, reading.record_id, by=reading.by, kept=found.kept)
+    # A record that says nothing is no source.
+    silent = [] if found.kept else [source]
+    await _settle(tx, user, [*found.touched, source], [*lost, *silent])
+
+
+async def _fields(tx: db.Transaction, user: db.HasUser, reading: Reading, found: _Found) -> None:
+    """Whom the record's fields name, and where they work."""
+    people = reading.fields.people[:_MOST_PEOPLE]
+    for one in people:
         await _person(tx, user, reading, found, one)
     for organisation in reading.fields.organisations:
         await _organisation(tx, user, found, organisation)
-    for person in reading.fields.people[:_MOST_PEOPLE]:
-        if person.works_at:
-            told = {"job_title": person.job_title} if person.job_title else {}
-            stated = Stated(person.name, "works_at", person.works_at, told, 0.95)
+    for one in people:
+        if one.works_at:
+            told = {"job_title": one.job_title} if one.job_title else {}
+            stated = Stated(one.name, "works_at", one.works_at, told, 0.95)
             await _fact(tx, user, reading, found, stated, "structural")
-    for named in reading.named:
-        await _named(tx, user, reading, found, named)
+
+
+async def _mentions(tx: db.Transaction, user: db.HasUser, reading: Reading, found: _Found, source: UUID) -> None:
+    """The links from the record to everything that it names, other records among it."""
     for record in reading.records:
         other = await nodes.source(tx, user, domain=record.domain, record_id=record.record_id, title=record.title)
         if other is not None and other != source:
             found.touched.add(other)
             found.ends.setdefault("relates_to", {})[other] = (other, 1.0, {}, None)
+    link_type: links.LinkType = "structural" if reading.by == "system" else "extracted"
     for relation, ends in found.ends.items():
-        link_type: links.LinkType = "structural" if reading.by == "system" else "extracted"
         found.kept += await links.mention(
             tx,
             user,
@@ -123,27 +153,29 @@ async def learn(tx: db.Transaction, user: db.HasUser, reading: Reading) -> None:
             link_type=link_type,
             by=reading.by,
         )
-    if any(OWNER in (one.subject, one.object) for one in reading.stated) and (mine := await nodes.owner(tx, user)):
-        found.by_name[OWNER] = mine
-    for stated in reading.stated:
-        await _fact(tx, user, reading, found, stated, "extracted")
-    lost = await links.withdraw(tx, user, reading.record_id, by=reading.by, kept=found.kept)
-    await _settle(tx, user, [*found.touched, source], lost)
 
 
 async def unlearn(tx: db.Transaction, user: db.HasUser, record_id: UUID) -> None:
     """A record is gone: so is what it alone said."""
-    source = await nodes.source_of(tx, user, record_id)
-    if source is None:
-        return
     await nodes.bump(tx, user)
+    source = await nodes.source_of(tx, user, record_id)
     lost = await links.withdraw(tx, user, record_id)
-    await _settle(tx, user, [], [*lost, source])
+    await _settle(tx, user, [], [*lost, source] if source else lost)
 
 
 async def owner(tx: db.Transaction, user: db.HasUser, *, name: str, emails: Sequence[str] = ()) -> nodes.Node | None:
-    """The owner's own node."""
-    return await nodes.add(tx, user, nodes.New("person", name, emails=emails, by="user", is_owner=True))
+    """The owner's own node: the one there is, the one of the same address or name, or a new one."""
+    await nodes.bump(tx, user)
+    alias, mails = names.normalised(name), [one.strip().lower() for one in emails]
+    found = await nodes.find(tx, user, [alias, *mails])
+    people = [node for one in (*mails, alias) for node in found.get(one, ()) if node.kind == "person"]
+    node = next((one for one in people if one.is_owner), None) or next(iter(people), None)
+    node = node or await nodes.add(tx, user, nodes.New("person", name, emails=emails, by="user", is_owner=True))
+    if node is None:
+        return None
+    await nodes.also(tx, user, node.id, names_=[name], emails=mails)
+    await nodes.own(tx, user, node.id)
+    return await nodes.get(tx, user, node.id)
 
 
 async def _settle(tx: db.Transaction, user: db.HasUser, touched: Iterable[UUID], lost: Sequence[UUID]) -> None:
@@ -164,12 +196,12 @@ def _aliases(reading: Reading) -> list[str]:
 async def _person(tx: db.Transaction, user: db.HasUser, reading: Reading, found: _Found, one: said.Person) -> None:
     """By address first, then by name; of two people of one name, each keeps to the addresses it has."""
     alias = names.normalised(one.name)
-    there = found.by_alias.get(alias, ())
-    if (
-        one.relation == "mentions"
-        and any(n.kind == "entity" for n in there)
-        and not any(n.kind == "person" for n in there)
-    ):
+    if not alias or len(one.name) > nodes.LONGEST_NAME:
+        return
+    known = any(found.called(mail, "person") for mail in one.emails)
+    if not known and any(("person", mail) in found.gone for mail in one.emails):
+        return
+    if not known and found.called(alias, "entity") and not found.called(alias, "person"):
         await _organisation(tx, user, found, said.Organisation(one.name, role=one.role))
         return
     node = await _whose(tx, user, found, one)
@@ -180,25 +212,26 @@ async def _person(tx: db.Transaction, user: db.HasUser, reading: Reading, found:
     rename = "@" in node.name and "@" not in one.name
     if told or rename:
         node = await nodes.change(tx, user, node, properties=told, name=one.name if rename else node.name)
-    await nodes.also(tx, user, node.id, names_=[one.name, *one.names], emails=one.emails)
-    for called in (alias, *one.emails):
-        if node.id not in {kept.id for kept in found.by_alias.get(called, ())}:
-            found.by_alias.setdefault(called, []).append(node)
+    called = [alias, *map(names.normalised, one.names), *one.emails]
+    if not all(any(kept.id == node.id for kept in found.called(a, "person")) for a in called):
+        await nodes.also(tx, user, node.id, names_=[one.name, *one.names], emails=one.emails)
+    for name in called:
+        found.call(name, node)
     found.by_name[alias] = node
     found.end(one.relation, node, {"role": one.role} if one.role else {}, 1.0, None)
 
 
 async def _whose(tx: db.Transaction, user: db.HasUser, found: _Found, one: said.Person) -> nodes.Node | None:
     for mail in one.emails:
-        for node in found.by_alias.get(mail, ()):
-            if node.kind == "person":
-                return node
-    namesakes = [node for node in found.by_alias.get(names.normalised(one.name), ()) if node.kind == "person"]
+        for node in found.called(mail, "person"):
+            return node
+    alias = names.normalised(one.name)
+    namesakes = found.called(alias, "person")
     free = [node for node in namesakes if not one.emails or not await _has_address(tx, user, node)]
     if len(free) == 1 or (free and not one.emails and len(namesakes) == 1):
         return free[0]
-    if namesakes and not one.emails:
-        return None  # several of this name, and nothing tells which
+    if not one.emails and (namesakes or ("person", alias) in found.gone):
+        return None  # several of this name, and nothing tells which; or somebody who was deleted
     new = nodes.New("person", one.name, emails=one.emails, apart=one.emails[0] if namesakes else "")
     return await nodes.add(tx, user, new)
 
@@ -217,17 +250,20 @@ async def _entity(
     tx: db.Transaction, user: db.HasUser, found: _Found, name: str, type_: str, properties: Mapping[str, Any]
 ) -> nodes.Node | None:
     alias = names.normalised(name)
-    node = next((one for one in found.by_alias.get(alias, ()) if one.kind == "entity"), None)
-    node = node or await nodes.add(tx, user, nodes.New("entity", name, type_, properties=properties))
+    node = next(iter(found.called(alias, "entity")), None)
+    if node is None and alias and len(name) <= nodes.LONGEST_NAME and ("entity", alias) not in found.gone:
+        node = await nodes.add(tx, user, nodes.New("entity", name, type_, properties=properties))
     if node is not None:
-        found.by_alias.setdefault(alias, []).append(node)
+        found.call(alias, node)
         found.by_name.setdefault(alias, node)
     return node
 
 
 async def _named(tx: db.Transaction, user: db.HasUser, reading: Reading, found: _Found, one: Named) -> None:
     alias = names.normalised(one.name)
-    there = [node for node in found.by_alias.get(alias, ()) if node.kind == one.kind]
+    if not alias or len(one.name) > nodes.LONGEST_NAME:
+        return
+    there = found.called(alias, one.kind)
     node = next((node for node in there if node.key == one.key), None) if one.key else None
     if node is None and one.key:
         node = await nodes.by_key(tx, user, one.key)
@@ -236,14 +272,14 @@ async def _named(tx: db.Transaction, user: db.HasUser, reading: Reading, found: 
         node = there[0]
     if node is None and len(there) > 1:
         return  # several of this name, and nothing tells which
-    if node is None and not one.key:
+    if node is None and not one.key and (one.kind, alias) not in found.gone:
         new = nodes.New(one.kind, one.name, one.type, one.description, by=reading.by)
         node = await nodes.add(tx, user, new)
     if node is None:
         return
     if one.description and not node.description:
         node = await nodes.change(tx, user, node, description=one.description)
-    found.by_alias.setdefault(alias, []).append(node)
+    found.call(alias, node)
     found.by_name.setdefault(alias, node)
     found.end("mentions", node, {}, one.confidence, one.ordinal)
 

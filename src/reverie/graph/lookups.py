@@ -1,6 +1,7 @@
 """Asking the graph: lists, one node with its links, neighbours, shortest paths, a part to draw, counts."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, LiteralString
@@ -42,7 +43,8 @@ class Stats:
 _HOLDS = """
     AND link.confidence >= %(confidence)s
     AND (%(as_of)s::timestamptz IS NULL OR (
-        (link.valid_from IS NULL OR link.valid_from <= %(as_of)s) AND (link.valid_to IS NULL OR link.valid_to > %(as_of)s)
+        (link.valid_from IS NULL OR link.valid_from <= %(as_of)s)
+        AND (link.valid_to IS NULL OR link.valid_to > %(as_of)s)
     ))
     AND (%(as_of)s::timestamptz IS NOT NULL OR link.valid_to IS NULL OR link.valid_to > now() OR %(ended)s)
 """
@@ -93,7 +95,7 @@ WHERE user_id = %(user)s AND {links.LIVE} AND to_id = ANY(%(ids)s) {_HOLDS}
 """
 _TOP = f"""
 SELECT {nodes.COLUMNS} FROM node
-WHERE user_id = %(user)s AND {nodes.LIVE} AND kind IN ('person', 'concept', 'entity', 'artifact')
+WHERE user_id = %(user)s AND {nodes.LIVE} AND kind <> 'source'
 ORDER BY links DESC, id LIMIT %(limit)s
 """
 _LINKS_BY_ID = f"SELECT {links.COLUMNS} FROM link WHERE user_id = %s AND id = ANY(%s)"
@@ -126,14 +128,13 @@ async def listed(
 
 
 async def named(tx: db.Transaction, user: db.HasUser, name: str) -> nodes.Node:
-    """The node that somebody means by a name, an address or an id. Raises NotFound, Conflict when it may be several."""
-    try:
-        return await nodes.get(tx, user, UUID(name))
-    except ValueError:
-        pass
+    """The node that somebody means by a name, an address, an id or a key. Raises NotFound, Conflict if several fit."""
+    with suppress(ValueError):
+        meant = UUID(name)
+        return await nodes.by_key(tx, user, meant.hex) or await nodes.get(tx, user, meant)
     wanted = [one for one in {names.normalised(name), name.strip().lower()} if one]
     found = {node.id: node for some in (await nodes.find(tx, user, wanted)).values() for node in some}
-    if not found:
+    if not found and wanted:
         near, _ = await listed(tx, user, name=name, limit=5)
         found = {node.id: node for node in near}
     whole = [node for node in found.values() if names.normalised(node.name) in wanted]

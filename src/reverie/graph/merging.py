@@ -1,6 +1,5 @@
 """Two nodes that are one: merged by a person, undone by a person; a program only ever suggests."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -24,15 +23,12 @@ class Merge:
 
 
 _COLUMNS = "id, winner_id, loser_id, by, changes, at, undone_at"
-_INSERT = f"INSERT INTO merge (user_id, winner_id, loser_id, by, changes) VALUES (%s, %s, %s, %s, '{{}}') RETURNING {_COLUMNS}"
+_INSERT = f"""
+INSERT INTO merge (user_id, winner_id, loser_id, by, changes) VALUES (%s, %s, %s, %s, '{{}}') RETURNING {_COLUMNS}
+"""
 _CHANGES = "UPDATE merge SET changes = %s WHERE user_id = %s AND id = %s"
 _GET = f"SELECT {_COLUMNS} FROM merge WHERE user_id = %s AND id = %s FOR UPDATE"
-_LATER = """
-SELECT EXISTS (
-    SELECT FROM merge WHERE user_id = %(user)s AND undone_at IS NULL AND id > %(id)s
-        AND (winner_id IN (%(winner)s, %(loser)s) OR loser_id IN (%(winner)s, %(loser)s))
-)
-"""
+_LATER = f"SELECT {_COLUMNS} FROM merge WHERE user_id = %s AND undone_at IS NULL AND id > %s ORDER BY id"
 _UNDONE = "UPDATE merge SET undone_at = now() WHERE user_id = %s AND id = %s"
 _HISTORY = f"SELECT {_COLUMNS} FROM merge WHERE user_id = %s AND winner_id = %s ORDER BY at, id"
 _APART = """
@@ -92,20 +88,25 @@ async def undo(tx: db.Transaction, user: db.HasUser, merge_id: UUID) -> Merge:
     made = await tx.one(Merge, _GET, (user.user_id, merge_id))
     if made is None or made.undone_at is not None:
         raise errors.NotFound("There is no such merge, or it was undone.")
-    later = {"user": user.user_id, "id": made.id, "winner": made.winner_id, "loser": made.loser_id}
-    if await tx.value(_LATER, later):
-        raise errors.Conflict("One of the two was merged again since.", hint="Undo the later merge first.")
-    await nodes.merged(tx, user, made.loser_id, None)
-    touched = await links.put_back(tx, user, made.changes["links"])
-    await nodes.unalias(tx, user, made.winner_id, made.changes["aliases"])
+    later = await tx.all(Merge, _LATER, (user.user_id, made.id))
+    if any(_touched(one) & _touched(made) for one in later):
+        raise errors.Conflict(
+            "One of the two, or one of their links, was merged again since.", hint="Undo the later merge first."
+        )
     winner = await nodes.get(tx, user, made.winner_id)
-    taken: Mapping[str, None] = dict.fromkeys(made.changes["properties"])
+    await nodes.merged(tx, user, made.loser_id, None)
+    loser = await nodes.get(tx, user, made.loser_id)
+    touched = await links.put_back(tx, user, made.changes["links"], loser=loser.id)
+    await nodes.unalias(tx, user, made.winner_id, made.changes["aliases"])
+    # What somebody has changed since is not the loser's any longer.
+    given = [name for name in made.changes["properties"] if winner.properties.get(name) == loser.properties.get(name)]
+    described = made.changes["description"] and winner.description == loser.description
     await nodes.change(
         tx,
         user,
         winner,
-        properties=taken,
-        description="" if made.changes["description"] else winner.description,
+        properties=dict.fromkeys(given),
+        description="" if described else winner.description,
     )
     await tx.run(_UNDONE, (user.user_id, made.id))
     await nodes.recount(tx, user, [*touched, made.winner_id, made.loser_id])
@@ -119,6 +120,9 @@ async def history(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> list[M
 
 async def keep_apart(tx: db.Transaction, user: db.HasUser, first: UUID, second: UUID) -> None:
     """Somebody says that these are two: they are suggested no more."""
+    if first == second:
+        raise errors.Invalid("A node is itself.")
+    await nodes.bump(tx, user)
     await nodes.get(tx, user, first)
     await nodes.get(tx, user, second)
     await tx.run(_APART, (user.user_id, first, second, first, second))
@@ -127,6 +131,13 @@ async def keep_apart(tx: db.Transaction, user: db.HasUser, first: UUID, second: 
 async def kept_apart(tx: db.Transaction, user: db.HasUser) -> frozenset[tuple[UUID, UUID]]:
     """The pairs that are two, the lower id first."""
     return frozenset((row["first_id"], row["second_id"]) for row in await tx.rows(_KEPT_APART, (user.user_id,)))
+
+
+def _touched(merge: Merge) -> set[str]:
+    """The nodes and links that a merge is about."""
+    done = merge.changes["links"]
+    doubles = {one["shared"]["link"] for one in done if "shared" in one}
+    return {str(merge.winner_id), str(merge.loser_id), *doubles, *(one["link"] for one in done)}
 
 
 async def _ends(tx: db.Transaction, user: db.HasUser, moved: list[dict[str, Any]]) -> list[UUID]:

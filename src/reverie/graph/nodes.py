@@ -8,7 +8,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 from reverie import db, errors
-from reverie.graph import names, relations
+from reverie.graph import links, names, relations, versions
 
 Kind = relations.Kind
 By = Literal["user", "model", "system"]
@@ -57,17 +57,17 @@ COLUMNS = (
     " node.created_by, node.domain, node.record_id, node.links, node.salience, node.touched_at, node.created_at,"
     " node.updated_at"
 )
+bump, version = versions.bump, versions.version
 LIVE = "node.deleted_at IS NULL AND node.merged_into IS NULL"
-_BUMP = """
-INSERT INTO graph AS old (user_id, version) VALUES (%s, 1)
-ON CONFLICT (user_id) DO UPDATE SET version = old.version + 1
-"""
-_VERSION = "SELECT coalesce((SELECT version FROM graph WHERE user_id = %s), 0)"
 _GET = f"SELECT {COLUMNS} FROM node WHERE user_id = %s AND id = ANY(%s) AND {LIVE}"
 _BY_KEY = f"""
 SELECT {COLUMNS}, node.deleted_at IS NOT NULL AS gone, node.merged_into FROM node WHERE user_id = %s AND key = %s
 """
-_ERASED = "SELECT EXISTS (SELECT FROM erased WHERE user_id = %s AND key = %s)"
+_ERASED = "SELECT key FROM erased WHERE user_id = %s AND key = ANY(%s)"
+_GONE = """
+SELECT DISTINCT alias.alias, node.kind FROM alias JOIN node ON node.user_id = alias.user_id AND node.id = alias.node_id
+WHERE alias.user_id = %s AND alias.alias = ANY(%s) AND node.deleted_at IS NOT NULL
+"""
 _INSERT = f"""
 INSERT INTO node (user_id, key, kind, name, type, description, properties, is_owner, created_by, domain, record_id,
     hash)
@@ -75,6 +75,7 @@ VALUES (%(user)s, %(key)s, %(kind)s, %(name)s, %(type)s, %(description)s, %(prop
     %(domain)s, %(record)s, %(hash)s)
 ON CONFLICT DO NOTHING RETURNING {COLUMNS}
 """
+LONGEST_NAME = 500
 _ALIASES = """
 INSERT INTO alias (user_id, alias, node_id, kind) SELECT %s, new.alias, %s, new.kind
 FROM unnest(%s::text[], %s::text[]) AS new (alias, kind) ON CONFLICT DO NOTHING
@@ -102,11 +103,7 @@ _RETITLE = "UPDATE node SET name = %s, updated_at = now() WHERE user_id = %s AND
 # Salience: from the number of links (fifty are as many as anybody needs) and from how lately it was touched, a half a
 # quarter of a year.
 _RECOUNT = """
-UPDATE node SET links = fresh.count, touched_at = CASE WHEN %(touch)s THEN now() ELSE touched_at END,
-    salience = least(1, ln(1 + fresh.count) / ln(51))
-        * (0.5 + 0.5 * exp(-ln(2) / 90 * CASE WHEN %(touch)s THEN 0
-            ELSE greatest(0, extract(epoch FROM now() - touched_at) / 86400) END))
-FROM (
+WITH fresh AS MATERIALIZED (
     SELECT wanted.id, (
         SELECT count(*) FROM link WHERE link.user_id = %(user)s AND link.from_id = wanted.id
             AND link.deleted_at IS NULL AND link.hidden_by IS NULL
@@ -114,8 +111,12 @@ FROM (
         SELECT count(*) FROM link WHERE link.user_id = %(user)s AND link.to_id = wanted.id
             AND link.deleted_at IS NULL AND link.hidden_by IS NULL
     ) AS count FROM unnest(%(ids)s::uuid[]) AS wanted (id)
-) AS fresh
-WHERE node.user_id = %(user)s AND node.id = fresh.id
+)
+UPDATE node SET links = fresh.count, touched_at = CASE WHEN %(touch)s THEN now() ELSE touched_at END,
+    salience = least(1, ln(1 + fresh.count) / ln(51))
+        * (0.5 + 0.5 * exp(-ln(2) / 90 * CASE WHEN %(touch)s THEN 0
+            ELSE greatest(0, extract(epoch FROM now() - touched_at) / 86400) END))
+FROM fresh WHERE node.user_id = %(user)s AND node.id = fresh.id AND node.id = ANY(%(ids)s)
 """
 _COOL = """
 UPDATE node SET salience = least(1, ln(1 + links) / ln(51))
@@ -131,25 +132,34 @@ SELECT {COLUMNS} FROM node WHERE user_id = %(user)s AND {LIVE} AND created_by <>
 ORDER BY node.id
 """
 _OWNER = f"SELECT {COLUMNS} FROM node WHERE user_id = %s AND is_owner AND {LIVE} ORDER BY id LIMIT 1"
-_BE_OWNER = "UPDATE node SET is_owner = true, created_by = 'user', updated_at = now() WHERE user_id = %s AND id = %s"
 _DROP = "DELETE FROM node WHERE user_id = %s AND id = ANY(%s)"
 _DELETE = f"UPDATE node SET deleted_at = now(), updated_at = now() WHERE user_id = %s AND id = %s AND {LIVE}"
-_FAMILY = "SELECT id, key, hash FROM node WHERE user_id = %s AND (id = %s OR merged_into = %s)"
+_FAMILY = """
+WITH RECURSIVE family AS (
+    SELECT id FROM node WHERE user_id = %(user)s AND id = %(id)s AND merged_into IS NULL
+    UNION SELECT node.id FROM node JOIN family ON node.merged_into = family.id WHERE node.user_id = %(user)s
+)
+SELECT node.id, node.key, node.kind, node.hash,
+    ARRAY(SELECT alias FROM alias WHERE alias.user_id = node.user_id AND alias.node_id = node.id) AS aliases
+FROM family JOIN node ON node.user_id = %(user)s AND node.id = family.id
+"""
+_OWN = "UPDATE node SET is_owner = (id = %(id)s) WHERE user_id = %(user)s AND (is_owner OR id = %(id)s)"
 _REMEMBER = "INSERT INTO erased (user_id, key) SELECT %s, unnest(%s::text[]) ON CONFLICT DO NOTHING"
 _INTO = "UPDATE node SET merged_into = %s, updated_at = now() WHERE user_id = %s AND id = %s"
 _OWN_ALIASES = "SELECT alias, kind FROM alias WHERE user_id = %s AND node_id = %s ORDER BY kind, alias"
 _UNALIAS = "DELETE FROM alias WHERE user_id = %s AND node_id = %s AND alias = ANY(%s)"
-_FORGET = "DELETE FROM node WHERE user_id = %s AND created_by <> 'user' AND deleted_at IS NULL"
-
-
-async def bump(tx: db.Transaction, user: db.HasUser) -> None:
-    """Something of the graph has changed. It holds the others off until this transaction ends: one writer at a time."""
-    await tx.run(_BUMP, (user.user_id,))
-
-
-async def version(tx: db.Transaction, user: db.HasUser) -> int:
-    """What moves with every change of the graph."""
-    return int(await tx.value(_VERSION, (user.user_id,)))
+# What somebody has done by hand stays: merges, links, what was deleted, and the nodes these are about.
+_FORGET = """
+DELETE FROM node WHERE user_id = %s AND created_by <> 'user' AND NOT is_owner AND deleted_at IS NULL
+    AND NOT EXISTS (SELECT FROM link WHERE link.user_id = node.user_id AND link.from_id = node.id
+        AND (link.link_type = 'manual' OR link.deleted_at IS NOT NULL))
+    AND NOT EXISTS (SELECT FROM link WHERE link.user_id = node.user_id AND link.to_id = node.id
+        AND (link.link_type = 'manual' OR link.deleted_at IS NOT NULL))
+    AND NOT EXISTS (SELECT FROM merge WHERE merge.user_id = node.user_id AND merge.winner_id = node.id)
+    AND NOT EXISTS (SELECT FROM merge WHERE merge.user_id = node.user_id AND merge.loser_id = node.id)
+    AND NOT EXISTS (SELECT FROM apart WHERE apart.user_id = node.user_id
+        AND (apart.first_id = node.id OR apart.second_id = node.id))
+"""
 
 
 async def get(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> Node:
@@ -185,15 +195,19 @@ async def find(tx: db.Transaction, user: db.HasUser, aliases: Iterable[str]) -> 
 
 
 async def add(tx: db.Transaction, user: db.HasUser, new: New) -> Node | None:
-    """A node, or the one that has its key already; None if that was deleted by hand or erased."""
-    key = key_of(user, new)
-    if await tx.value(_ERASED, (user.user_id, key)):
+    """A node, or the one that has its key already; None if that was deleted by hand or erased. Raises Invalid."""
+    if not names.normalised(new.name):
+        raise errors.Invalid("A node needs a name.")
+    if len(new.name) > LONGEST_NAME:
+        raise errors.Invalid(f"A name has at most {LONGEST_NAME} characters.")
+    await bump(tx, user)
+    key, mails = key_of(user, new), [one.strip().lower() for one in new.emails]
+    marks = [_mark(user, new.kind, one) for one in mails or [names.normalised(new.name)]]
+    if await tx.rows(_ERASED, (user.user_id, [key, *marks])):
         return None
     kept = await _by_key(tx, user, key)
     if kept is not None:
         return kept[0]
-    if len(new.name) > 500:
-        raise errors.Invalid("A name has at most 500 characters.")
     values = {
         "user": user.user_id,
         "key": key,
@@ -221,7 +235,21 @@ async def also(
     """Further names and addresses that a node is found by."""
     wanted = {names.normalised(one): "name" for one in names_} | {one.strip().lower(): "email" for one in emails}
     wanted.pop("", None)
+    await bump(tx, user)
     await tx.run(_ALIASES, (user.user_id, node_id, list(wanted), list(wanted.values())))
+
+
+async def gone(tx: db.Transaction, user: db.HasUser, aliases: Iterable[str]) -> set[tuple[Kind, str]]:
+    """Which names and addresses, each (kind, alias), are of what was deleted by hand or erased."""
+    wanted = list(dict.fromkeys(aliases))
+    deleted: set[tuple[Kind, str]] = {
+        (row["kind"], row["alias"]) for row in await tx.rows(_GONE, (user.user_id, wanted))
+    }
+    marks: dict[str, tuple[Kind, str]] = {
+        _mark(user, kind, alias): (kind, alias) for kind in relations.KINDS for alias in wanted
+    }
+    rows = await tx.rows(_ERASED, (user.user_id, list(marks)))
+    return deleted | {marks[row["key"]] for row in rows}
 
 
 async def aliases(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> list[tuple[str, str]]:
@@ -236,6 +264,7 @@ async def unalias(tx: db.Transaction, user: db.HasUser, node_id: UUID, gone: Seq
 
 async def change(tx: db.Transaction, user: db.HasUser, node: Node, **values: Any) -> Node:
     """Another name, type, description or properties (None takes a property away); the key stays. Raises NotFound."""
+    await bump(tx, user)
     properties = {k: v for k, v in {**node.properties, **values.get("properties", {})}.items() if v is not None}
     wanted = {name: values.get(name, getattr(node, name)) for name in ("name", "type", "description")}
     if wanted == {name: getattr(node, name) for name in wanted} and properties == node.properties:
@@ -292,8 +321,15 @@ async def recount(tx: db.Transaction, user: db.HasUser, ids: Iterable[UUID], *, 
         await tx.run(_RECOUNT, {"user": user.user_id, "ids": wanted, "touch": touch})
 
 
+async def own(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> None:
+    """This node is the owner's own, and no other is."""
+    await bump(tx, user)
+    await tx.run(_OWN, {"user": user.user_id, "id": node_id})
+
+
 async def cool(tx: db.Transaction, user: db.HasUser) -> None:
     """Let all nodes matter as much as they do by now."""
+    await versions.hold(tx, user)
     await tx.run(_COOL, (user.user_id,))
 
 
@@ -304,13 +340,18 @@ async def orphans(tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID] | No
 
 async def drop(tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID]) -> int:
     """Take nodes away that are derived: they come back when a record says so again."""
-    return await tx.run(_DROP, (user.user_id, list(ids))) if ids else 0
+    if not ids:
+        return 0
+    await bump(tx, user)
+    return await tx.run(_DROP, (user.user_id, list(ids)))
 
 
 async def delete(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> None:
-    """Delete by hand: it stays deleted, whatever is read again. Raises NotFound."""
+    """Delete by hand, with its links: it stays deleted, whatever is read again. Raises NotFound."""
+    await bump(tx, user)
     if not await tx.run(_DELETE, (user.user_id, node_id)):
         raise errors.NotFound("There is no such node.", hint="It may have been deleted or merged.")
+    await recount(tx, user, await links.bury(tx, user, node_id), touch=False)
 
 
 async def erase(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> list[bytes]:
@@ -318,18 +359,16 @@ async def erase(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> list[byt
 
     What was merged into it goes as well. Of all that, only the keys are kept, so that it does not come back.
     """
-    rows = await tx.rows(_FAMILY, (user.user_id, node_id, node_id))
+    await bump(tx, user)
+    rows = await tx.rows(_FAMILY, {"user": user.user_id, "id": node_id})
     if not rows:
         raise errors.NotFound("There is no such node.", hint="It may have been deleted or merged.")
-    await tx.run(_REMEMBER, (user.user_id, [row["key"] for row in rows]))
+    marks = {_mark(user, row["kind"], alias) for row in rows for alias in row["aliases"]}
+    await tx.run(_REMEMBER, (user.user_id, sorted(marks | {row["key"] for row in rows})))
+    beside = [end for row in rows for end in await links.bury(tx, user, row["id"])]
     await tx.run(_DROP, (user.user_id, [row["id"] for row in rows]))
+    await recount(tx, user, beside, touch=False)
     return [bytes(row["hash"]) for row in rows if row["hash"]]
-
-
-async def be_owner(tx: db.Transaction, user: db.HasUser, node_id: UUID, *, instead_of: UUID) -> None:
-    """A person turns out to be the owner: the node that stood for the owner until then goes."""
-    await tx.run(_DROP, (user.user_id, [instead_of]))
-    await tx.run(_BE_OWNER, (user.user_id, node_id))
 
 
 async def merged(tx: db.Transaction, user: db.HasUser, node_id: UUID, into: UUID | None) -> None:
@@ -338,13 +377,19 @@ async def merged(tx: db.Transaction, user: db.HasUser, node_id: UUID, into: UUID
 
 
 async def forget(tx: db.Transaction, user: db.HasUser) -> None:
-    """Take away all that is derived, so that it is read again."""
+    """Take away all that is derived, so that it is read again; what was done by hand stays."""
+    await bump(tx, user)
     await tx.run(_FORGET, (user.user_id,))
 
 
 def key_of(user: db.HasUser, new: New) -> str:
     """The key of a node: of its name, its kind (an entity's type is not in it, since readers differ) and its user."""
     return names.key(user.user_id, new.kind, f"{new.name} {new.apart}" if new.apart else new.name)
+
+
+def _mark(user: db.HasUser, kind: str, alias: str) -> str:
+    """What is kept of a name or an address of something erased."""
+    return names.key(user.user_id, f"{kind} alias", alias)
 
 
 def hash_of(kind: Kind, name: str, description: str, properties: Mapping[str, Any]) -> bytes | None:

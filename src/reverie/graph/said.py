@@ -21,6 +21,7 @@ _TITLE = re.compile(
     r"^(?:(?:dr|dra|prof|profesora?|ing|lic|mr|mrs|ms|miss|sr|sra|srta|herr|frau|don|doña|sir|dame)\b\.? )+",
     re.IGNORECASE,
 )
+_WRITTEN = re.compile(r"(.*?)<\s*([^<>\s]+@[^<>\s]+)\s*>\s*", re.DOTALL)
 _PARTS = re.compile(r"[a-zà-öø-ÿ]{2,}", re.IGNORECASE)
 
 
@@ -64,8 +65,11 @@ def of(record: base.Record) -> Said:
 
 def address(text: str) -> tuple[str, str]:
     """The name and the address of `Ana Ruiz <ana@example.org>`; either may be empty."""
-    name, found = email.utils.parseaddr(text)
-    found = found.strip().lower() if "@" in found else ""
+    written = _WRITTEN.fullmatch(text)
+    name, found = written.groups() if written else email.utils.parseaddr(text)
+    if not written and "@" not in text:
+        name, found = text, ""
+    found = found.strip().lower().removeprefix("mailto:") if "@" in found else ""
     name = " ".join(name.strip("\"' ").split())
     return ("" if "@" in name else name), found
 
@@ -101,7 +105,9 @@ def _contact(contact: contacts.Contact) -> Said:
     company = (contact.company or "").strip()
     told = {"notes": contact.notes, "birthday": contact.birthday and contact.birthday.isoformat()}
     properties = {name: value for name, value in told.items() if value}
-    mails = tuple(one.strip().lower() for one in contact.emails if "@" in one)
+    # An address of an office is on the cards of all who work there: it tells nobody from anybody.
+    found = (one.strip().lower() for one in contact.emails if "@" in one)
+    mails = tuple(one for one in found if not is_role(one))
     if company and contact.display_name.strip() == company and not (contact.given or contact.family):
         return Said(organisations=[Organisation(company, properties=properties)])
     plain = " ".join(one for one in (contact.given, contact.family) if one)
@@ -121,13 +127,12 @@ def _event(event: events.Event) -> Said:
     organisations: list[Organisation] = []
     for one in event.attendees:
         name, found = address(one.get("email") or "")
-        found = found or (one.get("email") or "").removeprefix("mailto:").strip().lower()
         shown = (one.get("name") or "").strip() or name
         shown = "" if "@" in shown else shown
         mails, role = (found,) if found else (), one.get("role") or ""
         if shown and sounds_like_a_company(shown):
             organisations.append(Organisation(shown, "company", role))
-        elif shown or found:
+        elif (shown or found) and not (found and is_role(found)):
             people.append(Person(shown or named_by(found), mails, relation="attended_by", role=role))
     return Said(people, organisations)
 

@@ -34,7 +34,10 @@ CREATE TABLE node (
     UNIQUE (user_id, key),
     FOREIGN KEY (user_id, merged_into) REFERENCES node (user_id, id) ON DELETE CASCADE
 );
-CREATE INDEX node_kind ON node (user_id, kind, links DESC) WHERE deleted_at IS NULL AND merged_into IS NULL;
+-- Of all nodes, not only of live ones: before the first statistics an index with IS NULL in its condition looks so small
+-- that whatever asks for a few nodes by id reads all of them through it. The same goes for `link_from` and `link_to`.
+CREATE INDEX node_kind ON node (user_id, kind, links DESC);
+CREATE INDEX node_top ON node (user_id, links DESC, id) WHERE kind <> 'source';
 CREATE INDEX node_record ON node (user_id, record_id) WHERE record_id IS NOT NULL;
 CREATE INDEX node_hash ON node (user_id, hash) WHERE hash IS NOT NULL;
 CREATE INDEX node_merged ON node (user_id, merged_into) WHERE merged_into IS NOT NULL;
@@ -51,7 +54,8 @@ CREATE TABLE alias (
 );
 CREATE INDEX alias_node ON alias (user_id, node_id);
 
--- A fact holds from `valid_from` until `valid_to`; NULL is open. `hidden_by` is the merge that made it a double.
+-- A fact holds from `valid_from` until `valid_to`; NULL is open. `told_end`: somebody said when it ended; without it, it
+-- ended because another began. `hidden_by` is the merge that made it a double, of the link `double_of` if there is one.
 CREATE TABLE link (
     user_id uuid NOT NULL REFERENCES users,
     id uuid NOT NULL DEFAULT uuidv7(),
@@ -64,9 +68,11 @@ CREATE TABLE link (
     properties jsonb NOT NULL DEFAULT '{}',
     valid_from timestamptz,
     valid_to timestamptz,
+    told_end boolean NOT NULL DEFAULT false,
     heat real NOT NULL DEFAULT 0,
     warmed_at timestamptz,
     hidden_by uuid,
+    double_of uuid,
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
     deleted_at timestamptz,
@@ -78,9 +84,10 @@ CREATE TABLE link (
 -- Said again, a fact is the same link.
 CREATE UNIQUE INDEX link_once ON link (user_id, from_id, to_id, relation, valid_from) NULLS NOT DISTINCT
     WHERE hidden_by IS NULL;
-CREATE INDEX link_from ON link (user_id, from_id) WHERE deleted_at IS NULL AND hidden_by IS NULL;
-CREATE INDEX link_to ON link (user_id, to_id) WHERE deleted_at IS NULL AND hidden_by IS NULL;
+CREATE INDEX link_from ON link (user_id, from_id);
+CREATE INDEX link_to ON link (user_id, to_id);
 CREATE INDEX link_hidden ON link (user_id, hidden_by) WHERE hidden_by IS NOT NULL;
+CREATE INDEX link_double ON link (user_id, double_of) WHERE double_of IS NOT NULL;
 
 -- Which record says so, and in which of its passages (by ordinal, as passages are made anew).
 CREATE TABLE evidence (
@@ -90,6 +97,7 @@ CREATE TABLE evidence (
     -- Rules and a model read the same record, each by itself.
     by text NOT NULL CHECK (by IN ('user', 'model', 'system')),
     ordinal int,
+    -- The moment that the record says it of.
     at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (user_id, link_id, record_id, by),
     FOREIGN KEY (user_id, link_id) REFERENCES link (user_id, id) ON DELETE CASCADE

@@ -13,6 +13,25 @@ CREATE TABLE agent (
 
 ALTER TABLE ONLY agent FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE alias (
+    user_id uuid NOT NULL,
+    alias text NOT NULL COLLATE pg_catalog."C",
+    node_id uuid NOT NULL,
+    kind text NOT NULL,
+    CONSTRAINT alias_alias_check CHECK ((alias <> ''::text)),
+    CONSTRAINT alias_kind_check CHECK ((kind = ANY (ARRAY['name'::text, 'email'::text])))
+);
+
+ALTER TABLE ONLY alias FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE apart (
+    user_id uuid NOT NULL,
+    first_id uuid NOT NULL,
+    second_id uuid NOT NULL
+);
+
+ALTER TABLE ONLY apart FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE attempt (
     user_id uuid NOT NULL,
     who bytea NOT NULL,
@@ -177,6 +196,13 @@ CREATE TABLE embedding (
 
 ALTER TABLE ONLY embedding FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE erased (
+    user_id uuid NOT NULL,
+    key text NOT NULL COLLATE pg_catalog."C"
+);
+
+ALTER TABLE ONLY erased FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE event (
     user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
     id uuid CONSTRAINT record_id_not_null NOT NULL,
@@ -204,6 +230,18 @@ CREATE TABLE event (
 );
 
 ALTER TABLE ONLY event FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE evidence (
+    user_id uuid NOT NULL,
+    link_id uuid NOT NULL,
+    record_id uuid NOT NULL,
+    by text NOT NULL,
+    ordinal integer,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT evidence_by_check CHECK ((by = ANY (ARRAY['user'::text, 'model'::text, 'system'::text])))
+);
+
+ALTER TABLE ONLY evidence FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE feed (
     user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
@@ -273,6 +311,13 @@ CREATE TABLE fresh (
 
 ALTER TABLE ONLY fresh FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE graph (
+    user_id uuid NOT NULL,
+    version bigint NOT NULL
+);
+
+ALTER TABLE ONLY graph FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE health (
     user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
     id uuid CONSTRAINT record_id_not_null NOT NULL,
@@ -341,6 +386,34 @@ CREATE TABLE letter (
 
 ALTER TABLE ONLY letter FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE link (
+    user_id uuid NOT NULL,
+    id uuid DEFAULT uuidv7() NOT NULL,
+    from_id uuid NOT NULL,
+    to_id uuid NOT NULL,
+    relation text NOT NULL,
+    link_type text NOT NULL,
+    confidence real NOT NULL,
+    created_by text NOT NULL,
+    properties jsonb DEFAULT '{}'::jsonb NOT NULL,
+    valid_from timestamp with time zone,
+    valid_to timestamp with time zone,
+    told_end boolean DEFAULT false NOT NULL,
+    heat real DEFAULT 0 NOT NULL,
+    warmed_at timestamp with time zone,
+    hidden_by uuid,
+    double_of uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    deleted_at timestamp with time zone,
+    CONSTRAINT link_check CHECK (((valid_to IS NULL) OR (valid_from IS NULL) OR (valid_to >= valid_from))),
+    CONSTRAINT link_confidence_check CHECK (((confidence >= (0)::double precision) AND (confidence <= (1)::double precision))),
+    CONSTRAINT link_created_by_check CHECK ((created_by = ANY (ARRAY['user'::text, 'model'::text, 'system'::text]))),
+    CONSTRAINT link_link_type_check CHECK ((link_type = ANY (ARRAY['manual'::text, 'extracted'::text, 'inferred'::text, 'structural'::text])))
+);
+
+ALTER TABLE ONLY link FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE login (
     user_id uuid NOT NULL,
     id uuid DEFAULT uuidv7() NOT NULL,
@@ -351,6 +424,19 @@ CREATE TABLE login (
 );
 
 ALTER TABLE ONLY login FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE merge (
+    user_id uuid NOT NULL,
+    id uuid DEFAULT uuidv7() NOT NULL,
+    winner_id uuid NOT NULL,
+    loser_id uuid NOT NULL,
+    by text NOT NULL,
+    changes jsonb NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    undone_at timestamp with time zone
+);
+
+ALTER TABLE ONLY merge FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE migration (
     name text NOT NULL,
@@ -371,6 +457,34 @@ CREATE TABLE model (
 );
 
 ALTER TABLE ONLY model FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE node (
+    user_id uuid NOT NULL,
+    id uuid DEFAULT uuidv7() NOT NULL,
+    key text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL,
+    name text NOT NULL,
+    type text DEFAULT ''::text NOT NULL,
+    description text DEFAULT ''::text NOT NULL,
+    properties jsonb DEFAULT '{}'::jsonb NOT NULL,
+    is_owner boolean DEFAULT false NOT NULL,
+    created_by text NOT NULL,
+    domain text,
+    record_id uuid,
+    links integer DEFAULT 0 NOT NULL,
+    salience real DEFAULT 0 NOT NULL,
+    touched_at timestamp with time zone DEFAULT now() NOT NULL,
+    hash bytea,
+    merged_into uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    deleted_at timestamp with time zone,
+    CONSTRAINT node_created_by_check CHECK ((created_by = ANY (ARRAY['user'::text, 'model'::text, 'system'::text]))),
+    CONSTRAINT node_kind_check CHECK ((kind = ANY (ARRAY['person'::text, 'concept'::text, 'entity'::text, 'source'::text, 'artifact'::text]))),
+    CONSTRAINT node_name_check CHECK ((name <> ''::text))
+);
+
+ALTER TABLE ONLY node FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE note (
     user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
@@ -630,6 +744,12 @@ ALTER TABLE ONLY users FORCE ROW LEVEL SECURITY;
 ALTER TABLE ONLY agent
     ADD CONSTRAINT agent_pkey PRIMARY KEY (user_id, name);
 
+ALTER TABLE ONLY alias
+    ADD CONSTRAINT alias_pkey PRIMARY KEY (user_id, alias, node_id);
+
+ALTER TABLE ONLY apart
+    ADD CONSTRAINT apart_pkey PRIMARY KEY (user_id, first_id, second_id);
+
 ALTER TABLE ONLY attempt
     ADD CONSTRAINT attempt_pkey PRIMARY KEY (user_id, who);
 
@@ -657,8 +777,14 @@ ALTER TABLE ONLY email
 ALTER TABLE ONLY embedding
     ADD CONSTRAINT embedding_pkey PRIMARY KEY (user_id, model, hash);
 
+ALTER TABLE ONLY erased
+    ADD CONSTRAINT erased_pkey PRIMARY KEY (user_id, key);
+
 ALTER TABLE ONLY event
     ADD CONSTRAINT event_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY evidence
+    ADD CONSTRAINT evidence_pkey PRIMARY KEY (user_id, link_id, record_id, by);
 
 ALTER TABLE ONLY feed_item
     ADD CONSTRAINT feed_item_pkey PRIMARY KEY (user_id, id);
@@ -671,6 +797,9 @@ ALTER TABLE ONLY file
 
 ALTER TABLE ONLY fresh
     ADD CONSTRAINT fresh_pkey PRIMARY KEY (user_id, passage_id);
+
+ALTER TABLE ONLY graph
+    ADD CONSTRAINT graph_pkey PRIMARY KEY (user_id);
 
 ALTER TABLE ONLY health
     ADD CONSTRAINT health_pkey PRIMARY KEY (user_id, id);
@@ -687,14 +816,26 @@ ALTER TABLE ONLY imported
 ALTER TABLE ONLY letter
     ADD CONSTRAINT letter_pkey PRIMARY KEY (user_id, slot, record_id);
 
+ALTER TABLE ONLY link
+    ADD CONSTRAINT link_pkey PRIMARY KEY (user_id, id);
+
 ALTER TABLE ONLY login
     ADD CONSTRAINT login_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY merge
+    ADD CONSTRAINT merge_pkey PRIMARY KEY (user_id, id);
 
 ALTER TABLE ONLY migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (name);
 
 ALTER TABLE ONLY model
     ADD CONSTRAINT model_pkey PRIMARY KEY (user_id, name);
+
+ALTER TABLE ONLY node
+    ADD CONSTRAINT node_pkey PRIMARY KEY (user_id, id);
+
+ALTER TABLE ONLY node
+    ADD CONSTRAINT node_user_id_key_key UNIQUE (user_id, key);
 
 ALTER TABLE ONLY note
     ADD CONSTRAINT note_pkey PRIMARY KEY (user_id, id);
@@ -744,6 +885,8 @@ ALTER TABLE ONLY transaction
 ALTER TABLE ONLY users
     ADD CONSTRAINT users_pkey PRIMARY KEY (user_id);
 
+CREATE INDEX alias_node ON alias USING btree (user_id, node_id);
+
 CREATE INDEX change_order ON change USING btree (user_id, xid, seq);
 
 CREATE INDEX change_record ON change USING btree (user_id, record_id, seq);
@@ -772,13 +915,39 @@ CREATE INDEX embedding_768 ON embedding USING hnsw (((vector)::halfvec(768)) hal
 
 CREATE INDEX event_start ON event USING btree (user_id, start_day);
 
+CREATE INDEX evidence_record ON evidence USING btree (user_id, record_id);
+
 CREATE INDEX feed_item_feed ON feed_item USING btree (user_id, feed_id);
 
 CREATE INDEX imported_key ON imported USING btree (user_id, key);
 
 CREATE INDEX imported_record ON imported USING btree (user_id, record_id);
 
+CREATE INDEX link_double ON link USING btree (user_id, double_of) WHERE (double_of IS NOT NULL);
+
+CREATE INDEX link_from ON link USING btree (user_id, from_id);
+
+CREATE INDEX link_hidden ON link USING btree (user_id, hidden_by) WHERE (hidden_by IS NOT NULL);
+
+CREATE UNIQUE INDEX link_once ON link USING btree (user_id, from_id, to_id, relation, valid_from) NULLS NOT DISTINCT WHERE (hidden_by IS NULL);
+
+CREATE INDEX link_to ON link USING btree (user_id, to_id);
+
 CREATE INDEX login_hash ON login USING btree (hash);
+
+CREATE INDEX merge_loser ON merge USING btree (user_id, loser_id);
+
+CREATE INDEX merge_winner ON merge USING btree (user_id, winner_id);
+
+CREATE INDEX node_hash ON node USING btree (user_id, hash) WHERE (hash IS NOT NULL);
+
+CREATE INDEX node_kind ON node USING btree (user_id, kind, links DESC);
+
+CREATE INDEX node_merged ON node USING btree (user_id, merged_into) WHERE (merged_into IS NOT NULL);
+
+CREATE INDEX node_record ON node USING btree (user_id, record_id) WHERE (record_id IS NOT NULL);
+
+CREATE INDEX node_top ON node USING btree (user_id, links DESC, id) WHERE (kind <> 'source'::text);
 
 CREATE INDEX passage_hash ON passage USING btree (user_id, hash);
 
@@ -795,6 +964,21 @@ CREATE INDEX token_minted_by ON token USING btree (user_id, minted_by);
 ALTER TABLE ONLY agent
     ADD CONSTRAINT agent_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
+ALTER TABLE ONLY alias
+    ADD CONSTRAINT alias_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY alias
+    ADD CONSTRAINT alias_user_id_node_id_fkey FOREIGN KEY (user_id, node_id) REFERENCES node(user_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY apart
+    ADD CONSTRAINT apart_user_id_first_id_fkey FOREIGN KEY (user_id, first_id) REFERENCES node(user_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY apart
+    ADD CONSTRAINT apart_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY apart
+    ADD CONSTRAINT apart_user_id_second_id_fkey FOREIGN KEY (user_id, second_id) REFERENCES node(user_id, id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY attempt
     ADD CONSTRAINT attempt_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
@@ -807,11 +991,23 @@ ALTER TABLE ONLY change
 ALTER TABLE ONLY embedding
     ADD CONSTRAINT embedding_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
+ALTER TABLE ONLY erased
+    ADD CONSTRAINT erased_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY evidence
+    ADD CONSTRAINT evidence_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY evidence
+    ADD CONSTRAINT evidence_user_id_link_id_fkey FOREIGN KEY (user_id, link_id) REFERENCES link(user_id, id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY feed_item
     ADD CONSTRAINT feed_item_user_id_feed_id_fkey FOREIGN KEY (user_id, feed_id) REFERENCES feed(user_id, id);
 
 ALTER TABLE ONLY fresh
     ADD CONSTRAINT fresh_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY graph
+    ADD CONSTRAINT graph_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
 ALTER TABLE ONLY heat
     ADD CONSTRAINT heat_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
@@ -825,11 +1021,35 @@ ALTER TABLE ONLY imported
 ALTER TABLE ONLY letter
     ADD CONSTRAINT letter_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
+ALTER TABLE ONLY link
+    ADD CONSTRAINT link_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY link
+    ADD CONSTRAINT link_user_id_from_id_fkey FOREIGN KEY (user_id, from_id) REFERENCES node(user_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY link
+    ADD CONSTRAINT link_user_id_to_id_fkey FOREIGN KEY (user_id, to_id) REFERENCES node(user_id, id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY login
     ADD CONSTRAINT login_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
+ALTER TABLE ONLY merge
+    ADD CONSTRAINT merge_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY merge
+    ADD CONSTRAINT merge_user_id_loser_id_fkey FOREIGN KEY (user_id, loser_id) REFERENCES node(user_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY merge
+    ADD CONSTRAINT merge_user_id_winner_id_fkey FOREIGN KEY (user_id, winner_id) REFERENCES node(user_id, id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY model
     ADD CONSTRAINT model_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY node
+    ADD CONSTRAINT node_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY node
+    ADD CONSTRAINT node_user_id_merged_into_fkey FOREIGN KEY (user_id, merged_into) REFERENCES node(user_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY passage
     ADD CONSTRAINT passage_user_id_record_id_fkey FOREIGN KEY (user_id, record_id) REFERENCES card(user_id, record_id);
@@ -863,6 +1083,10 @@ ALTER TABLE ONLY token
 
 ALTER TABLE agent ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE alias ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE apart ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE attempt ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE bookmark ENABLE ROW LEVEL SECURITY;
@@ -885,7 +1109,11 @@ ALTER TABLE email ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE embedding ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE erased ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE event ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE evidence ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE feed ENABLE ROW LEVEL SECURITY;
 
@@ -897,6 +1125,8 @@ CREATE POLICY first ON users FOR INSERT WITH CHECK ((current_setting('reverie.sy
 
 ALTER TABLE fresh ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE graph ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE health ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE heat ENABLE ROW LEVEL SECURITY;
@@ -907,13 +1137,23 @@ ALTER TABLE imported_file ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE letter ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE link ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE login ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE merge ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE model ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE node ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE note ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY owner ON agent USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON alias USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON apart USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON attempt USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
@@ -933,7 +1173,11 @@ CREATE POLICY owner ON email USING ((user_id = (NULLIF(current_setting('reverie.
 
 CREATE POLICY owner ON embedding USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
+CREATE POLICY owner ON erased USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
 CREATE POLICY owner ON event USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON evidence USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON feed USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
@@ -942,6 +1186,8 @@ CREATE POLICY owner ON feed_item USING ((user_id = (NULLIF(current_setting('reve
 CREATE POLICY owner ON file USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON fresh USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON graph USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON health USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
@@ -953,9 +1199,15 @@ CREATE POLICY owner ON imported_file USING ((user_id = (NULLIF(current_setting('
 
 CREATE POLICY owner ON letter USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
+CREATE POLICY owner ON link USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
 CREATE POLICY owner ON login USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
+CREATE POLICY owner ON merge USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
 CREATE POLICY owner ON model USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON node USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON note USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
@@ -1021,6 +1273,10 @@ GRANT USAGE ON SCHEMA public TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE agent TO reverie_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE alias TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE apart TO reverie_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE attempt TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE bookmark TO reverie_app;
@@ -1039,7 +1295,11 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE email TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE embedding TO reverie_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE erased TO reverie_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE event TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE evidence TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE feed TO reverie_app;
 
@@ -1048,6 +1308,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE feed_item TO reverie_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE file TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE fresh TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE graph TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE health TO reverie_app;
 
@@ -1059,9 +1321,15 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE imported_file TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE letter TO reverie_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE link TO reverie_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE login TO reverie_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE merge TO reverie_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE model TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE node TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE note TO reverie_app;
 

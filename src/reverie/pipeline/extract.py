@@ -185,7 +185,8 @@ async def _the_owner(tx: db.Transaction, user: users.Reference) -> None:
         rows = await tx.rows(_IN_MOST_MAILS, (user.user_id, user.user_id))
         if rows and rows[0]["total"] >= _ENOUGH_MAILS and rows[0]["count"] >= _SHARE_OF_MAILS * rows[0]["total"]:
             await nodes.bump(tx, user)
-            await nodes.be_owner(tx, user, rows[0]["id"], instead_of=mine.id)
+            await nodes.own(tx, user, rows[0]["id"])
+            await nodes.drop(tx, user, [mine.id])
 
 
 def _end(name: str) -> str:
