@@ -40,6 +40,8 @@ _SWEEP = """
 WITH gone AS (
     DELETE FROM embedding WHERE user_id = %(user)s AND hash = ANY(%(hashes)s) AND NOT EXISTS (
         SELECT FROM passage WHERE passage.user_id = embedding.user_id AND passage.hash = embedding.hash
+    ) AND NOT EXISTS (
+        SELECT FROM node WHERE node.user_id = embedding.user_id AND node.hash = embedding.hash
     ) RETURNING model
 )
 SELECT model, count(*) AS gone FROM gone GROUP BY model ORDER BY model
@@ -219,9 +221,13 @@ async def _kept(work: slots.Work, model: str, hashes: Sequence[bytes], vectors: 
 async def sweep(tx: db.Transaction, user: users.Reference, batch: Sequence[changes.Change]) -> None:
     """Drop the vectors of texts that are gone."""
     if any(change.action in ("delete", "update") for change in batch):
-        hashes = await passages.take_stale(tx, user)
-        for row in await tx.rows(_SWEEP, {"user": user.user_id, "hashes": hashes}) if hashes else ():
-            await models.count(tx, user, row["model"], -row["gone"])
+        await drop(tx, user, await passages.take_stale(tx, user))
+
+
+async def drop(tx: db.Transaction, user: db.HasUser, hashes: Sequence[bytes]) -> None:
+    """Drop the vectors of some texts, unless a passage or a node of the graph still has the same text."""
+    for row in await tx.rows(_SWEEP, {"user": user.user_id, "hashes": list(hashes)}) if hashes else ():
+        await models.count(tx, user, row["model"], -row["gone"])
 
 
 async def forget(tx: db.Transaction, user: db.HasUser) -> None:
