@@ -178,6 +178,7 @@ async def test_the_tools_keep_to_the_table(reverie: app.App, askers: dict[str, A
     toolbox = base.Toolbox(reverie.database, reverie.embeddings)
     arguments: dict[str, dict[str, Any]] = {
         "search": {"query": "x"},
+        "explore": {"text_matches": ["x"]},
         "get_record": {"id": NOWHERE},
         "list_changes": {"since": "2026-01-01T00:00:00Z"},
         "save_note": {"content": "x"},

@@ -99,13 +99,15 @@ async def test_scopes(toolbox: base.Toolbox, owner: callers.Caller) -> None:
     long_ago = "2020-01-01T00:00:00Z"
     calls: dict[str, dict[str, Any]] = {
         "search": {"query": "harbour"},
+        "explore": {"queries": [{"query": "harbour"}]},
         "get_record": {"id": note},
         "save_note": {"content": "x"},
         "list_changes": {"since": long_ago},
     }
     assert calls.keys() == catalogue.TOOLS.keys()
+    areas = {"save_note": "notes", "explore": "graph"}
     for name, arguments in calls.items():
-        for scopes in (["photos:read"], [f"{'notes' if name == 'save_note' else 'search'}:nothing"]):
+        for scopes in (["photos:read"], [f"{areas.get(name, 'search')}:nothing"]):
             with pytest.raises(errors.Forbidden):
                 await catalogue.call(toolbox, _agent(owner, *scopes), name, arguments)
 

@@ -76,6 +76,22 @@ def _of_domains() -> list[Operation]:
     ]
 
 
+def _of_the_graph() -> list[Operation]:
+    """Looking at the graph, adding to it, taking away from it. Records in it show by the scopes of their domains."""
+    rows: tuple[tuple[Level, tuple[str, ...]], ...] = (
+        (0, ("list", "get", "connections", "path", "subgraph", "stats", "candidates")),
+        (1, ("create", "update")),
+        (2, ("delete", "merge", "unmerge", "apart", "cleanup")),
+        (3, ("erase",)),
+    )
+    levels: dict[str, Level] = {f"graph.{verb}": level for level, verbs in rows for verb in verbs}
+    levels |= {"links.create": 1, "links.warm": 1, "links.delete": 2}
+    return [
+        Operation(name=name, area="graph", action="write" if level else "read", level=level)
+        for name, level in levels.items()
+    ] + [Operation(name="explore", area="graph", across=True)]
+
+
 OPERATIONS: Mapping[str, Operation] = {
     one.name: one
     for one in (
@@ -85,6 +101,7 @@ OPERATIONS: Mapping[str, Operation] = {
         Operation(name="changes", across=True),
         Operation(name="search", area="search", across=True),
         Operation(name="search.advanced", area="search", across=True),
+        *_of_the_graph(),
         Operation(name="privacy.summary", area="privacy"),
         Operation(name="health", door="open"),
         Operation(name="openapi"),

@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, str] = {
     "connect": "reverie.cli.connect",
     "doctor": "reverie.cli.doctor",
     "rebuild": "reverie.cli.keep",
+    "graph": "reverie.cli.graph",
     "models": "reverie.cli.models",
     "privacy": "reverie.cli.models",
     "demo": "reverie.cli.demo",

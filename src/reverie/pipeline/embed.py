@@ -253,9 +253,13 @@ async def _kept(work: slots.Work, model: str, hashes: Sequence[bytes], vectors: 
 async def sweep(tx: db.Transaction, user: users.Reference, batch: Sequence[changes.Change]) -> None:
     """Drop the vectors of texts that are gone."""
     if any(change.action in ("delete", "update") for change in batch):
-        hashes = await passages.take_stale(tx, user)
-        for row in await tx.rows(_SWEEP, {"user": user.user_id, "hashes": hashes}) if hashes else ():
-            await models.count(tx, user, row["model"], -row["gone"])
+        await drop(tx, user, await passages.take_stale(tx, user))
+
+
+async def drop(tx: db.Transaction, user: db.HasUser, hashes: Sequence[bytes]) -> None:
+    """Drop the vectors of some texts, unless a passage or a node of the graph still has the same text."""
+    for row in await tx.rows(_SWEEP, {"user": user.user_id, "hashes": list(hashes)}) if hashes else ():
+        await models.count(tx, user, row["model"], -row["gone"])
 
 
 async def forget(tx: db.Transaction, user: db.HasUser) -> None:

@@ -7,10 +7,10 @@ import pydantic
 
 from reverie import compact, errors
 from reverie.access import callers, operations
-from reverie.tools import base, read, write
+from reverie.tools import base, graph, read, write
 
 TOOLS: Mapping[str, base.Tool[Any]] = {
-    one.name: one for one in (read.SEARCH, read.GET_RECORD, read.LIST_CHANGES, write.SAVE_NOTE)
+    one.name: one for one in (read.SEARCH, graph.EXPLORE, read.GET_RECORD, read.LIST_CHANGES, write.SAVE_NOTE)
 }
 
 

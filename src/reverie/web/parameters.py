@@ -154,7 +154,7 @@ async def sent(request: requests.Request, model: type[B]) -> B:
         first = problems[0]
         raise errors.Invalid(
             f"The field `{first['field']}` is wrong: {first['problem']}.",
-            hint=f"Fields here: {', '.join(model.model_fields)}.",
+            hint=f"Fields here: {', '.join(one.alias or name for name, one in model.model_fields.items())}.",
             details={"problems": problems},
         ) from None
 

@@ -20,6 +20,7 @@ from reverie.web import (
     changelog,
     edge,
     envelope,
+    graph,
     health,
     household,
     openapi,
@@ -51,7 +52,7 @@ def create(reverie: app.App) -> fastapi.FastAPI:
 
     routes.add(api, "openapi", "GET", "/openapi.json", description, include_in_schema=False)
     # Before the records: /events/agenda is not the event with the id `agenda`.
-    for part in (health, session, household, agenda, changelog, privacy, search, records):
+    for part in (health, session, household, agenda, changelog, graph, privacy, search, records):
         part.add(api, reverie)
     routes.check(api)
     return api

@@ -1,0 +1,240 @@
+"""`reverie graph`: who and what your records are about, and what leads from one to another."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import groupby
+from typing import Annotated, Any, TypeVar
+from uuid import UUID
+
+import typer
+
+from reverie import app, compact, db, errors
+from reverie.cli import show
+from reverie.graph import byhand, doubles, forms, lookups, merging, nodes, seeing
+
+T = TypeVar("T")
+
+graph = typer.Typer(no_args_is_help=True, help="Who and what your records are about: show, path, stats, duplicates.")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Name = Annotated[str, typer.Argument(help="A name, an email address or an id.")]
+_EMPTY = "The graph is empty. It fills as you keep records: contacts, mail, events and notes."
+_LINES = 15
+
+
+@graph.command("show")
+def show_node(
+    name: Name,
+    as_of: Annotated[str | None, typer.Option("--as-of", help="As it was on this day: 2024-05-01.")] = None,
+    ended: Annotated[bool, typer.Option("--ended", help="What holds no longer, too.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Who or what it is, what it hangs together with, and the records that say so."""
+    moment = _end_of(as_of)
+
+    async def work(reverie: app.App, tx: db.Transaction) -> seeing.Whole:
+        node = await _named(reverie, tx, name)
+        return await seeing.whole(tx, reverie.owner, node, as_of=moment, ended=ended)
+
+    found = _run(work)
+    if as_json:
+        show.as_json(forms.whole(found))
+        return
+    node = found.node
+    show.line(show.safe(f"{node.name} ({_kind(node)}{', you' if node.is_owner else ''})"), style="bold")
+    others = [alias for alias, kind in found.aliases if kind == "email" or alias != node.name.lower()]
+    told = [", ".join(others), node.description, *(f"{k}: {_text(v)}" for k, v in node.properties.items())]
+    for one in told:
+        if one:
+            show.line(show.safe(f"    {compact.clip(one, 300)}"))
+    for relation, some in groupby(found.links, key=lambda one: one.link.relation):
+        _relation(node.id, relation, list(some))
+    if not found.links:
+        show.line("    Nothing is linked with it.", style="dim")
+    if found.more:
+        show.note("There are more links: --json shows 200 of them.")
+    for merge in found.history:
+        if merge.undone_at is None:
+            show.note(f"{found.merged.get(merge.loser_id, 'Another node')} was merged into it: {merge.id}")
+
+
+@graph.command("path")
+def show_path(first: Name, second: Name, as_json: Json = False) -> None:
+    """A shortest way from one to the other, a line a step, with a record that says so."""
+
+    async def work(reverie: app.App, tx: db.Transaction) -> tuple[nodes.Node, nodes.Node, Any]:
+        begin, end = await _named(reverie, tx, first), await _named(reverie, tx, second)
+        return begin, end, await seeing.path(tx, reverie.owner, begin, end)
+
+    begin, end, found = _run(work)
+    if as_json:
+        show.as_json(forms.path(found))
+        return
+    if found is None:
+        show.line(show.safe(f"No way of at most {lookups.DEEPEST} links leads from {begin.name} to {end.name}."))
+        return
+    at = begin
+    for one in found[1]:
+        arrow = f"—{one.link.relation}→" if one.begin.id == at.id else f"←{one.link.relation}—"
+        there = one.other(at.id)
+        record = f"   {_record(one.proof[0])}" if one.proof and there.record_id is None and not at.record_id else ""
+        show.line(show.safe(f"{_called(at)} {arrow} {_called(there)}{record}"))
+        at = there
+    if not found[1]:
+        show.line(show.safe(f"Both are {begin.name}."))
+
+
+@graph.command("stats")
+def show_stats(as_json: Json = False) -> None:
+    """How many nodes of each kind and links of each relation there are."""
+
+    async def work(reverie: app.App, tx: db.Transaction) -> lookups.Stats:
+        return await seeing.stats(tx, reverie.owner)
+
+    found = _run(work)
+    if as_json:
+        show.as_json({"nodes": dict(found.nodes), "links": dict(found.links), "version": found.version})
+        return
+    if not found.nodes:
+        show.line(_EMPTY)
+        return
+    for title, counts in (("nodes", found.nodes), ("links", found.links)):
+        show.line(f"{sum(counts.values()):,} {title}", style="bold")
+        for name, count in counts.items():
+            show.line(f"    {count:>8,}  {name}")
+
+
+@graph.command("duplicates")
+def duplicates(
+    limit: Annotated[int, typer.Option(min=1, max=200, help="How many of each kind.")] = 20, as_json: Json = False
+) -> None:
+    """Nodes that may be one. Nothing is merged unless you say so."""
+
+    async def work(reverie: app.App, tx: db.Transaction) -> list[doubles.Double]:
+        found: list[doubles.Double] = []
+        for kind in doubles.KINDS:
+            found += await doubles.suggested(tx, reverie.owner, kind, limit=limit)
+        return found
+
+    found = _run(work)
+    if as_json:
+        show.as_json([forms.double(one) for one in found])
+        return
+    for one in found:
+        show.line(show.safe(f"{one.first.name}  =?  {one.second.name}   ({one.first.kind}, {one.score:.2f})"))
+        show.line(show.safe(f"    {', '.join(one.reasons)}"), style="dim")
+        show.line(f"    reverie graph merge {one.first.id} {one.second.id}", style="dim")
+    if not found:
+        show.line("No two look like one.")
+
+
+@graph.command("merge")
+def merge(
+    winner: Annotated[str, typer.Argument(help="The one that stays: a name or an id.")],
+    loser: Annotated[str, typer.Argument(help="The one that becomes the other.")],
+    as_json: Json = False,
+) -> None:
+    """Make one node of two. It can be undone."""
+
+    async def work(reverie: app.App, tx: db.Transaction) -> tuple[nodes.Node, nodes.Node, merging.Merge]:
+        kept, gone = await _named(reverie, tx, winner), await _named(reverie, tx, loser)
+        return kept, gone, await byhand.merge(tx, reverie.owner, winner=kept.id, loser=gone.id)
+
+    kept, gone, made = _run(work)
+    if as_json:
+        show.as_json(forms.merge(made, gone.name))
+        return
+    show.line(show.safe(f"{gone.name} is {kept.name} from now on."))
+    show.note(f"`reverie graph unmerge {made.id}` makes two of them again.")
+
+
+@graph.command("unmerge")
+def unmerge(
+    which: Annotated[str, typer.Argument(metavar="ID", help="The id of the merge; `reverie graph show` tells it.")],
+    as_json: Json = False,
+) -> None:
+    """Undo a merge: two again, each with the links it had."""
+    try:
+        merge_id = UUID(which)
+    except ValueError:
+        raise errors.Invalid(f"{which[:60]} is no id.", hint="`reverie graph show NAME` tells the merges.") from None
+
+    async def work(reverie: app.App, tx: db.Transaction) -> tuple[merging.Merge, dict[UUID, nodes.Node]]:
+        undone = await merging.undo(tx, reverie.owner, merge_id)
+        return undone, await seeing.several(tx, reverie.owner, [undone.winner_id, undone.loser_id])
+
+    undone, both = _run(work)
+    if as_json:
+        show.as_json({"merge": str(undone.id), "nodes": [forms.node(one) for one in both.values()]})
+        return
+    show.line(show.safe(f"Two again: {' and '.join(one.name for one in both.values())}."))
+
+
+async def _named(reverie: app.App, tx: db.Transaction, name: str) -> nodes.Node:
+    """The node of a name; of an empty graph that is told instead."""
+    try:
+        return await seeing.named(tx, reverie.owner, name)
+    except errors.NotFound:
+        if (await seeing.stats(tx, reverie.owner)).nodes:
+            raise
+        raise errors.NotFound(_EMPTY, hint="`reverie import` keeps what you have.") from None
+
+
+def _relation(node_id: UUID, relation: str, found: list[seeing.Shown]) -> None:
+    """The links of one relation, and the records that say so."""
+    show.line(show.safe(relation.replace("_", " ")), style="cyan")
+    for one in found[:_LINES]:
+        arrow = "→" if one.begin.id == node_id else "←"
+        told = [f"    {arrow} {_called(one.other(node_id))}", _held(one)]
+        told += [f"{name}: {_text(value)}" for name, value in one.link.properties.items()]
+        show.line(show.safe("  ".join(part for part in told if part)))
+        other = one.other(node_id)
+        for proof in one.proof[:3]:
+            if proof.record_id != other.record_id:  # a record need not say that it says so
+                show.line(show.safe(f"        {_record(proof)}"), style="dim")
+    if len(found) > _LINES:
+        show.line(f"    and {len(found) - _LINES} more", style="dim")
+
+
+def _held(one: seeing.Shown) -> str:
+    """`since 2024-01-01`, `until …`, or both."""
+    begin, end = one.link.valid_from, one.link.valid_to
+    if begin and end:
+        return f"{begin.date()} to {end.date()}"
+    return f"since {begin.date()}" if begin else f"until {end.date()}" if end else ""
+
+
+def _record(proof: seeing.Proof) -> str:
+    when = f" {proof.at.date()}" if proof.at else ""
+    return f"“{compact.clip(proof.title, 70)}” ({proof.domain.replace('_', ' ')}{when})"
+
+
+def _called(node: nodes.Node) -> str:
+    if node.record_id is not None:
+        return f"“{compact.clip(node.name, 70)}” ({_kind(node)})"
+    return node.name
+
+
+def _kind(node: nodes.Node) -> str:
+    return (node.type or node.kind).replace("_", " ")
+
+
+def _text(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _end_of(day: str | None) -> datetime | None:
+    """The end of a day: what began on it holds."""
+    try:
+        return datetime.combine(date.fromisoformat(day) + timedelta(days=1), time(), UTC) if day else None
+    except ValueError:
+        raise errors.Invalid(f"{day} is no day.", hint="Write it as 2024-05-01.") from None
+
+
+def _run(work: Callable[[app.App, db.Transaction], Awaitable[T]]) -> T:
+    async def opened() -> T:
+        async with app.opened(app.read_settings()) as reverie, reverie.database.transaction(reverie.owner) as tx:
+            return await work(reverie, tx)
+
+    return asyncio.run(opened())
