@@ -90,7 +90,9 @@ async def reverie(
     embeddings = llm.Embeddings(settings.embedding)
     server = embedded.Server(replace(cluster.place), cluster._lock)  # pyright: ignore[reportPrivateUsage]
     models = asking.Models(settings.model, door.Door(database, door.Rules()))
-    yield app.App(settings, database, embeddings, models, server, owner)
+    opened = app.App(settings, database, embeddings, models, server, owner)
+    yield opened
+    await opened.projections.close()
     embeddings.close()
 
 

@@ -225,7 +225,8 @@ async def run(
 ) -> str:
     """Let the first model work on a request with some tools, for so many of its turns. Raises what asking raises.
 
-    The first message is its instruction, the last one what it works on. A tool's docstring tells the model what it does.
+    The first message is its instruction, the last one what it works on. A tool's docstring tells the model what it
+    does.
     """
     told, asked = request.messages[0].text, request.messages[-1].text
     agent = Agent(model(models, caller, request), instructions=told, tools=list(tools), retries=1)

@@ -179,6 +179,7 @@ async def test_the_tools_keep_to_the_table(reverie: app.App, askers: dict[str, A
     arguments: dict[str, dict[str, Any]] = {
         "search": {"query": "x"},
         "explore": {"text_matches": ["x"]},
+        "traverse": {"cypher": "MATCH (n:Person) RETURN n.name"},
         "get_record": {"id": NOWHERE},
         "list_changes": {"since": "2026-01-01T00:00:00Z"},
         "save_note": {"content": "x"},

@@ -100,12 +100,13 @@ async def test_scopes(toolbox: base.Toolbox, owner: callers.Caller) -> None:
     calls: dict[str, dict[str, Any]] = {
         "search": {"query": "harbour"},
         "explore": {"queries": [{"query": "harbour"}]},
+        "traverse": {"cypher": "MATCH (n:Person) RETURN n.name"},
         "get_record": {"id": note},
         "save_note": {"content": "x"},
         "list_changes": {"since": long_ago},
     }
     assert calls.keys() == catalogue.TOOLS.keys()
-    areas = {"save_note": "notes", "explore": "graph"}
+    areas = {"save_note": "notes", "explore": "graph", "traverse": "graph"}
     for name, arguments in calls.items():
         for scopes in (["photos:read"], [f"{areas.get(name, 'search')}:nothing"]):
             with pytest.raises(errors.Forbidden):

@@ -136,3 +136,35 @@ async def test_wrong_arguments_are_named(
 async def test_nothing_to_explore(toolbox: base.Toolbox, owner: callers.Caller) -> None:
     with pytest.raises(errors.Invalid, match="wants a query or a name"):
         await _explored(toolbox, _agent(owner))
+
+
+async def _traversed(toolbox: base.Toolbox, caller: callers.Caller, cypher: str) -> list[list[Any]]:
+    told = await catalogue.call(toolbox, caller, "traverse", {"cypher": cypher})
+    assert isinstance(told, dict)
+    return told["rows"]
+
+
+async def test_traverse_sees_the_graph_as_it_is_now_and_nobody_elses(
+    toolbox: base.Toolbox, owner: callers.Caller, other: callers.Caller
+) -> None:
+    await _life(toolbox, owner)
+    people = "MATCH (p:Person)-[r:relates_to]->(e:Entity) RETURN p.name, r.relevance, e.name"
+    assert await _traversed(toolbox, _agent(owner), people) == [["Ana Ruiz", 8, "Sauna"]]
+    assert await _traversed(toolbox, _agent(other), "MATCH (n) RETURN n.name") == []
+    async with toolbox.database.transaction(owner) as tx:
+        await nodes.add(tx, owner, nodes.New("person", "Bea Soler", by="user"))
+    names = "MATCH (p:Person) RETURN p.name ORDER BY p.name"
+    assert await _traversed(toolbox, _agent(owner), names) == [["Ana Ruiz"], ["Bea Soler"]]
+    await toolbox.projections.close()
+
+
+async def test_traverse_hides_records_of_closed_domains(toolbox: base.Toolbox, owner: callers.Caller) -> None:
+    await _life(toolbox, owner)
+    sources = "MATCH (s:Source) RETURN s.domain ORDER BY s.domain"
+    assert await _traversed(toolbox, _agent(owner), sources) == [["email"], ["note"]]
+    assert await _traversed(toolbox, _agent(owner, "graph:read", "notes:read"), sources) == [["note"]]
+    with pytest.raises(errors.Invalid, match="CREATE"):
+        await _traversed(toolbox, _agent(owner), "CREATE (:Person)")
+    with pytest.raises(errors.Forbidden):
+        await _traversed(toolbox, _agent(owner, "notes:read"), sources)
+    await toolbox.projections.close()

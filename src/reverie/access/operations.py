@@ -89,7 +89,7 @@ def _of_the_graph() -> list[Operation]:
     return [
         Operation(name=name, area="graph", action="write" if level else "read", level=level)
         for name, level in levels.items()
-    ] + [Operation(name="explore", area="graph", across=True)]
+    ] + [Operation(name=name, area="graph", across=True) for name in ("explore", "traverse")]
 
 
 OPERATIONS: Mapping[str, Operation] = {

@@ -36,7 +36,8 @@ _IN_MOST_MAILS = """
 SELECT person.id, count(*) AS count,
     (SELECT count(*) FROM node WHERE user_id = %s AND kind = 'source' AND domain = 'email') AS total
 FROM node AS mail
-JOIN link ON link.user_id = mail.user_id AND link.from_id = mail.id AND link.deleted_at IS NULL AND link.hidden_by IS NULL
+JOIN link ON link.user_id = mail.user_id AND link.from_id = mail.id AND link.deleted_at IS NULL
+    AND link.hidden_by IS NULL
 JOIN node AS person ON person.user_id = link.user_id AND person.id = link.to_id AND person.kind = 'person'
 WHERE mail.user_id = %s AND mail.kind = 'source' AND mail.domain = 'email'
 GROUP BY person.id ORDER BY count(*) DESC, person.id LIMIT 1

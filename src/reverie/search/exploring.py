@@ -67,6 +67,7 @@ class Explored:
     links: Sequence[links.Link]
     neighbours: Sequence[nodes.Node]
     told: Mapping[str, str]
+    owner: UUID | None = None
 
 
 async def explore(
@@ -107,9 +108,9 @@ async def explore(
         neighbours = list((await nodes.several(tx, caller, beside)).values())
     readable = frozenset(catalogue.readable(caller))
     neighbours = [one for one in neighbours if one.domain is None or one.domain in readable]
-    shown = {one.id for one in neighbours} | set(ids)
+    shown = {one.id for one in neighbours} | set(ids) | set(filter(None, [owner]))
     kept = [one for one in kept if {one.from_id, one.to_id} <= shown]
-    return Explored(hits, records, kept, neighbours, told)
+    return Explored(hits, records, kept, neighbours, told, owner)
 
 
 async def _records(
@@ -208,9 +209,9 @@ def _expanded(
     return list(unique.values()), [one for one in dict.fromkeys(beside) if one not in inside]
 
 
-def as_json(found: Explored, owner: UUID | None = None, *, explanations: bool = False) -> dict[str, Any]:
+def as_json(found: Explored, *, explanations: bool = False) -> dict[str, Any]:
     """The form that models and scripts get: hits whole, neighbours by name, links with properties among hits only."""
-    inside = {one.node.id for one in found.hits} | set(filter(None, [owner]))
+    inside = {one.node.id for one in found.hits} | set(filter(None, [found.owner]))
     shown: dict[str, list[dict[str, Any]]] = {"persons": [], "concepts": [], "entities": [], "sources": []}
     plural = {"person": "persons", "concept": "concepts", "artifact": "concepts", "entity": "entities"}
     for one in found.hits:

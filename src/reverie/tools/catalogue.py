@@ -10,7 +10,8 @@ from reverie.access import callers, operations
 from reverie.tools import base, graph, read, write
 
 TOOLS: Mapping[str, base.Tool[Any]] = {
-    one.name: one for one in (read.SEARCH, graph.EXPLORE, read.GET_RECORD, read.LIST_CHANGES, write.SAVE_NOTE)
+    one.name: one
+    for one in (read.SEARCH, graph.EXPLORE, graph.TRAVERSE, read.GET_RECORD, read.LIST_CHANGES, write.SAVE_NOTE)
 }
 
 

@@ -1,11 +1,12 @@
-"""The tool that looks around: explore. What it gives is compact JSON for a model."""
+"""The tools that look around: explore and traverse. What they give is compact JSON for a model."""
 
 from typing import Annotated, Any
 
 import pydantic
 
 from reverie.access import callers, operations
-from reverie.graph import seeing
+from reverie.graph import nodes, projection, whole
+from reverie.records import catalogue
 from reverie.search import exploring
 from reverie.search import query as queries
 from reverie.tools import base
@@ -49,17 +50,38 @@ class Explore(base.Arguments):
     return_explanations: Annotated[bool, pydantic.Field(default_factory=bool)]
 
 
+class Traverse(base.Arguments):
+    cypher: Annotated[str, pydantic.Field(min_length=1, max_length=8000), pydantic.WithJsonSchema({"type": "string"})]
+    verbose: Annotated[bool, pydantic.Field(default_factory=bool)]
+
+
 async def explore(toolbox: base.Toolbox, caller: callers.Caller, asked: Explore) -> dict[str, Any]:
     """Hits with all they are, their links, and who is beside them; records of closed domains are not among them."""
     asks = [exploring.Ask(one.query, one.threshold) for one in asked.queries]
     found = await exploring.explore(
         toolbox.database, caller, toolbox.embeddings, asks, asked.text_matches, settings=toolbox.search
     )
-    async with toolbox.database.transaction(caller) as tx:
-        owner = await seeing.owner(tx, caller)
-    told = exploring.as_json(found, owner, explanations=asked.return_explanations)
+    told = exploring.as_json(found, explanations=asked.return_explanations)
     told["signals"] = {name: said for name, said in told["signals"].items() if said != "ok"}
     return {name: value for name, value in told.items() if value}
+
+
+async def traverse(toolbox: base.Toolbox, caller: callers.Caller, asked: Traverse) -> dict[str, Any]:
+    """Rows of a read-only Cypher query over what the caller may see. Raises Invalid, with the schema where it helps."""
+    domains = catalogue.readable(caller)
+
+    async def rows() -> projection.Rows:
+        async with toolbox.database.snapshot(caller) as tx:
+            return await whole.rows(tx, caller, domains)
+
+    async with toolbox.database.transaction(caller) as tx:
+        version = await nodes.version(tx, caller)
+    held = await toolbox.projections.of(whole.held_by(caller, domains), version, rows)
+    answer = await held.run(asked.cypher, verbose=asked.verbose)
+    told: dict[str, Any] = {"columns": list(answer.columns), "rows": [list(row) for row in answer.rows]}
+    if answer.truncated:
+        told["truncated"] = True
+    return told | ({"notes": list(answer.notes)} if answer.notes else {})
 
 
 EXPLORE = base.Tool(
@@ -70,4 +92,13 @@ EXPLORE = base.Tool(
     operation=operations.named("explore"),
     destructive=False,
     run=explore,
+)
+TRAVERSE = base.Tool(
+    name="traverse",
+    title="Ask the graph in Cypher",
+    description="Read-only Cypher; an unknown label answers with the schema.",
+    arguments=Traverse,
+    operation=operations.named("traverse"),
+    destructive=False,
+    run=traverse,
 )
