@@ -2,7 +2,6 @@
 
 import asyncio
 import dataclasses
-import statistics
 import time
 from collections.abc import AsyncIterator
 
@@ -88,19 +87,22 @@ async def test_unknown_names_and_wrong_passwords_look_the_same(client: httpx.Asy
     await users.create(reverie.database, name="without")
     answers: set[tuple[int, str]] = set()
     times: dict[str, list[float]] = {}
-    for name in ("owner", "without", "nobody"):
-        for _ in range(logins.OF_ONE):
+    everybody = ("owner", "without", "nobody")
+    for _ in range(logins.OF_ONE):
+        for name in everybody:
             start = time.perf_counter()
             answer = await client.post(f"{ROOT}/session", json={"name": name, "password": "wrong password"})
             times.setdefault(name, []).append(time.perf_counter() - start)
             answers.add((answer.status_code, answer.text))
+    for name in everybody:
         late = await client.post(f"{ROOT}/session", json={"name": name, "password": PASSWORD})
         assert late.status_code == 429, name
         assert "set-cookie" not in late.headers
     assert len(answers) == 1
     assert answers.pop()[0] == 401
-    middle = [statistics.median(one) for one in times.values()]
-    assert max(middle) < 3 * min(middle), times
+    # The quickest of each: what else the machine does only adds to it.
+    quickest = [min(one) for one in times.values()]
+    assert max(quickest) < 3 * min(quickest), times
 
 
 async def test_attempts_are_counted_before_anything_is_compared(
