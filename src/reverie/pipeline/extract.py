@@ -18,6 +18,7 @@ from reverie.records import base, catalogue, changes
 # Others have written it, and by the thousand: there, only what is known already is looked for.
 OF_OTHERS = frozenset({"feed", "feed_item", "bookmark", "transaction", "health", "run"})
 _MOST_PASSAGES = 60
+_SURE = 0.7
 # What statements in a text are called in the graph; any other is a relationship of that type.
 _MEANS: Mapping[str, str] = {"lives_in": "located_in", "moved_to": "located_in", "works_at": "works_at"}
 _TEXTS = """
@@ -148,7 +149,12 @@ def _read(source: Source, names: gazetteer.Gazetteer) -> tuple[learning.Reading,
         else:
             told = stated.relations(text, mentions)
             facts += statements(told, ordinal or None)
-            chosen = [one for one in spotting.matters(mentions, tied=stated.tied(told)) if one.key or _believable(one)]
+            about = stated.tied(told) | {end for one in told for end in (one.subject, one.object)}
+            chosen = [
+                one
+                for one in spotting.matters(mentions, tied=about)
+                if one.key or one.name in about or _believable(one)
+            ]
         named += [
             learning.Named(one.kind, one.name, _type(one), key=one.key, confidence=one.score, ordinal=ordinal or None)
             for one in chosen
@@ -166,8 +172,8 @@ def _read(source: Source, names: gazetteer.Gazetteer) -> tuple[learning.Reading,
 
 
 def _believable(one: spotting.Mention) -> bool:
-    """Whether a new name may become a node: of a person, if its first part is a given name somewhere."""
-    return one.kind != "person" or lists.given(folding.plain(one.name.split()[0])) > 0
+    """Whether a new name may become a node: of a person, if its first part is a given name somewhere, or it is sure."""
+    return one.kind != "person" or one.score >= _SURE or lists.given(folding.plain(one.name.split()[0])) > 0
 
 
 def _type(one: spotting.Mention) -> str:

