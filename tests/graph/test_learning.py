@@ -182,7 +182,7 @@ async def test_a_corrected_record_has_always_said_so(database: db.Database, owne
 async def test_what_a_reader_gets_wrong_costs_only_itself(database: db.Database, owner: callers.Caller) -> None:
     life = Life(database, owner)
     wrong = [
-        learning.Stated("Ana Ruiz", "loves", "Bees"),
+        learning.Stated("Bees", "thinks_about", "Ana Ruiz"),
         learning.Stated("Bees", "works_at", "Ana Ruiz"),
         learning.Stated("Ana Ruiz", "thinks_about", "Nobody"),
         learning.Stated("Ana Ruiz", "thinks_about", "Ana Ruiz"),

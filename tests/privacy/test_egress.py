@@ -70,14 +70,14 @@ def stub() -> Iterator[model_server.Server]:
 
 @pytest.fixture
 def models(database: db.Database, stub: model_server.Server) -> asking.Models:
-    one = settings_of(stub.url, local=False, concurrency=8)
+    one = settings_of(stub.url, local=False, concurrency=8, timeout_s=60)
     settings = config.Model.model_validate({**one, "retries": 1, "fallback": [{**one, "model": "second"}]})
     return asking.Models(settings, door.Door(database, door.Rules(KEY, known=acquaintances.known)))
 
 
 @pytest.fixture
 def vectors(database: db.Database, stub: model_server.Server) -> Iterator[llm.Embeddings]:
-    given = {"provider": "openai", "base_url": f"{stub.url}/v1", "model": "m", "local": False}
+    given = {"provider": "openai", "base_url": f"{stub.url}/v1", "model": "m", "local": False, "timeout_s": 60}
     made = llm.Embeddings(
         config.Embedding.model_validate(given),
         config.Reranker.model_validate(given),

@@ -139,7 +139,7 @@ async def test_weights_are_shares_of_the_sliders_whose_signals_can_say_something
     loud = next(hit for hit in found.hits if hit.title == "loud")
     weights = {name: one.weight for name, one in loud.fused.evidence.items()}
     assert weights == pytest.approx({"heat": 0.2, "semantic": 0.6, "lexical": 0.2})
-    assert found.signals["graph"] == "not there yet"
+    assert found.signals["graph"] == "left out: no name of the graph is in it"
 
 
 async def test_what_two_signals_confirm_is_boosted_and_heat_is_none_of_them(life: Life) -> None:
@@ -275,7 +275,7 @@ async def test_every_score_can_be_computed_from_the_answer_alone(filled: httpx.A
         assert {"Beach", "Trip"} <= {one["title"] for one in answer["results"]}
         assert scores == pytest.approx(recomputed(answer), abs=1e-5)
         assert scores == sorted(scores, reverse=True)
-        assert answer["signals"]["graph"] == "not there yet"
+        assert answer["signals"]["graph"] == "left out: no name of the graph is in it"
         for one in answer["results"]:
             signals = one["provenance"]["signals"]
             assert signals

@@ -49,7 +49,7 @@ def test_the_catalogue_is_small() -> None:
         {"name": one.name, "description": one.description, "schema": one.schema} for one in catalogue.TOOLS.values()
     ]
     assert len(told) <= 10
-    assert compact.tokens(json.dumps(told)) < 900
+    assert compact.tokens(json.dumps(told)) < 1000
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The extraction slot: what records say becomes nodes and links, by their fields and by rules, without a model."""
 
 import asyncio
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,11 +10,13 @@ from typing import Any
 from uuid import UUID
 
 from reverie import db
-from reverie.access import users
-from reverie.graph import gazetteer, known, learning, nodes, said, spotting, stated
+from reverie.access import callers, users
+from reverie.graph import gazetteer, known, learning, names, nodes, said, spotting, stated
 from reverie.pipeline import embed, slots
 from reverie.privacy import folding, lists
 from reverie.records import base, catalogue, changes
+from reverie.search import query as queries
+from reverie.search import signals
 
 # Others have written it, and by the thousand: there, only what is known already is looked for.
 OF_OTHERS = frozenset({"feed", "feed_item", "bookmark", "transaction", "health", "run"})
@@ -27,6 +30,21 @@ FROM card LEFT JOIN passage ON passage.user_id = card.user_id AND passage.record
     AND passage.ordinal <= %(most)s
 WHERE card.user_id = %(user)s AND card.record_id = ANY(%(records)s) ORDER BY card.record_id, passage.ordinal
 """
+# What was read before something had a node could not be tied to it.
+_NEW = """
+SELECT name, kind FROM node
+WHERE user_id = %s AND created_at >= %s AND kind IN ('person', 'entity') AND deleted_at IS NULL AND NOT is_owner
+ORDER BY id LIMIT %s
+"""
+_LINKED_BY_TITLE = """
+SELECT source.record_id FROM alias
+JOIN node AS topic ON topic.user_id = alias.user_id AND topic.id = alias.node_id AND topic.kind = 'concept'
+JOIN link ON link.user_id = topic.user_id AND link.to_id = topic.id
+JOIN node AS source ON source.user_id = link.user_id AND source.id = link.from_id AND source.kind = 'source'
+WHERE alias.user_id = %s AND alias.alias = ANY(%s)
+"""
+_DOMAINS = "SELECT record_id, domain FROM card WHERE user_id = %s AND record_id = ANY(%s) ORDER BY record_id"
+_MOST_NEW, _MOST_NAMING, _ROUNDS = 100, 200, 4
 # Whoever has a card is known by it before mails and calendars name them.
 _UNREAD_CONTACTS = """
 SELECT id FROM contact WHERE user_id = %s AND deleted_at IS NULL AND NOT (id = ANY(%s)) AND NOT EXISTS (
@@ -50,6 +68,9 @@ WHERE user_id = %s AND title = ANY(%s) ORDER BY title, (domain <> 'note'), recor
 """
 
 
+_LINK = re.compile(r"\[\[([^\[\]|#\n]{1,80})")
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """A record as a reader gets it: itself, its title and passages (ordinal, text), and when it was."""
@@ -68,6 +89,7 @@ async def read(work: slots.Work, batch: Sequence[changes.Change]) -> None:
         if change.record_id not in there[change.domain]:
             there[change.domain].append(change.record_id)
     async with work.database.transaction(work.user) as tx:
+        begun = await tx.value("SELECT now()")
         rows = await tx.rows(_UNREAD_CONTACTS, (work.user.user_id, there["contact"]))
     there["contact"] += [row["id"] for row in rows]
     found = await sources(work.database, work.user, there)
@@ -75,21 +97,59 @@ async def read(work: slots.Work, batch: Sequence[changes.Change]) -> None:
         await _the_owner(tx, work.user)
         for record_id in [one for some in there.values() for one in some if one not in found]:
             await learning.unlearn(tx, work.user, record_id)
-    for source in found.values():
-        async with work.database.transaction(work.user) as tx:
-            names = await known.of(tx, work.user)
-        reading, linked = await asyncio.to_thread(_read, source, names)
-        async with work.database.transaction(work.user) as tx:
-            records = await _titled(tx, work.user, linked)
-            titles = {record.title for record in records}
-            named = [one for one in reading.named if one.name not in titles]
-            await learning.learn(tx, work.user, replace(reading, named=named, records=records))
+    await _learn(work, found.values())
+    titles = [one.title for one in found.values() if one.domain == "note"]
+    for _ in range(_ROUNDS):  # what is read again may name something new
+        begun, again = await _named_before(work, begun, titles)
+        if not again:
+            break
+        await _learn(work, (await sources(work.database, work.user, again)).values())
+        titles = []
     async with work.database.transaction(work.user) as tx:
         await _the_owner(tx, work.user)
     await embed.nodes(work)
 
 
 EXTRACTION = slots.Slot("extraction", before=read)
+
+
+async def _learn(work: slots.Work, found: Iterable[Source]) -> None:
+    """Read each record with what is known by then."""
+    for source in found:
+        async with work.database.transaction(work.user) as tx:
+            held = await known.of(tx, work.user)
+        reading, linked = await asyncio.to_thread(_read, source, held)
+        async with work.database.transaction(work.user) as tx:
+            records = await _titled(tx, work.user, linked)
+            titles = {record.title for record in records}
+            if source.domain == "note":
+                titles.add(source.title)  # a note is no topic of its own
+            named = [one for one in reading.named if one.kind != "concept" or one.name not in titles]
+            await learning.learn(tx, work.user, replace(reading, named=named, records=records))
+
+
+async def _named_before(
+    work: slots.Work, begun: datetime, titles: Sequence[str]
+) -> tuple[datetime, dict[str, list[UUID]]]:
+    """Records by domain that name what has a node only since `begun`, or that link to a note that was not there.
+
+    And the time until which that is known.
+    """
+    who = callers.Caller(work.user.user_id, "machine", "extraction", frozenset({"*:*"}))
+    async with work.database.snapshot(work.user) as tx:
+        now = await tx.value("SELECT now()")
+        new = await tx.rows(_NEW, (work.user.user_id, begun, _MOST_NEW))
+        called = [row["name"] for row in new] + [row["name"].split()[0] for row in new if row["kind"] == "person"]
+        ids: set[UUID] = set()
+        for name in dict.fromkeys(called):
+            query = queries.Query(text=name)
+            ids |= {one.record_id for one in await signals.phrased(tx, who, query, [name], depth=_MOST_NAMING)}
+        wanted = [names.normalised(one) for one in titles]
+        ids |= {row["record_id"] for row in await tx.rows(_LINKED_BY_TITLE, (work.user.user_id, wanted))}
+        there: dict[str, list[UUID]] = defaultdict(list)
+        for row in await tx.rows(_DOMAINS, (work.user.user_id, list(ids))):
+            there[row["domain"]].append(row["record_id"])
+    return now, there
 
 
 async def sources(
@@ -134,7 +194,7 @@ async def _titled(tx: db.Transaction, user: users.Reference, titles: Sequence[st
     return [learning.Record(row["record_id"], row["domain"], row["title"]) for row in rows]
 
 
-def _read(source: Source, names: gazetteer.Gazetteer) -> tuple[learning.Reading, list[str]]:
+def _read(source: Source, held: gazetteer.Gazetteer) -> tuple[learning.Reading, list[str]]:
     """Fields, names and plain statements of one record; and the titles that it links to."""
     named: list[learning.Named] = []
     linked: list[str] = []
@@ -142,8 +202,8 @@ def _read(source: Source, names: gazetteer.Gazetteer) -> tuple[learning.Reading,
     # The title of a card is its name, which the fields tell better.
     titled = [] if source.domain == "contact" else [(0, source.title)]
     for ordinal, text in [*titled, *source.passages]:
-        mentions = spotting.find(text, known=names)
-        linked += [one.name for one in mentions if one.type == "link"]
+        mentions = spotting.find(text, known=held)
+        linked += [match.group(1).strip() for match in _LINK.finditer(text)]
         if source.domain in OF_OTHERS:
             chosen = [one for one in mentions if one.key]
         else:

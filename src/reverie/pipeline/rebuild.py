@@ -1,10 +1,13 @@
-"""Makes all derived data again from the records: passages, terms, vectors. Heat and imports are not derived."""
+"""Makes all derived data again from the records: passages, terms, vectors, what they say in the graph.
+
+Heat, imports and what was done to the graph by hand are not derived; what a model read is not paid for twice.
+"""
 
 from collections.abc import Callable
 
 from reverie import db
 from reverie.access import callers
-from reverie.pipeline import embed, slots
+from reverie.pipeline import embed, extract, slots
 from reverie.records import base, catalogue, passages, postings
 
 
@@ -20,6 +23,7 @@ async def rebuild(
         if vectors:
             await embed.forget(tx, caller)
         await slots.reset(tx, caller, embed.EMBEDDING.name)
+        await slots.reset(tx, caller, extract.EXTRACTION.name)
         old = [one.id for one in await postings.segments(tx, caller)]
     done = 0
     for domain in catalogue.DOMAINS.values():
