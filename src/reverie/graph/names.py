@@ -47,7 +47,7 @@ class Signs(NamedTuple):
 
 
 # How much each sign counts: near what a logistic regression on the given pairs found; where the product's rules say
-# more than the pairs do (numbers, order, legal forms, a given name alone), the rules. See docs/decisions/0016.
+# more than the pairs do (numbers, order, legal forms, a given name alone), the rules. See docs/decisions/0015.
 _PERSON = Signs(
     shorter=1.0, longer=1.6, conflict=-2.8, extra=-1.6, worst=-1.5, initials=-1.0, added=0.7, thin=-1.6, turned=-3.5,
     clash=-2.5, whole=0.5, numbers=-2.0, number_extra=-1.0, given=-2.2,
