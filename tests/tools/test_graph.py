@@ -168,3 +168,18 @@ async def test_traverse_hides_records_of_closed_domains(toolbox: base.Toolbox, o
     with pytest.raises(errors.Forbidden):
         await _traversed(toolbox, _agent(owner, "notes:read"), sources)
     await toolbox.projections.close()
+
+
+async def test_two_records_opened_one_after_the_other_warm_their_link(
+    toolbox: base.Toolbox, owner: callers.Caller
+) -> None:
+    kept: list[UUID] = []
+    async with toolbox.database.transaction(owner) as tx:
+        for title in ("Plan A", "Plan B"):
+            kept.append((await records.create(tx, owner, notes.NOTES, {"title": title, "content": "x"})).id)
+        linked = [learning.Record(kept[1], "note", "Plan B")]
+        await learning.learn(tx, owner, learning.Reading("note", kept[0], "Plan A", records=linked))
+    for one in kept:
+        await catalogue.call(toolbox, owner, "get_record", {"id": str(one)})
+    async with toolbox.database.transaction(owner) as tx:
+        assert await tx.value("SELECT heat FROM link WHERE relation = 'relates_to'") == pytest.approx(0.2)

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from reverie import asking, db, errors, llm
 from reverie.access import users
+from reverie.graph import links, nodes
 from reverie.pipeline import embed, extract, index, ingest, models, slots, warm
 from reverie.records import changes, heat
 
@@ -118,8 +119,12 @@ class Worker:
         if time.monotonic() - self._cooled < COOLING_S and self._cooled:
             return
         for user in await users.all_users(self._database):
-            async with self._database.transaction(users.Reference(user.user_id)) as tx:
+            reference = users.Reference(user.user_id)
+            async with self._database.transaction(reference) as tx:
                 await heat.recompute(tx)
+            async with self._database.transaction(reference) as tx:
+                await links.cool(tx, reference)
+                await nodes.cool(tx, reference)
         self._cooled = time.monotonic()
 
     async def _catch_up(self, slot: slots.Slot, user: users.Reference) -> bool:

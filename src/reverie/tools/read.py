@@ -11,6 +11,7 @@ import pydantic
 
 from reverie import compact, db, errors
 from reverie.access import callers, operations
+from reverie.graph import warming
 from reverie.records import base as records
 from reverie.records import catalogue, changes
 from reverie.search import query as queries
@@ -86,6 +87,7 @@ async def get_record(toolbox: base.Toolbox, caller: callers.Caller, asked: GetRe
         domain = await _domain(tx, caller, asked)
         _known(domain, asked.fields)
         record = await records.read(tx, caller, domain, asked.id)
+        await warming.opened(tx, caller, record.id)
     whole = records.as_json(domain, record)
     chosen = {name: whole[name] for name in asked.fields} if asked.fields else _worth(whole)
     answer: dict[str, Any] = {"domain": domain.name, "id": str(record.id)}

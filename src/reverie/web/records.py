@@ -12,6 +12,7 @@ from starlette import requests, responses
 
 from reverie import app, blobs, db, errors
 from reverie.access import callers
+from reverie.graph import warming
 from reverie.ingest import importer
 from reverie.records import base, catalogue, changes
 from reverie.web import edge, envelope, forms, openapi, parameters, routes
@@ -64,6 +65,7 @@ async def _get(reverie: app.App, domain: base.Domain[Any], request: requests.Req
     caller = edge.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         record = await base.read(tx, caller, domain, parameters.record_id(request))
+        await warming.opened(tx, caller, record.id)
     return envelope.answer(forms.record(domain, record, columns))
 
 

@@ -1,0 +1,25 @@
+"""Links warm by use: two records that somebody opens within a minute have to do with each other."""
+
+import time
+from collections import deque
+from uuid import UUID
+
+from reverie import db
+from reverie.graph import links
+
+WITHIN_S = 60.0
+_MOST_RECORDS, _MOST_USERS = 8, 1000
+# What each user has opened lately in this process: (when, record), the oldest first.
+_opened: dict[UUID, deque[tuple[float, UUID]]] = {}
+
+
+async def opened(tx: db.Transaction, user: db.HasUser, record_id: UUID) -> None:
+    """A record was opened: its links to what was opened just before warm."""
+    now = time.monotonic()
+    if user.user_id not in _opened and len(_opened) >= _MOST_USERS:
+        _opened.pop(next(iter(_opened)))
+    lately = _opened.setdefault(user.user_id, deque(maxlen=_MOST_RECORDS))
+    before = dict.fromkeys(one for at, one in lately if now - at <= WITHIN_S and one != record_id)
+    lately.append((now, record_id))
+    for one in before:
+        await links.warm(tx, user, one, record_id)
