@@ -173,10 +173,11 @@ async def test_traverse_hides_records_of_closed_domains(toolbox: base.Toolbox, o
 async def test_two_records_opened_one_after_the_other_warm_their_link(
     toolbox: base.Toolbox, owner: callers.Caller
 ) -> None:
-    kept: list[UUID] = []
     async with toolbox.database.transaction(owner) as tx:
-        for title in ("Plan A", "Plan B"):
-            kept.append((await records.create(tx, owner, notes.NOTES, {"title": title, "content": "x"})).id)
+        kept = [
+            (await records.create(tx, owner, notes.NOTES, {"title": title, "content": "x"})).id
+            for title in ("Plan A", "Plan B")
+        ]
         linked = [learning.Record(kept[1], "note", "Plan B")]
         await learning.learn(tx, owner, learning.Reading("note", kept[0], "Plan A", records=linked))
     for one in kept:
