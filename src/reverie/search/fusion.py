@@ -78,15 +78,19 @@ def fuse(
 
     The weight of words follows how much they have to say: the share of the query's information that the best passage
     holds, to a power; that of meaning is fixed. `time` and `phrase` are bonuses for each passage, `hints` and `soon`
-    boosts for each record, `graph` the share of what the query names that a record is linked to.
+    boosts for each record, `graph` the share of what the query names that a record is linked to: it counts for
+    records that hold none of the words, and is told of the others.
     """
     held = scored.coverage[scored.lexical > 0]
     of_words = settings.words * (float(held.max(initial=0.0)) ** settings.coverage if meaning else 1.0)
     of_meaning = settings.meaning if meaning else 0.0
+    worded = np.zeros(len(scored.records), np.float32)
+    np.maximum.at(worded, scored.record, scored.lexical)
+    everywhere = np.ones_like(scored.lexical)
     signals = {
-        "lexical": (scored.lexical, of_words),
-        "semantic": (scored.semantic, of_meaning),
-        "graph": (graph[scored.record], settings.graph),
+        "lexical": (scored.lexical, of_words * everywhere),
+        "semantic": (scored.semantic, of_meaning * everywhere),
+        "graph": (graph[scored.record], settings.graph * (worded[scored.record] == 0)),
     }
     bonuses = {"exact": EXACT_BONUS * scored.exact * scored.coverage, "manner": scored.manner}
     bonuses |= {"time": time, "phrase": phrase}
@@ -102,9 +106,9 @@ def fuse(
 
     def made(i: int) -> Fused:
         evidence = {
-            name: Evidence(float(of[i]), weight, int(rank[name][i]), float(of[i]))
+            name: Evidence(float(of[i]), float(weight[i]), int(rank[name][i]), float(of[i]))
             for name, (of, weight) in signals.items()
-            if of[i] > 0 and weight
+            if of[i] > 0 and (weight[i] or name == "graph")
         }
         return Fused(
             scored.records[scored.record[i]].record_id,

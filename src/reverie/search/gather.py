@@ -10,8 +10,8 @@ from reverie.access import callers
 from reverie.search import meaning, related, signals
 from reverie.search import query as queries
 
-# So many records are candidates for nothing but their links.
-BY_GRAPH = 20
+# So many records are candidates for nothing but their links, after so many passages of the others.
+BY_GRAPH, FIRST = 8, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,15 @@ class Gathered:
 
     @property
     def found(self) -> list[signals.Found]:
-        """Every passage that a signal found, the best of each in turn."""
-        each = zip_longest(self.phrased, self.words.found, self.near, self.related.found[:BY_GRAPH])
-        return list({one.passage_id: one for some in each for one in some if one is not None}.values())
+        """Every passage that a signal found, the best of each in turn.
+
+        Records that nothing but the graph knows of come soon after the first: their neighbourhoods want room, too.
+        """
+        each = zip_longest(self.phrased, self.words.found, self.near)
+        found = list({one.passage_id: one for some in each for one in some if one is not None}.values())
+        known = {one.record_id for one in found}
+        linked = [one for one in self.related.found if one.record_id not in known][:BY_GRAPH]
+        return [*found[:FIRST], *linked, *found[FIRST:]]
 
 
 async def gather(
