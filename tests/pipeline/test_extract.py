@@ -267,7 +267,7 @@ async def test_a_real_tiny_model_over_twenty_notes(
     database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SmolLM2 through the client of OpenAI-compatible servers: whatever it answers, nothing is lost."""
-    monkeypatch.setattr("reverie.graph.extraction._MAX_TOKENS", 160)  # left alone, it babbles for a minute a note
+    monkeypatch.setattr("reverie.graph.extraction._MAX_TOKENS", 32)  # left alone, it babbles for a minute a note
     folder = importlib.resources.files(reverie.sample).joinpath("vault/Notes")
     notes = sorted(folder.iterdir(), key=lambda one: one.name)[:20]
     for one in notes:
