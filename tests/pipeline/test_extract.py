@@ -16,7 +16,7 @@ import reverie.sample
 from reverie import asking, config, db, door, llm
 from reverie.access import callers
 from reverie.graph import links, lookups, nodes
-from reverie.pipeline import embed, extract, ingest, worker
+from reverie.pipeline import extract, ingest, worker
 from reverie.records import base, catalogue
 from tests.llm import model_server, vendors
 from tests.llm.conftest import KEY, rows, settings_of
@@ -291,12 +291,6 @@ async def test_a_real_tiny_model_over_twenty_notes(
     logged = await rows(database, owner)
     assert len([row for row in logged if row["feature"] == "extraction"]) >= 20
     assert {row["destination"] for row in logged} == {"local"}
-
-
-def test_the_text_of_a_nodes_vector_is_the_one_that_its_hash_is_of() -> None:
-    """Two places say what a node's vector is made of, one in SQL."""
-    assert "node.name || ': '" in embed._NODES  # pyright: ignore[reportPrivateUsage]
-    assert nodes.text_of("concept", "bees", "Two hives.", {"notes": "At the wall."}) == "bees: Two hives. At the wall."
 
 
 async def test_what_was_written_before_its_name_was_known_is_tied_to_it(

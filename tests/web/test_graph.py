@@ -228,6 +228,11 @@ async def test_figures_and_a_part_to_draw(api: httpx.AsyncClient, mine: Life) ->
     ids = {one["id"] for one in whole["nodes"]}
     assert {one["relation"] for one in whole["links"]} == {"works_at", "located_in"}
     assert all({one["from"], one["to"]} <= ids for one in whole["links"])
+    # Whoever is in a record that was just opened is warm.
+    assert (await api.get(f"{ROOT}/emails/{mine.mail}")).status_code == 200
+    warm = {one["name"]: one["heat"] for one in (await got(api, "/graph/subgraph"))["nodes"]}
+    assert warm["Carla Neri"] > 0
+    assert warm["Bruno Costa" if "Bruno Costa" in warm else "Oslo"] == 0
 
 
 async def test_an_empty_graph_answers(api: httpx.AsyncClient) -> None:

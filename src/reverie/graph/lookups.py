@@ -103,10 +103,19 @@ _KINDS = f"SELECT kind, count(*) AS count FROM node WHERE user_id = %s AND {node
 _RELATIONS = f"""
 SELECT relation, count(*) AS count FROM link WHERE user_id = %s AND {links.LIVE} GROUP BY relation ORDER BY relation
 """
-_HEAT = """
-SELECT node.id, heat.heat FROM node JOIN heat ON heat.user_id = node.user_id AND heat.record_id = node.record_id
-WHERE node.user_id = %s AND node.id = ANY(%s)
+# A node is as warm as the warmest of the records that its newest links lead to, at most so many each way.
+_HEAT = f"""
+SELECT given.id, max(heat.heat) AS heat
+FROM unnest(%(ids)s::uuid[]) AS given (id) CROSS JOIN LATERAL (
+    (SELECT to_id AS other FROM link WHERE user_id = %(user)s AND from_id = given.id AND {links.LIVE} LIMIT %(most)s)
+    UNION ALL
+    (SELECT from_id FROM link WHERE user_id = %(user)s AND to_id = given.id AND {links.LIVE} LIMIT %(most)s)
+) AS near
+JOIN node ON node.user_id = %(user)s AND node.id = near.other AND node.record_id IS NOT NULL
+JOIN heat ON heat.user_id = %(user)s AND heat.record_id = node.record_id
+GROUP BY given.id
 """
+_HEAT_FROM = 20
 
 
 async def listed(
@@ -253,7 +262,7 @@ async def path(
 
 
 async def subgraph(tx: db.Transaction, user: db.HasUser, *, limit: int = 100) -> tuple[Part, Mapping[UUID, float]]:
-    """The nodes with most links, those among them, and the heat of records: for drawing."""
+    """The nodes with most links, the links among them, and how warm each is: for drawing."""
     top = await tx.all(nodes.Node, _TOP, {"user": user.user_id, "limit": limit})
     ids = [one.id for one in top]
     values = _values(user, 0.0, None) | {"ids": ids, "limit": limit * 10}
@@ -268,8 +277,9 @@ async def among(tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID], *, li
 
 
 async def heats(tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID]) -> dict[UUID, float]:
-    """The heat of the records that some nodes stand for."""
-    return {row["id"]: float(row["heat"]) for row in await tx.rows(_HEAT, (user.user_id, list(ids)))}
+    """How warm some nodes are: as the warmest of the records that they are linked to."""
+    values = {"user": user.user_id, "ids": list(ids), "most": _HEAT_FROM}
+    return {row["id"]: float(row["heat"]) for row in await tx.rows(_HEAT, values)}
 
 
 async def stats(tx: db.Transaction, user: db.HasUser) -> Stats:

@@ -22,7 +22,6 @@ WHERE evidence.user_id = %(user)s AND evidence.link_id = ANY(%(links)s) AND card
 ORDER BY evidence.link_id, evidence.record_id, evidence.ordinal NULLS LAST
 """
 _LINKS = f"SELECT {links.COLUMNS} FROM link WHERE user_id = %s AND id = ANY(%s)"
-_OWNER = f"SELECT id FROM node WHERE user_id = %s AND is_owner AND {nodes.LIVE}"
 _NAMES = "SELECT id, name FROM node WHERE user_id = %s AND id = ANY(%s)"
 _HIDDEN_NODES = f"""
 SELECT count(*) FROM node WHERE user_id = %(user)s AND {nodes.LIVE} AND domain IS NOT NULL
@@ -111,11 +110,6 @@ async def several(tx: db.Transaction, caller: callers.Caller, ids: Iterable[UUID
     domains = open_to(caller)
     found = await nodes.several(tx, caller, list(dict.fromkeys(ids)))
     return {one.id: one for one in found.values() if one.domain is None or one.domain in domains}
-
-
-async def owner(tx: db.Transaction, user: db.HasUser) -> UUID | None:
-    """The id of the owner's own node, if there is one."""
-    return await tx.value(_OWNER, (user.user_id,))
 
 
 async def named(tx: db.Transaction, caller: callers.Caller, name: str) -> nodes.Node:

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -45,10 +45,13 @@ WHERE alias.user_id = %s AND alias.alias = ANY(%s)
 """
 _DOMAINS = "SELECT record_id, domain FROM card WHERE user_id = %s AND record_id = ANY(%s) ORDER BY record_id"
 _MOST_NEW, _MOST_NAMING, _ROUNDS = 100, 200, 4
-# Whoever has a card is known by it before mails and calendars name them.
+# Whoever has a card is known by it before mails and calendars name them: those that the log tells of only later on.
 _UNREAD_CONTACTS = """
-SELECT id FROM contact WHERE user_id = %s AND deleted_at IS NULL AND NOT (id = ANY(%s)) AND NOT EXISTS (
+SELECT id FROM contact WHERE user_id = %(user)s AND deleted_at IS NULL AND NOT (id = ANY(%(there)s)) AND NOT EXISTS (
     SELECT FROM node WHERE node.user_id = contact.user_id AND node.record_id = contact.id
+) AND EXISTS (
+    SELECT FROM change WHERE change.user_id = contact.user_id AND change.record_id = contact.id
+        AND (change.xid, change.seq) > (%(xid)s, %(seq)s)
 ) ORDER BY id
 """
 _IN_MOST_MAILS = """
@@ -90,14 +93,16 @@ async def read(work: slots.Work, batch: Sequence[changes.Change]) -> None:
             there[change.domain].append(change.record_id)
     async with work.database.transaction(work.user) as tx:
         begun = await tx.value("SELECT now()")
-        rows = await tx.rows(_UNREAD_CONTACTS, (work.user.user_id, there["contact"]))
+        ahead = {"user": work.user.user_id, "there": there["contact"], "xid": batch[-1].xid, "seq": batch[-1].seq}
+        rows = await tx.rows(_UNREAD_CONTACTS, ahead)
     there["contact"] += [row["id"] for row in rows]
     found = await sources(work.database, work.user, there)
     async with work.database.transaction(work.user) as tx:
         await _the_owner(tx, work.user)
         for record_id in [one for some in there.values() for one in some if one not in found]:
             await learning.unlearn(tx, work.user, record_id)
-    await _learn(work, found.values())
+    await _learn(work, [one for one in found.values() if one.domain == "contact"])
+    await _learn(work, [one for one in found.values() if one.domain != "contact"])
     titles = [one.title for one in found.values() if one.domain == "note"]
     for _ in range(_ROUNDS):  # what is read again may name something new
         begun, again = await _named_before(work, begun, titles)
@@ -113,11 +118,13 @@ async def read(work: slots.Work, batch: Sequence[changes.Change]) -> None:
 EXTRACTION = slots.Slot("extraction", before=read)
 
 
-async def _learn(work: slots.Work, found: Iterable[Source]) -> None:
-    """Read each record with what is known by then."""
+async def _learn(work: slots.Work, found: Collection[Source]) -> None:
+    """Read each record with what is known now: all names are looked up once, and not for each record."""
+    if not found:
+        return
+    async with work.database.transaction(work.user) as tx:
+        held = await known.of(tx, work.user)
     for source in found:
-        async with work.database.transaction(work.user) as tx:
-            held = await known.of(tx, work.user)
         reading, linked = await asyncio.to_thread(_read, source, held)
         async with work.database.transaction(work.user) as tx:
             records = await _titled(tx, work.user, linked)

@@ -38,7 +38,6 @@ WHERE alias.user_id = %s AND alias.kind = 'name' AND {nodes.LIVE} AND node.kind 
 _OF_RECORDS = f"""
 SELECT {nodes.COLUMNS} FROM node WHERE user_id = %s AND record_id = ANY(%s) AND kind = 'source' AND {nodes.LIVE}
 """
-_OWNER = f"SELECT id FROM node WHERE user_id = %s AND is_owner AND {nodes.LIVE}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +149,8 @@ async def _nearest(
 async def _named(database: db.Database, caller: callers.Caller, wanted: Sequence[str]) -> tuple[list[Hit], UUID | None]:
     """Nodes by name: the very name is 1, a similar one less. A question is looked through for whole names."""
     async with database.snapshot(caller) as tx:
-        rows, owners = await tx.together((_NAMES, (caller.user_id,)), (_OWNER, (caller.user_id,)))
+        rows = await tx.rows(_NAMES, (caller.user_id,))
+        owner = await nodes.owner(tx, caller)
         spelled = [row["alias"] for row in rows]
         scores: dict[UUID, tuple[float, str]] = {}
         for text in wanted:
@@ -165,8 +165,7 @@ async def _named(database: db.Database, caller: callers.Caller, wanted: Sequence
                     if score > scores.get(rows[index]["node_id"], (0.0, ""))[0]:
                         scores[rows[index]["node_id"]] = (score, f"a name like “{text}”")
         there = await nodes.several(tx, caller, list(scores))
-    owner = owners[0]["id"] if owners else None
-    return [Hit(node, *scores[node_id]) for node_id, node in there.items()], owner
+    return [Hit(node, *scores[node_id]) for node_id, node in there.items()], owner.id if owner else None
 
 
 def _chosen(found: Iterable[Hit], *, readable: frozenset[str]) -> list[Hit]:

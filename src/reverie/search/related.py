@@ -43,6 +43,10 @@ ORDER BY said.named DESC, card.at DESC NULLS LAST, said.record_id LIMIT %(most)s
 """
 
 
+# Whether a name is in the graph is told to nobody who may read no record of it.
+_NOTHING = "no name of the graph is in it"
+
+
 @dataclass(frozen=True, slots=True)
 class Related:
     """The nodes that a query names, and the records linked to them: each with the share of the nodes it is linked to.
@@ -50,7 +54,7 @@ class Related:
     `near` are times of events of theirs within a week of now.
     """
 
-    told: str = "no name of the graph is in it"
+    told: str = _NOTHING
     names: Sequence[str] = ()
     found: Sequence[signals.Found] = ()
     shares: Mapping[UUID, float] = field(default_factory=dict[UUID, float])
@@ -72,7 +76,7 @@ async def ask(tx: db.Transaction, caller: callers.Caller, query: queries.Query) 
     rows = await tx.rows(db.compose(_LINKED, scope=signals.scope(query)), given)
     now = datetime.now(UTC)
     return Related(
-        "ok" if rows else "no record is linked to what is named",
+        "ok" if rows else _NOTHING,
         tuple(called.values()),
         [
             signals.Found(row["record_id"], row["ordinal"], row["passage_id"], row["named"] / row["wanted"])
@@ -85,11 +89,13 @@ async def ask(tx: db.Transaction, caller: callers.Caller, query: queries.Query) 
 
 async def _named(tx: db.Transaction, caller: callers.Caller, text: str) -> dict[str, str]:
     """The keys of the nodes whose names stand in a text, with those names: the longest first, none inside another."""
-    index = await known.by_name(tx, caller)
-    if not index:
-        return {}
     words = [match.group() for match in _WORD.finditer(text)]
     folded = [names.normalised(word) for word in words]
+    sizes = range(1, _LONGEST_NAME + 1)
+    spans = {" ".join(folded[at : at + size]) for size in sizes for at in range(len(words) - size + 1)}
+    index = await known.meant(tx, caller, sorted(spans)) if spans else {}
+    if not index:
+        return {}
     found: dict[str, str] = {}
     at = 0
     while at < len(words):
