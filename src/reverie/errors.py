@@ -9,6 +9,7 @@ ReverieError
 ├── Conflict              409  it exists already
 ├── TooMany               429  asked too often
 ├── Unreadable            422  a file that cannot be read
+│   └── Locked                 ... until its password is given
 ├── Unavailable           503  a part that is not there just now; trying again can help
 │   ├── DatabaseUnavailable
 │   ├── EmbedderUnavailable
@@ -76,6 +77,10 @@ class TooMany(ReverieError):
 class Unreadable(ReverieError):
     code = "unreadable"
     status = 422
+
+
+class Locked(Unreadable):
+    code = "locked"
 
 
 class Unavailable(ReverieError):

@@ -1,0 +1,165 @@
+"""Pictures: image files read by OCR, and a page of a document as a picture to look at."""
+
+import io
+import struct
+import warnings
+import zlib
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager, suppress
+from datetime import datetime
+
+import pypdfium2
+from PIL import ExifTags, Image, ImageOps
+
+from reverie import errors
+from reverie.ingest.documents import ocr, pdf, units
+
+FORMATS = ("PNG", "JPEG", "GIF", "TIFF", "BMP", "WEBP")
+# A JPEG can be decoded smaller than it is, the others cannot: 150 to 200 MB then.
+MOST_PIXELS = 50_000_000
+ENOUGH = 16_000_000
+SHOWN = 4_000_000
+MOST_PAGES = 10_000
+UNREAD = "this page could not be read"
+# What Pillow's decoders are known to raise on files that were made to break them.
+BROKEN = (
+    OSError,
+    SyntaxError,
+    ValueError,
+    EOFError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    MemoryError,
+    RuntimeError,
+    struct.error,
+    zlib.error,
+)
+
+
+def read(given: units.Given) -> Iterator[units.Read]:
+    """When and by whom the picture was made, then its words: a unit a page of a TIFF, one unit for any other.
+
+    Raises Unreadable for what is no picture of a known format, is cut short, or would fill the memory.
+    """
+    with closing(_opened(given.data)) as image:
+        yield _about(image)
+        total = _pages(image)
+        for number in range(max(given.first, 1), total + 1):
+            place: units.Place = {"page": number} if image.format == "TIFF" else {}
+            try:
+                words = ocr.text(_page(image, number))
+            except errors.Unreadable:
+                if total == 1:
+                    raise
+                yield units.Unit(number, total, (), place, UNREAD)
+                continue
+            blocks = tuple(units.Block(text) for text in words if text)
+            yield units.Unit(number, total, blocks, place, "read by OCR" if blocks else "")
+
+
+def page_png(data: bytes, name: str, page: int, *, dpi: int = 110, password: str = "") -> bytes:
+    """A page of a PDF or of an image as PNG, of bounded size.
+
+    Raises NotFound for a page that is not there and a document whose pages have no look, Unreadable, Locked.
+    """
+    if b"%PDF-" in data[:1024]:
+        return _png(_pdf_page(data, page, dpi, password))
+    try:
+        opened = _opened(data)
+    except errors.Unreadable as error:
+        raise errors.NotFound(f"{name} has no pages that can be shown") from error
+    with closing(opened) as image:
+        if not 1 <= page <= _pages(image):
+            raise errors.NotFound(f"{name} has no page {page}")
+        shown = _page(image, page)
+    side = (SHOWN / (shown.width * shown.height)) ** 0.5
+    if side < 1:
+        shown.thumbnail((max(int(shown.width * side), 1), max(int(shown.height * side), 1)))
+    return _png(shown)
+
+
+def _pdf_page(data: bytes, page: int, dpi: int, password: str) -> Image.Image:
+    with pdf.opened(data, password) as document:
+        if not 1 <= page <= len(document):
+            raise errors.NotFound(f"the document has no page {page}, but {len(document)} in all")
+        try:
+            with closing(document[page - 1]) as opened:
+                return pdf.picture(opened, dpi)
+        except pypdfium2.PdfiumError as error:
+            raise errors.Unreadable(UNREAD) from error
+
+
+def _png(image: Image.Image) -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+@contextmanager
+def _guarded(otherwise: str) -> Generator[None]:
+    """What Pillow raises becomes Unreadable; what it merely warns of (odd tags, many points) is for nobody to see."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except Image.DecompressionBombError as error:
+        raise errors.Unreadable("the picture is too large") from error
+    except Image.UnidentifiedImageError as error:
+        raise errors.Unreadable("not a picture of a kind that is known here") from error
+    except BROKEN as error:
+        raise errors.Unreadable(otherwise) from error
+
+
+def _opened(data: bytes) -> Image.Image:
+    """Its header is read, its points are not."""
+    with _guarded("the picture is damaged"):
+        return Image.open(io.BytesIO(data), formats=FORMATS)
+
+
+def _pages(image: Image.Image) -> int:
+    if image.format != "TIFF":  # the pictures of an animation are one
+        return 1
+    with _guarded("the picture is damaged"):
+        return min(int(getattr(image, "n_frames", 1)), MOST_PAGES)
+
+
+def _page(image: Image.Image, number: int) -> Image.Image:
+    with _guarded("the picture is cut short or damaged"):
+        if number > 1:
+            image.seek(number - 1)
+        if image.format in ("JPEG", "MPO"):
+            by = next((by for by in (1, 2, 4) if image.width * image.height <= ENOUGH * by * by), 8)
+            image.draft("RGB", (image.width // by, image.height // by))
+        if image.width * image.height > MOST_PIXELS:
+            raise errors.Unreadable(f"the picture is too large: {image.width} by {image.height} points")
+        return ocr.flat(ImageOps.exif_transpose(image))
+
+
+def _about(image: Image.Image) -> units.About:
+    with suppress(errors.Unreadable), _guarded("its notes are damaged"):
+        exif = image.getexif()
+        taken = exif.get_ifd(ExifTags.IFD.Exif)
+        info = image.info
+        when = taken.get(ExifTags.Base.DateTimeOriginal) or exif.get(ExifTags.Base.DateTime)
+        return units.About(
+            _said(exif.get(ExifTags.Base.ImageDescription)) or _said(info.get("Title")),
+            _said(exif.get(ExifTags.Base.Artist)) or _said(info.get("Author")),
+            _date(_said(when), _said(taken.get(ExifTags.Base.OffsetTimeOriginal))),
+        )
+    return units.About()
+
+
+def _said(value: object) -> str:
+    return " ".join(value.replace("\0", " ").split())[:500] if isinstance(value, str) else ""
+
+
+def _date(text: str, zone: str) -> str:
+    day, _, clock = text.partition(" ")
+    for known in (f"{day.replace(':', '-')}T{clock}{zone}", f"{day.replace(':', '-')}T{clock}"):
+        try:
+            return datetime.fromisoformat(known).isoformat()
+        except ValueError:
+            continue
+    return ""

@@ -1,0 +1,251 @@
+"""The text of HTML and XHTML trees as blocks: headings, paragraphs, items of lists, tables row by row; no recursion."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from reverie.ingest import charsets
+from reverie.ingest.documents import numbering, officeparts, spacing, trees, units
+
+SILENT = frozenset(
+    ["head", "script", "style", "template", "noscript", "svg", "math", "iframe", "object", "canvas", "audio", "video",
+     "map", "select", "datalist", "textarea", "input"]
+)  # fmt: skip
+BLOCKS = frozenset(
+    ["p", "div", "section", "article", "main", "header", "footer", "aside", "nav", "ul", "ol", "li", "dl", "dt", "dd",
+     "blockquote", "pre", "hr", "table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th", "figure",
+     "figcaption", "form", "fieldset", "legend", "address", "details", "summary", "body", "html", "center", "hgroup",
+     "h1", "h2", "h3", "h4", "h5", "h6"]
+)  # fmt: skip
+HEADING = re.compile(r"h[1-6]")
+HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+DECLARED = re.compile(
+    rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})|<\?xml[^>]{0,100}encoding=["']([\w.-]{1,40})""",
+    re.IGNORECASE,
+)
+FILE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|bmp)\s*$", re.IGNORECASE)
+SPAN = 60  # columns that a cell covers
+COVERED = 20_000  # cells of one table that are filled with the text of another
+
+
+@dataclass(slots=True)
+class Walk:
+    """Where the walk through a page stands."""
+
+    blocks: list[units.Block] = field(default_factory=list[units.Block])
+    pieces: list[str] = field(default_factory=list[str])
+    headings: list[int] = field(default_factory=list[int])
+    labels: list[str] = field(default_factory=list[str])
+    counts: list[int | None] = field(default_factory=list[int | None])
+    code: int = 0
+
+    def flush(self) -> None:
+        """What was said since the last block becomes one."""
+        text = "".join(self.pieces)
+        self.pieces.clear()
+        text = spacing.lines(text) if self.code else spacing.clean(text)
+        if not text:
+            return
+        label = self.labels.pop() if self.labels else ""
+        self.labels.clear()
+        text = f"{label} {text}" if label else text
+        level = self.headings[-1] if self.headings else 0
+        self.blocks.append(units.Block(text, "heading", level) if level else units.Block(text))
+
+
+@dataclass(slots=True)
+class Spans:
+    """For each column how many more rows a cell above covers, and its text; how many cells may still be filled."""
+
+    waiting: dict[int, tuple[int, str]] = field(default_factory=dict[int, tuple[int, str]])
+    left: int = COVERED
+
+    def fill(self, texts: list[str]) -> None:
+        """Add to a row what cells above cover of its next columns."""
+        while len(texts) in self.waiting and self.left > 0:
+            more, text = self.waiting.pop(len(texts))
+            if more > 1:
+                self.waiting[len(texts)] = (more - 1, text)
+            texts.append(text)
+            self.left -= 1
+
+
+def decoded(data: bytes, declared: str = "") -> tuple[str, str]:
+    """A page's text and its encoding: as declared outside, as it says itself, or as its bytes look."""
+    found = DECLARED.search(data[:4096])
+    inside = next((one.decode("ascii", "replace") for one in found.groups() if one), "") if found else ""
+    if inside.lower().startswith("utf-16"):
+        inside = ""  # a page that says so in letters of one byte is none
+    return charsets.decode(data, declared or inside)
+
+
+def page(text: str) -> trees.Element | None:
+    """The tree of a page; None when there is nothing in it. Entities of its own mean nothing in HTML."""
+    text = re.sub(r"^\s*<\?xml[^>]{0,200}\?>", "", text.replace("\0", ""))
+    if not text.strip():
+        return None
+    return trees.page(text)
+
+
+def chapter(data: bytes) -> trees.Element | None:
+    """The tree of an XHTML file, which as HTML would lose what follows `<title/>`; broken ones are HTML."""
+    try:
+        return trees.parsed(data)
+    except trees.SyntaxFault:
+        return page(decoded(data)[0])
+
+
+def blocks(root: trees.Element, left_out: frozenset[trees.Element] = frozenset()) -> list[units.Block]:
+    """The blocks of a tree in its order, without the elements of `left_out` and what is not shown."""
+    walk = Walk()
+    walker = trees.walk(root, "start", "end")
+    for event, element in walker:
+        name = officeparts.local(element).lower()
+        if event == "start":
+            if not name or element in left_out or _silent(element, name):
+                walker.skip_subtree()
+            elif name == "table" and _is_data(element):
+                walk.flush()
+                walk.blocks += _table(element)
+                walker.skip_subtree()
+            else:
+                _open(walk, element, name)
+            continue
+        if name and element not in left_out and not _silent(element, name):
+            _close(walk, element, name)
+        if element is not root:
+            walk.pieces.append(element.tail or "")
+    walk.flush()
+    return walk.blocks
+
+
+def _silent(element: trees.Element, name: str) -> bool:
+    if name in SILENT:
+        return name != "math"
+    if element.get("hidden") is not None or element.get("aria-hidden") == "true":
+        return True
+    return HIDDEN.search(element.get("style") or "") is not None
+
+
+def _open(walk: Walk, element: trees.Element, name: str) -> None:
+    if name in BLOCKS:
+        walk.flush()
+    if name in {"ul", "ol"}:
+        start = numbering.whole(element.get("start") or "1")
+        walk.counts.append(start if name == "ol" else None)
+    elif name == "li":
+        walk.labels[:] = [_label(walk, element)]
+    elif HEADING.fullmatch(name):
+        walk.headings.append(int(name[1]))
+    elif name == "pre":
+        walk.code += 1
+    elif name == "br":
+        walk.pieces.append("\n")
+    elif name == "img":
+        walk.pieces.append(_picture(element))
+    walk.pieces.append(element.text or "")
+
+
+def _picture(element: trees.Element) -> str:
+    """What a page says that a picture shows, unless that is only the name of its file."""
+    said = element.get("alt") or ""
+    return "" if FILE.search(said) else f" {said} "
+
+
+def _close(walk: Walk, element: trees.Element, name: str) -> None:
+    if name in BLOCKS and not (name == "table" and _is_data(element)):
+        walk.flush()
+    if name in {"ul", "ol"} and walk.counts:
+        walk.counts.pop()
+    elif name == "li":
+        walk.labels.clear()
+    elif HEADING.fullmatch(name) and walk.headings:
+        walk.headings.pop()
+    elif name == "pre":
+        walk.code = max(0, walk.code - 1)
+
+
+def _label(walk: Walk, element: trees.Element) -> str:
+    """What stands before an item of a list: a dash or its number."""
+    count = walk.counts[-1] if walk.counts else None
+    if count is None:
+        return "-"
+    stated = element.get("value") or ""
+    count = int(stated) if re.fullmatch(r"[0-9]{1,6}", stated) else count
+    walk.counts[-1] = count + 1
+    return f"{count}."
+
+
+def _is_data(table: trees.Element) -> bool:
+    """Whether a table holds data: one around other tables or headings only lays the page out."""
+    if table.get("role") in {"presentation", "none"}:
+        return False
+    inner = table.iterdescendants("{*}table", "table", "h1", "h2", "article", "main")
+    return next(inner, None) is None
+
+
+def _table(table: trees.Element) -> list[units.Block]:
+    """A table: its caption, then its rows; what a cell covers says the same when it is short."""
+    above: list[units.Block] = []
+    rows: list[list[str]] = []
+    spans = Spans()
+    headed = False
+    for line in table.iterdescendants("{*}caption", "caption", "{*}tr", "tr"):
+        if officeparts.local(line) == "caption":
+            text = inline(line)
+            above += [units.Block(text)] if text else []
+            continue
+        cells = [one for one in line if officeparts.local(one) in {"td", "th"} and not _silent(one, "td")]
+        if not rows:
+            headed = bool(cells) and all(officeparts.local(one) == "th" for one in cells)
+        rows.append(_row(cells, spans))
+    return above + spacing.table(rows, header=headed)
+
+
+def _row(cells: Sequence[trees.Element], spans: Spans) -> list[str]:
+    """The texts of a row, with what the cells above cover of it."""
+    texts: list[str] = []
+    if len(cells) == 1 and not spans.waiting and cells[0].get("rowspan") in {None, "", "1"}:
+        return [inline(cells[0])]  # across the whole table: a title, which is said once
+    for cell in cells:
+        spans.fill(texts)
+        text = inline(cell)
+        across = max(1, numbering.whole(cell.get("colspan") or "1", 1, SPAN))
+        down = numbering.whole(cell.get("rowspan") or "1", 1) - 1
+        for more in range(across if spans.left > 0 else 1):
+            spans.left -= more > 0
+            if down > 0:
+                spans.waiting[len(texts)] = (down, spacing.spanning(text))
+            texts.append(spacing.spanning(text) if more else text)
+    spans.fill(texts)
+    return texts
+
+
+def inline(element: trees.Element) -> str:
+    """All the text inside an element as one line."""
+    return spacing.clean("".join(_words(element)))
+
+
+def _words(element: trees.Element) -> Iterator[str]:
+    counts: list[int | None] = []
+    walker = trees.walk(element, "start", "end")
+    for event, one in walker:
+        name = officeparts.local(one).lower()
+        if event == "end":
+            if name in {"ul", "ol"} and counts:
+                counts.pop()
+            if name in BLOCKS:
+                yield " "
+            if one is not element:
+                yield one.tail or ""
+        elif not name or (one is not element and _silent(one, name)):
+            walker.skip_subtree()
+        else:
+            if name in BLOCKS or name == "br":
+                yield " "
+            if name in {"ul", "ol"}:
+                counts.append(1 if name == "ol" else None)
+            elif name == "li" and counts and (count := counts[-1]) is not None:
+                counts[-1] = count + 1
+                yield f"{count}. "
+            yield _picture(one) if name == "img" else one.text or ""

@@ -1,0 +1,140 @@
+"""How the rows of a sheet become units: which row names the columns, rows by their numbers, memory bounded."""
+
+import datetime as dt
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from reverie import errors
+from reverie.ingest.documents import spacing, units
+
+ROWS = 5_000  # of one unit
+CHARACTERS = 4_000_000  # of one unit
+MOST = 256_000_000  # characters of one document: many cells can share one long text
+CELL, ROW = 32_767, 500_000  # characters kept of a cell (Excel's own limit) and of a row
+GAP = 10  # a longer run of empty cells is written as one
+COLUMNS, MOST_ROWS = 16_384, 1_048_576
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a cell shows. `number` is set when it holds a number or a date and so names no column."""
+
+    column: int
+    text: str
+    number: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The filled cells of a row, from the left; `number` as the sheet counts, from 1.
+
+    Rows that say the same down to `last` are one.
+    """
+
+    number: int
+    cells: Sequence[Cell]
+    last: int = 0
+
+
+@dataclass(slots=True)
+class Writer:
+    """Makes units of sheets, one sheet after the other; counts them and what they hold."""
+
+    first: int = 1
+    total: int = 0
+    number: int = 0
+    characters: int = 0
+    _offset: int = -1
+    _blocks: list[units.Block] = field(default_factory=list[units.Block])
+    _size: int = 0
+    _rows: int = 0
+
+    def sheet(self, name: str, rows: Iterable[Row], rest: Sequence[units.Block] = ()) -> Iterator[units.Unit]:
+        """The units of one sheet: its rows, then `rest` (what charts and comments say). At least one, maybe empty."""
+        self._offset = -1
+        some = False
+        before: Row | None = None
+        header: units.Block | None = None
+        for row, after in _with_next(row for row in rows if any(cell.text for cell in row.cells)):
+            starts = before is None or row.number > max(before.number, before.last) + 1 or len(before.cells) == 1
+            block = self._block(row, named=starts and _names_columns(row, after))
+            before = row
+            header = block if block.kind == "header" else header
+            if self._rows >= ROWS or self._size >= CHARACTERS:
+                yield from self._unit(name)
+                some = True
+                if header is not None and header is not block:
+                    self._add(header)
+            self._add(block)
+        for block in rest:
+            self._add(block)
+        if self._blocks or not some:
+            yield from self._unit(name)
+
+    def _block(self, row: Row, *, named: bool) -> units.Block:
+        if named:
+            self._offset = row.cells[0].column
+        kind = "header" if named else "row"
+        start = min(row.cells[0].column, self._offset) if self._offset >= 0 else row.cells[0].column
+        text = spacing.row(_spread(row.cells, start))[:ROW]
+        return units.Block(text, kind, place={"rows": [row.number, max(row.number, row.last)]})
+
+    def _add(self, block: units.Block) -> None:
+        self._blocks.append(block)
+        self._rows += 1
+        self._size += len(block.text)
+        self.characters += len(block.text)
+        if self.characters > MOST:
+            raise errors.Unreadable(f"its cells unpack to more than {MOST // 1_000_000} million characters")
+
+    def _unit(self, name: str) -> Iterator[units.Unit]:
+        self.number += 1
+        blocks, self._blocks, self._rows, self._size = tuple(self._blocks), [], 0, 0
+        if self.number >= self.first:
+            yield units.Unit(self.number, self.total, blocks, {"sheet": spacing.clean(name)})
+
+
+def _spread(cells: Sequence[Cell], start: int) -> Iterator[str]:
+    """The texts with an empty one for each empty cell between, so that columns stay where they are."""
+    at = start
+    for cell in cells:
+        missing = cell.column - at
+        yield from [""] * (missing if missing <= GAP else 1)
+        yield cell.text[:CELL]
+        at = cell.column + 1
+
+
+def _names_columns(row: Row, after: Row | None) -> bool:
+    """Whether a row at the start of a table is its header: texts (or years) over a row that is filled as well."""
+    if len(row.cells) < 2 or after is None or after.number != row.number + 1 or len(after.cells) < 2:
+        return False
+    return all(not cell.number or _year(cell.text) for cell in row.cells)
+
+
+def _year(text: str) -> bool:
+    return len(text) == 4 and text.isdecimal() and text[:2] in {"18", "19", "20"}
+
+
+def _with_next(rows: Iterable[Row]) -> Iterator[tuple[Row, Row | None]]:
+    before: Row | None = None
+    for row in rows:
+        if before is not None:
+            yield before, row
+        before = row
+    if before is not None:
+        yield before, None
+
+
+def moment(value: dt.datetime | dt.date | dt.time | dt.timedelta) -> str:
+    """A date and time as ISO 8601 with a space; without a time at midnight, without seconds when there are none."""
+    if isinstance(value, dt.datetime):
+        if value.time() == dt.time():
+            return value.date().isoformat()
+        return f"{value.date().isoformat()} {moment(value.time())}"
+    if isinstance(value, dt.timedelta):
+        seconds = round(value.total_seconds())
+        return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    if isinstance(value, dt.time):
+        value = value.replace(microsecond=0)
+        return value.isoformat("seconds" if value.second else "minutes")
+    return value.isoformat()
