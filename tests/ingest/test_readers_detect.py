@@ -1,12 +1,17 @@
 """Feeds, lists of feeds, and what reads what, from small inputs written here."""
 
 import datetime as dt
+import io
+import zipfile
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
 
 from reverie.ingest import chats, detect, drafts, feeds, mail, markdown, plain, table
+from reverie.ingest.documents import kinds
+from reverie.ingest.reading import catalogue
+from tests.ingest import broken
 
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
@@ -64,7 +69,7 @@ def test_opml() -> None:
     ],
 )
 def test_readers_by_content(path: str, data: bytes, reader: Any) -> None:
-    assert detect.reader_for(data, PurePosixPath(path)) is reader
+    assert detect.look(data, PurePosixPath(path)) is reader
 
 
 @pytest.mark.parametrize(
@@ -87,6 +92,54 @@ def test_readers_by_content(path: str, data: bytes, reader: Any) -> None:
     ],
 )
 def test_reasons(path: str, data: bytes, words: str) -> None:
-    reason = detect.reader_for(data, PurePosixPath(path))
-    assert isinstance(reason, str)
-    assert words in reason
+    reason = detect.look(data, PurePosixPath(path))
+    assert words in (reason.called if isinstance(reason, kinds.Document) else str(reason))
+
+
+def zipped(*names: str, mark: str = "") -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        if mark:
+            archive.writestr("mimetype", mark)
+        for name in names:
+            archive.writestr(name, "<x/>")
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "found"),
+    [
+        ("a.docx", zipped("[Content_Types].xml", "word/document.xml"), kinds.WORD),
+        ("a.zip", zipped("[Content_Types].xml", "word/document.xml"), kinds.WORD),
+        ("a.docx", zipped("[Content_Types].xml", "xl/workbook.xml"), kinds.SHEETS),
+        ("a", zipped("[Content_Types].xml", "ppt/presentation.xml"), kinds.SLIDES),
+        ("a.zip", zipped("content.xml", mark="application/vnd.oasis.opendocument.text"), kinds.OPEN),
+        ("a.zip", zipped("content.xml", "META-INF/manifest.xml"), kinds.OPEN),
+        ("a.docx", zipped("a.opf", mark="application/epub+zip\n"), kinds.EPUB),
+        ("a.zip", zipped("META-INF/container.xml"), kinds.EPUB),
+        ("a.zip", zipped("conversations.json"), chats.read_zip),
+        ("a.mp3", zipped("conversations.json"), chats.read_zip),
+        ("a.docx", b"PK\x03\x04 and no more", kinds.WORD),
+        ("a.txt", broken.BASES["xls"](), kinds.SHEETS),
+        ("a.doc", broken.BASES["msg"](), kinds.OUTLOOK),
+        ("a.doc", broken.ole([("WordDocument", b"x")]), kinds.OLD),
+        ("a.xls", broken.ole([("PowerPoint Document", b"x")]), kinds.OLD),
+        ("a.xlsx", broken.ole([("EncryptedPackage", b"x")]), kinds.SHEETS),
+        ("a", broken.ole([("EncryptedPackage", b"x")]), kinds.WORD),
+        ("a.msg", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 and no more", kinds.OUTLOOK),
+        ("a.txt", b"{\\rtf1 x}", kinds.RTF),
+        ("a.txt", b"%PDF-1.4", kinds.PDF),
+        ("a.webp", b"RIFF\x00\x00\x00\x00WEBP", kinds.IMAGE),
+        ("a", b"<!doctype html><html>", kinds.HTML),
+        ("a.htm", b"plain words", kinds.HTML),
+        ("a.srt", b"1\n00:00:01,000 --> 00:00:02,000\nhi", kinds.SUBTITLES),
+    ],
+)
+def test_documents_by_content_and_then_by_name(path: str, data: bytes, found: Any) -> None:
+    assert catalogue.find(data, PurePosixPath(path)) == found
+
+
+def test_a_binary_workbook_and_a_hidden_document_have_a_reason() -> None:
+    workbook = zipped("[Content_Types].xml", "xl/workbook.bin")
+    assert "binary spreadsheets" in str(catalogue.find(workbook, PurePosixPath("a.xlsx")))
+    assert catalogue.find(broken.BASES["odt"](), PurePosixPath(".trash/a.odt")) == "a hidden file"

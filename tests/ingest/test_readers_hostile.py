@@ -154,7 +154,7 @@ def test_read_all_the_same(name: str) -> None:
 @pytest.mark.parametrize("head", [b"<!--", b"<!DOCTYPE", b"<?", b"<!DOCTYPE x [", b"X: y\n", b"[ ", b"\n"])
 def test_detection_is_quick(head: bytes) -> None:
     start = time.monotonic()
-    detect.reader_for((head * detect.HEAD)[: detect.HEAD], PurePosixPath("a.xml"))
+    detect.look((head * detect.HEAD)[: detect.HEAD], PurePosixPath("a.xml"))
     assert time.monotonic() - start < 2
 
 
@@ -201,4 +201,4 @@ def test_no_reader_fails_otherwise(data: bytes) -> None:
                     assert "\x00" not in str(item.fields.get("content", ""))
         except errors.Unreadable:
             pass
-    detect.reader_for(data, PurePosixPath("a"))
+    detect.look(data, PurePosixPath("a"))

@@ -22,7 +22,7 @@ def source(data: bytes, name: str = "x.eml") -> drafts.Source:
 
 
 def read(data: str | bytes, name: str = "x.eml") -> Any:
-    (draft,) = mail.read(source(data if isinstance(data, bytes) else data.encode(), name))
+    draft, *_ = mail.read(source(data if isinstance(data, bytes) else data.encode(), name))
     return draft
 
 
@@ -134,7 +134,7 @@ def test_a_broken_message_in_an_mbox_does_not_stop_it() -> None:
 )
 def test_maildir(path: str, folder: str, seen: bool) -> None:
     data = b"From: a@b\nTo: c@d\n\nhi"
-    assert detect.reader_for(data, PurePosixPath(path)) is mail.read
+    assert detect.look(data, PurePosixPath(path)) is mail.read
     fields = read(data, path).fields
     assert (fields["folder"], fields["read"]) == (folder, seen)
 

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -228,6 +228,16 @@ def test_another_table_is_a_file() -> None:
     assert one.key == ""
 
 
+def test_a_long_table_is_cut_by_rows_under_its_header() -> None:
+    (one,) = rows("plant,month,height in cm\n" + "".join(f"plant {n},2026-01,{n}\n" for n in range(50)))
+    parts = cast("list[dict[str, Any]]", one.fields["parts"])
+    assert [part["place"]["rows"] for part in parts] == [[1, 21], [22, 41], [42, 51]]
+    text = str(one.fields["text"])
+    assert text[parts[1]["start"] : parts[1]["end"]].startswith("plant 20 | 2026-01 | 20")
+    assert parts[1]["head"] == "plant | month | height in cm"
+    assert parts[-1]["end"] == len(text)
+
+
 @pytest.mark.parametrize(
     ("text", "mark", "value"),
     [
@@ -332,7 +342,7 @@ def zipped(name: str, data: bytes) -> bytes:
 
 def test_zips() -> None:
     good = zipped("export/conversations.json", json.dumps(CHATGPT).encode())
-    assert detect.reader_for(good[:4096], PurePosixPath("export.zip")) is chats.read_zip
+    assert detect.look(good[:4096], PurePosixPath("export.zip")) is chats.read_zip
     assert len(list(chats.read_zip(source(good, "a.zip")))) == 1
     (skip,) = every(chats.read_zip(source(zipped("a.txt", b"x"), "a.zip")))
     assert isinstance(skip, drafts.Skip)

@@ -2,47 +2,65 @@
 
 import codecs
 import re
+from collections.abc import Mapping
 from pathlib import PurePath
 
 from reverie.ingest import bookmarks, chats, drafts, feeds, ics, mail, markdown, plain, table, vcf
+from reverie.ingest.documents import kinds
 
 HEAD = 64 * 1024  # as many bytes of the file as a caller needs to give
-MAGIC = (
-    (b"%PDF-", "PDF documents are not read yet"),
-    (b"\x89PNG\r\n", "images are not read yet"),
-    (b"\xff\xd8\xff", "images are not read yet"),
-    (b"GIF8", "images are not read yet"),
-    (b"BM", "images are not read yet"),
-    (b"II*\x00", "images are not read yet"),
-    (b"MM\x00*", "images are not read yet"),
-    (b"OggS", "audio and video are not read yet"),
-    (b"ID3", "audio and video are not read yet"),
-    (b"fLaC", "audio and video are not read yet"),
-    (b"\x1aE\xdf\xa3", "audio and video are not read yet"),
+
+
+ARCHIVES = {kinds.WORD, kinds.SLIDES, kinds.SHEETS, kinds.OPEN, kinds.EPUB}
+STREAMS = {kinds.WORD, kinds.SLIDES, kinds.SHEETS, kinds.OLD, kinds.OUTLOOK}
+
+_MOVING = "audio and video are not read yet"
+_OTHER_IMAGE = "images of this kind are not read yet"
+_PACKED = "a packed file: unpack it first"
+MAGIC: tuple[tuple[bytes, kinds.Document | str], ...] = (
+    (b"%PDF-", kinds.PDF),
+    (b"\x89PNG\r\n", kinds.IMAGE),
+    (b"\xff\xd8\xff", kinds.IMAGE),
+    (b"GIF8", kinds.IMAGE),
+    (b"BM", kinds.IMAGE),
+    (b"II*\x00", kinds.IMAGE),
+    (b"MM\x00*", kinds.IMAGE),
+    (b"OggS", _MOVING),
+    (b"ID3", _MOVING),
+    (b"fLaC", _MOVING),
+    (b"\x1aE\xdf\xa3", _MOVING),
     (b"SQLite format 3\x00", "databases are not read"),
-    (b"\x1f\x8b", "a packed file: unpack it first"),
-    (b"BZh", "a packed file: unpack it first"),
-    (b"\xfd7zXZ", "a packed file: unpack it first"),
-    (b"7z\xbc\xaf", "a packed file: unpack it first"),
-    (b"Rar!", "a packed file: unpack it first"),
+    (b"\x1f\x8b", _PACKED),
+    (b"BZh", _PACKED),
+    (b"\xfd7zXZ", _PACKED),
+    (b"7z\xbc\xaf", _PACKED),
+    (b"Rar!", _PACKED),
     (b"\x7fELF", "programs are not read"),
     (b"MZ", "programs are not read"),
-    (b"{\\rtf", "RTF documents are not read yet"),
+    (b"{\\rtf", kinds.RTF),
 )
 # Short marks that a text may begin with by chance: only believed when the rest is binary too.
 WEAK = {b"BM", b"MZ", b"ID3", b"BZh"}
-BY_SUFFIX = {
-    **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".webp", ".heic"), "images are not read yet"),
-    **dict.fromkeys((".tif", ".tiff", ".bmp", ".svg", ".ico"), "images are not read yet"),
-    **dict.fromkeys((".mp3", ".m4a", ".wav", ".ogg", ".flac"), "audio and video are not read yet"),
-    **dict.fromkeys((".mp4", ".mov", ".mkv", ".webm", ".avi"), "audio and video are not read yet"),
-    **dict.fromkeys((".docx", ".doc", ".odt", ".rtf"), "office documents are not read yet"),
-    **dict.fromkeys((".pptx", ".ppt", ".odp"), "office documents are not read yet"),
-    **dict.fromkeys((".xlsx", ".xls", ".ods"), "spreadsheets are not read yet: save the sheet as CSV"),
-    **dict.fromkeys((".epub", ".mobi", ".azw3"), "books are not read yet"),
-    ".pdf": "PDF documents are not read yet",
-    ".msg": "Outlook .msg files are not read yet: save the message as .eml",
+BY_SUFFIX: Mapping[str, kinds.Document | str] = {
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".webp", ".tif", ".tiff", ".bmp"), kinds.IMAGE),
+    **dict.fromkeys((".heic", ".svg", ".ico"), _OTHER_IMAGE),
+    **dict.fromkeys((".mp3", ".m4a", ".wav", ".ogg", ".flac"), _MOVING),
+    **dict.fromkeys((".mp4", ".mov", ".mkv", ".webm", ".avi"), _MOVING),
+    **dict.fromkeys((".docx", ".docm", ".dotx", ".dotm"), kinds.WORD),
+    **dict.fromkeys((".pptx", ".pptm", ".ppsx", ".ppsm", ".potx"), kinds.SLIDES),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xltx", ".xltm", ".xls"), kinds.SHEETS),
+    **dict.fromkeys((".odt", ".ott", ".ods", ".ots", ".odp", ".otp"), kinds.OPEN),
+    **dict.fromkeys((".doc", ".dot", ".ppt", ".pps"), kinds.OLD),
+    **dict.fromkeys((".mobi", ".azw3"), "books of this kind are not read yet"),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), kinds.HTML),
+    ".xlsb": "binary spreadsheets are not read: save the sheet as .xlsx",
+    ".rtf": kinds.RTF,
+    ".epub": kinds.EPUB,
+    ".pdf": kinds.PDF,
+    ".msg": kinds.OUTLOOK,
     ".pst": "Outlook archives are not read",
+    ".srt": kinds.SUBTITLES,
+    ".vtt": kinds.SUBTITLES,
     ".base": "an Obsidian base: a view of notes, not a note",
     ".canvas": "an Obsidian canvas is not read yet",
     ".css": "a style sheet",
@@ -70,10 +88,11 @@ MACHINE = re.compile(
 FEED_ROOT = re.compile(rb"<(?:\w+:)?(rss|feed|rdf:RDF|RDF|channel)[\s>]", re.IGNORECASE)
 
 
-def reader_for(source_head: bytes, path: PurePath) -> drafts.Reader | str:
-    """The reader, or the reason why the file is skipped.
+def look(source_head: bytes, path: PurePath) -> drafts.Reader | kinds.Document | str:
+    """The reader of drafts, the format of the document, or the reason why the file is skipped.
 
-    The path counts from the import root, or folders above it could make the file a hidden one.
+    The path counts from the import root, or folders above it could make the file a hidden one. What an archive or an
+    old office document holds is not seen in its head: see `reading.catalogue`.
     """
     hidden = _hidden(path, source_head)
     if hidden:
@@ -115,20 +134,24 @@ def _as_utf8(head: bytes) -> bytes:
     return head.removeprefix(codecs.BOM_UTF8)
 
 
-def _by_magic(head: bytes, path: PurePath) -> drafts.Reader | str | None:
-    for mark, reason in MAGIC:
+def _by_magic(head: bytes, path: PurePath) -> drafts.Reader | kinds.Document | str | None:
+    for mark, found in MAGIC:
         if head.startswith(mark) and (mark not in WEAK or b"\x00" in head[:512]):
-            return reason
-    if head[:4] == b"RIFF" or head[4:8] == b"ftyp":
-        return "images, audio and video are not read yet"
+            return found
+    if head[:4] == b"RIFF":
+        return kinds.IMAGE if head[8:12] == b"WEBP" else _MOVING
+    if head[4:8] == b"ftyp":
+        return _OTHER_IMAGE if head[8:12] in {b"heic", b"heix", b"mif1", b"avif"} else _MOVING
     if head.startswith(b"PK\x03\x04"):
-        return BY_SUFFIX.get(path.suffix.lower()) or chats.read_zip
+        named = BY_SUFFIX.get(path.suffix.lower())
+        return named if named in ARCHIVES else chats.read_zip
     if head.startswith(b"\xd0\xcf\x11\xe0"):
-        return BY_SUFFIX.get(path.suffix.lower(), "old office documents are not read yet")
+        named = BY_SUFFIX.get(path.suffix.lower())
+        return named if named in STREAMS else kinds.OLD
     return None
 
 
-def _by_text(head: bytes, path: PurePath) -> drafts.Reader | str | None:
+def _by_text(head: bytes, path: PurePath) -> drafts.Reader | kinds.Document | str | None:
     start = head.lstrip()[:2048]
     upper = start[:200].upper()
     suffix = path.suffix.lower()
@@ -178,7 +201,7 @@ def _json(start: bytes, suffix: str) -> drafts.Reader | str:
     return chats.read if suffix in {".json", ""} else f"files of the kind {suffix} are not read"
 
 
-def _markup(head: bytes, suffix: str) -> drafts.Reader | str | None:
+def _markup(head: bytes, suffix: str) -> drafts.Reader | kinds.Document | str | None:
     upper = head[:4096].upper()
     if b"NETSCAPE-BOOKMARK-FILE" in upper:
         return bookmarks.read
@@ -190,7 +213,7 @@ def _markup(head: bytes, suffix: str) -> drafts.Reader | str | None:
     if suffix in {".htm", ".html", ".xhtml"} or re.match(rb"<(!doctype\s+)?html", bare, re.IGNORECASE):
         if re.search(rb"<DL>", upper) and re.search(rb"<DT>\s*<(A|H3)\b", upper):
             return bookmarks.read
-        return None if suffix in TEXTS else "web pages are not read yet"
+        return None if suffix in TEXTS else kinds.HTML
     if suffix in {".xml", ".rss", ".atom", ".rdf", ".cdf"}:
         return "XML of a kind that is not known" if suffix == ".xml" else feeds.read
     return None

@@ -7,6 +7,8 @@ from decimal import Decimal
 from pathlib import Path, PurePosixPath
 from typing import cast
 
+from reverie.ingest.documents import units
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:
@@ -47,7 +49,8 @@ class Source:
     mtime: datetime  # aware
 
 
-Reader = Callable[[Source], Iterator[Draft | Skip]]
+Reader = Callable[[Source], Iterator[Draft | Skip | units.Attachment]]
+"""An attachment follows the draft of what it came with."""
 
 
 def clean(text: str) -> str:

@@ -1,0 +1,111 @@
+"""Which reader reads a file, seen whole: what an archive or an old office document holds counts before its name."""
+
+import importlib
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import PurePath
+from typing import Any, cast
+
+from reverie import errors
+from reverie.ingest import detect, drafts
+from reverie.ingest.documents import kinds, units
+
+_READERS = "reverie.ingest.documents"
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_MARK = 200
+_MOST_MEMBERS = 100_000
+_STREAMS: tuple[tuple[str, kinds.Document], ...] = (
+    ("__properties_version1.0", kinds.OUTLOOK),
+    ("WordDocument", kinds.OLD),
+    ("PowerPoint Document", kinds.OLD),
+    ("Workbook", kinds.SHEETS),
+    ("Book", kinds.SHEETS),
+)
+_FOLDERS = (("word/", kinds.WORD), ("ppt/", kinds.SLIDES), ("xl/", kinds.SHEETS))
+_OPEN_MARK = b"application/vnd.oasis.opendocument"
+_EPUB_MARK = b"application/epub+zip"
+_BROKEN_STREAMS = (OSError, ValueError, struct.error, IndexError, RecursionError)
+_BROKEN_ARCHIVE = (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, zlib.error, RuntimeError, EOFError)
+
+
+def find(data: bytes, relative: PurePath) -> drafts.Reader | kinds.Document | str:
+    """The reader of drafts, the format of the document, or the reason why the file is skipped.
+
+    The path counts from the import root.
+    """
+    found = detect.look(data[: detect.HEAD], relative)
+    if isinstance(found, str):
+        return found
+    if data.startswith(b"PK\x03\x04"):
+        return _in_archive(data) or found
+    if data.startswith(_OLE):
+        return _in_streams(data, found)
+    return found
+
+
+def _in_archive(data: bytes) -> kinds.Document | str | None:
+    """What an archive is a document of; None if it is none, or too broken to tell."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = archive.namelist()[:_MOST_MEMBERS]
+            mark = _mark(archive) if "mimetype" in names else b""
+    except _BROKEN_ARCHIVE:
+        return None
+    if mark.startswith(_OPEN_MARK):
+        return kinds.OPEN
+    if mark.startswith(_EPUB_MARK) or "META-INF/container.xml" in names:
+        return kinds.EPUB
+    if "[Content_Types].xml" in names:
+        if "xl/workbook.bin" in names:
+            return detect.BY_SUFFIX[".xlsb"]
+        return next((kind for folder, kind in _FOLDERS if any(name.startswith(folder) for name in names)), None)
+    return kinds.OPEN if "META-INF/manifest.xml" in names and "content.xml" in names else None
+
+
+def _mark(archive: zipfile.ZipFile) -> bytes:
+    with archive.open("mimetype") as member:
+        return member.read(_MARK).strip()
+
+
+def _in_streams(data: bytes, found: drafts.Reader | kinds.Document) -> drafts.Reader | kinds.Document | str:
+    """What an OLE file is a document of. An encrypted one of today's office is known by its name alone."""
+    compound: Any = importlib.import_module(f"{_READERS}.compound")
+    try:
+        streams = compound.Compound(data, "")
+        kind = next((kind for name, kind in _STREAMS if streams.has(name)), None)
+        encrypted = streams.has("EncryptedPackage")
+    except (errors.Unreadable, *_BROKEN_STREAMS):
+        return found
+    if encrypted:
+        return found if found in {kinds.WORD, kinds.SLIDES, kinds.SHEETS} else kinds.WORD
+    return kind or found
+
+
+def reader(found: kinds.Document) -> units.Reader | None:
+    """The function that reads such documents; its module is imported now, and not before. None: nobody wrote it yet."""
+    name = f"{_READERS}.{found.reader}"
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as missing:
+        if missing.name != name:
+            raise
+        return None
+    return cast("Callable[[units.Given], Any]", module.read)
+
+
+def warm(number: int) -> None:
+    """Import the reader of the format of that number in `kinds.DOCUMENTS`, so that who is forked from here has it."""
+    if number < len(kinds.DOCUMENTS):
+        reader(kinds.DOCUMENTS[number])
+
+
+def picture(data: bytes, name: str, page: int) -> bytes:
+    """A page of a PDF or an image as PNG. Raises Unreadable, also for a page that is not there."""
+    images: Any = importlib.import_module(f"{_READERS}.images")
+    try:
+        return bytes(images.page_png(data, name, page))
+    except errors.NotFound as missing:
+        raise errors.Unreadable(missing.message) from None
