@@ -1,8 +1,9 @@
 """The door's face for vectors. A model of this machine gets texts as they are, any other one by the rules."""
 
 import asyncio
+import functools
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,10 +93,9 @@ class Embeddings:
         self._patience_s = reranker.timeout_s
         self._lexicon = lexicon.Lexicon(cache) if cache else None
         self._words = ThreadPoolExecutor(max_workers=1, thread_name_prefix="lexicon")
-        self._judge = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reranker")
-        # A model of our own uses all cores by itself; of a server, a question need not wait for a batch of passages.
+        self._judge = lanes.Threads(1, "reranker", errors.RerankerUnavailable)
         self._threads = {
-            name: ThreadPoolExecutor(2 if isinstance(one, remote.Remote) else 1, thread_name_prefix="embedder")
+            name: lanes.Threads(one.places, "embedder", errors.EmbedderUnavailable)
             for name, one in self._embedders.items()
         }
 
@@ -146,10 +146,10 @@ class Embeddings:
     ) -> Vectors:
         """Shape (len(texts), dimensions), float32, unit length. Raises EmbedderUnavailable, Invalid for a bad text.
 
-        A model elsewhere wants an `origin`; Confined when one of the texts must not leave.
+        A model elsewhere wants an `origin`; Confined when one of the texts must not leave. Without, it is bulk work.
         """
         embedder = self._there(model)
-        return await self._run(embedder, embedder.passages, texts, origin)
+        return await self._run(embedder, embedder.passages, texts, origin, "bulk")
 
     async def query(
         self,
@@ -166,7 +166,7 @@ class Embeddings:
         embedder = self._there(model)
         known = self.calibrated(embedder.name, measured)
         try:
-            vectors = await self._run(embedder, embedder.queries, [text], origin)
+            vectors = await self._run(embedder, embedder.queries, [text], origin, "query")
         except errors.Confined as kept:
             raise errors.EmbedderUnavailable(kept.message, hint=kept.hint) from None
         if known.means is not None:
@@ -193,11 +193,10 @@ class Embeddings:
         if not texts:
             return []
         judge = self._reranker
+        lane = origin.lane if origin else "query"
 
         async def asked(given: Sequence[str]) -> list[float]:
-            return await asyncio.get_running_loop().run_in_executor(
-                self._judge, judge.rerank, given[0], list(given[1:])
-            )
+            return await self._judge.run(lane, lambda: judge.rerank(given[0], list(given[1:])))
 
         try:
             async with asyncio.timeout(self._patience_s):
@@ -217,8 +216,9 @@ class Embeddings:
 
     def close(self) -> None:
         """Let the threads go."""
-        for one in (self._words, self._judge, *self._threads.values()):
-            one.shutdown(wait=False, cancel_futures=True)
+        self._words.shutdown(wait=False, cancel_futures=True)
+        for one in (self._judge, *self._threads.values()):
+            one.close()
 
     async def _measure(self, embedder: base.Embedder, origin: door.Origin | None) -> Measured:
         texts = await asyncio.to_thread(calibration.texts)
@@ -229,10 +229,15 @@ class Embeddings:
         return Measured(passages.shape[2], meant)
 
     async def _run(
-        self, embedder: base.Embedder, embed: _Embed, texts: Sequence[str], origin: door.Origin | None
+        self, embedder: base.Embedder, embed: _Embed, texts: Sequence[str], origin: door.Origin | None, lane: Lane
     ) -> Vectors:
+        """In the lane of its origin, or else in `lane`."""
+        lane = origin.lane if origin else lane
+
         async def asked(given: Sequence[str]) -> Vectors:
-            return await asyncio.get_running_loop().run_in_executor(self._threads[embedder.name], embed, list(given))
+            calls = [functools.partial(embed, bit) for bit in bits(given, embedder.letters)]
+            parts = await self._threads[embedder.name].each(lane, calls)
+            return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
         target = self._away.get(embedder.name)
         return await (asked(texts) if target is None else self._through(target, asked, texts, origin))
@@ -259,7 +264,7 @@ class Embeddings:
         """Vectors of equally long rows of texts, shape (rows, texts, dimensions), a batch at a time."""
         flat = [text for row in rows for text in row]
         bits = [flat[start : start + self.batch] for start in range(0, len(flat), self.batch)]
-        parts = [await self._run(embedder, embed, bit, origin) for bit in bits]
+        parts = [await self._run(embedder, embed, bit, origin, "realtime") for bit in bits]
         return np.concatenate(parts).reshape(len(rows), len(rows[0]), -1)
 
     def _there(self, model: str | None) -> base.Embedder:
@@ -273,6 +278,19 @@ class Embeddings:
                 f"The embedding model {name} is not configured.", hint="Name it under [embedding.previous]."
             )
         return self._embedders[name]
+
+
+def bits(texts: Sequence[str], letters: int) -> Iterator[list[str]]:
+    """Texts in their order, as many together as have so many letters (0: all), at least one."""
+    bit: list[str] = []
+    size = 0
+    for text in texts:
+        if bit and letters and size + len(text) > letters:
+            yield bit
+            bit, size = [], 0
+        bit.append(text)
+        size += len(text)
+    yield bit
 
 
 def _cloud(one: object) -> TypeIs[remote.Remote | reranking.RemoteReranker]:

@@ -11,6 +11,9 @@ from reverie import errors
 
 Vectors = NDArray[np.float32]
 
+LETTERS = 600
+"""What a model in this process gets in one call: two short passages or a long one. More at a time are no faster."""
+
 
 @dataclass(frozen=True, slots=True)
 class LanguageMeans:
@@ -64,6 +67,16 @@ class Embedder(Protocol):
     @property
     def calibration(self) -> Calibration | None:
         """What its similarities mean, if that is known beforehand."""
+        ...
+
+    @property
+    def places(self) -> int:
+        """How many calls it takes at a time."""
+        ...
+
+    @property
+    def letters(self) -> int:
+        """How many letters make a call, 0 for any number: what is in flight cannot be stopped, so it is kept short."""
         ...
 
     def passages(self, texts: Sequence[str]) -> Vectors:

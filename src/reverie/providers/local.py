@@ -35,6 +35,8 @@ class Local:
     """An embedding model, loaded on first use."""
 
     calibration = None
+    places = 1
+    letters = base.LETTERS
 
     def __init__(self, source: Source, *, pooling: str, version: str, dimensions: int) -> None:
         self._source = source

@@ -23,6 +23,8 @@ class Speech:
 OPENAI = Speech("openai", "/embeddings", {}, lambda answer: [one["embedding"] for one in answer["data"]])
 # What is longer than the model's context is cut there: better a vector of its beginning than none.
 OLLAMA = Speech("ollama", "/api/embed", {"truncate": True}, lambda answer: answer["embeddings"])
+# A server of our own computes on what we compute on; of one elsewhere, the way there is what takes long.
+_LETTERS = 4000
 OLLAMA_URL = "http://127.0.0.1:11434"
 
 
@@ -30,6 +32,7 @@ class Remote:
     """A model on a server. `passages` raises Invalid for a text that is refused."""
 
     calibration = None
+    places = 2
 
     def __init__(self, server: http.Server, speech: Speech, *, model: str, version: str, dimensions: int) -> None:
         self.server = server
@@ -38,6 +41,7 @@ class Remote:
         self._prefix = base.prefixes(model)
         self._dimensions = dimensions
         self._shortens = dimensions > 0
+        self.letters = _LETTERS if server.place == "local" else 0
         self.name = base.named(f"{model}@{speech.name}", version=version, dimensions=dimensions)
 
     def passages(self, texts: Sequence[str]) -> base.Vectors:
