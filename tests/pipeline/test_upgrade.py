@@ -97,7 +97,7 @@ async def kept(database: db.Database, caller: callers.Caller, *, domain: str, ti
         "text": text,
         "custom": db.json({"imported_from": path}),
         "hash": hashlib.sha256(f"{title}\n{text}".encode()).digest(),
-        "terms": text.lower().split(),
+        "terms": list(set(text.lower().split())),
     }
     async with database.transaction(caller) as tx:
         for statement in (NOTE if domain == "note" else EMAIL, CARD, PASSAGE, VECTOR, CHANGE):
@@ -160,3 +160,37 @@ async def test_what_the_first_version_kept_is_found_again(
         assert await tx.value("SELECT vectors FROM model") == 2
         await base.delete(tx, owner, notes.NOTES, note)
     assert set(await titles(old, owner, words_alone, "xylophone")) == {"Sale", "New"}
+
+
+async def test_notes_with_headings_are_cut_by_section_after_an_upgrade(
+    old: db.Database,
+    cluster: embedded.Server,
+    empty: str,
+    monkeypatch: pytest.MonkeyPatch,
+    words_alone: llm.Embeddings,
+) -> None:
+    owner = await somebody(old, "owner")
+    herons = f"# Birds\n\n## Herons\n\n{'The heron stood in the river. ' * 20}"
+    headed = await kept(old, owner, domain="note", title="Walk", text=herons, path="a.md")
+    plain = await kept(old, owner, domain="note", title="Plain", text="A stork # flew", path="b.md")
+
+    monkeypatch.undo()
+    url = cluster.place.url(embedded.OWNER_ROLE, database=empty)
+    everything = runner.files()
+    monkeypatch.setattr(runner, "files", lambda: [one for one in everything if one[0] < "0009"])
+    await runner.migrate(url)
+    async with old.transaction(owner) as tx:  # as if the worker had come by, and packed nothing yet
+        await tx.run("UPDATE passage SET terms = ''")
+        await tx.run("INSERT INTO fresh (user_id, passage_id) SELECT user_id, id FROM passage")
+    monkeypatch.undo()
+    await runner.migrate(url)
+    async with old.transaction(owner) as tx:
+        waiting = await tx.rows("SELECT record_id FROM passage JOIN fresh ON fresh.passage_id = passage.id")
+        assert [row["record_id"] for row in waiting] == [plain]
+    async for state in progress.follow(old, words_alone, owner):
+        assert not state.trouble
+    async with old.transaction(owner) as tx:
+        found = await tx.rows("SELECT place, head FROM passage WHERE record_id = %s ORDER BY ordinal", (headed,))
+        assert {row["place"]["section"] for row in found} == {"Birds > Herons"}
+        assert [row["head"] for row in found] == ["", *["Birds > Herons"] * (len(found) - 1)]
+        assert len(found) > 1

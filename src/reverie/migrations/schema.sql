@@ -299,6 +299,7 @@ CREATE TABLE file (
     path text,
     text text NOT NULL,
     category text,
+    parts jsonb NOT NULL,
     CONSTRAINT record_sensitivity_check CHECK ((sensitivity = ANY (ARRAY['low'::text, 'normal'::text, 'high'::text, 'critical'::text])))
 );
 
@@ -368,10 +369,54 @@ CREATE TABLE imported_file (
     path text NOT NULL,
     digest text NOT NULL,
     modified timestamp with time zone NOT NULL,
-    items integer NOT NULL
+    items integer NOT NULL,
+    state text DEFAULT 'imported'::text NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    readers text DEFAULT ''::text NOT NULL
 );
 
 ALTER TABLE ONLY imported_file FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE ingestion (
+    user_id uuid NOT NULL,
+    id uuid NOT NULL,
+    kind text NOT NULL,
+    request jsonb NOT NULL,
+    print text NOT NULL,
+    state text NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    worker text DEFAULT ''::text NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    started_at timestamp with time zone,
+    scanned_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    CONSTRAINT ingestion_kind_check CHECK ((kind = ANY (ARRAY['paths'::text, 'upload'::text, 'url'::text]))),
+    CONSTRAINT ingestion_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'running'::text, 'stopped'::text, 'done'::text, 'failed'::text])))
+);
+
+ALTER TABLE ONLY ingestion FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE ingestion_file (
+    user_id uuid NOT NULL,
+    ingestion_id uuid NOT NULL,
+    number integer NOT NULL,
+    path text NOT NULL,
+    relative text NOT NULL,
+    location jsonb NOT NULL,
+    size bigint DEFAULT 0 NOT NULL,
+    digest text,
+    state text NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    units integer DEFAULT 0 NOT NULL,
+    total integer DEFAULT 0 NOT NULL,
+    passages integer DEFAULT 0 NOT NULL,
+    counts jsonb DEFAULT '{}'::jsonb NOT NULL,
+    tries integer DEFAULT 0 NOT NULL,
+    updated_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT ingestion_file_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'running'::text, 'imported'::text, 'unchanged'::text, 'skipped'::text, 'failed'::text, 'parked'::text])))
+);
+
+ALTER TABLE ONLY ingestion_file FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE letter (
     user_id uuid NOT NULL,
@@ -515,7 +560,8 @@ CREATE TABLE passage (
     text text NOT NULL,
     hash bytea NOT NULL,
     length integer NOT NULL,
-    terms bytea
+    terms bytea,
+    head text DEFAULT ''::text NOT NULL
 );
 ALTER TABLE ONLY passage ALTER COLUMN terms SET STORAGE EXTERNAL;
 
@@ -730,6 +776,17 @@ CREATE TABLE transaction (
 
 ALTER TABLE ONLY transaction FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE unit (
+    user_id uuid NOT NULL,
+    digest text NOT NULL,
+    readers text NOT NULL,
+    number integer NOT NULL,
+    content jsonb NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+ALTER TABLE ONLY unit FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE users (
     user_id uuid NOT NULL,
     name text NOT NULL,
@@ -813,6 +870,12 @@ ALTER TABLE ONLY imported_file
 ALTER TABLE ONLY imported
     ADD CONSTRAINT imported_pkey PRIMARY KEY (user_id, path, key);
 
+ALTER TABLE ONLY ingestion_file
+    ADD CONSTRAINT ingestion_file_pkey PRIMARY KEY (user_id, ingestion_id, number);
+
+ALTER TABLE ONLY ingestion
+    ADD CONSTRAINT ingestion_pkey PRIMARY KEY (user_id, id);
+
 ALTER TABLE ONLY letter
     ADD CONSTRAINT letter_pkey PRIMARY KEY (user_id, slot, record_id);
 
@@ -882,6 +945,9 @@ ALTER TABLE ONLY token
 ALTER TABLE ONLY transaction
     ADD CONSTRAINT transaction_pkey PRIMARY KEY (user_id, id);
 
+ALTER TABLE ONLY unit
+    ADD CONSTRAINT unit_pkey PRIMARY KEY (user_id, digest, readers, number);
+
 ALTER TABLE ONLY users
     ADD CONSTRAINT users_pkey PRIMARY KEY (user_id);
 
@@ -922,6 +988,12 @@ CREATE INDEX feed_item_feed ON feed_item USING btree (user_id, feed_id);
 CREATE INDEX imported_key ON imported USING btree (user_id, key);
 
 CREATE INDEX imported_record ON imported USING btree (user_id, record_id);
+
+CREATE UNIQUE INDEX ingestion_file_path ON ingestion_file USING btree (user_id, ingestion_id, path);
+
+CREATE UNIQUE INDEX ingestion_once ON ingestion USING btree (user_id, print) WHERE (state = ANY (ARRAY['waiting'::text, 'running'::text, 'stopped'::text]));
+
+CREATE INDEX ingestion_time ON ingestion USING btree (user_id, created_at);
 
 CREATE INDEX link_double ON link USING btree (user_id, double_of) WHERE (double_of IS NOT NULL);
 
@@ -1018,6 +1090,12 @@ ALTER TABLE ONLY imported_file
 ALTER TABLE ONLY imported
     ADD CONSTRAINT imported_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
+ALTER TABLE ONLY ingestion_file
+    ADD CONSTRAINT ingestion_file_user_id_ingestion_id_fkey FOREIGN KEY (user_id, ingestion_id) REFERENCES ingestion(user_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY ingestion
+    ADD CONSTRAINT ingestion_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
 ALTER TABLE ONLY letter
     ADD CONSTRAINT letter_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
@@ -1081,6 +1159,9 @@ ALTER TABLE ONLY token
 ALTER TABLE ONLY token
     ADD CONSTRAINT token_user_id_minted_by_fkey FOREIGN KEY (user_id, minted_by) REFERENCES token(user_id, id);
 
+ALTER TABLE ONLY unit
+    ADD CONSTRAINT unit_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
 ALTER TABLE agent ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE alias ENABLE ROW LEVEL SECURITY;
@@ -1134,6 +1215,10 @@ ALTER TABLE heat ENABLE ROW LEVEL SECURITY;
 ALTER TABLE imported ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE imported_file ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ingestion ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE ingestion_file ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE letter ENABLE ROW LEVEL SECURITY;
 
@@ -1197,6 +1282,10 @@ CREATE POLICY owner ON imported USING ((user_id = (NULLIF(current_setting('rever
 
 CREATE POLICY owner ON imported_file USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
+CREATE POLICY owner ON ingestion USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON ingestion_file USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
 CREATE POLICY owner ON letter USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON link USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
@@ -1237,6 +1326,8 @@ CREATE POLICY owner ON token USING ((user_id = (NULLIF(current_setting('reverie.
 
 CREATE POLICY owner ON transaction USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
+CREATE POLICY owner ON unit USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
 CREATE POLICY owner ON users USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 ALTER TABLE passage ENABLE ROW LEVEL SECURITY;
@@ -1266,6 +1357,8 @@ ALTER TABLE task ENABLE ROW LEVEL SECURITY;
 ALTER TABLE token ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE transaction ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE unit ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE users ENABLE ROW LEVEL SECURITY;
 
@@ -1319,6 +1412,10 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE imported TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE imported_file TO reverie_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ingestion TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ingestion_file TO reverie_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE letter TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE link TO reverie_app;
@@ -1358,5 +1455,7 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE task TO reverie_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE token TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE transaction TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE unit TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE users TO reverie_app;

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from reverie import db, errors, llm
 from reverie.access import users
+from reverie.graph import nodes as graph_nodes
 from reverie.pipeline import models, slots
 from reverie.records import changes, passages
 
@@ -19,7 +20,7 @@ log = logging.getLogger(__name__)
 
 # With `records` NULL: of any record. A text of several records is as private as the most private of them.
 _MISSING = """
-SELECT DISTINCT ON (passage.hash) passage.hash, card.title, passage.text, card.sensitivity
+SELECT DISTINCT ON (passage.hash) passage.hash, card.title, passage.text, passage.head, card.sensitivity
 FROM passage JOIN card USING (user_id, record_id)
 WHERE passage.user_id = %(user)s AND (%(records)s::uuid[] IS NULL OR passage.record_id = ANY(%(records)s))
   AND passage.hash > %(after)s
@@ -29,11 +30,9 @@ WHERE passage.user_id = %(user)s AND (%(records)s::uuid[] IS NULL OR passage.rec
   )
 ORDER BY passage.hash, array_position(ARRAY['critical', 'high', 'normal', 'low'], card.sensitivity) LIMIT %(most)s
 """
-# Nodes of the graph that say what they are; `graph.nodes.text_of` says the same.
+# Nodes of the graph that say what they are, and have no vector of it.
 _NODES = """
-SELECT DISTINCT ON (node.hash) node.hash, node.name || ': '
-    || concat_ws(' ', nullif(node.description, ''), nullif(node.properties->>'notes', '')) AS text
-FROM node
+SELECT DISTINCT ON (node.hash) node.hash, node.kind, node.name, node.description, node.properties FROM node
 WHERE node.user_id = %(user)s AND node.hash IS NOT NULL AND node.deleted_at IS NULL AND NOT EXISTS (
     SELECT FROM embedding
     WHERE embedding.user_id = node.user_id AND embedding.model = %(model)s AND embedding.hash = node.hash
@@ -124,11 +123,15 @@ async def nodes(work: slots.Work) -> None:
         if not missing:
             return
         try:
-            vectors = await work.embeddings.passages([row["text"] for row in missing], model, origin=origin)
+            vectors = await work.embeddings.passages([_told(row) for row in missing], model, origin=origin)
         except (errors.Unavailable, errors.Invalid, errors.Confined) as away:
             log.info("%s nodes have no vector yet: %s", len(missing), away.message)
             return
         await _kept(work, model, [row["hash"] for row in missing], vectors)
+
+
+def _told(row: Mapping[str, Any]) -> str:
+    return graph_nodes.text_of(row["kind"], row["name"], row["description"], row["properties"])
 
 
 async def _embed_besides(work: slots.Work, model: str, records: Sequence[UUID]) -> None:
@@ -223,7 +226,7 @@ async def _embedded(work: slots.Work, model: str, missing: Sequence[Mapping[str,
     What is private travels apart from the rest, so that a text is sent the same way whatever stands beside it. What
     may not leave has no vector of a model elsewhere, and is found by its words.
     """
-    texts = [passages.embedded_text(row["title"], row["text"]) for row in missing]
+    texts = [passages.embedded_text(row["title"], row["text"], row["head"]) for row in missing]
     levels = await work.embeddings.judged(texts, [row["sensitivity"] for row in missing], model)
     for low, high in _APART:
         chosen = [i for i, level in enumerate(levels) if low <= level <= high]

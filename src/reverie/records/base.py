@@ -52,7 +52,8 @@ class Domain(Generic[R]):
     """What makes a kind of record: its table, its text, its one-line form.
 
     `derived` columns are computed by `prepare` and refused from outside; `json` names the JSONB columns;
-    `present` gives the JSON form its last touch; `unique` is the sentence when a unique index refuses.
+    `hidden` columns are no part of the JSON form, to which `present` gives its last touch; `unique` is the sentence
+    when a unique index refuses.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Domain(Generic[R]):
     order: LiteralString = "t.updated_at DESC, t.id"
     derived: frozenset[str] = frozenset()
     json: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
     prepare: Callable[[dict[str, Any], callers.Caller], dict[str, Any]] | None = None
     present: Callable[[R, dict[str, Any]], dict[str, Any]] | None = None
     unique: str = ""
@@ -73,6 +75,11 @@ class Domain(Generic[R]):
     def columns(self) -> tuple[str, ...]:
         """The columns of the table, in order."""
         return db.names(self.record)
+
+    @functools.cached_property
+    def shown(self) -> tuple[str, ...]:
+        """The columns of the JSON form: without the user, and without what is hidden."""
+        return tuple(one for one in self.columns if one != "user_id" and one not in self.hidden)
 
     @functools.cached_property
     def own(self) -> tuple[str, ...]:
@@ -359,8 +366,7 @@ def told(record: Record) -> datetime:
 def as_json(domain: Domain[R], record: R) -> dict[str, Any]:
     """The JSON form of a record, by column names, without the user."""
     dumped: dict[str, Any] = domain.adapter.dump_python(record, mode="json")
-    dumped.pop("user_id")
-    form = {db.column(name): value for name, value in dumped.items()}
+    form = {db.column(name): value for name, value in dumped.items() if db.column(name) in domain.shown}
     return domain.present(record, form) if domain.present else form
 
 

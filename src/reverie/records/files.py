@@ -1,15 +1,31 @@
 """Files: documents with their text; the original bytes lie beside the database, by hash."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any, NotRequired, cast
+
+from typing_extensions import TypedDict
 
 from reverie import compact
+from reverie.access import callers
 from reverie.records import base, passages
+
+
+class Part(TypedDict):
+    """One passage of a document: `text[start:end]`, where it stands, and what is read before it, such as a header."""
+
+    start: int
+    end: int
+    place: dict[str, Any]
+    head: NotRequired[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File(base.Record):
-    """`size` is in bytes; `sha256` is the hex address of the original, when it is kept."""
+    """`size` is in bytes; `sha256` is the hex address of the original, when it is kept.
+
+    `parts` are the passages of a document as it was cut; without them the text is cut by its length.
+    """
 
     name: str
     mime: str = "application/octet-stream"
@@ -18,12 +34,41 @@ class File(base.Record):
     path: str | None = None
     text: str = ""
     category: str | None = None
+    parts: list[Part] = field(default_factory=list[Part])
 
 
 def _text(file: File) -> passages.Text:
-    sections = [passages.Section(file.text)] if file.text.strip() else []
     keywords = f"{file.path or ''} {file.category or ''}"
-    return passages.Text(file.name, sections, keywords=keywords, at=base.told(file), category=file.category)
+    return passages.Text(_title(file), _sections(file), keywords=keywords, at=base.told(file), category=file.category)
+
+
+def _title(file: File) -> str:
+    """The title that the document has of its own, with the name of the file, or the name alone."""
+    own = str(file.custom.get("title") or "").strip()
+    return f"{compact.clip(own, 120)} ({file.name})" if own and own not in file.name else file.name
+
+
+def _sections(file: File) -> list[passages.Section]:
+    if not file.text.strip():
+        return []
+    if not file.parts:
+        return [passages.Section(file.text)]
+    return [
+        passages.Section(
+            file.text[part["start"] : part["end"]],
+            {**part["place"], "start": part["start"], "end": part["end"]},
+            head=part.get("head", ""),
+            whole=True,
+        )
+        for part in file.parts
+    ]
+
+
+def _prepare(values: dict[str, Any], _caller: callers.Caller) -> dict[str, Any]:
+    """Parts are of the very text that they were cut from: with another one they go."""
+    parts = cast("list[Part]", values.get("parts") or [])
+    fits = bool(parts) and max(part["end"] for part in parts) == len(values["text"])
+    return values | {"parts": parts if fits else []}
 
 
 def _line(file: File, now: datetime) -> str:
@@ -38,6 +83,9 @@ FILES = base.Domain(
     text=_text,
     summary=lambda file: file.name,
     line=_line,
+    json=frozenset({"parts"}),
+    prepare=_prepare,
+    hidden=frozenset({"parts"}),  # /documents/{id}/passages shows them
     filters={
         "category": base.Filter(str, "t.category = %(category)s"),
         "mime": base.Filter(str, "t.mime = %(mime)s"),

@@ -1,11 +1,17 @@
 """Notes: what the owner writes down."""
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
 from reverie import compact
 from reverie.records import base, passages
+
+_HEADING = re.compile(r" {0,3}(#{1,3})[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*$")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_CLIP = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +29,40 @@ def _title(note: Note) -> str:
 
 
 def _text(note: Note) -> passages.Text:
-    sections = [passages.Section(note.content)] if note.content.strip() else []
-    return passages.Text(_title(note), sections, at=base.told(note), tags=note.tags)
+    title = _title(note)
+    sections = list(_sections(note, title)) if note.content.strip() else []
+    return passages.Text(title, sections, at=base.told(note), tags=note.tags)
+
+
+def _sections(note: Note, title: str) -> Iterator[passages.Section]:
+    """The passages of a note, each with the headings above it; a text without headings is one section."""
+    for titles, text in _by_heading(note.content) if note.format == "markdown" else [((), note.content)]:
+        place = {"section": " > ".join(titles)} if titles else {}
+        for piece in passages.pieces_of(text):
+            # What the passage says itself, or the title of the note, is not said again.
+            head = " > ".join(one for one in titles if one not in piece and one != title)
+            yield passages.Section(piece, place, head, whole=True)
+
+
+def _by_heading(content: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The stretches of a Markdown text, each with the headings that it stands under; a fragment joins the next."""
+    titles: list[str] = []
+    lines: list[str] = []
+    above: tuple[str, ...] = ()
+    fence = ""
+    for line in content.splitlines():
+        if found := _FENCE.match(line):
+            fence = "" if fence and found[1].startswith(fence) else fence or found[1]
+        heading = None if fence else _HEADING.match(line)
+        if heading:
+            if sum(map(len, lines)) > passages.FRAGMENT:
+                yield above, "\n".join(lines)
+                lines = []
+            level = len(heading[1])
+            titles = [*titles[: level - 1], *[""] * (level - 1 - len(titles)), compact.clip(heading[2], _CLIP)]
+            above = tuple(one for one in titles if one)
+        lines.append(line)
+    yield above, "\n".join(lines)
 
 
 def _line(note: Note, now: datetime) -> str:

@@ -3,6 +3,7 @@
 So a record is found by its words at commit, and a deleted or edited text is gone at once. Lists of postings follow.
 """
 
+import asyncio
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ from reverie.records import postings, terms
 
 LIMIT = 300
 FRAGMENT = 60
+_LONG = 20_000
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n")
 
@@ -29,10 +31,10 @@ WITH new_card AS (
         people = excluded.people, category = excluded.category, origin = excluded.origin,
         sensitivity = excluded.sensitivity
 ), made AS (
-    INSERT INTO passage (user_id, record_id, ordinal, place, text, hash, length, terms)
-    SELECT %(user)s, %(record)s, ordinality, place, text, hash, length, terms
-    FROM unnest(%(places)s::jsonb[], %(texts)s::text[], %(hashes)s::bytea[], %(lengths)s::int[], %(terms)s::bytea[])
-        WITH ORDINALITY AS new (place, text, hash, length, terms, ordinality)
+    INSERT INTO passage (user_id, record_id, ordinal, place, text, head, hash, length, terms)
+    SELECT %(user)s, %(record)s, ordinality, place, text, head, hash, length, terms
+    FROM unnest(%(places)s::jsonb[], %(texts)s::text[], %(heads)s::text[], %(hashes)s::bytea[], %(lengths)s::int[],
+        %(terms)s::bytea[]) WITH ORDINALITY AS new (place, text, head, hash, length, terms, ordinality)
     RETURNING id
 )
 INSERT INTO fresh (user_id, passage_id) SELECT %(user)s, id FROM made
@@ -89,10 +91,16 @@ _WAITING = "SELECT count(*) FROM (SELECT FROM fresh WHERE user_id = %s LIMIT %s)
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a record's text with its place in it (a turn, a heading, …)."""
+    """A part of a record's text with its place in it (a turn, a heading, …).
+
+    `head` is what stands above it, such as headings or the names of columns: search reads it with each passage, and
+    nobody is shown it. `whole`: it is one passage as it stands.
+    """
 
     text: str
     place: Mapping[str, object] = field(default_factory=dict[str, object])
+    head: str = ""
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,17 +126,18 @@ class Text:
 class _Passage:
     place: Mapping[str, object]
     text: str
+    head: str
     terms: terms.Terms
 
 
-def embedded_text(title: str, text: str) -> str:
-    """What the embedder reads of a passage: the record's title gives it its context."""
-    return text if not title or text == title else f"{title}\n{text}"
+def embedded_text(title: str, text: str, head: str = "") -> str:
+    """What the embedder reads of a passage: the record's title and what stands above it give it its context."""
+    return "\n".join(one for one in (title if text != title else "", head, text) if one)
 
 
-def content_hash(title: str, text: str) -> bytes:
+def content_hash(title: str, text: str, head: str = "") -> bytes:
     """The key of a passage's vector: SHA-256 of what the embedder reads."""
-    return hashlib.sha256(embedded_text(title, text).encode()).digest()
+    return hashlib.sha256(embedded_text(title, text, head).encode()).digest()
 
 
 async def write(
@@ -147,7 +156,9 @@ async def write(
         return
     if old is not None:
         await _drop(tx, caller, record_id)
-    made = _split(new)
+    # A long document takes seconds, in which others want to be answered.
+    long = sum(len(one.text) for one in new.sections) > _LONG
+    made = await asyncio.to_thread(_split, new) if long else _split(new)
     parameters: dict[str, object] = {
         "user": caller.user_id,
         "record": record_id,
@@ -161,7 +172,8 @@ async def write(
         "sensitivity": sensitivity,
         "places": [db.json(one.place) for one in made],
         "texts": [one.text for one in made],
-        "hashes": [content_hash(new.title, one.text) for one in made],
+        "heads": [one.head for one in made],
+        "hashes": [content_hash(new.title, one.text, one.head) for one in made],
         "lengths": [one.terms.length for one in made],
         "terms": [postings.packed(one.terms.weights) for one in made],
     }
@@ -223,16 +235,17 @@ async def take_stale(tx: db.Transaction, user: db.HasUser) -> list[bytes]:
 
 
 def _split(text: Text) -> list[_Passage]:
-    pieces: list[tuple[Mapping[str, object], str]] = [
-        (section.place, piece) for section in text.sections for piece in pieces_of(section.text)
-    ]
-    if not pieces:
-        pieces = [({}, text.title)]
+    pieces = [
+        (section, piece)
+        for section in text.sections
+        for piece in ([section.text] if section.whole else pieces_of(section.text))
+    ] or [(Section(text.title), text.title)]
     made: list[_Passage] = []
-    for number, (place, piece) in enumerate(pieces):
+    for number, (section, piece) in enumerate(pieces):
         title = "" if piece == text.title else text.title
         keywords = f"{text.keywords} {' '.join(text.tags)}" if number == 0 else ""
-        made.append(_Passage(place, piece, terms.of_text(title, piece, keywords)))
+        weighed = terms.of_text(title, piece, f"{section.head} {keywords}")
+        made.append(_Passage(section.place, piece, section.head, weighed))
     return made
 
 

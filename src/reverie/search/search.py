@@ -15,7 +15,7 @@ from reverie.search import advanced, context, fusion, gather, hints, moments, re
 from reverie.search import query as queries
 
 _COLD_AFTER = timedelta(days=7)
-_TEXTS = "SELECT id, record_id, text FROM passage WHERE user_id = %s AND id = ANY(%s)"
+_TEXTS = "SELECT id, record_id, text, head FROM passage WHERE user_id = %s AND id = ANY(%s)"
 # A record of the very day that the query names, and of days near it (LoCoMo; from 0.2 to 0.5 the same).
 TIME_BONUS, NEAR_DAYS = 0.3, 14
 PHRASE_BONUS = 3.0
@@ -159,7 +159,7 @@ async def _reranked(
     async with database.snapshot(caller) as tx:
         rows = await tx.rows(_TEXTS, (caller.user_id, [one.passage_id for one in best]))
     texts = {
-        row["id"]: passages.embedded_text(found.cards[row["record_id"]].title, row["text"])
+        row["id"]: passages.embedded_text(found.cards[row["record_id"]].title, row["text"], row["head"])
         for row in rows
         if row["record_id"] in found.cards
     }
