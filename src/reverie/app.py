@@ -11,6 +11,7 @@ from pathlib import Path
 from reverie import asking, config, db, door, embedded, errors, llm
 from reverie.access import callers, tokens, users
 from reverie.graph import projection
+from reverie.ingest.reading import nursery as reading
 from reverie.migrations import runner
 from reverie.privacy import rules, vault
 from reverie.records import acquaintances
@@ -31,11 +32,17 @@ class App:
     server: embedded.Server | None
     owner: callers.Caller
     projections: projection.Projections = field(default_factory=lambda: projection.Projections(held=2))
+    nursery: reading.Nursery = field(default_factory=reading.Nursery)
 
     @property
     def blobs(self) -> Path:
         """The folder of original bytes."""
         return self.settings.home / "blobs"
+
+    @property
+    def owner_url(self) -> str:
+        """The database as the role that owns the tables."""
+        return self.server.owner_url if self.server is not None else self.settings.database_url
 
     @property
     def token_file(self) -> Path:
@@ -90,6 +97,7 @@ async def opened(settings: config.Config) -> AsyncGenerator[App]:
                 yield opened
             finally:
                 await opened.projections.close()
+                await opened.nursery.close()
         finally:
             embeddings.close()
             await database.close()

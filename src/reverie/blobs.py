@@ -1,18 +1,62 @@
 """Original bytes on disk, addressed by their SHA-256, one folder per user."""
 
+import contextlib
 import errno
 import hashlib
 import os
 import tempfile
+import time
+from collections.abc import Generator
 from pathlib import Path
+from typing import BinaryIO
 from uuid import UUID
 
 from reverie import errors
+
+_BIT = 1024 * 1024
+_HALF = ".half-"
+_OLD_S = 24 * 3600
+
+
+class Incoming:
+    """Bytes on their way in, a bit at a time; `keep` makes them durable under their address."""
+
+    def __init__(self, folder: Path, file: BinaryIO, half: Path) -> None:
+        self._folder = folder
+        self._file = file
+        self._half = half
+        self._hash = hashlib.sha256()
+        self.size = 0
+
+    def write(self, data: bytes) -> None:
+        """Some more of them."""
+        self._file.write(data)
+        self._hash.update(data)
+        self.size += len(data)
+
+    def keep(self) -> str:
+        """That was all: returns the address. What is there already is left as it is."""
+        address = self._hash.hexdigest()
+        path = self._folder / address[:2] / address
+        self._file.flush()
+        if path.exists() and path.stat().st_size == self.size:
+            return address
+        os.fsync(self._file.fileno())
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        self._half.rename(path)
+        _sync_folder(path.parent)
+        return address
 
 
 def digest(data: bytes) -> str:
     """The address of some bytes: SHA-256, hex."""
     return hashlib.sha256(data).hexdigest()
+
+
+def digest_of(file: Path) -> str:
+    """The address that a file's bytes would have. Raises OSError."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def put(root: Path, user_id: UUID, data: bytes) -> str:
@@ -21,40 +65,74 @@ def put(root: Path, user_id: UUID, data: bytes) -> str:
     Raises DiskFull.
     """
     address = digest(data)
-    path = _path(root, user_id, address)
+    path = path_of(root, user_id, address)
     if path.exists() and path.stat().st_size == len(data):
         return address
+    with incoming(root, user_id) as kept:
+        kept.write(data)
+        return kept.keep()
+
+
+def put_file(root: Path, user_id: UUID, file: Path) -> str:
+    """Keep a copy of a file and return its address: that of the bytes that were kept, whatever happens to the file.
+
+    Raises DiskFull, Unreadable.
+    """
     try:
-        for folder in (root, path.parent.parent, path.parent):
-            folder.mkdir(mode=0o700, exist_ok=True)
-        descriptor, half = tempfile.mkstemp(dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(half).rename(path)
-        except OSError:
-            Path(half).unlink(missing_ok=True)
-            raise
-        _sync_folder(path.parent)
+        opened = file.open("rb")
+    except OSError as refused:
+        raise errors.Unreadable(f"cannot be read: {refused.strerror}") from None
+    with opened, incoming(root, user_id) as kept:
+        while bit := _bit(opened):
+            kept.write(bit)
+        return kept.keep()
+
+
+def _bit(file: BinaryIO) -> bytes:
+    try:
+        return file.read(_BIT)
+    except OSError as refused:
+        raise errors.Unreadable(f"cannot be read: {refused.strerror}") from None
+
+
+@contextlib.contextmanager
+def incoming(root: Path, user_id: UUID) -> Generator[Incoming]:
+    """Room for bytes that come in bit by bit; without `keep`, nothing of them stays. Raises DiskFull."""
+    folder = root / str(user_id)
+    try:
+        for one in (root, folder):
+            one.mkdir(mode=0o700, exist_ok=True)
+        descriptor, half = tempfile.mkstemp(dir=folder, prefix=_HALF)
+        with os.fdopen(descriptor, "wb") as file:
+            try:
+                yield Incoming(folder, file, Path(half))
+            finally:
+                Path(half).unlink(missing_ok=True)
     except OSError as refused:
         told = f"The original could not be kept under {root}: {refused.strerror}."
         if refused.errno in (errno.ENOSPC, errno.EDQUOT):
             raise errors.DiskFull(told, hint="Free some space and try again.") from None
         raise errors.Misconfigured(told, hint="Reverie's home must be yours to write.") from None
-    return address
+
+
+def sweep(root: Path) -> None:
+    """Remove what somebody who was killed left half written, a day ago or more."""
+    for half in root.glob(f"*/{_HALF}*"):
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - half.stat().st_mtime > _OLD_S:
+                half.unlink()
 
 
 def get(root: Path, user_id: UUID, address: str) -> bytes:
     """The bytes at an address of this user. Raises NotFound."""
     try:
-        return _path(root, user_id, address).read_bytes()
+        return path_of(root, user_id, address).read_bytes()
     except FileNotFoundError:
         raise errors.NotFound("There is no such original.") from None
 
 
-def _path(root: Path, user_id: UUID, address: str) -> Path:
+def path_of(root: Path, user_id: UUID, address: str) -> Path:
+    """Where the bytes at an address lie."""
     return root / str(user_id) / address[:2] / address
 
 

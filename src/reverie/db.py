@@ -1,7 +1,9 @@
 """The only door to PostgreSQL: pool, transactions bound to one user, rows into dataclasses."""
 
+import asyncio
 import dataclasses
 import keyword
+import urllib.parse
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any, LiteralString, Protocol, TypeVar
@@ -22,6 +24,7 @@ Query = LiteralString | psycopg.sql.Composed
 Params = Mapping[str, object] | Sequence[object]
 
 APP_ROLE = "reverie_app"
+_PULSE_S = 1.0
 _SETTINGS = "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS given (name, value)"
 
 
@@ -225,6 +228,23 @@ class Database:
             row = await cursor.fetchone()
             yield bool(row and row[0])
 
+    async def hold(self, name: str) -> None:
+        """Hold a lock until cancelled, so that others can tell by `held` that this process lives.
+
+        Raises DatabaseUnavailable when the connection is lost, and the lock with it.
+        """
+        async with self._plain() as connection:
+            await connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (name,))
+            while True:
+                await asyncio.sleep(_PULSE_S)
+                await connection.execute("SELECT 1")
+
+    async def held(self, name: str) -> bool:
+        """Whether some process holds this lock."""
+        async with self._begin() as tx:
+            free = await tx.value("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", (name,))
+        return not free
+
     async def listen(self, channel: LiteralString) -> AsyncIterator[str]:
         """The payloads sent to a channel, for as long as the connection lasts."""
         async with self._plain() as connection:
@@ -260,6 +280,15 @@ def as_app(url: str) -> str:
     """The same server, as the role of the application."""
     options = psycopg.conninfo.conninfo_to_dict(url).get("options") or ""
     return psycopg.conninfo.make_conninfo(url, options=f"{options} -c role={APP_ROLE}".strip())
+
+
+def as_uri(url: str) -> str:
+    """The same connection as a URI, for those who do not take every form that libpq does."""
+    given = {name: str(value) for name, value in psycopg.conninfo.conninfo_to_dict(url).items() if value is not None}
+    user, password = (urllib.parse.quote(given.pop(name, ""), safe="") for name in ("user", "password"))
+    database = urllib.parse.quote(given.pop("dbname", user), safe="")
+    login = f"{user}:{password}@" if password else f"{user}@" if user else ""
+    return f"postgresql://{login}/{database}?{urllib.parse.urlencode(given)}"
 
 
 @contextmanager

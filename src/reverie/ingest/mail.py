@@ -16,6 +16,7 @@ from typing import cast
 
 from reverie import errors
 from reverie.ingest import charsets, drafts, mailheaders, pagetext
+from reverie.ingest.documents import units
 
 # A line "From …" inside a letter looks like the start of the next one; only with a time and a year is it one.
 MBOX_FROM = re.compile(rb"^From [^\n]*\d{1,2}:\d{2}[^\n]*\d{4}[^\n]*$", re.MULTILINE)
@@ -24,6 +25,7 @@ MAILDIR_FLAGS = re.compile(r"[:;!_]2,([A-Za-z]*)$")  # ":" is not allowed in nam
 HEADER = re.compile(rb"^[!-9;-~]{1,100}[ \t]*:")
 LARGEST = 200 * 1024 * 1024
 PARTS = 2000
+DECORATION = 30_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +43,26 @@ class Contents:
     plain: list[str] = field(default_factory=list[str])
     pages: list[str] = field(default_factory=list[str])
     attachments: list[dict[str, object]] = field(default_factory=list[dict[str, object]])
+    files: list[units.Attachment] = field(default_factory=list[units.Attachment])
     parts: int = 0
 
 
-def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
-    """The one message of an .eml or Maildir file."""
+def read(source: drafts.Source) -> Iterator[drafts.Draft | units.Attachment]:
+    """The one message of an .eml or Maildir file, and the files in it."""
     data = source.data
     if source.path.suffix.lower() == ".emlx" and (counted := re.match(rb"\s*(\d{1,12})\s*\n", data)):
         data = data[counted.end() : counted.end() + int(counted.group(1))]  # Apple Mail: the length, then a plist
-    yield message(data, _place(source))
+    yield from message(data, _place(source))
 
 
-def read_mbox(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
-    """Every message of an mbox, one at a time; a broken one is skipped."""
+def read_mbox(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip | units.Attachment]:
+    """Every message of an mbox with the files in it, one at a time; a broken one is skipped."""
     name = source.path.name.removesuffix(".mbox")
     folder = source.path.parent.name.removesuffix(".mbox") if name == "mbox" else name  # Apple: Inbox.mbox/mbox
     seen: set[str] = set()
     for number, raw in enumerate(messages(source.data), start=1):
         try:
-            draft = message(raw, Place(folder))
+            draft, *files = message(raw, Place(folder))
         except errors.Unreadable as error:
             yield drafts.Skip(f"sha:{hashlib.sha256(raw).hexdigest()}", f"message {number}: {error}")
             continue
@@ -68,6 +71,7 @@ def read_mbox(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
             continue
         seen.add(draft.key)
         yield draft
+        yield from files
     if not seen:
         raise errors.Unreadable("no message was found in the file")
 
@@ -88,8 +92,8 @@ def messages(data: bytes) -> Iterator[bytes]:
         yield QUOTED_FROM.sub(rb"\1", data[start:])
 
 
-def message(raw: bytes, place: Place) -> drafts.Draft:
-    """One message as a draft; the folder and the like come from where it lay."""
+def message(raw: bytes, place: Place) -> tuple[drafts.Draft, *tuple[units.Attachment, ...]]:
+    """One message as a draft, and the files in it; the folder and the like come from where it lay."""
     if len(raw) > LARGEST:
         raise errors.Unreadable(f"a message larger than {LARGEST // 1024 // 1024} MB")
     parsed = _parse(raw)
@@ -110,7 +114,7 @@ def message(raw: bytes, place: Place) -> drafts.Draft:
     page = "\n".join(contents.pages)
     words = "\n\n".join(text for part in contents.plain if (text := part.strip()))
     senders = mailheaders.addresses(parsed, "From") or mailheaders.addresses(parsed, "Sender")
-    return drafts.Draft(
+    draft = drafts.Draft(
         "email",
         key,
         {
@@ -129,6 +133,7 @@ def message(raw: bytes, place: Place) -> drafts.Draft:
             "custom": _custom(parsed) | {"flags": place.flags},
         },
     )
+    return (draft, *contents.files)
 
 
 def _parse(raw: bytes) -> email.message.Message:
@@ -162,7 +167,7 @@ def _collect(part: email.message.Message, contents: Contents, depth: int) -> Non
         target = contents.pages if kind == "text/html" else contents.plain
         target.append(_text(part))
     else:
-        contents.attachments.append(_attachment(part, kind))
+        _attach(part, kind, contents)
 
 
 def _enclosed(part: email.message.Message, inner: object, contents: Contents, depth: int) -> None:
@@ -211,13 +216,19 @@ def _text(part: email.message.Message) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _attachment(part: email.message.Message, kind: str) -> dict[str, object]:
+def _attach(part: email.message.Message, kind: str, contents: Contents) -> None:
+    """An attachment is listed, and is a file of its own: all but the small pictures that decorate a letter."""
     data = _bytes(part)
-    known: dict[str, object] = {"name": mailheaders.filename(part) or "", "mime": kind, "size": len(data)}
+    name = mailheaders.filename(part) or ""
+    known: dict[str, object] = {"name": name, "mime": kind, "size": len(data)}
     known["sha256"] = hashlib.sha256(data).hexdigest()
-    if content_id := mailheaders.text(part, "Content-ID"):
+    content_id = mailheaders.text(part, "Content-ID")
+    if content_id:
         known["content_id"] = content_id.strip("<> ")
-    return known
+    contents.attachments.append(known)
+    decorates = kind.startswith("image/") and bool(content_id) and len(data) < DECORATION
+    if data and not decorates:
+        contents.files.append(units.Attachment(name, kind, data))
 
 
 def _custom(parsed: email.message.Message) -> dict[str, object]:

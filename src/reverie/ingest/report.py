@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Status = Literal["imported", "unchanged", "skipped", "failed"]
+Status = Literal["imported", "unchanged", "skipped", "failed", "parked"]
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ class Report:
 
     @property
     def failed(self) -> int:
-        return sum(one.status == "failed" for one in self.files)
+        return sum(one.status in ("failed", "parked") for one in self.files)
 
     def as_json(self) -> dict[str, Any]:
         """The form that `--json` prints."""

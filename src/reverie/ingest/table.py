@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from reverie import errors
 from reverie.ingest import charsets, drafts, tablenames, tablevalues
+from reverie.ingest.documents import cutting, units
 
 LARGEST = 64 * 1024 * 1024
 LONGEST_TEXT = 4_000_000
@@ -253,13 +254,14 @@ def _kind(name: str) -> str:
 
 
 def _file(source: drafts.Source, rows: Sequence[Sequence[str]], encoding: str, broken: str) -> drafts.Draft:
-    text = "\n".join(" | ".join(value.strip() for value in row) for row in rows)
+    blocks, whole = _blocks(rows)
+    cut = cutting.cut([units.Unit(1, 1, tuple(blocks))])
     custom: dict[str, object] = {
         "rows": len(rows) - 1,
         "columns": [name.strip() for name in rows[0]][:200],
         "encoding": encoding,
     }
-    custom |= {"broken": broken, "cut": len(text) > LONGEST_TEXT or None}
+    custom |= {"broken": broken, "cut": not whole or None}
     return drafts.Draft(
         "file",
         "",
@@ -269,8 +271,23 @@ def _file(source: drafts.Source, rows: Sequence[Sequence[str]], encoding: str, b
             "size": len(source.data),
             "sha256": hashlib.sha256(source.data).hexdigest(),
             "path": source.relative.as_posix(),
-            "text": text[:LONGEST_TEXT],
+            "text": cut.text,
+            "parts": cut.as_json(),
             "category": "table",
             "custom": custom,
         },
     )
+
+
+def _blocks(rows: Sequence[Sequence[str]]) -> tuple[list[units.Block], bool]:
+    """The rows as they are cut into passages, numbered from 1, and whether that is all of them."""
+    blocks: list[units.Block] = []
+    length = 0
+    for number, row in enumerate(rows, start=1):
+        text = " | ".join(value.strip() for value in row)
+        length += len(text) + 1
+        if length > LONGEST_TEXT:
+            return blocks, False
+        kind: units.Kind = "header" if number == 1 else "row"
+        blocks.append(units.Block(text, kind, place={"rows": [number, number]}))
+    return blocks, True

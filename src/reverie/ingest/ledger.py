@@ -1,0 +1,187 @@
+"""The ledger of imports: which file held what the last time, and which record came from where."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from reverie import db, errors
+from reverie.access import callers
+from reverie.ingest import report
+
+READERS = "1"
+"""The version of all readers together: with a new one, files that could not be read are looked at again."""
+
+_FILE = "SELECT digest, items, state, reason, readers FROM imported_file WHERE user_id = %s AND path = %s"
+_FILES = "SELECT path, digest, items, state, reason, readers FROM imported_file WHERE user_id = %s AND path = ANY(%s)"
+_KEEP_FILE = """
+INSERT INTO imported_file (user_id, path, digest, modified, items, state, reason, readers)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+ON CONFLICT (user_id, path) DO UPDATE SET digest = excluded.digest, modified = excluded.modified,
+    items = excluded.items, state = excluded.state, reason = excluded.reason, readers = excluded.readers
+"""
+_UNDER = "SELECT path, digest FROM imported_file WHERE user_id = %s AND starts_with(path, %s) ORDER BY path"
+_MOVE_FILE = """
+UPDATE imported_file SET path = %(new)s WHERE user_id = %(user)s AND path = %(old)s
+    AND NOT EXISTS (SELECT FROM imported_file AS there WHERE there.user_id = %(user)s AND there.path = %(new)s)
+"""
+_MOVE = """
+UPDATE imported SET path = %(new)s WHERE user_id = %(user)s AND path = %(old)s
+    AND NOT EXISTS (SELECT FROM imported AS there WHERE there.user_id = %(user)s AND there.path = %(new)s)
+"""
+_VERSION = "UPDATE imported SET version = %s WHERE user_id = %s AND path = %s AND record_id = %s"
+_MADE = "SELECT domain, record_id, version FROM imported WHERE user_id = %s AND path = %s"
+_FORGET_FILE = "DELETE FROM imported_file WHERE user_id = %s AND path = %s"
+_FORGET = "DELETE FROM imported WHERE user_id = %s AND path = %s"
+# The records that came from this file, and from no other.
+_ONLY_HERE = """
+SELECT domain, record_id, version FROM imported AS mine WHERE user_id = %(user)s AND path = %(path)s AND NOT EXISTS (
+    SELECT FROM imported AS other
+    WHERE other.user_id = mine.user_id AND other.record_id = mine.record_id AND other.path <> mine.path
+)
+"""
+# The row of this very file first, then whichever other file told of the same thing last. The version is the newest that
+# any file gave: what another file changed was not changed here.
+_SEEN = """
+SELECT path, key, digest, domain, record_id, modified, (
+    SELECT max(version) FROM imported AS any_file
+    WHERE any_file.user_id = imported.user_id AND any_file.record_id = imported.record_id
+) AS version FROM imported
+WHERE user_id = %(user)s AND key = %(key)s AND (path = %(path)s OR %(shared)s)
+ORDER BY path = %(path)s DESC, modified DESC LIMIT 1
+"""
+_KEEP = """
+INSERT INTO imported (user_id, path, key, digest, domain, record_id, version, modified, original)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)
+ON CONFLICT (user_id, path, key) DO UPDATE SET digest = excluded.digest, domain = excluded.domain,
+    record_id = excluded.record_id, version = excluded.version, modified = excluded.modified,
+    original = excluded.original
+"""
+_ORIGINAL = "SELECT original FROM imported WHERE user_id = %s AND record_id = %s ORDER BY modified DESC LIMIT 1"
+_TURN = "SELECT pg_advisory_xact_lock(hashtextextended('import:' || %s::text, 0))"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What became of a file the last time, when its bytes had this digest."""
+
+    digest: str
+    items: int
+    state: str
+    reason: str
+    readers: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A thing that some file told of before: what it said (`digest`), and the record with its version then."""
+
+    path: str
+    key: str
+    digest: bytes
+    domain: str
+    record_id: UUID
+    version: datetime
+    modified: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A record that came from a file, as it was when the file was read."""
+
+    domain: str
+    record_id: UUID
+    version: datetime
+
+
+def recall(known: Known, digest: str, result: report.File, *, again: bool = False) -> bool:
+    """Whether what became of these bytes the last time still holds; then it is told in the report of a file."""
+    if known.digest != digest:
+        return False
+    if known.state == "imported":
+        result.unchanged = known.items
+        return True
+    if again or known.readers != READERS:
+        return False
+    result.status = "skipped" if known.state == "skipped" else "failed"
+    result.reason = known.reason
+    return True
+
+
+async def turn(tx: db.Transaction, caller: callers.Caller) -> None:
+    """Wait until nobody else saves for this user: two imports of one thing would make it twice."""
+    await tx.run(_TURN, (caller.user_id,))
+
+
+async def known(tx: db.Transaction, caller: callers.Caller, path: str) -> Known | None:
+    """What became of a file the last time."""
+    return await tx.one(Known, _FILE, (caller.user_id, path))
+
+
+async def all_known(tx: db.Transaction, caller: callers.Caller, paths: list[str]) -> dict[str, Known]:
+    """The same for many files, by path."""
+    rows = await tx.rows(_FILES, (caller.user_id, paths))
+    return {row.pop("path"): Known(**row) for row in rows}
+
+
+async def keep_file(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    path: str,
+    *,
+    digest: str,
+    modified: datetime,
+    items: int,
+    state: str,
+    reason: str,
+) -> None:
+    """Note what became of a file."""
+    await tx.run(_KEEP_FILE, (caller.user_id, path, digest, modified, items, state, reason, READERS))
+
+
+async def seen(tx: db.Transaction, caller: callers.Caller, path: str, key: str, *, shared: bool) -> Seen | None:
+    """What was said of a thing before, in this file or, when `shared`, in any."""
+    names = {"user": caller.user_id, "key": key, "path": path, "shared": shared}
+    return await tx.one(Seen, _SEEN, names)
+
+
+async def keep(tx: db.Transaction, caller: callers.Caller, told: Seen, original: str) -> None:
+    """Note which record a thing in a file became, and the address of the bytes it came from."""
+    values = (told.path, told.key, told.digest, told.domain, told.record_id, told.version, told.modified, original)
+    await tx.run(_KEEP, (caller.user_id, *values))
+
+
+async def original(tx: db.Transaction, caller: callers.Caller, record_id: UUID) -> str:
+    """The address (SHA-256, hex) of the file that a record was imported from. Raises NotFound."""
+    found = await tx.value(_ORIGINAL, (caller.user_id, record_id))
+    if found is None:
+        raise errors.NotFound("This record has no original.", hint="It was not imported from a file.")
+    return str(found)
+
+
+async def under(tx: db.Transaction, caller: callers.Caller, folder: str) -> dict[str, str]:
+    """The files known below a folder: path and digest."""
+    return {row["path"]: row["digest"] for row in await tx.rows(_UNDER, (caller.user_id, folder.rstrip("/") + "/"))}
+
+
+async def moved(tx: db.Transaction, caller: callers.Caller, old: str, new: str) -> None:
+    """A file lies elsewhere now; what came from it is known by the new place."""
+    for statement in (_MOVE, _MOVE_FILE):
+        await tx.run(statement, {"user": caller.user_id, "old": old, "new": new})
+
+
+async def made(tx: db.Transaction, caller: callers.Caller, path: str) -> list[Made]:
+    """The records that came from a file."""
+    return await tx.all(Made, _MADE, (caller.user_id, path))
+
+
+async def version(tx: db.Transaction, caller: callers.Caller, path: str, record_id: UUID, at: datetime) -> None:
+    """A record was changed on behalf of its file, and not by its owner."""
+    await tx.run(_VERSION, (at, caller.user_id, path, record_id))
+
+
+async def gone(tx: db.Transaction, caller: callers.Caller, path: str) -> list[Made]:
+    """A file is no more: forget it, and return the records that came from it alone."""
+    alone = await tx.all(Made, _ONLY_HERE, {"user": caller.user_id, "path": path})
+    for statement in (_FORGET_FILE, _FORGET):
+        await tx.run(statement, (caller.user_id, path))
+    return alone

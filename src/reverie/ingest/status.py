@@ -1,0 +1,139 @@
+"""How far an ingestion is: its steps, its files, what is being read just now, and how long it may take."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from reverie import db
+from reverie.access import callers
+from reverie.ingest import ingestions
+
+StepState = Literal["waiting", "running", "done", "failed", "stopped"]
+
+# The texts of what this ingestion made, and how many of them have a vector.
+_EMBEDDED = """
+SELECT count(DISTINCT passage.hash) AS texts, count(DISTINCT embedding.hash) AS vectors
+FROM ingestion_file AS file
+JOIN imported ON imported.user_id = file.user_id AND imported.path = file.path
+JOIN passage ON passage.user_id = imported.user_id AND passage.record_id = imported.record_id
+LEFT JOIN embedding ON embedding.user_id = passage.user_id AND embedding.model = %(model)s
+    AND embedding.hash = passage.hash
+WHERE file.user_id = %(user)s AND file.ingestion_id = %(id)s AND file.state = 'imported'
+"""
+_SETTLED = frozenset({"imported", "unchanged", "skipped", "failed", "parked"})
+_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: so much is done of so much (files, texts)."""
+
+    name: Literal["scan", "extract", "save", "embed"]
+    state: StepState
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A whole ingestion. `files` counts by state; `units` are pages, slides and sheets; `seconds_left` is a guess."""
+
+    ingestion: ingestions.Ingestion
+    steps: tuple[Step, ...]
+    files: dict[str, int]
+    units: int
+    passages: int
+    records: dict[str, int]
+    now: tuple[ingestions.File, ...]
+    problems: tuple[ingestions.File, ...]
+    seconds_left: int | None
+
+    @property
+    def ended(self) -> bool:
+        """Whether all files have been looked at; vectors may still be missing."""
+        return self.ingestion.state in ("done", "failed", "stopped")
+
+    def as_json(self) -> dict[str, Any]:
+        """The form that the API shows."""
+        one = self.ingestion
+        return {
+            "id": str(one.id),
+            "kind": one.kind,
+            "state": one.state,
+            "reason": one.reason,
+            "steps": [asdict(step) for step in self.steps],
+            "files": self.files,
+            "units": self.units,
+            "passages": self.passages,
+            "records": self.records,
+            "now": [_shown(file) for file in self.now],
+            "problems": [_shown(file) for file in self.problems],
+            "seconds_left": self.seconds_left,
+            "created_at": one.created_at.isoformat(),
+            "finished_at": one.finished_at.isoformat() if one.finished_at else None,
+        }
+
+
+def _shown(file: ingestions.File) -> dict[str, Any]:
+    told = {"path": file.relative, "state": file.state, "reason": file.reason}
+    return told | ({"units": file.units, "total": file.total} if file.state == "running" else {})
+
+
+async def status(tx: db.Transaction, caller: callers.Caller, ingestion_id: UUID, *, model: str) -> Status:
+    """How far an ingestion is; `model` is whose vectors count ("" without one). Raises NotFound."""
+    asked = await ingestions.get(tx, caller, ingestion_id)
+    tallies: dict[str, ingestions.Tally] = {
+        one.state: one for one in await ingestions.tallies(tx, caller, ingestion_id)
+    }
+    files = {str(state): one.files for state, one in tallies.items()}
+    total, settled = sum(files.values()), sum(count for state, count in files.items() if state in _SETTLED)
+    texts = vectors = 0
+    if model and files.get("imported"):
+        values = {"user": caller.user_id, "id": ingestion_id, "model": model}
+        row = (await tx.rows(_EMBEDDED, values))[0]
+        texts, vectors = row["texts"], row["vectors"]
+    return Status(
+        asked,
+        _steps(asked, total, settled, files.get("imported", 0), (vectors, texts)),
+        files,
+        sum(one.units for one in tallies.values()),
+        sum(one.passages for one in tallies.values()),
+        await ingestions.records(tx, caller, ingestion_id),
+        tuple(await ingestions.files(tx, caller, ingestion_id, states=["running"], limit=_SHOWN)),
+        tuple(await ingestions.files(tx, caller, ingestion_id, states=["failed", "parked"], limit=_SHOWN)),
+        _left(asked, tallies),
+    )
+
+
+def _steps(
+    asked: ingestions.Ingestion, total: int, settled: int, imported: int, embedded: tuple[int, int]
+) -> tuple[Step, ...]:
+    going: StepState = asked.state
+    scanned = asked.scanned_at is not None
+    reading: StepState = "done" if asked.state == "done" else going if scanned else "waiting"
+    saving: StepState = reading if imported or reading == "done" else "waiting"
+    vectors, texts = embedded
+    embedding: StepState = "waiting" if not texts else "done" if vectors == texts else "running"
+    if reading == "done" and not texts:
+        embedding = "done"
+    return (
+        Step("scan", "done" if scanned else going, total, total),
+        Step("extract", reading, settled, total),
+        Step("save", saving, imported, imported),
+        Step("embed", embedding, vectors, texts),
+    )
+
+
+def _left(asked: ingestions.Ingestion, tallies: Mapping[str, ingestions.Tally]) -> int | None:
+    """By the bytes: those that are read took so long. A file that is half read counts half."""
+    if asked.state != "running" or asked.scanned_at is None:
+        return None
+    running = tallies.get("running")
+    share = running.units / running.total if running and running.total else 0.0
+    open_bytes = sum(one.bytes for state, one in tallies.items() if state in ("waiting", "running"))
+    half = running.bytes * share if running else 0.0
+    read = half + sum(one.bytes for state, one in tallies.items() if state in ("imported", "failed", "parked"))
+    took = (datetime.now(UTC) - asked.scanned_at).total_seconds()
+    return round(took * (open_bytes - half) / read) if read and took > 1 else None
