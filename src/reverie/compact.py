@@ -32,6 +32,13 @@ def size(count: int) -> str:
     return f"{count}B"
 
 
+def duration(seconds: float) -> str:
+    """A stretch of time, roughly: `40 s`, `12 min`, `3 h`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.0f} h"
+
+
 def clip(text: str, limit: int) -> str:
     """One line of at most `limit` characters, cut at a word."""
     line = " ".join(text.split())

@@ -9,6 +9,7 @@ from importlib import resources
 from reverie import asking, config, db, errors, llm
 from reverie.access import callers
 from reverie.privacy import sensitivity
+from reverie.records import places
 from reverie.search import query as queries
 from reverie.search import results, search
 
@@ -24,6 +25,12 @@ class Source:
     number: int
     hit: results.Hit
     passage: results.Passage
+
+    @property
+    def told(self) -> str:
+        """What it is and where in it."""
+        where = places.told(self.passage.place)
+        return f"{self.hit.source}, {where}" if where else self.hit.source
 
     @property
     def level(self) -> sensitivity.Level:
@@ -88,7 +95,7 @@ async def answer(
 
 def _asked(question: str, sources: Sequence[Source]) -> asking.Ask:
     told = resources.files("reverie.chat").joinpath("prompts/answer.md").read_text("utf-8")
-    written = "\n\n".join(f"[{one.number}] {one.hit.source}\n{one.passage.text[:_LONGEST].strip()}" for one in sources)
+    written = "\n\n".join(f"[{one.number}] {one.told}\n{one.passage.text[:_LONGEST].strip()}" for one in sources)
     return asking.Ask(
         messages=(
             asking.Message("system", told),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reverie import app
 from reverie.cli import keep, show
-from reverie.ingest import importer
+from reverie.ingest import finding
 from reverie.search import query as queries
 from reverie.search import search
 
@@ -31,7 +31,7 @@ async def _demo() -> None:
     async with app.opened(settings) as reverie:
         show.line("Elena Ruiz's life: invented, two languages, eleven kinds of records.", style="bold")
         with importlib.resources.as_file(importlib.resources.files("reverie.sample")) as folder:
-            files = [one for one in importer.find([folder], name="sample") if one.file.suffix not in (".py", ".pyc")]
+            files = [one for one in finding.find([folder], name="sample") if one.file.suffix not in (".py", ".pyc")]
             done = await keep.import_into(reverie, files)
         await keep.catch_up(reverie)
         show.line(f"{done.imported} imported, {done.unchanged} unchanged, {time.monotonic() - began:.0f} s.")

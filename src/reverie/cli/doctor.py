@@ -10,6 +10,7 @@ import typer
 
 from reverie import app, errors
 from reverie.cli import serve, show
+from reverie.ingest import ingestions
 from reverie.pipeline import checkup
 
 
@@ -39,10 +40,22 @@ async def _examine(*, retry: bool) -> list[checkup.Finding]:
             found += await checkup.examine(
                 reverie.database, reverie.embeddings, reverie.owner, language=reverie.models, retry=retry
             )
+            found += await _of_ingestions(reverie)
             found += _surroundings(reverie)
     except errors.ReverieError as failure:
         found.append(checkup.Finding("wrong", "start", failure.message, failure.hint))
     return found
+
+
+async def _of_ingestions(reverie: app.App) -> list[checkup.Finding]:
+    """What is being taken in, or was left undone."""
+    async with reverie.database.transaction(reverie.owner) as tx:
+        under_way = await ingestions.unfinished(tx, reverie.owner)
+    if not under_way:
+        return []
+    reason = next((one.reason for one in under_way if one.reason), "")
+    state = f"{len(under_way)} under way{f', which {reason}' if reason else ''}"
+    return [checkup.Finding("degraded", "taking in", state, "`reverie up` goes on with it.")]
 
 
 def _surroundings(reverie: app.App) -> list[checkup.Finding]:

@@ -81,7 +81,7 @@ def ask(
     for one in made.sources:
         origin = f" — {show.safe(one.hit.origin)}" if one.hit.origin else ""
         style = "" if one.number in made.cited else "dim"
-        show.line(f"  [{one.number}] {show.safe(one.hit.source)}{origin}", style=style)
+        show.line(f"  [{one.number}] {show.safe(one.told)}{origin}", style=style)
     _remarks(made.found)
     if made.sources:
         show.note(_provenance(made))

@@ -14,6 +14,7 @@ from reverie.cli import show
 # Each command with the module that holds it: only the module that is called is loaded, so that search starts fast.
 COMMANDS: Mapping[str, str] = {
     "import": "reverie.cli.keep",
+    "watch": "reverie.cli.keep",
     "search": "reverie.cli.find",
     "ask": "reverie.cli.find",
     "up": "reverie.cli.serve",

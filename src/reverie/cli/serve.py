@@ -13,7 +13,8 @@ import typer
 
 from reverie import app, errors
 from reverie import mcp as protocol
-from reverie.cli import show
+from reverie.cli import keep, show
+from reverie.ingest import durable
 from reverie.pipeline import worker
 from reverie.web import server
 
@@ -41,7 +42,9 @@ async def _up() -> None:
         loop.add_signal_handler(number, stop.set)
     async with app.opened(settings) as reverie:
         with _only_one(settings.home) as told:
-            async with worker.Worker(reverie.database, reverie.embeddings, reverie.models).running():
+            working = worker.Worker(reverie.database, reverie.embeddings, reverie.models).running()
+            ingesting = durable.launched(keep.desk(reverie), owner_url=reverie.owner_url)
+            async with working, ingesting:
                 heartbeat = asyncio.create_task(app.keep_alive(reverie, told=show.note))
                 try:
                     await server.serve(

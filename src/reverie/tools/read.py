@@ -13,13 +13,14 @@ from reverie import compact, db, errors
 from reverie.access import callers, operations
 from reverie.graph import warming
 from reverie.records import base as records
-from reverie.records import catalogue, changes
+from reverie.records import catalogue, changes, places
 from reverie.search import query as queries
 from reverie.search import results as searched
 from reverie.search import search as searching
 from reverie.tools import base
 
 PASSAGE = 300
+PLACE = 60
 TITLE = 80
 LONGEST_FIELD = 12_000
 _BEFORE_HIT = 80
@@ -131,6 +132,8 @@ def _hit(hit: searched.Hit, zone: tzinfo) -> list[str]:
     when = f" {hit.at.astimezone(zone).date()}" if hit.at else ""
     head = f"{compact.clip(hit.title, TITLE)} — {hit.domain} —{when} id:{hit.record_id}"
     best = _excerpt(hit.passages[0]) if hit.passages else ""
+    where = compact.clip(places.told(hit.passages[0].place), PLACE) if hit.passages else ""
+    head += f" ({where})" if where else ""
     return [head, f"  > {best}"] if best and best != compact.clip(hit.title, PASSAGE) else [head]
 
 
@@ -170,7 +173,7 @@ async def _domain(tx: db.Transaction, caller: callers.Caller, asked: GetRecord) 
 
 
 def _known(domain: records.Domain[Any], fields: list[str] | None) -> None:
-    known = [name for name in domain.columns if name != "user_id"]
+    known = domain.shown
     for name in fields or ():
         if name not in known:
             raise errors.Invalid(

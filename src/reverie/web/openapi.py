@@ -116,7 +116,8 @@ def _schemas() -> dict[str, Any]:
     found: dict[str, Any] = definitions.get("$defs", {})
     for domain in catalogue.DOMAINS.values():
         record = found[domain.record.__name__]
-        shown = {db.column(name): one for name, one in record["properties"].items() if name != "user_id"}
+        by_column = {db.column(name): one for name, one in record["properties"].items()}
+        shown = {name: by_column[name] for name in domain.shown}
         record["properties"] = shown
         record["required"] = list(shown)
     return found | {"Error": _ERROR}

@@ -102,7 +102,7 @@ def columns(domain: base.Domain[Any], fields: str | None) -> tuple[str, ...] | N
     """The columns asked for with `fields`, id included, or None for all of them. Raises Invalid."""
     if fields is None:
         return None
-    known = [name for name in domain.columns if name != "user_id"]
+    known = domain.shown
     asked = [name.strip() for name in fields.split(",")]
     unknown = [name for name in asked if name not in known]
     if unknown:

@@ -13,7 +13,7 @@ from starlette import requests, responses
 from reverie import app, blobs, db, errors
 from reverie.access import callers
 from reverie.graph import warming
-from reverie.ingest import importer
+from reverie.ingest import ledger
 from reverie.records import base, catalogue, changes
 from reverie.web import edge, envelope, forms, openapi, parameters, routes
 
@@ -101,7 +101,7 @@ async def _original(reverie: app.App, domain: base.Domain[Any], request: request
     async with reverie.database.transaction(caller) as tx:
         # First the record: an id of another domain, which this token may not read, is unknown here.
         record = await base.get(tx, caller, domain, parameters.record_id(request))
-        address = await importer.original(tx, caller, record.id)
+        address = await ledger.original(tx, caller, record.id)
     data = await asyncio.to_thread(blobs.get, reverie.blobs, caller.user_id, address)
     return responses.Response(
         data, media_type="application/octet-stream", headers={"Content-Disposition": "attachment"}

@@ -18,6 +18,7 @@ from reverie import app, errors
 from reverie.web import (
     agenda,
     changelog,
+    documents,
     edge,
     envelope,
     graph,
@@ -52,7 +53,7 @@ def create(reverie: app.App) -> fastapi.FastAPI:
 
     routes.add(api, "openapi", "GET", "/openapi.json", description, include_in_schema=False)
     # Before the records: /events/agenda is not the event with the id `agenda`.
-    for part in (health, session, household, agenda, changelog, graph, privacy, search, records):
+    for part in (health, session, household, agenda, changelog, documents, graph, privacy, search, records):
         part.add(api, reverie)
     routes.check(api)
     return api
