@@ -9,7 +9,7 @@ N ?= 100000
 KEEP ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test soak check format bench-spine bench-search-speed lock clean
+.PHONY: help setup setup-dev demo test soak check format bench-spine bench-search-speed bench-documents lock clean
 export PYTHON
 
 help: ## this list
@@ -47,6 +47,10 @@ bench-spine: setup ## the figures of bench/RESULTS.md
 
 bench-search-speed: setup-dev ## search beside its peers (N="100000 1000000" KEEP=/tmp/speed)
 	@$(BIN)/python bench/search_speed.py --passages $(N) --peers --tenants --updates $(if $(KEEP),--keep $(KEEP))
+
+bench-documents: setup-dev ## a folder twice, a long PDF stopped and resumed, hundreds of broken files
+	@$(BIN)/python bench/documents.py
+	@$(BIN)/python bench/hostile_files.py
 
 lock: ## pin requirements*.txt anew (UPGRADE=1: to the newest)
 	@.ci/lock $(if $(UPGRADE),--upgrade)

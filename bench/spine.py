@@ -31,7 +31,8 @@ import psycopg
 
 import reverie.sample
 from reverie import app, llm
-from reverie.ingest import importer
+from reverie.ingest import finding, importer, taking
+from reverie.ingest.reading import nursery
 from reverie.pipeline import progress
 from reverie.records import language, passages, terms
 from reverie.search import query as queries
@@ -164,11 +165,11 @@ def percentiles(name: str, taken: Sequence[float]) -> dict[str, float]:
 
 async def importing(life: app.App, folder: Path) -> dict[str, float]:
     """Records a second through the importer, without vectors."""
-    files = list(importer.find([folder]))
+    files = list(finding.find([folder]))
     began = time.perf_counter()
-    done = await importer.run(
-        life.database, life.owner, blob_root=life.blobs, files=files, progress=lambda number, file: None
-    )
+    async with nursery.Nursery() as reading:
+        desk = taking.Desk(life.database, life.owner, life.blobs, reading)
+        done = await importer.run(desk, files, progress=lambda number, file: None)
     took = time.perf_counter() - began
     assert done.failed == 0, done.as_json()
     return {"records": done.imported, "import_records_s": round(done.imported / took, 1), "import_s": round(took, 1)}

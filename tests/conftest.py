@@ -1,5 +1,6 @@
 """The real PostgreSQL for every test: a cluster a worker, a migrated template database, a clone a test."""
 
+import asyncio
 import itertools
 import os
 import shutil
@@ -16,11 +17,15 @@ from psycopg import sql
 
 from reverie import app, asking, config, db, door, embedded, llm
 from reverie.access import callers, tokens, users
+from reverie.ingest import durable
+from reverie.ingest.reading import nursery
 from reverie.migrations import runner
 from reverie.web import server as web
 
 DATA = Path(os.environ.get("TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 _numbers = itertools.count()
+NURSERY = nursery.Nursery()
+"""Where the tests of this worker read files: one zygote for all."""
 
 
 @pytest.fixture(scope="session")
@@ -29,6 +34,11 @@ def cluster() -> Iterator[embedded.Server]:
     home = Path(tempfile.mkdtemp(prefix="rev-", dir="/tmp"))
     home.chmod(0o711)
     server = embedded.acquire(home)
+    # Here only processes are killed, never the machine: what the kernel was given is not lost.
+    with psycopg.connect(server.place.url(embedded.OWNER_ROLE, database="postgres"), autocommit=True) as connection:
+        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+            connection.execute(sql.SQL("ALTER SYSTEM SET {} = off").format(sql.Identifier(setting)))
+        connection.execute("SELECT pg_reload_conf()")
     try:
         yield server
     finally:
@@ -40,7 +50,9 @@ def cluster() -> Iterator[embedded.Server]:
 async def template(cluster: embedded.Server) -> str:
     """A migrated database that tests clone."""
     await runner.ensure_database(cluster.place.url(embedded.OWNER_ROLE, database="postgres"), "template_reverie")
-    await runner.migrate(cluster.place.url(embedded.OWNER_ROLE, database="template_reverie"))
+    url = cluster.place.url(embedded.OWNER_ROLE, database="template_reverie")
+    await runner.migrate(url)
+    await asyncio.to_thread(durable.prepare, url)
     return "template_reverie"
 
 
@@ -90,7 +102,7 @@ async def reverie(
     embeddings = llm.Embeddings(settings.embedding)
     server = embedded.Server(replace(cluster.place), cluster._lock)  # pyright: ignore[reportPrivateUsage]
     models = asking.Models(settings.model, door.Door(database, door.Rules()))
-    opened = app.App(settings, database, embeddings, models, server, owner)
+    opened = app.App(settings, database, embeddings, models, server, owner, nursery=NURSERY)
     yield opened
     await opened.projections.close()
     embeddings.close()

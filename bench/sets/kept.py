@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from reverie import app, config, embedded, llm
 from reverie.access import callers, users
-from reverie.ingest import importer
+from reverie.ingest import finding, importer, taking
+from reverie.ingest.reading import nursery
 from reverie.pipeline import progress
 from reverie.records import base, catalogue
 from sets import shapes
@@ -216,8 +217,10 @@ async def _imported(life: app.App, caller: callers.Caller, corpus: Corpus) -> di
             record = await base.create(tx, caller, chat, values)
             made[record.id] = one.conversation
     if corpus.folder:
-        files = list(importer.find([corpus.folder]))
-        await importer.run(life.database, caller, blob_root=life.blobs, files=files, progress=lambda number, file: None)
+        files = list(finding.find([corpus.folder]))
+        async with nursery.Nursery() as reading:
+            desk = taking.Desk(life.database, caller, life.blobs, reading)
+            await importer.run(desk, files, progress=lambda number, file: None)
         for domain in catalogue.DOMAINS.values():
             async for _, found in base.walk(life.database, caller, domain):
                 made |= {record.id: str(record.custom["imported_from"]) for record in found}

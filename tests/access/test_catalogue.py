@@ -12,10 +12,13 @@ from psycopg import sql
 from reverie import db, embedded, errors
 from reverie.access import callers, users
 from reverie.graph import links, merging, nodes
+from reverie.ingest import extracted, ingestions
+from reverie.ingest.documents import units
 from reverie.records import base, catalogue
 from tests.records import bodies
 
 WITHOUT_USER = {"migration"}
+# The schema `dbos` is not ours: it knows workflows by ids, and tests/ingest/test_durable.py looks at what it holds.
 
 
 @pytest_asyncio.fixture
@@ -30,7 +33,7 @@ def asked(url: str, query: LiteralString) -> list[tuple[Any, ...]]:
 
 TABLES: LiteralString = """
 SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind IN ('r', 'p', 'f', 'm') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+WHERE c.relkind IN ('r', 'p', 'f', 'm') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast', 'dbos')
 """
 MISSING: Mapping[str, LiteralString] = {
     "no user_id that is NOT NULL": """
@@ -93,7 +96,7 @@ def test_the_check_itself_sees(owner_url: str, statement: LiteralString, what: s
 
 OURS: LiteralString = """
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+WHERE n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast', 'dbos')
 """
 
 
@@ -160,7 +163,8 @@ def test_the_role_of_the_application(owner_url: str) -> None:
     assert asked(owner_url, "SELECT has_schema_privilege('reverie_app', 'public', 'CREATE')") == [(False,)]
     granted = asked(
         owner_url,
-        "SELECT DISTINCT privilege_type FROM information_schema.role_table_grants WHERE grantee = 'reverie_app'",
+        "SELECT DISTINCT privilege_type FROM information_schema.role_table_grants WHERE grantee = 'reverie_app'"
+        " AND table_schema = 'public'",
     )
     assert {row[0] for row in granted} == {"SELECT", "INSERT", "UPDATE", "DELETE"}
     public: LiteralString = (
@@ -204,6 +208,9 @@ async def filled(database: db.Database, caller: callers.Caller) -> None:
     async with database.transaction(caller) as tx:
         await tx.run("INSERT INTO embedding VALUES (%s, 'm', 'h', '[1,2]', 2)", (me,))
         await tx.run("INSERT INTO stale VALUES (%s, 'h')", (me,))
+        asked_for = await ingestions.ask(tx, caller, "paths", {"paths": ["/a"]})
+        await ingestions.add(tx, caller, asked_for, [ingestions.New("/a", "a", {"file": "/a", "vault": False})])
+        await extracted.keep(tx, caller, "digest", [units.About("a title")])
         await tx.run("INSERT INTO segment (user_id, size, words, passages) VALUES (%s, 1, 1, 'p')", (me,))
         await tx.run("INSERT INTO posting SELECT user_id, id, 1, 0, 1, 'e' FROM segment WHERE user_id = %s", (me,))
         await tx.run("INSERT INTO model (user_id, name) VALUES (%s, 'm')", (me,))

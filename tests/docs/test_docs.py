@@ -103,16 +103,18 @@ def test_every_setting_is_told() -> None:
 
 
 def test_the_tree_holds_only_what_is_there() -> None:
-    folder = SOURCE
+    folder = inner = SOURCE
     lines = [line for line in block(ARCHITECTURE, "tree").splitlines() if line and not line.startswith("```")]
     assert len(lines) > 50
     for line in lines:
         name = line.split()[0]
-        if line.startswith(" "):
-            assert (folder / name).is_file(), f"{folder.name}/{name} is not there"
+        if not line.startswith(" "):
+            there = folder = SOURCE / name.rstrip("/")
+        elif name.endswith("/"):
+            there = inner = folder / name.rstrip("/")
         else:
-            folder = SOURCE / name.rstrip("/")
-            assert folder.exists(), f"{name} is not there"
+            there = (inner if line.startswith("    ") else folder) / name
+        assert there.exists(), f"{there.relative_to(SOURCE)} is not there"
 
 
 def test_the_tree_holds_every_package() -> None:
@@ -175,6 +177,12 @@ def sentence(path: Path) -> str:
     return re.split(r"(?<=\.)\s", " ".join(first.split()), maxsplit=1)[0]
 
 
+def modules(folder: Path, indent: str) -> list[str]:
+    """The modules of a package, a line each."""
+    paths = [path for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"]
+    return [f"{indent}{path.name} ".ljust(20) + sentence(path) for path in paths]
+
+
 def tree() -> str:
     lines: list[str] = []
     for layer in layers():
@@ -183,8 +191,10 @@ def tree() -> str:
             lines.append(f"{layer}.py".ljust(20) + sentence(folder.with_suffix(".py")))
             continue
         lines.append(f"{layer}/".ljust(20) + sentence(folder / "__init__.py"))
-        modules = [path for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"]
-        lines += [f"  {path.name}".ljust(20) + sentence(path) for path in modules]
+        lines += modules(folder, "  ")
+        for inner in sorted(path.parent for path in folder.glob("*/__init__.py")):
+            lines.append(f"  {inner.name}/".ljust(20) + sentence(inner / "__init__.py"))
+            lines += modules(inner, "    ")
     return "```\n" + "\n".join(line.rstrip() for line in lines) + "\n```\n"
 
 

@@ -13,7 +13,7 @@ import signal
 import sys
 import urllib.request
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -23,7 +23,8 @@ import psycopg.sql
 
 from reverie import config, db, errors, llm
 from reverie.access import callers
-from reverie.ingest import importer
+from reverie.ingest import finding, importer, taking
+from reverie.ingest.reading import nursery
 from reverie.pipeline import embed, models, warm, worker
 from reverie.records import base, catalogue
 
@@ -169,8 +170,10 @@ async def change_model(database: db.Database, caller: callers.Caller, job: Job, 
 
 async def bring_in(database: db.Database, caller: callers.Caller, job: Job, points: Points) -> None:
     """Import a folder."""
-    files = list(importer.find([Path(job["folder"])]))
-    await importer.run(database, caller, blob_root=Path(job["blobs"]), files=files, progress=lambda *_: None)
+    files = list(finding.find([Path(job["folder"])]))
+    async with nursery.Nursery() as reading:
+        desk = taking.Desk(database, caller, Path(job["blobs"]), reading)
+        await importer.run(desk, files, progress=lambda *_: None)
 
 
 def finish(job: Job, passed: list[str]) -> None:
@@ -193,7 +196,7 @@ async def run(job: Job) -> None:
     finish(job, passed)
 
 
-def main() -> None:
+def main(run: Callable[[Job], Coroutine[Any, Any, None]]) -> None:
     """One fork a job; says how each ended."""
     for line in sys.stdin:
         child = os.fork()
@@ -211,4 +214,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(run)

@@ -64,3 +64,14 @@ def test_a_full_disk_is_named_and_leaves_no_half() -> None:
         assert blobs.get(folder / "blobs", ME, kept) == b"early"
         filler.unlink()
         assert blobs.get(folder / "blobs", ME, blobs.put(folder / "blobs", ME, data)) == data
+
+
+def test_what_was_left_half_written_is_swept_after_a_day(tmp_path: Path) -> None:
+    kept = blobs.put(tmp_path, ME, b"whole")
+    old, new = tmp_path / str(ME) / ".half-old", tmp_path / str(ME) / ".half-new"
+    for half in (old, new):
+        half.write_bytes(b"ha")
+    os.utime(old, (0, 0))
+    blobs.sweep(tmp_path)
+    assert {one.name for one in files(tmp_path)} == {kept, ".half-new"}
+    blobs.sweep(tmp_path / "nowhere")

@@ -12,10 +12,11 @@ import pytest
 
 from reverie import blobs, config, db, embedded, llm
 from reverie.access import callers, tokens, users
-from reverie.ingest import importer
+from reverie.ingest import finding, importer, ledger, taking
 from reverie.pipeline import worker
 from reverie.records import base, catalogue, notes, postings
 from reverie.search import query, search
+from tests.conftest import NURSERY
 from tests.durability.conftest import Victim
 from tests.pipeline import embedder
 from tests.pipeline.conftest import accesses, caught_up, vectors
@@ -321,10 +322,10 @@ async def killed_importing(
     assert victim.do(job | {"point": point, "passed": str(folder / "passed")}) == -9, point
     await whole(database, caller)
     before = sum((await content(database, caller)).values())
-    files = list(importer.find([source]))
-    again = await importer.run(database, caller, blob_root=root, files=files, progress=lambda *_: None)
+    files = list(finding.find([source]))
+    again = await importer.run(taking.Desk(database, caller, root, NURSERY), files, progress=lambda *_: None)
     assert again.imported == sum(expected.values()) - before, point
-    once_more = await importer.run(database, caller, blob_root=root, files=files, progress=lambda *_: None)
+    once_more = await importer.run(taking.Desk(database, caller, root, NURSERY), files, progress=lambda *_: None)
     assert (once_more.imported, once_more.updated, once_more.failed) == (0, 0, 0)
     assert await content(database, caller) == expected
     log = await actions(database, caller)
@@ -334,7 +335,7 @@ async def killed_importing(
     async with database.transaction(caller) as tx:
         for name in expected:
             for record in (await base.find(tx, caller, catalogue.domain(name))).items:
-                address = await importer.original(tx, caller, record.id)
+                address = await ledger.original(tx, caller, record.id)
                 assert blobs.get(root, caller.user_id, address) == texts[address]
     assert len(await found(database, caller, "petunia")) == 5
 

@@ -37,7 +37,10 @@ def dump(server: embedded.Server, database: str) -> str:
     program = embedded._wheel() / "pg_dump"
     url = server.place.url(embedded.OWNER_ROLE, database=database)
     done = subprocess.run(
-        [str(program), "--schema-only", "--no-comments", url], capture_output=True, text=True, check=True
+        [str(program), "--schema-only", "--no-comments", "--exclude-schema=dbos", url],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return normalised(done.stdout)
 

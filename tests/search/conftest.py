@@ -15,11 +15,12 @@ import pytest_asyncio
 import reverie.sample
 from reverie import config, db, embedded, llm
 from reverie.access import callers, tokens, users
-from reverie.ingest import importer
+from reverie.ingest import finding, importer, taking
 from reverie.pipeline import progress
 from reverie.search import query as queries
 from reverie.search import results as searched
 from reverie.search import search as searching
+from tests.conftest import NURSERY
 
 SAMPLE = Path(reverie.sample.__file__).parent
 _numbers = itertools.count()
@@ -75,8 +76,8 @@ async def _kept(cluster: embedded.Server, template: str, embeddings: llm.Embeddi
     token = await tokens.mint(pool, user.user_id, name="owner")
     caller = await tokens.caller(pool, token)
     blob_root = Path(tempfile.mkdtemp(prefix="rev-blobs-"))
-    files = [one for one in importer.find([SAMPLE], name="sample") if one.file.suffix not in (".py", ".pyc")]
-    done = await importer.run(pool, caller, blob_root=blob_root, files=files, progress=lambda number, file: None)
+    files = [one for one in finding.find([SAMPLE], name="sample") if one.file.suffix not in (".py", ".pyc")]
+    done = await importer.run(taking.Desk(pool, caller, blob_root, NURSERY), files, progress=lambda number, file: None)
     assert done.failed == 0
     async for state in progress.follow(pool, embeddings, caller):
         assert not state.trouble

@@ -7,16 +7,17 @@ import httpx
 
 from reverie import app
 from reverie.access import callers
-from reverie.ingest import importer
+from reverie.ingest import finding, importer, taking
+from tests.conftest import NURSERY
 from tests.web.test_records import ROOT, error_of
 
 NOTE = "---\ntags: [home]\n---\n# The leak\n\nUnder the sink. ¡Otra vez! <script>alert(1)</script>\n"
 
 
 async def brought_in(reverie: app.App, caller: callers.Caller, folder: Path) -> None:
-    found = list(importer.find([folder]))
+    found = list(finding.find([folder]))
     await importer.run(
-        reverie.database, caller, blob_root=reverie.blobs, files=found, progress=lambda number, file: None
+        taking.Desk(reverie.database, caller, reverie.blobs, NURSERY), found, progress=lambda number, file: None
     )
 
 

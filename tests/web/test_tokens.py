@@ -10,8 +10,9 @@ import pytest
 
 from reverie import app, compact, sample
 from reverie.access import callers
-from reverie.ingest import importer
+from reverie.ingest import finding, importer, taking
 from reverie.records import base, catalogue
+from tests.conftest import NURSERY
 from tests.web import lives
 from tests.web.test_records import ROOT, by_domain
 
@@ -69,9 +70,9 @@ async def test_estimates_and_budgets(
 
 
 async def test_estimates_of_an_imported_life(api: httpx.AsyncClient, reverie: app.App, owner: callers.Caller) -> None:
-    files = list(importer.find([Path(sample.__file__).parent]))
+    files = list(finding.find([Path(sample.__file__).parent]))
     await importer.run(
-        reverie.database, owner, blob_root=reverie.blobs, files=files, progress=lambda number, file: None
+        taking.Desk(reverie.database, owner, reverie.blobs, NURSERY), files, progress=lambda number, file: None
     )
     full = 0
     for domain in catalogue.DOMAINS.values():

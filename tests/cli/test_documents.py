@@ -1,0 +1,79 @@
+"""Documents by the commands: a PDF is found by its page, a folder is watched, a password is asked for."""
+
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Home, wait_until
+from tests.conftest import DATA
+from tests.ingest import pdfs
+
+PAGES = (
+    "The garden shed is painted green, and the key hangs on the inner wall.",
+    "Sharpen the scythe in April, before the grass is higher than a knee.",
+)
+
+
+def given(home: Home, name: str, data: bytes) -> Path:
+    path = home.path / "given" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def test_a_pdf_is_found_with_its_page(warm_home: Home) -> None:
+    pdf = given(warm_home, "pdfs/garden.pdf", pdfs.built([pdfs.drawn([text]) for text in PAGES]))
+    broken = given(warm_home, "pdfs/broken.pdf", b"%PDF-1.7 and nothing more")
+    told = warm_home.run("import", pdf.parent)
+    assert "1 imported" in told.stdout
+    assert "broken.pdf" in told.stdout
+    found = warm_home.run("search", "scythe")
+    assert "garden.pdf" in found.stdout
+    assert "page 2" in found.stdout
+    hit = warm_home.json("search", "scythe")["results"][0]
+    assert hit["passages"][0]["place"]["page"] == 2
+    again = warm_home.json("import", pdf.parent)
+    assert (again["imported"], again["unchanged"], again["failed"]) == (0, 1, 1)
+    broken.write_bytes(pdf.read_bytes().replace(b"scythe", b"sickle"))
+    assert warm_home.json("import", pdf.parent)["imported"] == 1
+
+
+def test_an_encrypted_document_asks_for_its_password(warm_home: Home) -> None:
+    path = DATA / "formats-docling" / "pdf_password" / "sources" / "2206.01062_pg3.pdf"
+    if not path.exists():
+        pytest.skip(f"the shared test data is not at {DATA}")
+    assert "password" in warm_home.run("import", path).stdout
+    assert "password" in warm_home.run("import", path, "--password", "wrong").stdout
+    assert warm_home.json("import", path, "--password", "1234")["imported"] == 1
+
+
+def test_a_folder_is_watched_until_ctrl_c(home: Home) -> None:
+    home.run("search", "x")  # the cluster is made
+    given(home, "watched/first.md", b"# First\n\nabout kites\n")
+    process = home.start("watch", home.path / "given" / "watched")
+    wait_until(lambda: "First" in home.run("search", "kites").stdout)
+    given(home, "watched/second.md", b"# Second\n\nabout balloons\n")
+    wait_until(lambda: "Second" in home.run("search", "balloons").stdout)
+    (home.path / "given" / "watched" / "first.md").unlink()
+    wait_until(lambda: "First" not in home.run("search", "kites").stdout)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 0, err
+    assert time.monotonic() - began < 15
+    assert "Watching" in err
+    assert "1 imported" in out
+    assert "Traceback" not in out + err
+
+
+def test_doctor_tells_of_what_was_left_undone(home: Home) -> None:
+    assert "taking in" not in home.run("doctor").stdout
+    lines = [PAGES[0]] * 40
+    path = given(home, "left/garden.pdf", pdfs.built([pdfs.drawn(lines)] * 3000))
+    process = home.start("import", path)
+    wait_until(lambda: "taking in: 1 under way" in home.run("doctor").stdout)
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=20)
+    assert "taking in: 1 under way" in home.run("doctor").stdout
