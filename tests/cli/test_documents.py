@@ -4,8 +4,10 @@ import signal
 import time
 from pathlib import Path
 
+import psycopg
 import pytest
 
+from reverie import embedded
 from tests.cli.conftest import Home, wait_until
 from tests.conftest import DATA
 from tests.ingest import pdfs
@@ -14,6 +16,11 @@ PAGES = (
     "The garden shed is painted green, and the key hangs on the inner wall.",
     "Sharpen the scythe in April, before the grass is higher than a knee.",
 )
+
+LEFT = """
+INSERT INTO ingestion (user_id, id, kind, request, print, state, reason)
+SELECT user_id, gen_random_uuid(), 'paths', '{"paths": ["/nowhere"]}', 'x', 'running', 'waits: no room' FROM users
+"""
 
 
 def given(home: Home, name: str, data: bytes) -> Path:
@@ -68,12 +75,16 @@ def test_a_folder_is_watched_until_ctrl_c(home: Home) -> None:
     assert "Traceback" not in out + err
 
 
-def test_doctor_tells_of_what_was_left_undone(home: Home) -> None:
-    assert "taking in" not in home.run("doctor").stdout
-    lines = [PAGES[0]] * 40
-    path = given(home, "left/garden.pdf", pdfs.built([pdfs.drawn(lines)] * 3000))
-    process = home.start("import", path)
-    wait_until(lambda: "taking in: 1 under way" in home.run("doctor").stdout)
-    process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=20)
-    assert "taking in: 1 under way" in home.run("doctor").stdout
+def test_doctor_tells_of_what_was_left_undone(warm_home: Home) -> None:
+    assert "taking in" not in warm_home.run("doctor").stdout
+    server = embedded.acquire(warm_home.path)
+    try:
+        with psycopg.connect(server.owner_url) as connection:
+            connection.execute("ALTER TABLE ingestion NO FORCE ROW LEVEL SECURITY")
+            connection.execute("ALTER TABLE users NO FORCE ROW LEVEL SECURITY")
+            connection.execute(LEFT)
+            connection.execute("ALTER TABLE ingestion FORCE ROW LEVEL SECURITY")
+            connection.execute("ALTER TABLE users FORCE ROW LEVEL SECURITY")
+        assert "taking in: 1 under way, which waits: no room" in warm_home.run("doctor").stdout
+    finally:
+        server.release()

@@ -342,7 +342,7 @@ def test_a_verdict_does_not_depend_on_the_order(a: Profile, b: Profile) -> None:
 
 def test_candidates_find_slips_nicknames_and_short_forms_among_many() -> None:
     rnd = random.Random(5)
-    made = [Profile("person", (f"{_word(rnd)} {_word(rnd)}",), emails=(f"{n}@example.org",)) for n in range(10_000)]
+    made = [Profile("person", (f"{_word(rnd)} {_word(rnd)}",), emails=(f"{n}@example.org",)) for n in range(4_000)]
     planted = [
         ("José Garrido", "Pepe Garrido"),
         ("Katherine Voss", "Catherine Vos"),
@@ -353,8 +353,8 @@ def test_candidates_find_slips_nicknames_and_short_forms_among_many() -> None:
         made += [Profile(kind, (name,)) for name in pair]
     started = time.process_time()
     found = {(i, j) for i, j, _ in profiles.candidates(made)}
-    assert {(10_000, 10_001), (10_002, 10_003), (10_004, 10_005)} <= found
-    assert time.process_time() - started < 60  # seconds, not hours: 50 million pairs are not looked at
+    assert {(4_000, 4_001), (4_002, 4_003), (4_004, 4_005)} <= found
+    assert time.process_time() - started < 25  # seconds, not hours: 8 million pairs are not looked at
 
 
 def _word(rnd: random.Random) -> str:

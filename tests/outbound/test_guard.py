@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from reverie import errors
-from reverie.outbound import fetching
+from reverie.outbound import addresses, fetching
 from tests.outbound.stubs import HERE, Names, Stub, always, page, serving
 
 QUICK = fetching.Limits(seconds=3, silence=1)
@@ -381,5 +381,8 @@ async def test_the_environment_has_no_say(monkeypatch: pytest.MonkeyPatch, tmp_p
 )
 @settings(max_examples=400, deadline=None, database=None)
 async def test_no_text_is_an_address_that_breaks_it(url: str):
+    with contextlib.suppress(errors.Invalid):
+        literal = fetching._target(url, fetching.PORTS).address
+        assume(literal is None or addresses.blocked(literal))  # a public one would really be asked
     with pytest.raises((errors.Invalid, errors.Unavailable)):
         await fetching.fetch(url, resolver=Names([[]]), limits=QUICK)
