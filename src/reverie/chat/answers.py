@@ -9,7 +9,6 @@ from importlib import resources
 from reverie import asking, config, db, errors, llm
 from reverie.access import callers
 from reverie.privacy import sensitivity
-from reverie.records import places
 from reverie.search import query as queries
 from reverie.search import results, search
 
@@ -29,7 +28,7 @@ class Source:
     @property
     def told(self) -> str:
         """What it is and where in it."""
-        where = places.told(self.passage.place)
+        where = self.hit.where(self.passage)
         return f"{self.hit.source}, {where}" if where else self.hit.source
 
     @property

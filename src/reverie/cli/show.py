@@ -10,7 +10,6 @@ import rich.progress
 import rich.text
 
 from reverie import compact, errors
-from reverie.records import places
 from reverie.search import results
 
 out = rich.console.Console(highlight=False, soft_wrap=True)
@@ -59,7 +58,7 @@ def hit(number: int, one: results.Hit, *, why: bool = True) -> None:
         out.print(quoted(one.passages[0], limit=220, indent="    "))
     foot = [reasons(one)] if why else []
     foot.append(safe(one.origin) or f"id {one.record_id}")
-    foot.append(safe(places.told(one.passages[0].place)) if one.passages else "")
+    foot.append(safe(one.where(one.passages[0])) if one.passages else "")
     out.print(rich.text.Text("    " + " · ".join(part for part in foot if part), style="dim"))
 
 

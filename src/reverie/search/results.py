@@ -10,7 +10,7 @@ from uuid import UUID
 
 from reverie import db
 from reverie.access import callers
-from reverie.records import base, catalogue, terms
+from reverie.records import base, catalogue, places, terms
 from reverie.search import context, fusion, signals
 from reverie.search import query as queries
 
@@ -52,6 +52,11 @@ class Hit:
         """Where it comes from, for people: `note "Domingo de playa", 2026-08-16`."""
         when = f", {self.at.date()}" if self.at else ""
         return f'{self.domain.replace("_", " ")} "{self.title}"{when}'
+
+    def where(self, passage: Passage) -> str:
+        """Where in it a passage stands, for people ("page 3"), unless the title says so already."""
+        told = places.told(passage.place)
+        return "" if told == self.title else told
 
 
 @dataclass(frozen=True, slots=True)

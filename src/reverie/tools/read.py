@@ -13,7 +13,7 @@ from reverie import compact, db, errors
 from reverie.access import callers, operations
 from reverie.graph import warming
 from reverie.records import base as records
-from reverie.records import catalogue, changes, places
+from reverie.records import catalogue, changes
 from reverie.search import query as queries
 from reverie.search import results as searched
 from reverie.search import search as searching
@@ -132,7 +132,7 @@ def _hit(hit: searched.Hit, zone: tzinfo) -> list[str]:
     when = f" {hit.at.astimezone(zone).date()}" if hit.at else ""
     head = f"{compact.clip(hit.title, TITLE)} — {hit.domain} —{when} id:{hit.record_id}"
     best = _excerpt(hit.passages[0]) if hit.passages else ""
-    where = compact.clip(places.told(hit.passages[0].place), PLACE) if hit.passages else ""
+    where = compact.clip(hit.where(hit.passages[0]), PLACE) if hit.passages else ""
     head += f" ({where})" if where else ""
     return [head, f"  > {best}"] if best and best != compact.clip(hit.title, PASSAGE) else [head]
 

@@ -154,4 +154,6 @@ def _syntax(error: Exception) -> str:
         return "its parts are nested too deeply"
     if "entity" in text.lower():
         return "it declares entities of its own, as only an attack does"
+    if text.startswith("unknown error"):  # so the library says that it got no memory
+        return "it takes more memory than there is"
     return f"its XML is broken ({text[:100]})"
