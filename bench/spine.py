@@ -35,8 +35,8 @@ from reverie.ingest import finding, importer, taking
 from reverie.ingest.reading import nursery
 from reverie.pipeline import progress
 from reverie.records import language, passages, terms
+from reverie.search import meaning, search, signals
 from reverie.search import query as queries
-from reverie.search import search, signals
 from reverie.web import server
 
 VOCABULARY = 20_000
@@ -48,8 +48,8 @@ FROM passage JOIN card USING (user_id, record_id) WHERE passage.user_id = %s LIM
 """
 # A unit vector in a random direction for each text that has none: the scan is as long as with real ones.
 _FILL = """
-INSERT INTO embedding (user_id, model, hash, vector)
-SELECT p.user_id, %(model)s, p.hash, l2_normalize((
+INSERT INTO embedding (user_id, model, hash, dimensions, vector)
+SELECT p.user_id, %(model)s, p.hash, %(size)s, l2_normalize((
     SELECT array_agg(random() - 0.5)::vector FROM generate_series(1, %(size)s + 0 * p.length)
 ))::halfvec
 FROM (SELECT DISTINCT ON (hash) user_id, hash, length FROM passage WHERE user_id = %(user)s) AS p
@@ -213,7 +213,7 @@ def owner_connection(life: app.App) -> psycopg.Connection[Any]:
 async def searching(life: app.App, embeddings: llm.Embeddings) -> dict[str, float]:
     """The whole search, then its parts: where the time goes."""
     asked = [queries.Query(text=text) for text in questions()]
-    vectors = {one.text: await embeddings.query(one.text) for one in asked}
+    vectors = {one.text: await meaning.ask(life.database, life.owner, embeddings, one.text) for one in asked}
     for one in asked[:20]:  # warm
         await search.search(life.database, life.owner, embeddings, one)
 
@@ -225,15 +225,16 @@ async def searching(life: app.App, embeddings: llm.Embeddings) -> dict[str, floa
 
     def lexical(one: queries.Query) -> Callable[[], Awaitable[object]]:
         async def call() -> None:
-            async with life.database.transaction(life.owner) as tx:
+            async with life.database.snapshot(life.owner) as tx:
                 await signals.lexical(tx, life.owner, one)
 
         return call
 
     def semantic(one: queries.Query) -> Callable[[], Awaitable[object]]:
         async def call() -> None:
-            async with life.database.transaction(life.owner) as tx:
-                await signals.semantic(tx, life.owner, one, vectors[one.text])
+            given = vectors[one.text]
+            async with life.database.snapshot(life.owner, settings=signals.graph_settings(given.own)) as tx:
+                await signals.semantic(tx, life.owner, one, given)
 
         return call
 
