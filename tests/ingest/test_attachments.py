@@ -70,3 +70,23 @@ async def test_our_own_originals_are_not_taken_in(reverie: app.App, tmp_path: Pa
     assert reverie.blobs.is_relative_to(tmp_path)
     assert "imported" not in done.files
     assert len(await held(reverie, files.FILES)) == 1
+
+
+async def test_attachments_stay_and_go_with_their_letter(reverie: app.App, tmp_path: Path) -> None:
+    folder = tmp_path / "letters"
+    folder.mkdir()
+    (folder / "wow! lease.eml").write_bytes(letter())
+    (folder / "other.md").write_text("# Other\n\nstays\n", encoding="utf-8")
+    async with working(reverie):
+        for _ in range(2):
+            await ended(reverie, await ask(reverie, folder, watch=True))
+            assert len(await held(reverie, files.FILES)) == 1
+        (folder / "wow! lease.eml").rename(folder / "moved.eml")
+        for _ in range(2):
+            await ended(reverie, await ask(reverie, folder, watch=True))
+            assert len(await held(reverie, files.FILES)) == len(await held(reverie, emails.EMAILS)) == 1
+        (folder / "moved.eml").unlink()
+        await ended(reverie, await ask(reverie, folder, watch=True))
+    assert not await held(reverie, files.FILES)
+    assert not await held(reverie, emails.EMAILS)
+    assert [one.title for one in await held(reverie, notes.NOTES)] == ["Other"]

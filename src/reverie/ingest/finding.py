@@ -1,7 +1,7 @@
 """Which files an import takes: every file under some paths, and why something is not even opened."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -26,6 +26,17 @@ class Found:
     modified: datetime | None = None
     custom: Mapping[str, object] = field(default_factory=dict[str, object])
     inside: bool = False
+
+
+def inside(path: str, digest: str, name: str) -> str:
+    """The identity of a file that lies inside the file of that path."""
+    return f"{path}!{digest[:16]}/{name}"
+
+
+def outer(path: str, known: Container[str]) -> str:
+    """The outermost of some known files that a path is, or lies inside of; "" when it is none of theirs."""
+    ends = [at for at, letter in enumerate(path) if letter == "!"]
+    return next((path[:end] for end in (*ends, len(path)) if path[:end] in known), "")
 
 
 def find(paths: Iterable[Path], *, name: str = "") -> Iterator[Found]:

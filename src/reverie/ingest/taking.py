@@ -243,7 +243,7 @@ class _Intake:
         record = next(reversed(self.job.ids.values()), None)
         inside = finding.Found(
             blobs.path_of(root, user, address),
-            f"{self.found.path}!{address[:16]}/{name}",
+            finding.inside(self.found.path, address, name),
             self.found.relative / name,
             blob=address,
             modified=self.job.modified,

@@ -35,7 +35,7 @@ async def in_step(desk: taking.Desk, folders: Sequence[str], found: Sequence[fin
             continue
         async with desk.database.transaction(desk.caller) as tx:
             known = await ledger.under(tx, desk.caller, folder)
-        gone = {path: digest for path, digest in known.items() if path not in there}
+        gone = {path: digest for path, digest in known.items() if not finding.outer(path, there)}
         if gone:
             new = [one for one in found if one.path not in known and not one.problem]
             await _follow(desk, gone, await asyncio.to_thread(_digests, new))
@@ -53,13 +53,22 @@ def _digests(found: Sequence[finding.Found]) -> dict[str, list[finding.Found]]:
 
 
 async def _follow(desk: taking.Desk, gone: dict[str, str], new: dict[str, list[finding.Found]]) -> None:
-    for path, digest in gone.items():
+    """What lay inside a file goes where that goes, in the same transaction."""
+    inside: dict[str, list[str]] = {}
+    for path in sorted(gone):
+        inside.setdefault(finding.outer(path, gone), []).append(path)
+    for outer, paths in inside.items():
+        places = new.get(gone[outer])
+        moved = places.pop() if places else None
         async with desk.database.transaction(desk.caller) as tx:
             await ledger.turn(tx, desk.caller)
-            if places := new.get(digest):
-                await _move(tx, desk.caller, path, places.pop())
-            else:
-                await _remove(tx, desk.caller, path)
+            for path in paths:
+                if moved is None:
+                    await _remove(tx, desk.caller, path)
+                elif path == outer:
+                    await _move(tx, desk.caller, path, moved)
+                else:
+                    await ledger.moved(tx, desk.caller, path, moved.path + path.removeprefix(outer))
 
 
 async def _move(tx: db.Transaction, caller: callers.Caller, old: str, new: finding.Found) -> None:
