@@ -43,8 +43,7 @@ async def scan(desk: taking.Desk, ingestion_id: UUID) -> int:
             await _failed(desk, ingestion_id, refused.message)
         except Exception as broken:  # else the workflow would end without a word, and the ingestion never
             log.exception("an ingestion could not be begun")
-            reason = f"an error of Reverie's own ({type(broken).__name__}): please report it"
-            await _failed(desk, ingestion_id, reason)
+            await _failed(desk, ingestion_id, _ours(broken))
         async with desk.database.transaction(desk.caller) as tx:
             await ingestions.scanned(tx, desk.caller, ingestion_id)
             tallies = await ingestions.tallies(tx, desk.caller, ingestion_id)
@@ -119,6 +118,10 @@ async def _say(desk: taking.Desk, ingestion_id: UUID, reason: str) -> None:
             await ingestions.said(tx, desk.caller, ingestion_id, reason)
     except (errors.Unavailable, errors.DiskFull):
         log.debug("and cannot be told so")
+
+
+def _ours(broken: Exception) -> str:
+    return f"an error of Reverie's own ({type(broken).__name__}): please report it"
 
 
 async def _failed(desk: taking.Desk, ingestion_id: UUID, reason: str) -> None:
@@ -239,8 +242,7 @@ async def _one(desk: taking.Desk, asked: ingestions.Ingestion, file: ingestions.
     except Exception as broken:  # one file, whatever is wrong with it or with us, never stops the rest
         log.exception("%s could not be taken in", file.relative)
         async with desk.database.transaction(desk.caller) as tx:
-            reason = f"an error of Reverie's own ({type(broken).__name__}): please report it"
-            await ingestions.conclude(tx, desk.caller, asked.id, file.number, state="failed", reason=reason)
+            await ingestions.conclude(tx, desk.caller, asked.id, file.number, state="failed", reason=_ours(broken))
 
 
 def _wishes(desk: taking.Desk, asked: ingestions.Ingestion, file: ingestions.File) -> taking.Wishes:

@@ -67,7 +67,6 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
             path,
             functools.partial(handler, reverie),
             status=201 if made else 200,
-            operation_id=name.replace(".", "_"),
             tags=[name.partition(".")[0]],
             summary=summary,
             openapi_extra=openapi.described(
@@ -161,20 +160,19 @@ async def _stop(reverie: app.App, request: requests.Request) -> responses.Respon
     return envelope.answer({"id": str(found.id), "state": found.state})
 
 
-async def _readable(tx: db.Transaction, caller: callers.Caller, record_id: UUID) -> base.Domain[Any]:
-    """The domain of a record that the caller may read. What is closed is as unknown as what is not there."""
+async def _readable(tx: db.Transaction, caller: callers.Caller, record_id: UUID) -> tuple[base.Domain[Any], Any]:
+    """A record that the caller may read, and its domain. What is closed is as unknown as what is not there."""
     domain = catalogue.domain(await places.domain(tx, caller, record_id))
     if not caller.may(domain.plural, "read"):
         raise places.missing()
-    return domain
+    return domain, await base.get(tx, caller, domain, record_id)
 
 
 async def _passages(reverie: app.App, request: requests.Request) -> responses.Response:
     asked = parameters.read(request, _Page)
     caller, record_id = edge.caller_of(request), parameters.record_id(request)
     async with reverie.database.transaction(caller) as tx:
-        domain = await _readable(tx, caller, record_id)
-        record = await base.get(tx, caller, domain, record_id)
+        domain, record = await _readable(tx, caller, record_id)
         found, total = await places.passages(tx, caller, record_id, after=asked.after, limit=asked.limit)
         original = await _has_original(tx, caller, record_id)
     mime = str(getattr(record, "mime", ""))
@@ -189,8 +187,7 @@ async def _passage(reverie: app.App, request: requests.Request) -> responses.Res
     parameters.read(request, parameters.Parameters)
     caller, record_id, number = edge.caller_of(request), parameters.record_id(request), _number(request)
     async with reverie.database.transaction(caller) as tx:
-        domain = await _readable(tx, caller, record_id)
-        record = await base.get(tx, caller, domain, record_id)
+        domain, record = await _readable(tx, caller, record_id)
         found = await places.around(tx, caller, record_id, number)
     before, after = (found[n].text if n in found else "" for n in (number - 1, number + 1))
     told = _told(record_id, found[number], str(getattr(record, "mime", "")))
@@ -228,8 +225,7 @@ async def _page(reverie: app.App, request: requests.Request) -> responses.Respon
     parameters.read(request, parameters.Parameters)
     caller, record_id, number = edge.caller_of(request), parameters.record_id(request), _number(request)
     async with reverie.database.transaction(caller) as tx:
-        domain = await _readable(tx, caller, record_id)
-        record = await base.get(tx, caller, domain, record_id)
+        _, record = await _readable(tx, caller, record_id)
         address = await ledger.original(tx, caller, record_id)
     content = blobs.path_of(reverie.blobs, caller.user_id, address)
     picture = await reverie.nursery.picture(content, str(getattr(record, "name", "document")), number)

@@ -75,7 +75,6 @@ def _offer(
         path,
         functools.partial(handler, reverie),
         status=status,
-        operation_id=name.replace(".", "_"),
         tags=["graph"],
         summary=summary,
         openapi_extra=told,

@@ -58,7 +58,6 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
             path,
             functools.partial(handler, reverie),
             status=201 if made else 200,
-            operation_id=name.replace(".", "_"),
             tags=[name.partition(".")[0]],
             summary=summary,
             openapi_extra=openapi.described(

@@ -22,6 +22,7 @@ def add(
     `told` goes into the description of the API. Raises Misconfigured when the table has no such operation.
     """
     operation = operations.named(name)
+    told.setdefault("operation_id", name.replace(".", "_"))
     told["description"] = f"{operation.told} {told.get('description', '')}".strip()
     if operation.door == "open":
         told["openapi_extra"] = {**told.get("openapi_extra", {}), "security": []}

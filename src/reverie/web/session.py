@@ -38,7 +38,6 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
             method,
             path,
             functools.partial(handler, reverie),
-            operation_id=name.replace(".", "_"),
             tags=["session"],
             summary=summary,
             openapi_extra=openapi.described(parameters.Parameters, {"type": "object"}, sent=sent),

@@ -85,7 +85,7 @@ def _in_streams(data: bytes, found: drafts.Reader | kinds.Document) -> drafts.Re
 
 
 def reader(found: kinds.Document) -> units.Reader | None:
-    """The function that reads such documents; its module is imported now, and not before. None: nobody wrote it yet."""
+    """The function that reads such documents; its module is imported now, and not before. None without one."""
     name = f"{_READERS}.{found.reader}"
     try:
         module = importlib.import_module(name)
