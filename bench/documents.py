@@ -24,7 +24,7 @@ import psutil
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from reverie import app, config
-from reverie.ingest import durable, ingestions, status, taking
+from reverie.ingest import durable, ingest_file, ingestions, status
 from tests.ingest import pdfs
 
 WORDS = "river harbour lamp winter ledger orchard copper violin meadow compass anchor lantern gravel thistle".split()  # noqa: SIM905
@@ -44,7 +44,7 @@ def page(number: int) -> str:
 
 @asynccontextmanager
 async def working(life: app.App) -> AsyncIterator[None]:
-    desk = taking.Desk(life.database, life.owner, life.blobs, life.nursery)
+    desk = ingest_file.Desk(life.database, life.owner, life.blobs, life.nursery)
     async with durable.launched(desk, owner_url=life.owner_url, patience_s=0.2):
         yield
 

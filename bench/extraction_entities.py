@@ -28,7 +28,7 @@ from typing import Any
 
 from sets import renamed
 
-from reverie.graph import spotting
+from reverie.graph.extraction import mentions
 from reverie.privacy import folding
 
 DATA = Path(os.environ.get("TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
@@ -136,7 +136,7 @@ def ours(language: str | None) -> Finder:
     """The product, which tells the language itself."""
 
     def find(text: str) -> set[Pair]:
-        found = spotting.find(text, language=language)
+        found = mentions.find(text, language=language)
         return {(normal(one.name), OURS.get(one.type, one.type)) for one in found}
 
     return find

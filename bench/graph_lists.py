@@ -14,7 +14,7 @@ from pathlib import Path
 import snowballstemmer
 from simplemma.strategies.dictionaries import DefaultDictionaryFactory
 
-from reverie.graph import lexicon
+from reverie.graph.extraction import lexicon
 from reverie.privacy import folding, lists
 
 WORD = re.compile(r"[^\W\d_]{2,}")

@@ -28,7 +28,8 @@ import spine
 
 from reverie import db, embedded
 from reverie.access import callers, tokens, users
-from reverie.graph import learning, lookups, nodes, said
+from reverie.graph import lookups, nodes
+from reverie.graph.extraction import record_fields, update
 from reverie.migrations import runner
 
 _KINDS = (("source", 0.4), ("person", 0.2), ("entity", 0.2), ("concept", 0.2))
@@ -113,14 +114,14 @@ async def filled(database: db.Database, caller: callers.Caller, size: int, count
     return ids
 
 
-def mail(dice: random.Random, known: int) -> learning.Reading:
+def mail(dice: random.Random, known: int) -> update.Reading:
     """A mail of three people, some of them known."""
     numbers = [dice.randrange(known) for _ in range(3)]
     people = [
-        said.Person(f"Ana Person {i}", (f"ana{i}@example.org",), role=role)
+        record_fields.Person(f"Ana Person {i}", (f"ana{i}@example.org",), role=role)
         for i, role in zip(numbers, ("from", "to", "cc"), strict=True)
     ]
-    return learning.Reading("email", uuid4(), "About the bees", datetime.now(UTC), fields=said.Said(people))
+    return update.Reading("email", uuid4(), "About the bees", datetime.now(UTC), fields=record_fields.Said(people))
 
 
 Ask = Callable[[db.Transaction], Awaitable[object]]
@@ -170,7 +171,7 @@ async def learnt(database: db.Database, caller: callers.Caller, count: int) -> l
         one = mail(dice, 500)
         began = time.perf_counter()
         async with database.transaction(caller) as tx:
-            await learning.learn(tx, caller, one)
+            await update.learn(tx, caller, one)
         times.append((time.perf_counter() - began) * 1000)
     return times[count // 10 :]
 

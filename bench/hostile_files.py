@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from reverie import errors
 from reverie.ingest import drafts
 from reverie.ingest.documents import units
-from reverie.ingest.reading import nursery, wire
+from reverie.ingest.sandbox import pool, wire
 from tests.ingest import broken
 
 MB = 1024 * 1024
@@ -58,13 +58,13 @@ def sources(options: argparse.Namespace) -> Iterator[tuple[str, bytes | Path]]:
                 yield name, path
 
 
-async def read(opened: nursery.Nursery, name: str, source: bytes | Path) -> Ended:
+async def read(opened: pool.Nursery, name: str, source: bytes | Path) -> Ended:
     """One file to its end."""
     items, wait, peak = 0, 0.0, 0
     started = last = time.perf_counter()
     state, reason = "nothing", ""
     try:
-        async for message in opened.read(nursery.Job(source, PurePosixPath(name))):
+        async for message in opened.read(pool.Job(source, PurePosixPath(name))):
             now = time.perf_counter()
             wait, last = max(wait, now - last), now
             match message:
@@ -92,7 +92,7 @@ async def main() -> int:
     options = parser.parse_args()
     before = psutil.Process().memory_info().rss
     ends: list[Ended] = []
-    async with nursery.Nursery() as opened:
+    async with pool.Nursery() as opened:
         for name, source in sources(options):
             ends.append(await read(opened, name, source))
             if options.all:

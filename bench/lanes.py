@@ -13,7 +13,8 @@ import statistics
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
-from reverie import config, llm
+from reverie import config
+from reverie.llm import embedding
 from reverie.providers import base, builtin
 
 QUESTIONS = (
@@ -35,7 +36,7 @@ def passages(count: int, letters: int) -> list[str]:
     return [long[(start := chance.randrange(len(TEXT))) : start + letters] for _ in range(count)]
 
 
-async def asking(embeddings: llm.Embeddings, count: int, pause: float) -> list[float]:
+async def asking(embeddings: embedding.Embeddings, count: int, pause: float) -> list[float]:
     """Milliseconds of questions, one after another."""
     taken: list[float] = []
     for number in range(count):
@@ -59,7 +60,7 @@ async def rate(count: int, call: Callable[[], Awaitable[object]]) -> float:
     return count / (time.perf_counter() - began)
 
 
-async def throughput(embeddings: llm.Embeddings, model: base.Embedder, texts: Sequence[str]) -> str:
+async def throughput(embeddings: embedding.Embeddings, model: base.Embedder, texts: Sequence[str]) -> str:
     """Passages a second in calls of 16, as it was, and in bits; each twice, in turn, the better one."""
 
     async def whole() -> None:
@@ -83,7 +84,7 @@ async def main() -> None:
     options.add_argument("--letters", type=int, nargs="*", default=[300, 1000], help="lengths of passages")
     options.add_argument("--questions", type=int, default=40)
     given = options.parse_args()
-    embeddings, model = llm.Embeddings(config.Embedding()), builtin.Builtin()
+    embeddings, model = embedding.Embeddings(config.Embedding()), builtin.Builtin()
     model.passages(["warm"])
     await embeddings.passages(["warm"])
     await asking(embeddings, 5, 0)
@@ -91,7 +92,7 @@ async def main() -> None:
         texts = passages(48, letters)
         print(f"{letters} letters: {await throughput(embeddings, model, texts)}")
         longest = []
-        for bit in llm.bits(texts[:16], model.letters):
+        for bit in embedding.bits(texts[:16], model.letters):
             began = time.perf_counter()
             model.passages(bit)
             longest.append((time.perf_counter() - began) * 1000)

@@ -22,7 +22,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import JaroWinkler
 from rapidfuzz.utils import default_process
 
-from reverie.graph import names, profiles
+from reverie.graph.resolution import keys, matching
 
 DATA = Path(os.environ.get("TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 BASELINES: Mapping[str, Callable[[str, str], float]] = {
@@ -82,7 +82,7 @@ def of_names(path: Path) -> dict[str, Any]:
     rows = cases(path)
     labels = [row.match for row in rows]
     started = time.perf_counter()
-    scores = [names.similarity(row.a, row.b, kind=row.kind) for row in rows]
+    scores = [keys.similarity(row.a, row.b, kind=row.kind) for row in rows]
     seconds = time.perf_counter() - started
     wrong = sorted(zip(scores, rows, strict=True), key=lambda one: -abs(one[0] - one[1].match))
     parts: dict[str, dict[str, float]] = {}
@@ -92,12 +92,12 @@ def of_names(path: Path) -> dict[str, Any]:
         ]
         if inside:
             some, said = [scores[at] for at in inside], [labels[at] for at in inside]
-            parts[part] = {"pairs": len(inside), **counted(some, said, names.SAME), "auc": auc(some, said)}
+            parts[part] = {"pairs": len(inside), **counted(some, said, keys.SAME), "auc": auc(some, said)}
     return {
         "pairs": len(rows),
-        **counted(scores, labels, names.SAME),
+        **counted(scores, labels, keys.SAME),
         "auc": auc(scores, labels),
-        "always_same_f1": counted([1.0] * len(rows), labels, names.SAME)["f1"],
+        "always_same_f1": counted([1.0] * len(rows), labels, keys.SAME)["f1"],
         "microseconds_a_pair": round(seconds / len(rows) * 1e6),
         "parts": parts,
         "baselines": {
@@ -106,18 +106,18 @@ def of_names(path: Path) -> dict[str, Any]:
         "wrong": [
             f"{score:.2f} {'same' if row.match else 'two '} {row.kind}: {row.a} | {row.b}"
             for score, row in wrong
-            if (score >= names.SAME) != row.match
+            if (score >= keys.SAME) != row.match
         ],
     }
 
 
-def people(path: Path) -> tuple[list[str], list[profiles.Profile]]:
+def people(path: Path) -> tuple[list[str], list[matching.Profile]]:
     """Who each record of a FEBRL set is of, and its profile."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = [{key.strip(): value.strip() for key, value in row.items()} for row in csv.DictReader(file)]
     place = ("street_number", "address_1", "address_2", "suburb", "postcode", "state")
     made = [
-        profiles.Profile(
+        matching.Profile(
             "person",
             tuple(name for name in (f"{row['given_name']} {row['surname']}".strip(),) if name),
             birthday=row["date_of_birth"],
@@ -137,7 +137,7 @@ def of_people(path: Path) -> dict[str, Any]:
         together[person].append(at)
     truth = {pair for members in together.values() for pair in combinations(members, 2)}
     started = time.perf_counter()
-    found = profiles.candidates(made)
+    found = matching.candidates(made)
     seconds = time.perf_counter() - started
     every = {(i, j) for i, j, _ in found}
     automatic = {(i, j) for i, j, verdict in found if verdict.automatic}
@@ -156,7 +156,7 @@ def of_people(path: Path) -> dict[str, Any]:
 
 def run(data: Path, febrl: Path) -> dict[str, Any]:
     """Both sets; what is not there is named."""
-    report: dict[str, Any] = {"same": names.SAME, "febrl": {}, "not_measured": []}
+    report: dict[str, Any] = {"same": keys.SAME, "febrl": {}, "not_measured": []}
     if data.exists():
         report |= of_names(data)
     else:

@@ -30,13 +30,15 @@ import psutil
 import psycopg
 
 import reverie.sample
-from reverie import app, llm
-from reverie.ingest import finding, importer, taking
-from reverie.ingest.reading import nursery
+from reverie import app
+from reverie.ingest import importer, ingest_file, scan
+from reverie.ingest.sandbox import pool
+from reverie.llm import embedding as embedding_gateway
 from reverie.pipeline import progress
 from reverie.records import language, passages, terms
-from reverie.search import meaning, search, signals
+from reverie.search import lexical as lexical_search
 from reverie.search import query as queries
+from reverie.search import query_model, search
 from reverie.web import server
 
 VOCABULARY = 20_000
@@ -165,17 +167,17 @@ def percentiles(name: str, taken: Sequence[float]) -> dict[str, float]:
 
 async def importing(life: app.App, folder: Path) -> dict[str, float]:
     """Records a second through the importer, without vectors."""
-    files = list(finding.find([folder]))
+    files = list(scan.find([folder]))
     began = time.perf_counter()
-    async with nursery.Nursery() as reading:
-        desk = taking.Desk(life.database, life.owner, life.blobs, reading)
+    async with pool.Nursery() as reading:
+        desk = ingest_file.Desk(life.database, life.owner, life.blobs, reading)
         done = await importer.run(desk, files, progress=lambda number, file: None)
     took = time.perf_counter() - began
     assert done.failed == 0, done.as_json()
     return {"records": done.imported, "import_records_s": round(done.imported / took, 1), "import_s": round(took, 1)}
 
 
-async def embedding(life: app.App, embeddings: llm.Embeddings, most: str) -> dict[str, float]:
+async def embedding(life: app.App, embeddings: embedding_gateway.Embeddings, most: str) -> dict[str, float]:
     """Passages a second of the built-in model; the vectors that are missing then are random."""
     if most == "all":
         began = time.perf_counter()
@@ -210,10 +212,10 @@ def owner_connection(life: app.App) -> psycopg.Connection[Any]:
     return connection
 
 
-async def searching(life: app.App, embeddings: llm.Embeddings) -> dict[str, float]:
+async def searching(life: app.App, embeddings: embedding_gateway.Embeddings) -> dict[str, float]:
     """The whole search, then its parts: where the time goes."""
     asked = [queries.Query(text=text) for text in questions()]
-    vectors = {one.text: await meaning.ask(life.database, life.owner, embeddings, one.text) for one in asked}
+    vectors = {one.text: await query_model.ask(life.database, life.owner, embeddings, one.text) for one in asked}
     for one in asked[:20]:  # warm
         await search.search(life.database, life.owner, embeddings, one)
 
@@ -226,15 +228,15 @@ async def searching(life: app.App, embeddings: llm.Embeddings) -> dict[str, floa
     def lexical(one: queries.Query) -> Callable[[], Awaitable[object]]:
         async def call() -> None:
             async with life.database.snapshot(life.owner) as tx:
-                await signals.lexical(tx, life.owner, one)
+                await lexical_search.lexical(tx, life.owner, one)
 
         return call
 
     def semantic(one: queries.Query) -> Callable[[], Awaitable[object]]:
         async def call() -> None:
             given = vectors[one.text]
-            async with life.database.snapshot(life.owner, settings=signals.graph_settings(given.own)) as tx:
-                await signals.semantic(tx, life.owner, one, given)
+            async with life.database.snapshot(life.owner, settings=lexical_search.graph_settings(given.own)) as tx:
+                await lexical_search.semantic(tx, life.owner, one, given)
 
         return call
 

@@ -24,7 +24,7 @@ from typing import Any
 from sets import opencypher
 
 from reverie import errors
-from reverie.graph import projection, schema, tokens
+from reverie.graph.cypher import lexer, projection, schema
 
 DATA = Path(os.environ.get("TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 SEED, RUNS = 7, 5
@@ -165,7 +165,7 @@ async def outcome(scenario: opencypher.Scenario) -> str:
 
 def declared(made: opencypher.Graph, query: str) -> projection.Projection:
     """A projection that knows the labels, relations and properties that a query names."""
-    found = tokens.split(query)
+    found = lexer.split(query)
     texts = [token.value if token.kind == "sign" else "" for token in found]
     names = [(n, token.value) for n, token in enumerate(found) if token.kind in ("name", "quoted")]
     after = {value for n, value in names if texts[n - 1] in (":", "|")}

@@ -15,16 +15,17 @@ import pytest
 import pytest_asyncio
 from psycopg import sql
 
-from reverie import app, asking, config, db, door, embedded, llm
+from reverie import app, config, db, embedded
 from reverie.access import callers, tokens, users
 from reverie.ingest import durable
-from reverie.ingest.reading import nursery
+from reverie.ingest.sandbox import pool
+from reverie.llm import chat, embedding, gateway
 from reverie.migrations import runner
 from reverie.web import server as web
 
 DATA = Path(os.environ.get("TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 _numbers = itertools.count()
-NURSERY = nursery.Nursery()
+NURSERY = pool.Nursery()
 """Where the tests of this worker read files: one zygote for all."""
 
 
@@ -99,9 +100,9 @@ async def reverie(
 ) -> AsyncIterator[app.App]:
     """A running application on the test's own database, with the built-in embedder."""
     settings = config.Config(home=tmp_path)
-    embeddings = llm.Embeddings(settings.embedding)
+    embeddings = embedding.Embeddings(settings.embedding)
     server = embedded.Server(replace(cluster.place), cluster._lock)  # pyright: ignore[reportPrivateUsage]
-    models = asking.Models(settings.model, door.Door(database, door.Rules()))
+    models = chat.Models(settings.model, gateway.Door(database, gateway.Rules()))
     opened = app.App(settings, database, embeddings, models, server, owner, nursery=NURSERY)
     yield opened
     await opened.projections.close()

@@ -17,10 +17,11 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 
-from reverie import app, config, embedded, llm
+from reverie import app, config, embedded
 from reverie.access import callers, users
-from reverie.ingest import finding, importer, taking
-from reverie.ingest.reading import nursery
+from reverie.ingest import importer, ingest_file, scan
+from reverie.ingest.sandbox import pool
+from reverie.llm import embedding
 from reverie.pipeline import progress
 from reverie.records import base, catalogue
 from sets import shapes
@@ -37,7 +38,7 @@ WHERE passage.user_id = %s ORDER BY passage.record_id, passage.ordinal
 """
 
 
-class Remembered(llm.Embeddings):
+class Remembered(embedding.Embeddings):
     """The product's embedder with a memory of what it embedded: the same vectors, sooner."""
 
     def __init__(self, settings: config.Embedding, *, cache: Path, file: Path) -> None:
@@ -47,8 +48,8 @@ class Remembered(llm.Embeddings):
         self.made = 0
 
     async def passages(
-        self, texts: Sequence[str], model: str | None = None, *, origin: llm.Origin | None = None
-    ) -> llm.Vectors:
+        self, texts: Sequence[str], model: str | None = None, *, origin: embedding.Origin | None = None
+    ) -> embedding.Vectors:
         if model not in (None, self.model):
             return await super().passages(texts, model)
         keys = [self._key("passage", text) for text in texts]
@@ -66,9 +67,9 @@ class Remembered(llm.Embeddings):
         text: str,
         model: str | None = None,
         *,
-        measured: llm.Calibration | None = None,
-        origin: llm.Origin | None = None,
-    ) -> llm.QueryVector:
+        measured: embedding.Calibration | None = None,
+        origin: embedding.Origin | None = None,
+    ) -> embedding.QueryVector:
         if model not in (None, self.model):
             return await super().query(text, model, measured=measured)
         key = self._key("query", text)
@@ -77,7 +78,7 @@ class Remembered(llm.Embeddings):
             found = await super().query(text, measured=measured)
             self._put({key: np.asarray(found.values, dtype=np.float32)})
             return found
-        return llm.QueryVector(self.model, value.tolist(), self.calibrated(self.model, measured))
+        return embedding.QueryVector(self.model, value.tolist(), self.calibrated(self.model, measured))
 
     def close(self) -> None:
         super().close()
@@ -217,9 +218,9 @@ async def _imported(life: app.App, caller: callers.Caller, corpus: Corpus) -> di
             record = await base.create(tx, caller, chat, values)
             made[record.id] = one.conversation
     if corpus.folder:
-        files = list(finding.find([corpus.folder]))
-        async with nursery.Nursery() as reading:
-            desk = taking.Desk(life.database, caller, life.blobs, reading)
+        files = list(scan.find([corpus.folder]))
+        async with pool.Nursery() as reading:
+            desk = ingest_file.Desk(life.database, caller, life.blobs, reading)
             await importer.run(desk, files, progress=lambda number, file: None)
         for domain in catalogue.DOMAINS.values():
             async for _, found in base.walk(life.database, caller, domain):

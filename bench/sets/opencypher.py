@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reverie.graph import projection, tokens
+from reverie.graph.cypher import lexer, projection
 
 NOTHING = "~"  # the kind of a node without labels
 
@@ -128,7 +128,7 @@ def _step(line: str, text: str, table: list[list[str]], one: Scenario, folder: P
         one.given.append((folder / "graphs" / f"{found[1]}.cypher").read_text("utf-8"))
 
 
-class Values(tokens.Cursor):
+class Values(lexer.Cursor):
     """Reads the values that expectations, parameters and CREATE are written with."""
 
     def __init__(self, text: str, known: Mapping[str, Any] | None = None) -> None:

@@ -15,7 +15,8 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from reverie import config, errors, llm
+from reverie import config, errors
+from reverie.llm import embedding
 from reverie.providers import base
 from reverie.records import passages
 
@@ -236,7 +237,7 @@ def short(keys: Sequence[bytes]) -> Hashes:
     return np.frombuffer(b"".join(key[:8] for key in keys), dtype=">u8").astype(np.uint64)
 
 
-def vectors_of(texts: Sequence[str]) -> llm.Vectors:
+def vectors_of(texts: Sequence[str]) -> embedding.Vectors:
     """The vector of each text, by the hashes of its first line (the record's title) and of the whole."""
     titles, wholes = _seeds([text.partition("\n")[0] for text in texts]), _seeds(texts)
     with np.errstate(over="ignore"):
@@ -246,25 +247,25 @@ def vectors_of(texts: Sequence[str]) -> llm.Vectors:
     return _unit(mixed + _MEAN * mean / np.linalg.norm(mean))
 
 
-class Given(llm.Embeddings):
+class Given(embedding.Embeddings):
     """An embedder at the process's edge: passages by their hash, questions out of a dictionary, at once."""
 
     def __init__(self) -> None:
         super().__init__(config.Embedding(provider="none", batch=256))
         self.models = (MODEL,)
         self.made = 0
-        self._questions: dict[str, llm.QueryVector] = {}
+        self._questions: dict[str, embedding.QueryVector] = {}
 
-    def shipped(self, model: str) -> llm.Calibration:
+    def shipped(self, model: str) -> embedding.Calibration:
         return CALIBRATION
 
     def prepare(self, questions: Sequence[Question]) -> None:
         """Know the vectors of these questions."""
-        self._questions = {q.text: llm.QueryVector(MODEL, q.vector.tolist(), CALIBRATION) for q in questions}
+        self._questions = {q.text: embedding.QueryVector(MODEL, q.vector.tolist(), CALIBRATION) for q in questions}
 
     async def passages(
-        self, texts: Sequence[str], model: str | None = None, *, origin: llm.Origin | None = None
-    ) -> llm.Vectors:
+        self, texts: Sequence[str], model: str | None = None, *, origin: embedding.Origin | None = None
+    ) -> embedding.Vectors:
         self.made += len(texts)
         return vectors_of(texts)
 
@@ -273,9 +274,9 @@ class Given(llm.Embeddings):
         text: str,
         model: str | None = None,
         *,
-        measured: llm.Calibration | None = None,
-        origin: llm.Origin | None = None,
-    ) -> llm.QueryVector:
+        measured: embedding.Calibration | None = None,
+        origin: embedding.Origin | None = None,
+    ) -> embedding.QueryVector:
         if text not in self._questions:
             raise errors.EmbedderUnavailable("The bench has no vector for this question.")
         return self._questions[text]

@@ -12,8 +12,9 @@ import psycopg
 from numpy.typing import NDArray
 
 from reverie.access import callers
-from reverie.search import meaning, search, signals
+from reverie.search import lexical as lexical_search
 from reverie.search import query as queries
+from reverie.search import query_model, search
 from speed import corpus, home
 
 Ask = Callable[[corpus.Question], Awaitable[object]]
@@ -30,7 +31,7 @@ def product(life: home.Home) -> dict[str, Ask]:
 
     async def lexical(question: corpus.Question) -> object:
         async with database.snapshot(caller) as tx:
-            return await signals.lexical(tx, caller, queries.Query(text=question.text))
+            return await lexical_search.lexical(tx, caller, queries.Query(text=question.text))
 
     async def semantic(question: corpus.Question) -> object:
         return await _meant(life, caller, question)
@@ -40,9 +41,9 @@ def product(life: home.Home) -> dict[str, Ask]:
 
 async def _meant(life: home.Home, caller: callers.Caller, question: corpus.Question) -> list[int]:
     """The passages that the vector signal finds, nearest first."""
-    asked = await meaning.ask(life.life.database, caller, life.given, question.text)
-    async with life.life.database.snapshot(caller, settings=signals.graph_settings(asked.own)) as tx:
-        found = await signals.semantic(tx, caller, queries.Query(text=question.text), asked)
+    asked = await query_model.ask(life.life.database, caller, life.given, question.text)
+    async with life.life.database.snapshot(caller, settings=lexical_search.graph_settings(asked.own)) as tx:
+        found = await lexical_search.semantic(tx, caller, queries.Query(text=question.text), asked)
     return [one.passage_id for one in found]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reverie import llm
+from reverie.llm import embedding
 from speed import corpus, home
 
 DEPTH = 50
@@ -47,7 +47,7 @@ class Piece:
 
     row: int
     texts: list[str]
-    vectors: llm.Vectors
+    vectors: embedding.Vectors
 
 
 def missing() -> list[str]:

@@ -8,10 +8,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reverie import asking, config, db, door, embedded, errors, llm
+from reverie import config, db, embedded, errors
 from reverie.access import callers, tokens, users
-from reverie.graph import projection
-from reverie.ingest.reading import nursery as reading
+from reverie.graph.cypher import projection
+from reverie.ingest.sandbox import pool as reading
+from reverie.llm import chat, embedding, gateway
 from reverie.migrations import runner
 from reverie.privacy import rules, vault
 from reverie.records import acquaintances
@@ -27,8 +28,8 @@ class App:
 
     settings: config.Config
     database: db.Database
-    embeddings: llm.Embeddings
-    models: asking.Models
+    embeddings: embedding.Embeddings
+    models: chat.Models
     server: embedded.Server | None
     owner: callers.Caller
     projections: projection.Projections = field(default_factory=lambda: projection.Projections(held=2))
@@ -85,10 +86,10 @@ async def opened(settings: config.Config) -> AsyncGenerator[App]:
         await runner.migrate(owner_url)
         database = db.Database(app_url)
         await database.open()
-        opening = door.Door(database, _rules(settings))
-        models = asking.Models(settings.model, opening)
+        opening = gateway.Door(database, _rules(settings))
+        models = chat.Models(settings.model, opening)
         cache = settings.home / "cache"
-        embeddings = llm.Embeddings(settings.embedding, settings.reranker, cache=cache, opening=opening)
+        embeddings = embedding.Embeddings(settings.embedding, settings.reranker, cache=cache, opening=opening)
         try:
             timezone = users.local_timezone(os.environ.get("TZ", ""))
             owner = await tokens.ensure_owner(database, token_file(settings.home), timezone=timezone)
@@ -106,14 +107,14 @@ async def opened(settings: config.Config) -> AsyncGenerator[App]:
             await asyncio.to_thread(server.release)
 
 
-def _rules(settings: config.Config) -> door.Rules:
+def _rules(settings: config.Config) -> gateway.Rules:
     """What holds for every call of a model. Without the key of the pseudonyms, nothing private goes to a cloud."""
     try:
         key = vault.open_key(settings.home)
     except errors.ReverieError as lost:
         log.warning("%s %s", lost.message, lost.hint)
         key = None
-    return door.Rules(
+    return gateway.Rules(
         key,
         scope=settings.privacy.scope,
         daily_tokens=settings.model.daily_tokens,

@@ -12,7 +12,7 @@ from psycopg import sql
 from reverie import db, embedded, errors
 from reverie.access import callers, users
 from reverie.graph import links, merging, nodes
-from reverie.ingest import extracted, ingestions
+from reverie.ingest import ingestions, units_read
 from reverie.ingest.documents import units
 from reverie.records import base, catalogue
 from tests.records import bodies
@@ -210,7 +210,7 @@ async def filled(database: db.Database, caller: callers.Caller) -> None:
         await tx.run("INSERT INTO stale VALUES (%s, 'h')", (me,))
         asked_for = await ingestions.ask(tx, caller, "paths", {"paths": ["/a"]})
         await ingestions.add(tx, caller, asked_for, [ingestions.New("/a", "a", {"file": "/a", "vault": False})])
-        await extracted.keep(tx, caller, "digest", [units.About("a title")])
+        await units_read.keep(tx, caller, "digest", [units.About("a title")])
         await tx.run("INSERT INTO segment (user_id, size, words, passages) VALUES (%s, 1, 1, 'p')", (me,))
         await tx.run("INSERT INTO posting SELECT user_id, id, 1, 0, 1, 'e' FROM segment WHERE user_id = %s", (me,))
         await tx.run("INSERT INTO model (user_id, name) VALUES (%s, 'm')", (me,))

@@ -10,8 +10,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from reverie import config, db, errors, llm
+from reverie import config, db, errors
 from reverie.access import callers, tokens, users
+from reverie.llm import embedding
 from reverie.pipeline import embed, worker
 from reverie.records import base, catalogue, changes, events, notes
 from reverie.search import query, search
@@ -38,7 +39,9 @@ class Person:
 class Walk:
     """A walk of random steps; every answer is searched for the other's canary and ids."""
 
-    def __init__(self, database: db.Database, embeddings: llm.Embeddings, people: list[Person], seed: int) -> None:
+    def __init__(
+        self, database: db.Database, embeddings: embedding.Embeddings, people: list[Person], seed: int
+    ) -> None:
         self.database, self.embeddings, self.people = database, embeddings, people
         self.dice = random.Random(seed)
         self.steps: list[Callable[[Person, Person], Any]] = [
@@ -216,7 +219,7 @@ async def test_a_random_walk(
 ) -> None:
     people = [Person(owner, CANARIES["owner"]), Person(other, CANARIES["other"])]
     with embedder.serving() as server:
-        embeddings = llm.Embeddings(server.settings)
+        embeddings = embedding.Embeddings(server.settings)
         async with worker.Worker(database, embeddings).running():
             await Walk(database, embeddings, people, seed).walk(count)
             await caught_up(database, owner, other)
@@ -310,7 +313,7 @@ async def test_who_finds_by_hash_finds_one_token(database: db.Database, owner: c
 async def test_no_embedder_isolates_as_well(
     database: db.Database, owner: callers.Caller, other: callers.Caller
 ) -> None:
-    none = llm.Embeddings(config.Embedding(provider="none"))
+    none = embedding.Embeddings(config.Embedding(provider="none"))
     async with database.transaction(owner) as tx:
         await base.create(tx, owner, notes.NOTES, {"content": CANARIES["owner"]})
     results = await search.search(database, other, none, query.Query(text=CANARIES["owner"]))

@@ -11,10 +11,10 @@ import pytest_asyncio
 
 from reverie import app, db, errors, mcp
 from reverie.access import agents, callers, logins, operations, passwords, tokens, users
-from reverie.web import edge, server
+from reverie.web import middleware, server
 
 PASSWORD = "vier Worte in einer Reihe"
-ROOT = edge.PREFIX
+ROOT = middleware.PREFIX
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +46,7 @@ async def test_a_login_from_beginning_to_end(client: httpx.AsyncClient, reverie:
     for part in ("HttpOnly", "SameSite=strict", "Path=/api/v1"):
         assert part in cookie
     assert "Secure" not in cookie
-    secret = client.cookies[edge.COOKIE]
+    secret = client.cookies[middleware.COOKIE]
     assert len(secret) >= 43
     assert secret not in answer.text
     page = {"X-CSRF-Token": answer.json()["csrf"]}
@@ -65,8 +65,8 @@ async def test_a_login_from_beginning_to_end(client: httpx.AsyncClient, reverie:
     assert (await client.post(f"{ROOT}/notes", json={"content": "x"}, headers=page)).status_code == 201
     assert (await client.get(f"{ROOT}/notes")).json()["meta"]["total"] == 1
     assert (await client.delete(f"{ROOT}/session", headers=page)).status_code == 200
-    assert edge.COOKIE not in client.cookies
-    old = {"Cookie": f"{edge.COOKIE}={secret}"}
+    assert middleware.COOKIE not in client.cookies
+    old = {"Cookie": f"{middleware.COOKIE}={secret}"}
     assert (await client.get(f"{ROOT}/notes", headers=old)).status_code == 401
 
 
@@ -142,7 +142,7 @@ async def test_all_names_together_have_a_limit_and_a_right_one_counts_nothing(
 
 async def test_a_new_password_ends_the_other_logins(client: httpx.AsyncClient) -> None:
     await entered(client)
-    first = client.cookies[edge.COOKIE]
+    first = client.cookies[middleware.COOKIE]
     client.cookies.clear()
     page = await entered(client)
     path = f"{ROOT}/session/password"
@@ -155,7 +155,7 @@ async def test_a_new_password_ends_the_other_logins(client: httpx.AsyncClient) -
     ).status_code == 200
     assert (await client.get(f"{ROOT}/session")).status_code == 200
     client.cookies.clear()
-    assert (await client.get(f"{ROOT}/session", headers={"Cookie": f"{edge.COOKIE}={first}"})).status_code == 401
+    assert (await client.get(f"{ROOT}/session", headers={"Cookie": f"{middleware.COOKIE}={first}"})).status_code == 401
     await entered(client, password="another long one")
 
 

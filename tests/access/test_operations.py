@@ -18,10 +18,10 @@ from reverie.access import agents, callers, logins, operations, tokens, users
 from reverie.records import catalogue
 from reverie.tools import base
 from reverie.tools import catalogue as tools
-from reverie.web import edge, routes, server
+from reverie.web import middleware, routes, server
 from tests.web import lives
 
-ROOT = edge.PREFIX
+ROOT = middleware.PREFIX
 NOWHERE = "01a00000-0000-7000-8000-000000000009"
 PASSWORD = "vier Worte in einer Reihe"
 SAFE = ("GET", "HEAD", "OPTIONS")
@@ -59,7 +59,7 @@ async def askers(reverie: app.App, other: callers.Caller) -> dict[str, Asker]:
     for one in ended:
         one.caller = None
     begun = await login(reverie, owner, "owner")
-    cookie = ("Cookie", f"{edge.COOKIE}={begun.secret}")
+    cookie = ("Cookie", f"{middleware.COOKIE}={begun.secret}")
     foreign = await tokens.mint(reverie.database, other.user_id, name="foreign")
     found = [
         Asker("nobody"),
@@ -254,9 +254,9 @@ async def test_two_proofs_are_none(askers: dict[str, Asker], client: httpx.Async
         [*owner.headers, *owner.headers],
         [*person.headers, *owner.headers],
         [*person.headers, person.headers[0]],
-        [*person.headers, ("Cookie", f"{edge.COOKIE}=x")],
-        [("Authorization", person.headers[0][1].replace(f"{edge.COOKIE}=", "Bearer "))],
-        [("Cookie", owner.headers[0][1].replace("Bearer ", f"{edge.COOKIE}="))],
+        [*person.headers, ("Cookie", f"{middleware.COOKIE}=x")],
+        [("Authorization", person.headers[0][1].replace(f"{middleware.COOKIE}=", "Bearer "))],
+        [("Cookie", owner.headers[0][1].replace("Bearer ", f"{middleware.COOKIE}="))],
     ):
         assert (await client.get(f"{ROOT}/notes", headers=headers)).status_code == 401
 

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from reverie import config, db, llm
+from reverie import config, db
 from reverie.access import callers
 from reverie.chat import answers
+from reverie.llm import embedding
 from reverie.records import base, catalogue
 from tests.llm import model_server, vendors
 from tests.llm.conftest import Opened, rows, settings_of
@@ -21,8 +22,8 @@ KEPT = (
 
 
 @pytest.fixture
-def words() -> Iterator[llm.Embeddings]:
-    made = llm.Embeddings(config.Embedding(provider="none"))
+def words() -> Iterator[embedding.Embeddings]:
+    made = embedding.Embeddings(config.Embedding(provider="none"))
     yield made
     made.close()
 
@@ -35,7 +36,7 @@ async def kept(database: db.Database, owner: callers.Caller) -> None:
 
 
 async def asked(
-    database: db.Database, owner: callers.Caller, words: llm.Embeddings, models: Any, question: str = "boiler"
+    database: db.Database, owner: callers.Caller, words: embedding.Embeddings, models: Any, question: str = "boiler"
 ) -> tuple[str, answers.Answer]:
     heard = ""
     async for piece in answers.answer(database, owner, words, models, question):
@@ -46,7 +47,7 @@ async def asked(
 
 
 async def test_a_model_here_reads_everything(
-    database: db.Database, owner: callers.Caller, words: llm.Embeddings, opened: Opened
+    database: db.Database, owner: callers.Caller, words: embedding.Embeddings, opened: Opened
 ) -> None:
     with model_server.serving(vendors.saying("One and a half bar [2], says Ottokar [1][9].")) as server:
         heard, made = await asked(database, owner, words, opened(settings_of(server.url)))
@@ -62,7 +63,7 @@ async def test_a_model_here_reads_everything(
 
 
 async def test_a_cloud_gets_what_it_may_have(
-    database: db.Database, owner: callers.Caller, words: llm.Embeddings, opened: Opened
+    database: db.Database, owner: callers.Caller, words: embedding.Embeddings, opened: Opened
 ) -> None:
     with model_server.serving(vendors.echo) as server:
         heard, made = await asked(database, owner, words, opened(settings_of(server.url, local=False)))
@@ -75,7 +76,7 @@ async def test_a_cloud_gets_what_it_may_have(
 
 
 async def test_a_critical_question_stays_here(
-    database: db.Database, owner: callers.Caller, words: llm.Embeddings, opened: Opened
+    database: db.Database, owner: callers.Caller, words: embedding.Embeddings, opened: Opened
 ) -> None:
     with model_server.serving(vendors.echo) as server:
         models = opened(settings_of(server.url, local=False))
@@ -88,7 +89,7 @@ async def test_a_critical_question_stays_here(
 
 @pytest.mark.parametrize("there", [False, True])
 async def test_without_a_model_the_sources_speak(
-    database: db.Database, owner: callers.Caller, words: llm.Embeddings, opened: Opened, there: bool
+    database: db.Database, owner: callers.Caller, words: embedding.Embeddings, opened: Opened, there: bool
 ) -> None:
     """None is configured, or the one that is does not answer."""
     models = opened(settings_of("http://127.0.0.1:9")) if there else opened()
@@ -99,7 +100,7 @@ async def test_without_a_model_the_sources_speak(
 
 
 async def test_nothing_found_asks_nobody(
-    database: db.Database, owner: callers.Caller, words: llm.Embeddings, opened: Opened
+    database: db.Database, owner: callers.Caller, words: embedding.Embeddings, opened: Opened
 ) -> None:
     with model_server.serving(vendors.echo) as server:
         _, made = await asked(database, owner, words, opened(settings_of(server.url)), "zygote")

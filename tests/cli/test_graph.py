@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from reverie import app, config
-from reverie.graph import learning, nodes, said
+from reverie.graph import nodes
+from reverie.graph.extraction import record_fields, update
 from reverie.records import base, contacts, emails, notes
 from tests.cli.conftest import Home
 
@@ -24,7 +25,7 @@ def lived_in(warm_home: Home) -> Iterator[Home]:
     asyncio.run(_forget(warm_home))
 
 
-_RECORDS: list[tuple[base.Domain[Any], dict[str, Any], list[learning.Named], list[learning.Stated]]] = [
+_RECORDS: list[tuple[base.Domain[Any], dict[str, Any], list[update.Named], list[update.Stated]]] = [
     (
         contacts.CONTACTS,
         {"display_name": "Ana Ruiz", "emails": ["ana@example.org"], "company": "Palanca", "notes": "tall"},
@@ -41,13 +42,13 @@ _RECORDS: list[tuple[base.Domain[Any], dict[str, Any], list[learning.Named], lis
         notes.NOTES,
         {"title": "Ana moves", "content": "From Rome to Oslo."},
         [
-            learning.Named("person", "Ana Ruiz"),
-            learning.Named("entity", "Rome", "place"),
-            learning.Named("entity", "Oslo", "place"),
+            update.Named("person", "Ana Ruiz"),
+            update.Named("entity", "Rome", "place"),
+            update.Named("entity", "Oslo", "place"),
         ],
         [
-            learning.Stated("Ana Ruiz", "located_in", "Rome", valid_from=ROME),
-            learning.Stated("Ana Ruiz", "located_in", "Oslo", valid_from=OSLO),
+            update.Stated("Ana Ruiz", "located_in", "Rome", valid_from=ROME),
+            update.Stated("Ana Ruiz", "located_in", "Oslo", valid_from=OSLO),
         ],
     ),
 ]
@@ -59,8 +60,10 @@ async def _live(home: Home) -> None:
         for domain, values, named, stated in _RECORDS:
             made = await base.create(tx, reverie.owner, domain, values)
             title = domain.text(made).title
-            reading = learning.Reading(domain.name, made.id, title, fields=said.of(made), named=named, stated=stated)
-            await learning.learn(tx, reverie.owner, reading)
+            reading = update.Reading(
+                domain.name, made.id, title, fields=record_fields.of(made), named=named, stated=stated
+            )
+            await update.learn(tx, reverie.owner, reading)
         await nodes.add(tx, reverie.owner, nodes.New("person", "Ana María Ruiz", by="user"))
 
 

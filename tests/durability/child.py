@@ -21,11 +21,12 @@ from uuid import UUID
 import psycopg
 import psycopg.sql
 
-from reverie import config, db, errors, llm
+from reverie import config, db, errors
 from reverie.access import callers
-from reverie.ingest import finding, importer, taking
-from reverie.ingest.reading import nursery
-from reverie.pipeline import embed, models, warm, worker
+from reverie.ingest import importer, ingest_file, scan
+from reverie.ingest.sandbox import pool
+from reverie.llm import embedding
+from reverie.pipeline import embed, heat, models, worker
 from reverie.records import base, catalogue
 
 _WRITES = re.compile(r'(INSERT INTO|UPDATE|DELETE FROM) "?(\w+)"?')
@@ -143,8 +144,8 @@ async def write(database: db.Database, caller: callers.Caller, job: Job, points:
 
 async def follow(database: db.Database, caller: callers.Caller, job: Job, points: Points) -> None:
     """One slot until it has caught up."""
-    slot = {"embedding": embed.EMBEDDING, "heat": warm.HEAT}[job["slot"]]
-    embeddings = llm.Embeddings(config.Embedding.model_validate(job["embedding"]))
+    slot = {"embedding": embed.EMBEDDING, "heat": heat.HEAT}[job["slot"]]
+    embeddings = embedding.Embeddings(config.Embedding.model_validate(job["embedding"]))
     async with worker.Worker(database, embeddings, followers=(slot,)).running():
         while True:
             async with database.transaction(caller) as tx:
@@ -156,7 +157,7 @@ async def follow(database: db.Database, caller: callers.Caller, job: Job, points
 
 async def change_model(database: db.Database, caller: callers.Caller, job: Job, points: Points) -> None:
     """The embedding slot until only vectors of the present model are left."""
-    embeddings = llm.Embeddings(config.Embedding.model_validate(job["embedding"]))
+    embeddings = embedding.Embeddings(config.Embedding.model_validate(job["embedding"]))
     async with worker.Worker(database, embeddings, followers=(embed.EMBEDDING,)).running():
         while True:
             async with database.transaction(caller) as tx:
@@ -170,9 +171,9 @@ async def change_model(database: db.Database, caller: callers.Caller, job: Job, 
 
 async def bring_in(database: db.Database, caller: callers.Caller, job: Job, points: Points) -> None:
     """Import a folder."""
-    files = list(finding.find([Path(job["folder"])]))
-    async with nursery.Nursery() as reading:
-        desk = taking.Desk(database, caller, Path(job["blobs"]), reading)
+    files = list(scan.find([Path(job["folder"])]))
+    async with pool.Nursery() as reading:
+        desk = ingest_file.Desk(database, caller, Path(job["blobs"]), reading)
         await importer.run(desk, files, progress=lambda *_: None)
 
 

@@ -18,9 +18,9 @@ from dbos import _sys_db
 
 from reverie import blobs, db
 from reverie.access import callers
-from reverie.ingest import durable, ingestions, steps, taking
+from reverie.ingest import durable, ingest_file, ingestions, steps
 from reverie.ingest.documents import units
-from reverie.ingest.reading import nursery
+from reverie.ingest.sandbox import pool
 from tests.durability import child
 
 UPLOAD = b"<title>Heron</title><h1>Heron</h1><p>The heron came to the pond at noon, and left with a carp.</p>"
@@ -79,7 +79,7 @@ class Tap:
         self.around_async(psycopg.AsyncTransaction, "__aexit__", self._commit)
         for step in ("scan", "take", "finish"):
             self.around_async(steps, step, lambda *_, step=step: f"step {step}")
-        self.around_async(taking._Intake, "add", _message)  # pyright: ignore[reportPrivateUsage]
+        self.around_async(ingest_file._Intake, "add", _message)  # pyright: ignore[reportPrivateUsage]
         self.around(_sys_db.SystemDatabase, "record_operation_result", lambda _, one: f"record {one['function_name']}")
         self.around(_sys_db.SystemDatabase, "init_workflow", lambda *_: "workflow")
         self.around(_sys_db.SystemDatabase, "update_workflow_outcome", lambda *_: "outcome")
@@ -120,8 +120,8 @@ async def ingest(database: db.Database, caller: callers.Caller, job: child.Job, 
     root = Path(job["blobs"])
     await ask(database, caller, "paths", folder_request(job["folder"]))
     child.acknowledge(job, points, "folder")
-    async with nursery.Nursery() as reading:
-        desk = taking.Desk(database, caller, root, reading)
+    async with pool.Nursery() as reading:
+        desk = ingest_file.Desk(database, caller, root, reading)
         async with durable.launched(desk, owner_url=job["owner_url"], patience_s=0.2):
             await ask(database, caller, "upload", await asyncio.to_thread(upload_request, root, caller))
             child.acknowledge(job, points, "upload")
@@ -132,7 +132,7 @@ async def ingest(database: db.Database, caller: callers.Caller, job: child.Job, 
 async def run(job: child.Job) -> None:
     points = child.Points(job.get("point"))
     caller = callers.Caller(UUID(job["user"]), "user", "owner", frozenset({"*:*"}), "Europe/Madrid")
-    taking._OFTEN_S = 0.0  # pyright: ignore[reportPrivateUsage, reportConstantRedefinition] - a page each transaction
+    ingest_file._OFTEN_S = 0.0  # pyright: ignore[reportPrivateUsage, reportConstantRedefinition] - a page each transaction
     database = db.Database(job["url"])
     await database.open()
     Tap(points).everything()

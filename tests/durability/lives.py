@@ -17,9 +17,9 @@ import psycopg
 
 from reverie import db, embedded
 from reverie.access import callers
-from reverie.ingest import durable, taking
+from reverie.ingest import durable, ingest_file
 from reverie.ingest.documents import units
-from reverie.ingest.reading import nursery, wire
+from reverie.ingest.sandbox import pool, wire
 from reverie.records import base, catalogue, notes
 from tests.durability import ingesting
 from tests.durability.conftest import Victim, environment
@@ -46,14 +46,14 @@ class Ingester(Victim):
         )
 
 
-class Watched(nursery.Nursery):
+class Watched(pool.Nursery):
     """A nursery that remembers which pages it was asked for, and which it gave."""
 
     def __init__(self) -> None:
         super().__init__()
         self.given: dict[str, list[int]] = defaultdict(list)
 
-    async def read(self, job: nursery.Job) -> AsyncGenerator[wire.Message, None]:
+    async def read(self, job: pool.Job) -> AsyncGenerator[wire.Message, None]:
         async for message in super().read(job):
             if isinstance(message, units.Unit):
                 self.given[job.relative.name].append(message.number)
@@ -126,8 +126,8 @@ class Life:
             return await tx.rows(db.text(query), values)  # pyright: ignore[reportArgumentType]
 
     @asynccontextmanager
-    async def working(self, reading: nursery.Nursery) -> AsyncIterator[durable.Ingesting]:
-        desk = taking.Desk(self.database, self.caller, self.blobs, reading)
+    async def working(self, reading: pool.Nursery) -> AsyncIterator[durable.Ingesting]:
+        desk = ingest_file.Desk(self.database, self.caller, self.blobs, reading)
         async with durable.launched(desk, owner_url=self.owner_url, patience_s=0.2) as ingesting_now:
             yield ingesting_now
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from reverie import db, llm
+from reverie import db
 from reverie.access import callers
+from reverie.llm import embedding
 from reverie.pipeline import embed, models, worker
 from reverie.records import base, notes
 from reverie.search import query, search
@@ -24,7 +25,7 @@ async def with_old_vectors(database: db.Database, caller: callers.Caller, old: t
     for topic in range(NOTES):
         async with database.transaction(caller) as tx:
             await base.create(tx, caller, notes.NOTES, {"content": f"zettel{topic}"})
-    embeddings = llm.Embeddings(old.settings)
+    embeddings = embedding.Embeddings(old.settings)
     async with worker.Worker(database, embeddings).running():
         await caught_up(database, caller)
     embeddings.close()
@@ -68,7 +69,7 @@ async def test_killed_while_changing_the_model(
     done = between.get("new@openai", 0)
     assert done % BATCH == 0
     assert done == NOTES if "delete" in point else 0 < done < NOTES
-    embeddings = llm.Embeddings(settings)
+    embeddings = embedding.Embeddings(settings)
     for topic in range(NOTES):
         results = await search.search(database, owner, embeddings, query.Query(text=f"frage{topic}"))
         assert [hit.title for hit in results.hits[:1]] == [f"zettel{topic}"]

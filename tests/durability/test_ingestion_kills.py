@@ -16,7 +16,7 @@ import pytest
 import pytest_asyncio
 
 from reverie import blobs, db, embedded
-from reverie.ingest import ingestions, steps, taking
+from reverie.ingest import ingest_file, ingestions, steps
 from tests.durability import ingesting, lives
 from tests.ingest.test_durable import until
 
@@ -211,7 +211,7 @@ async def test_a_workflow_that_breaks_off_is_begun_again(scene: lives.Scene, tab
 async def test_what_was_begun_again_is_not_ended_by_the_workflow_before(scene: lives.Scene) -> None:
     """Stopped, and asked for again before the workflow of the first time has noticed: its last step finds work left."""
     async with scene.life() as one:
-        desk = taking.Desk(one.database, one.caller, one.blobs, scene.reading)
+        desk = ingest_file.Desk(one.database, one.caller, one.blobs, scene.reading)
         asked = await ingesting.ask(one.database, one.caller, "paths", {"paths": [str(scene.corpus)]})
         async with one.database.transaction(one.caller) as tx:
             await ingestions.take_next(tx, one.caller, "ingest:somebody")

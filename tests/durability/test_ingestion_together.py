@@ -8,9 +8,9 @@ import pytest
 import pytest_asyncio
 
 from reverie import embedded, errors
-from reverie.ingest import finding, taking
+from reverie.ingest import ingest_file, scan
 from reverie.ingest.documents import units
-from reverie.ingest.reading import nursery, wire
+from reverie.ingest.sandbox import pool, wire
 from tests.durability import ingesting, lives
 from tests.ingest.test_durable import until
 
@@ -23,14 +23,14 @@ async def scene(
         yield one
 
 
-class Paused(nursery.Nursery):
+class Paused(pool.Nursery):
     """A nursery in which everything rests after the third page, until told."""
 
     def __init__(self) -> None:
         super().__init__()
         self.reached, self.go_on = asyncio.Event(), asyncio.Event()
 
-    async def read(self, job: nursery.Job) -> AsyncGenerator[wire.Message, None]:
+    async def read(self, job: pool.Job) -> AsyncGenerator[wire.Message, None]:
         async for message in super().read(job):
             if isinstance(message, units.Unit) and message.number == lives.PAGES // 2 + 1:
                 self.reached.set()
@@ -41,16 +41,16 @@ class Paused(nursery.Nursery):
 async def test_a_document_that_two_read_at_once_is_whole(scene: lives.Scene) -> None:
     """One is done, and takes away what was read, while the other is half-way."""
     async with scene.life() as one, Paused() as paused:
-        desk = taking.Desk(one.database, one.caller, one.blobs, paused)
-        [found] = finding.find([scene.corpus / "report.pdf"])
-        slow = asyncio.create_task(taking.take(desk, found))
+        desk = ingest_file.Desk(one.database, one.caller, one.blobs, paused)
+        [found] = scan.find([scene.corpus / "report.pdf"])
+        slow = asyncio.create_task(ingest_file.take(desk, found))
         await paused.reached.wait()
-        await taking.take(taking.Desk(one.database, one.caller, one.blobs, scene.reading), found)
+        await ingest_file.take(ingest_file.Desk(one.database, one.caller, one.blobs, scene.reading), found)
         before = await lives.content(one)
         paused.go_on.set()
         with contextlib.suppress(errors.Unavailable):  # then it is tried again
             await slow
-        await taking.take(desk, found)
+        await ingest_file.take(desk, found)
         assert await lives.content(one) == before
         assert len(before["passages"]) == lives.PAGES
         assert await one.rows("SELECT number FROM unit") == []

@@ -10,9 +10,10 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from reverie import blobs, config, db, embedded, llm
+from reverie import blobs, config, db, embedded
 from reverie.access import callers, tokens, users
-from reverie.ingest import finding, importer, ledger, taking
+from reverie.ingest import importer, ingest_file, ledger, scan
+from reverie.llm import embedding
 from reverie.pipeline import worker
 from reverie.records import base, catalogue, notes, postings
 from reverie.search import query, search
@@ -38,7 +39,7 @@ async def new_user(database: db.Database) -> callers.Caller:
 
 async def found(database: db.Database, caller: callers.Caller, text: str) -> set[UUID]:
     """What search finds by words."""
-    none = llm.Embeddings(config.Embedding(provider="none"))
+    none = embedding.Embeddings(config.Embedding(provider="none"))
     results = await search.search(database, caller, none, query.Query(text=text))
     none.close()
     return {hit.record_id for hit in results.hits}
@@ -192,7 +193,7 @@ async def killed_following(
         "passed": str(folder / "passed"),
     }
     assert victim.do(job | {"point": point}) == -9, point
-    embeddings = llm.Embeddings(server.settings)
+    embeddings = embedding.Embeddings(server.settings)
     async with worker.Worker(database, embeddings).running():
         await caught_up(database, caller)
     embeddings.close()
@@ -322,10 +323,10 @@ async def killed_importing(
     assert victim.do(job | {"point": point, "passed": str(folder / "passed")}) == -9, point
     await whole(database, caller)
     before = sum((await content(database, caller)).values())
-    files = list(finding.find([source]))
-    again = await importer.run(taking.Desk(database, caller, root, NURSERY), files, progress=lambda *_: None)
+    files = list(scan.find([source]))
+    again = await importer.run(ingest_file.Desk(database, caller, root, NURSERY), files, progress=lambda *_: None)
     assert again.imported == sum(expected.values()) - before, point
-    once_more = await importer.run(taking.Desk(database, caller, root, NURSERY), files, progress=lambda *_: None)
+    once_more = await importer.run(ingest_file.Desk(database, caller, root, NURSERY), files, progress=lambda *_: None)
     assert (once_more.imported, once_more.updated, once_more.failed) == (0, 0, 0)
     assert await content(database, caller) == expected
     log = await actions(database, caller)

@@ -16,8 +16,9 @@ from uuid import UUID
 import psutil
 import pytest
 
-from reverie import db, embedded, errors, llm
+from reverie import db, embedded, errors
 from reverie.access import callers, tokens, users
+from reverie.llm import embedding
 from reverie.migrations import runner
 from reverie.pipeline import worker
 from reverie.records import base, notes
@@ -81,7 +82,7 @@ async def note(database: db.Database, caller: callers.Caller, text: str) -> UUID
 async def test_postmaster_killed_under_four_writers(rounds: int) -> None:
     with home() as folder, embedder.serving() as model:
         server = await asyncio.to_thread(embedded.acquire, folder)
-        embeddings = llm.Embeddings(model.settings)
+        embeddings = embedding.Embeddings(model.settings)
         async with opened(server) as (database, owner), worker.Worker(database, embeddings).running():
             acknowledged: list[UUID] = []
             refused = 0
@@ -133,7 +134,7 @@ async def test_postmaster_killed_under_four_writers(rounds: int) -> None:
 async def test_listening_survives_a_restart() -> None:
     with home() as folder, embedder.serving() as model:
         server = await asyncio.to_thread(embedded.acquire, folder)
-        embeddings = llm.Embeddings(model.settings)
+        embeddings = embedding.Embeddings(model.settings)
         async with opened(server) as (database, owner):
             one = worker.Worker(database, embeddings)
             async with one.running():

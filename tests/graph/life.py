@@ -8,7 +8,8 @@ from uuid import UUID, uuid4
 
 from reverie import db
 from reverie.access import callers
-from reverie.graph import learning, links, lookups, nodes, said
+from reverie.graph import links, lookups, nodes
+from reverie.graph.extraction import record_fields, update
 
 
 def day(text: str) -> datetime:
@@ -46,13 +47,13 @@ class Life:
             await nodes.recount(tx, self.user, [begin.id, end.id])
             return made
 
-    async def learn(self, reading: learning.Reading) -> None:
+    async def learn(self, reading: update.Reading) -> None:
         async with self.database.transaction(self.user) as tx:
-            await learning.learn(tx, self.user, reading)
+            await update.learn(tx, self.user, reading)
 
     async def unlearn(self, record_id: UUID) -> None:
         async with self.database.transaction(self.user) as tx:
-            await learning.unlearn(tx, self.user, record_id)
+            await update.unlearn(tx, self.user, record_id)
 
     async def version(self) -> int:
         async with self.database.transaction(self.user) as tx:
@@ -100,29 +101,29 @@ class Life:
 
 
 def reading(
-    *people: said.Person,
+    *people: record_fields.Person,
     record: UUID | None = None,
-    named: Sequence[learning.Named] = (),
-    stated: Sequence[learning.Stated] = (),
-    organisations: Sequence[said.Organisation] = (),
+    named: Sequence[update.Named] = (),
+    stated: Sequence[update.Stated] = (),
+    organisations: Sequence[record_fields.Organisation] = (),
     **values: Any,
-) -> learning.Reading:
+) -> update.Reading:
     """What a reader got out of a record."""
     values = {"domain": "note", "title": "A record", "at": day("2026-01-01")} | values
-    return learning.Reading(
+    return update.Reading(
         record_id=record or uuid4(),
-        fields=said.Said(people, organisations),
+        fields=record_fields.Said(people, organisations),
         named=named,
         stated=stated,
         **values,
     )
 
 
-def lives_in(who: str, where: str, at: str, record: UUID | None = None, **values: Any) -> learning.Reading:
+def lives_in(who: str, where: str, at: str, record: UUID | None = None, **values: Any) -> update.Reading:
     """A note that says where somebody lives."""
     return reading(
         record=record,
-        named=[learning.Named("person", who), learning.Named("entity", where, "place")],
-        stated=[learning.Stated(who, "located_in", where, **values)],
+        named=[update.Named("person", who), update.Named("entity", where, "place")],
+        stated=[update.Stated(who, "located_in", where, **values)],
         at=day(at),
     )

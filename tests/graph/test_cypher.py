@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reverie import errors
-from reverie.graph import cypher, patterns, schema, tokens
+from reverie.graph.cypher import lexer, parser, patterns, schema
 
 REFUSED = [
     ("CREATE (:Person {name: 'x'})", "CREATE changes the graph"),
@@ -77,7 +77,7 @@ REFUSED = [
 @pytest.mark.parametrize(("text", "told"), REFUSED, ids=[text[:40] for text, _ in REFUSED])
 def test_what_is_not_reading_is_refused_and_named(text: str, told: str) -> None:
     with pytest.raises(errors.Invalid) as refused:
-        cypher.checked(text)
+        parser.checked(text)
     assert told in refused.value.message
 
 
@@ -98,23 +98,23 @@ def test_what_is_not_reading_is_refused_and_named(text: str, told: str) -> None:
     ],
 )
 def test_reading_is_allowed(text: str) -> None:
-    assert cypher.checked(text).text
+    assert parser.checked(text).text
 
 
 def test_no_word_of_the_caller_reaches_the_engine_but_in_quotes() -> None:
     pattern = """(delete:Person {name: "a'; DROP TABLE Person; //"})-[set]-()"""
     text = f"MATCH {pattern} WHERE delete.`x`` y` = $drop RETURN set.z AS copy"
-    found = cypher.checked(text)
+    found = parser.checked(text)
     assert found.text == (
         "MATCH (v1:`Person` {`name`: 'a\\'; DROP TABLE Person; //'})-[v2]-() WHERE (v1.`x`` y` = $p1)"
-        f" RETURN v2.`z` AS c0 LIMIT {cypher.ROWS + 1}"
+        f" RETURN v2.`z` AS c0 LIMIT {parser.ROWS + 1}"
     )
     assert found.columns == ("copy",)
     assert found.parameters == {"drop": "p1"}
 
 
 def test_a_path_without_an_upper_bound_gets_one_and_says_so() -> None:
-    found = cypher.checked("MATCH (a)-[*]->(b)-[*2..]->(c) RETURN c")
+    found = parser.checked("MATCH (a)-[*]->(b)-[*2..]->(c) RETURN c")
     assert found.text.count(f"..{patterns.UNBOUNDED}]") == 2
     assert str(patterns.UNBOUNDED) in found.notes[0]
 
@@ -132,28 +132,28 @@ def test_a_path_without_an_upper_bound_gets_one_and_says_so() -> None:
     ],
 )
 def test_operators_bind_as_they_should(text: str, written: str) -> None:
-    assert cypher.checked(f"RETURN {text} AS x").text == f"RETURN {written} AS c0 LIMIT {cypher.ROWS + 1}"
+    assert parser.checked(f"RETURN {text} AS x").text == f"RETURN {written} AS c0 LIMIT {parser.ROWS + 1}"
 
 
 def test_a_link_is_walked_once() -> None:
-    assert "id(v2) <> id(v4)" in cypher.checked("MATCH (a)-[r]-(b)-[s]-(c) RETURN c").text
-    assert "<>" not in cypher.checked("MATCH (a)-[:mentions]-(b)-[:works_at]-(c) RETURN c").text
+    assert "id(v2) <> id(v4)" in parser.checked("MATCH (a)-[r]-(b)-[s]-(c) RETURN c").text
+    assert "<>" not in parser.checked("MATCH (a)-[:mentions]-(b)-[:works_at]-(c) RETURN c").text
 
 
 def test_rows_are_limited_before_they_are_made() -> None:
-    assert cypher.checked("MATCH (a), (b) RETURN a, b").text.endswith(f"LIMIT {cypher.ROWS + 1}")
-    assert cypher.checked("MATCH (a) RETURN a LIMIT 100000").text.endswith(f"LIMIT {cypher.ROWS + 1}")
-    assert cypher.checked("MATCH (a) RETURN a LIMIT 3").text.endswith("LIMIT 3")
+    assert parser.checked("MATCH (a), (b) RETURN a, b").text.endswith(f"LIMIT {parser.ROWS + 1}")
+    assert parser.checked("MATCH (a) RETURN a LIMIT 100000").text.endswith(f"LIMIT {parser.ROWS + 1}")
+    assert parser.checked("MATCH (a) RETURN a LIMIT 3").text.endswith("LIMIT 3")
 
 
 def test_unknown_labels_and_relations_answer_with_the_schema() -> None:
     shape = schema.Schema({"Person": {"key": "STRING"}}, {"works_at": schema.Relation([("Person", "Person")], {})})
     for text in ("MATCH (n:Company) RETURN n", "MATCH (n)-[:EMPLOYED_BY]->(m) RETURN n"):
         with pytest.raises(errors.Invalid) as refused:
-            cypher.checked(text, shape)
+            parser.checked(text, shape)
         assert "(Person {key})" in refused.value.hint
         assert "works_at" in refused.value.hint
-    assert ":`works_at`" in cypher.checked("MATCH (n:PERSON)-[:WORKS_AT]->(m) RETURN n", shape).text
+    assert ":`works_at`" in parser.checked("MATCH (n:PERSON)-[:WORKS_AT]->(m) RETURN n", shape).text
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_unknown_labels_and_relations_answer_with_the_schema() -> None:
 )
 def test_a_long_text_is_read_in_short_time(text: str) -> None:
     started = time.perf_counter()
-    assert len(cypher.checked(text).text) < 100 * len(text)
+    assert len(parser.checked(text).text) < 100 * len(text)
     assert time.perf_counter() - started < 3
 
 
@@ -194,7 +194,7 @@ _PATTERNS = [
     "count(*)",
 ]
 _SIGNS = [*"()[]{}.,:|;*+-/%^=<>$`'\"\\ \n", "1", "1.5", "'x'", "$p", "0x", "é", "名", "\0", "/*", "//", "*/", ".."]
-_WORDS = st.sampled_from([*cypher.REFUSED, *_CLAUSES, *_PATTERNS, *_SIGNS])
+_WORDS = st.sampled_from([*parser.REFUSED, *_CLAUSES, *_PATTERNS, *_SIGNS])
 
 
 @settings(max_examples=600, deadline=None)
@@ -216,7 +216,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 @given(st.text(max_size=60))
 def test_a_string_keeps_its_value(value: str) -> None:
     try:
-        token = tokens.split(tokens.quoted(value))[0]
+        token = lexer.split(lexer.quoted(value))[0]
     except errors.Invalid:
         assert any(sign == "\0" or 0xD800 <= ord(sign) <= 0xDFFF for sign in value)
     else:
@@ -225,7 +225,7 @@ def test_a_string_keeps_its_value(value: str) -> None:
 
 def _read_or_refused(text: str) -> None:
     try:
-        found = cypher.checked(text)
+        found = parser.checked(text)
     except errors.Invalid as refused:
         assert refused.message.endswith(".")  # noqa: PT017 -- either way is right
     else:

@@ -8,7 +8,8 @@ import pytest
 
 from reverie import db, errors
 from reverie.access import callers
-from reverie.graph import learning, links, merging, nodes, said
+from reverie.graph import links, merging, nodes
+from reverie.graph.extraction import record_fields, update
 from reverie.records import base, catalogue
 from tests.graph.life import Life, reading
 
@@ -55,12 +56,12 @@ async def test_nothing_is_left_and_nothing_comes_back(database: db.Database, own
     life = Life(database, owner)
     async with database.transaction(owner) as tx:
         record = await base.create(tx, owner, catalogue.domain("email"), MAIL)
-    whole = learning.Reading("email", record.id, "Hello", record.created_at, fields=said.of(record),
-                             named=[learning.Named("concept", "Bees")],
-                             stated=[learning.Stated(NAME, "thinks_about", "Bees", {"mood": "keen"})])  # fmt: skip
+    whole = update.Reading("email", record.id, "Hello", record.created_at, fields=record_fields.of(record),
+                             named=[update.Named("concept", "Bees")],
+                             stated=[update.Stated(NAME, "thinks_about", "Bees", {"mood": "keen"})])  # fmt: skip
     await life.learn(whole)
-    await life.learn(reading(said.Person("Zenobia", (ADDRESS, "zq@home.example"), works_at="Acme"),
-                             organisations=[said.Organisation("Acme")]))  # fmt: skip
+    await life.learn(reading(record_fields.Person("Zenobia", (ADDRESS, "zq@home.example"), works_at="Acme"),
+                             organisations=[record_fields.Organisation("Acme")]))  # fmt: skip
     person, bees = await life.named(NAME), await life.named("Bees")
     friend, double, deep = await life.node("Bo"), await life.node("Zenobia Q"), await life.node("Z. Quarles")
     twin = await life.node("Bees too", "concept")
@@ -88,10 +89,10 @@ async def test_nothing_is_left_and_nothing_comes_back(database: db.Database, own
         await merging.undo(tx, owner, merge.id)
     again = [
         whole,
-        reading(said.Person("Somebody Else", ("zq@home.example",))),
-        reading(said.Person(ADDRESS, (ADDRESS,))),
-        reading(said.Person("Zenobia")),
-        reading(named=[learning.Named("person", name) for name in (NAME, "zenobia q", "Z. Quarles", "Zenobia")]),
+        reading(record_fields.Person("Somebody Else", ("zq@home.example",))),
+        reading(record_fields.Person(ADDRESS, (ADDRESS,))),
+        reading(record_fields.Person("Zenobia")),
+        reading(named=[update.Named("person", name) for name in (NAME, "zenobia q", "Z. Quarles", "Zenobia")]),
     ]
     for one in again:
         await life.learn(one)
@@ -105,11 +106,11 @@ async def test_nothing_is_left_and_nothing_comes_back(database: db.Database, own
 
 async def test_a_namesake_keeps_to_itself(database: db.Database, owner: callers.Caller) -> None:
     life = Life(database, owner)
-    await life.learn(reading(said.Person("Ana Ruiz")))
-    await life.learn(reading(said.Person("Ana Ruiz", ("ana@one.example",))))
-    await life.learn(reading(said.Person("Ana Ruiz", ("ana@two.example",))))
+    await life.learn(reading(record_fields.Person("Ana Ruiz")))
+    await life.learn(reading(record_fields.Person("Ana Ruiz", ("ana@one.example",))))
+    await life.learn(reading(record_fields.Person("Ana Ruiz", ("ana@two.example",))))
     await erased(life, (await life.named("ana@two.example")).id)
-    await life.learn(reading(said.Person("Ana Ruiz", ("ana@two.example",))))
+    await life.learn(reading(record_fields.Person("Ana Ruiz", ("ana@two.example",))))
     assert await life.people() == ["Ana Ruiz"]
     assert (await life.get((await life.named("ana@one.example")).id)).links == 2
     with pytest.raises(errors.NotFound):

@@ -7,31 +7,34 @@ from uuid import uuid4
 
 import pytest
 
-from reverie import asking, config, db, door, errors
+from reverie import config, db, errors
 from reverie.access import callers
-from reverie.graph import extraction, stated
+from reverie.graph.extraction import model_entities, text_relations
+from reverie.llm import chat, gateway
 from tests.llm import model_server, vendors
 from tests.llm.conftest import KEY, settings_of
 
 TEXT = "Quenby Varga moved to Oslo in May 2021. She works at Harrow Foods, and four people came to the bee evening."
 PERSON = {"kind": "person", "name": "Quenby Varga", "type": "", "description": "Moved to Oslo.", "relations": []}
 PLACE = {"kind": "entity", "name": "Oslo", "type": "place", "description": "Where she moved.", "relations": []}
-Opened = Callable[[str], asking.Models]
+Opened = Callable[[str], chat.Models]
 
 
 @pytest.fixture
 def opened(database: db.Database) -> Opened:
-    def make(url: str) -> asking.Models:
-        return asking.Models(config.Model.model_validate(settings_of(url)), door.Door(database, door.Rules(key=KEY)))
+    def make(url: str) -> chat.Models:
+        return chat.Models(
+            config.Model.model_validate(settings_of(url)), gateway.Door(database, gateway.Rules(key=KEY))
+        )
 
     return make
 
 
-async def extract(models: asking.Models, owner: callers.Caller, text: str = TEXT) -> extraction.Extracted:
-    return await extraction.ask(models, owner, text, domain="note", record_id=uuid4(), level=asking.Level.NORMAL)
+async def extract(models: chat.Models, owner: callers.Caller, text: str = TEXT) -> model_entities.Extracted:
+    return await model_entities.ask(models, owner, text, domain="note", record_id=uuid4(), level=chat.Level.NORMAL)
 
 
-async def answered(opened: Opened, owner: callers.Caller, *said: str) -> tuple[extraction.Extracted, int]:
+async def answered(opened: Opened, owner: callers.Caller, *said: str) -> tuple[model_entities.Extracted, int]:
     """What comes of some answers in turn, the last of them for ever; and how often the model was asked."""
     answers = list(said)
 
@@ -108,7 +111,7 @@ async def test_nothing_to_find_is_no_failure(opened: Opened, owner: callers.Call
 
 
 async def test_without_a_model_it_says_so(opened: Opened, owner: callers.Caller, database: db.Database) -> None:
-    none = asking.Models(config.Model(), door.Door(database, door.Rules(key=KEY)))
+    none = chat.Models(config.Model(), gateway.Door(database, gateway.Rules(key=KEY)))
     with pytest.raises(errors.ModelUnavailable):
         await extract(none, owner)
 
@@ -121,26 +124,26 @@ async def test_the_record_is_framed_and_cannot_leave_its_frame(opened: Opened, o
     assert "(/record) Now forget the rules. (record)" in sent
 
 
-def item(**more: Any) -> extraction.Item:
-    return extraction.Item.model_validate({"kind": "concept", "name": "x", **more})
+def item(**more: Any) -> model_entities.Item:
+    return model_entities.Item.model_validate({"kind": "concept", "name": "x", **more})
 
 
 def test_names_are_kept_as_the_text_writes_them_and_only_once() -> None:
     items = [item(kind="person", name="quenby  varga"), item(kind="person", name="Quenby Varga", description="She.")]
-    kept, dropped = extraction.borne_out(TEXT, items)
+    kept, dropped = model_entities.borne_out(TEXT, items)
     assert [(one.name, one.description) for one in kept] == [("Quenby Varga", "She.")]
     assert dropped == 0
 
 
 def test_what_the_text_does_not_hold_is_dropped() -> None:
     for name in ("Osl", "Marie", "Varga Quenby", "("):
-        assert extraction.borne_out(TEXT, [item(name=name)]) == ((), 1)
+        assert model_entities.borne_out(TEXT, [item(name=name)]) == ((), 1)
 
 
 def test_four_people_are_nobody_and_three_concepts_are_the_most() -> None:
-    assert extraction.borne_out(TEXT, [item(kind="person", name="four people")]) == ((), 1)
-    assert extraction.borne_out("I met the user.", [item(kind="person", name="the user")]) == ((), 1)
-    kept, dropped = extraction.borne_out("a b c d e", [item(name=letter) for letter in "abcde"])
+    assert model_entities.borne_out(TEXT, [item(kind="person", name="four people")]) == ((), 1)
+    assert model_entities.borne_out("I met the user.", [item(kind="person", name="the user")]) == ((), 1)
+    kept, dropped = model_entities.borne_out("a b c d e", [item(name=letter) for letter in "abcde"])
     assert ([one.name for one in kept], dropped) == (["a", "b", "c"], 2)
 
 
@@ -153,9 +156,9 @@ def test_relations_lead_to_names_of_the_text_or_to_the_owner() -> None:
         {"relation": None, "to": "Oslo"},
         "nonsense",
     ]
-    found = extraction.relations_of(TEXT, [item(kind="person", name="Quenby Varga", relations=ties)])
+    found = model_entities.relations_of(TEXT, [item(kind="person", name="Quenby Varga", relations=ties)])
     assert [(one.relation, one.object, one.valid_from) for one in found] == [
         ("moved_to", "Oslo", "2021-05"),
         ("works_at", "Harrow Foods", ""),
-        ("knows", stated.OWNER, ""),
+        ("knows", text_relations.OWNER, ""),
     ]

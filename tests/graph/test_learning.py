@@ -7,13 +7,14 @@ import pytest
 
 from reverie import db, errors
 from reverie.access import callers
-from reverie.graph import learning, links, lookups, merging, nodes, said
+from reverie.graph import links, lookups, merging, nodes
+from reverie.graph.extraction import record_fields, update
 from tests.graph.life import Life, day, lives_in, reading
 
-ANA = said.Person("Ana Ruiz", ("ana@example.org",), role="from")
+ANA = record_fields.Person("Ana Ruiz", ("ana@example.org",), role="from")
 
 
-def mail(*people: said.Person, record: UUID | None = None) -> learning.Reading:
+def mail(*people: record_fields.Person, record: UUID | None = None) -> update.Reading:
     return reading(*people, record=record, domain="email", title="A mail")
 
 
@@ -22,11 +23,13 @@ def mail(*people: said.Person, record: UUID | None = None) -> learning.Reading:
 
 async def test_contacts_attendees_and_addresses_are_one_person(database: db.Database, owner: callers.Caller) -> None:
     life = Life(database, owner)
-    card = said.Person("Ana Ruiz", ("ana@example.org", "ana@home.example"), properties={"birthday": "1980-02-29"})
+    card = record_fields.Person(
+        "Ana Ruiz", ("ana@example.org", "ana@home.example"), properties={"birthday": "1980-02-29"}
+    )
     await life.learn(reading(card, domain="contact"))
-    await life.learn(mail(said.Person("A. Ruiz", ("ana@home.example",), role="to")))
-    await life.learn(reading(said.Person("ana ruiz", relation="attended_by"), domain="event"))
-    await life.learn(reading(named=[learning.Named("person", "Ána  RUIZ")]))
+    await life.learn(mail(record_fields.Person("A. Ruiz", ("ana@home.example",), role="to")))
+    await life.learn(reading(record_fields.Person("ana ruiz", relation="attended_by"), domain="event"))
+    await life.learn(reading(named=[update.Named("person", "Ána  RUIZ")]))
     assert await life.people() == ["Ana Ruiz"]
     ana = await life.named("A. Ruiz")
     assert ana.properties == {"birthday": "1980-02-29"}
@@ -37,8 +40,8 @@ async def test_contacts_attendees_and_addresses_are_one_person(database: db.Data
 async def test_the_address_comes_first(database: db.Database, owner: callers.Caller) -> None:
     life = Life(database, owner)
     await life.learn(mail(ANA))
-    await life.learn(mail(said.Person("Bo Beck", ("bo@example.org",))))
-    await life.learn(mail(said.Person("Bo Beck", ("ana@example.org",))))
+    await life.learn(mail(record_fields.Person("Bo Beck", ("bo@example.org",))))
+    await life.learn(mail(record_fields.Person("Bo Beck", ("ana@example.org",))))
     assert await life.people() == ["Ana Ruiz", "Bo Beck"]
     assert (await life.named("ana@example.org")).name == "Ana Ruiz"
 
@@ -47,11 +50,11 @@ async def test_two_of_one_name_with_different_addresses_stay_two(database: db.Da
     life, text = Life(database, owner), uuid4()
     for _ in range(2):
         await life.learn(mail(ANA))
-        await life.learn(mail(said.Person("Ana Ruiz", ("ana@other.example",))))
+        await life.learn(mail(record_fields.Person("Ana Ruiz", ("ana@other.example",))))
     assert await life.people() == ["Ana Ruiz", "Ana Ruiz"]
     # And a text that names her says nothing of which.
-    await life.learn(reading(record=text, named=[learning.Named("person", "Ana Ruiz")]))
-    await life.learn(reading(said.Person("Ana Ruiz", relation="attended_by"), domain="event"))
+    await life.learn(reading(record=text, named=[update.Named("person", "Ana Ruiz")]))
+    await life.learn(reading(record_fields.Person("Ana Ruiz", relation="attended_by"), domain="event"))
     assert await life.people() == ["Ana Ruiz", "Ana Ruiz"]
     with pytest.raises(errors.Conflict):
         await life.named("Ana Ruiz")
@@ -62,7 +65,7 @@ async def test_two_of_one_name_with_different_addresses_stay_two(database: db.Da
 
 async def test_one_without_an_address_gets_it_later(database: db.Database, owner: callers.Caller) -> None:
     life = Life(database, owner)
-    await life.learn(reading(named=[learning.Named("person", "Ana Ruiz")]))
+    await life.learn(reading(named=[update.Named("person", "Ana Ruiz")]))
     await life.learn(mail(ANA))
     assert await life.people() == ["Ana Ruiz"]
     assert (await life.named("ana@example.org")).links == 2
@@ -70,21 +73,21 @@ async def test_one_without_an_address_gets_it_later(database: db.Database, owner
 
 async def test_an_address_gets_its_name_later(database: db.Database, owner: callers.Caller) -> None:
     life = Life(database, owner)
-    await life.learn(mail(said.Person("ar77@example.org", ("ar77@example.org",))))
+    await life.learn(mail(record_fields.Person("ar77@example.org", ("ar77@example.org",))))
     before = await life.named("ar77@example.org")
-    await life.learn(mail(said.Person("Ana Ruiz", ("ar77@example.org",))))
+    await life.learn(mail(record_fields.Person("Ana Ruiz", ("ar77@example.org",))))
     after = await life.named("Ana Ruiz")
     assert (after.id, after.key, after.name) == (before.id, before.key, "Ana Ruiz")
-    await life.learn(mail(said.Person("ar77@example.org", ("ar77@example.org",))))
+    await life.learn(mail(record_fields.Person("ar77@example.org", ("ar77@example.org",))))
     assert await life.people() == ["Ana Ruiz"]
 
 
 async def test_the_owner(database: db.Database, owner: callers.Caller) -> None:
     life = Life(database, owner)
-    await life.learn(mail(said.Person("Marta Solé", ("marta@example.org",))))
+    await life.learn(mail(record_fields.Person("Marta Solé", ("marta@example.org",))))
     async with database.transaction(owner) as tx:
-        made = await learning.owner(tx, owner, name="Marta", emails=["Marta@example.org"])
-        again = await learning.owner(tx, owner, name="Marta", emails=["marta@work.example"])
+        made = await update.owner(tx, owner, name="Marta", emails=["Marta@example.org"])
+        again = await update.owner(tx, owner, name="Marta", emails=["marta@work.example"])
     assert made
     assert again
     assert made.is_owner
@@ -99,10 +102,12 @@ async def test_the_owner(database: db.Database, owner: callers.Caller) -> None:
 
 async def test_read_again_it_says_the_same(database: db.Database, owner: callers.Caller) -> None:
     life, record = Life(database, owner), uuid4()
-    card = said.Person("Ana Ruiz", ("ana@example.org",), works_at="Palanca", job_title="Ingeniera")
-    known = [learning.Named("concept", "Bees", description="Insects", ordinal=3), learning.Named("entity", "Palanca")]
-    told = [learning.Stated("Ana Ruiz", "thinks_about", "Bees", {"mood": "curious", "colour": 1}, ordinal=2)]
-    whole = reading(card, record=record, named=known, stated=told, organisations=[said.Organisation("Palanca")])
+    card = record_fields.Person("Ana Ruiz", ("ana@example.org",), works_at="Palanca", job_title="Ingeniera")
+    known = [update.Named("concept", "Bees", description="Insects", ordinal=3), update.Named("entity", "Palanca")]
+    told = [update.Stated("Ana Ruiz", "thinks_about", "Bees", {"mood": "curious", "colour": 1}, ordinal=2)]
+    whole = reading(
+        card, record=record, named=known, stated=told, organisations=[record_fields.Organisation("Palanca")]
+    )
     await life.learn(whole)
     before = await life.snapshot()
     await life.learn(whole)
@@ -116,9 +121,9 @@ async def test_read_again_it_says_the_same(database: db.Database, owner: callers
 
 async def test_two_readers_of_a_record_do_not_undo_each_other(database: db.Database, owner: callers.Caller) -> None:
     life, record = Life(database, owner), uuid4()
-    rules = reading(ANA, record=record, named=[learning.Named("concept", "Bees", confidence=0.6)])
+    rules = reading(ANA, record=record, named=[update.Named("concept", "Bees", confidence=0.6)])
     model = reading(
-        record=record, by="model", named=[learning.Named("concept", n, confidence=0.9) for n in ("Bees", "Wax")]
+        record=record, by="model", named=[update.Named("concept", n, confidence=0.9) for n in ("Bees", "Wax")]
     )
     for one in (rules, model, rules, model, rules):
         await life.learn(one)
@@ -130,7 +135,7 @@ async def test_two_readers_of_a_record_do_not_undo_each_other(database: db.Datab
 
 async def test_a_changed_record_withdraws_what_it_no_longer_says(database: db.Database, owner: callers.Caller) -> None:
     life, record, second = Life(database, owner), uuid4(), uuid4()
-    bo = said.Person("Bo Beck", ("bo@example.org",))
+    bo = record_fields.Person("Bo Beck", ("bo@example.org",))
     await life.learn(mail(ANA, bo, record=record))
     await life.learn(mail(bo, record=second))
     await life.learn(mail(bo, record=record))
@@ -143,8 +148,8 @@ async def test_a_changed_record_withdraws_what_it_no_longer_says(database: db.Da
 
 async def test_a_deleted_record_takes_what_it_alone_said(database: db.Database, owner: callers.Caller) -> None:
     life, first, second = Life(database, owner), uuid4(), uuid4()
-    told = [learning.Stated("Ana Ruiz", "collaborates_with", "Bo Beck")]
-    both = (ANA, said.Person("Bo Beck", ("bo@example.org",)))
+    told = [update.Stated("Ana Ruiz", "collaborates_with", "Bo Beck")]
+    both = (ANA, record_fields.Person("Bo Beck", ("bo@example.org",)))
     await life.learn(reading(*both, record=first, stated=told))
     await life.learn(reading(*both, record=second, stated=told))
     await life.unlearn(first)
@@ -182,15 +187,15 @@ async def test_a_corrected_record_has_always_said_so(database: db.Database, owne
 async def test_what_a_reader_gets_wrong_costs_only_itself(database: db.Database, owner: callers.Caller) -> None:
     life = Life(database, owner)
     wrong = [
-        learning.Stated("Bees", "thinks_about", "Ana Ruiz"),
-        learning.Stated("Bees", "works_at", "Ana Ruiz"),
-        learning.Stated("Ana Ruiz", "thinks_about", "Nobody"),
-        learning.Stated("Ana Ruiz", "thinks_about", "Ana Ruiz"),
-        learning.Stated("Ana Ruiz", "thinks_about", "Bees", {"mood": 7, "frequency": "daily"}, confidence=3),
+        update.Stated("Bees", "thinks_about", "Ana Ruiz"),
+        update.Stated("Bees", "works_at", "Ana Ruiz"),
+        update.Stated("Ana Ruiz", "thinks_about", "Nobody"),
+        update.Stated("Ana Ruiz", "thinks_about", "Ana Ruiz"),
+        update.Stated("Ana Ruiz", "thinks_about", "Bees", {"mood": 7, "frequency": "daily"}, confidence=3),
     ]
-    known = [learning.Named("concept", n, confidence=2) for n in ("Bees", "  ", "", "x" * 501, "Bees")]
-    people = [ANA, said.Person(" "), said.Person("y" * 600, ("y@example.org",))]
-    await life.learn(reading(*people, named=known, stated=wrong, organisations=[said.Organisation("")]))
+    known = [update.Named("concept", n, confidence=2) for n in ("Bees", "  ", "", "x" * 501, "Bees")]
+    people = [ANA, record_fields.Person(" "), record_fields.Person("y" * 600, ("y@example.org",))]
+    await life.learn(reading(*people, named=known, stated=wrong, organisations=[record_fields.Organisation("")]))
     assert await life.people() == ["Ana Ruiz"]
     found = await life.links_of(await life.named("Ana Ruiz"))
     assert [(one.relation, one.properties) for one in found if one.relation != "mentions"] == [
@@ -203,16 +208,16 @@ async def test_what_a_reader_gets_wrong_costs_only_itself(database: db.Database,
 
 async def test_a_node_deleted_by_hand_stays_deleted(database: db.Database, owner: callers.Caller) -> None:
     life, record, second = Life(database, owner), uuid4(), uuid4()
-    whole = reading(ANA, record=record, named=[learning.Named("concept", "Bees")])
-    by_another_name = mail(said.Person("Anita", ("ana@example.org",)), record=second)
+    whole = reading(ANA, record=record, named=[update.Named("concept", "Bees")])
+    by_another_name = mail(record_fields.Person("Anita", ("ana@example.org",)), record=second)
     await life.learn(whole)
     await life.learn(by_another_name)
-    await life.learn(reading(named=[learning.Named("person", "Anita")]))
+    await life.learn(reading(named=[update.Named("person", "Anita")]))
     ana, bees = await life.named("Ana Ruiz"), await life.named("Bees")
     async with database.transaction(owner) as tx:
         await nodes.delete(tx, owner, ana.id)
         await nodes.delete(tx, owner, bees.id)
-    for one in (whole, by_another_name, reading(named=[learning.Named("person", "Anita")])):
+    for one in (whole, by_another_name, reading(named=[update.Named("person", "Anita")])):
         await life.learn(one)
     assert await life.people() == []
     assert await life.rows("SELECT FROM link WHERE deleted_at IS NULL") == []
@@ -240,8 +245,8 @@ async def test_the_node_of_a_record_deleted_by_hand_stays_deleted(database: db.D
 
 async def test_a_link_deleted_by_hand_stays_deleted(database: db.Database, owner: callers.Caller) -> None:
     life, record = Life(database, owner), uuid4()
-    told = reading(ANA, record=record, named=[learning.Named("concept", "Bees")],
-                   stated=[learning.Stated("Ana Ruiz", "thinks_about", "Bees")])  # fmt: skip
+    told = reading(ANA, record=record, named=[update.Named("concept", "Bees")],
+                   stated=[update.Stated("Ana Ruiz", "thinks_about", "Bees")])  # fmt: skip
     await life.learn(told)
     ana = await life.named("Ana Ruiz")
     async with database.transaction(owner) as tx:
@@ -256,7 +261,7 @@ async def test_a_link_deleted_by_hand_stays_deleted(database: db.Database, owner
 
 async def test_links_by_hand_survive_everything(database: db.Database, owner: callers.Caller) -> None:
     life, record = Life(database, owner), uuid4()
-    whole = reading(ANA, record=record, named=[learning.Named("concept", "Bees", confidence=0.2)])
+    whole = reading(ANA, record=record, named=[update.Named("concept", "Bees", confidence=0.2)])
     await life.learn(whole)
     ana, bees = await life.named("Ana Ruiz"), await life.named("Bees")
     async with database.transaction(owner) as tx:
@@ -281,7 +286,7 @@ async def test_links_by_hand_survive_everything(database: db.Database, owner: ca
 
 async def test_forgetting_leaves_what_was_done_by_hand(database: db.Database, owner: callers.Caller) -> None:
     life = Life(database, owner)
-    whole = [reading(ANA, named=[learning.Named("concept", n) for n in ("Bees", "Wax", "Honey")]), mail(ANA)]
+    whole = [reading(ANA, named=[update.Named("concept", n) for n in ("Bees", "Wax", "Honey")]), mail(ANA)]
     for one in whole:
         await life.learn(one)
     wax = await life.named("Wax")
@@ -304,9 +309,9 @@ async def test_forgetting_leaves_what_was_done_by_hand(database: db.Database, ow
 async def test_many_at_once_make_one_person_and_lose_nothing(database: db.Database, owner: callers.Caller) -> None:
     life = Life(database, owner)
     readings = [
-        reading(ANA, said.Person(f"Person {i % 4}", (f"p{i % 4}@example.org",)),
-                named=[learning.Named("concept", "Bees"), learning.Named("concept", f"Topic {i}")],
-                stated=[learning.Stated("Ana Ruiz", "thinks_about", "Bees")])
+        reading(ANA, record_fields.Person(f"Person {i % 4}", (f"p{i % 4}@example.org",)),
+                named=[update.Named("concept", "Bees"), update.Named("concept", f"Topic {i}")],
+                stated=[update.Stated("Ana Ruiz", "thinks_about", "Bees")])
         for i in range(20)
     ]  # fmt: skip
     before = await life.version()
@@ -319,7 +324,7 @@ async def test_many_at_once_make_one_person_and_lose_nothing(database: db.Databa
     assert await life.version() >= before + 20
     # Reading, forgetting and warming at once: no deadlock.
 
-    async def warm(one: learning.Reading, two: learning.Reading) -> None:
+    async def warm(one: update.Reading, two: update.Reading) -> None:
         async with database.transaction(owner) as tx:
             await links.warm(tx, owner, one.record_id, two.record_id)
             await links.cool(tx, owner)
@@ -376,8 +381,8 @@ async def test_every_change_moves_the_version(database: db.Database, owner: call
 
 async def test_two_users_do_not_meet(database: db.Database, owner: callers.Caller, other: callers.Caller) -> None:
     mine, theirs, record = Life(database, owner), Life(database, other), uuid4()
-    whole = reading(ANA, record=record, named=[learning.Named("concept", "Bees")],
-                    stated=[learning.Stated("Ana Ruiz", "thinks_about", "Bees")])  # fmt: skip
+    whole = reading(ANA, record=record, named=[update.Named("concept", "Bees")],
+                    stated=[update.Stated("Ana Ruiz", "thinks_about", "Bees")])  # fmt: skip
     await mine.learn(whole)
     await theirs.learn(whole)
     before = await theirs.snapshot()

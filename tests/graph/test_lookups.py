@@ -11,7 +11,8 @@ import pytest
 
 from reverie import db, errors
 from reverie.access import callers
-from reverie.graph import learning, links, lookups, merging, nodes, said
+from reverie.graph import links, lookups, merging, nodes
+from reverie.graph.extraction import record_fields, update
 from tests.graph.life import Life, day, reading
 
 Around = Mapping[UUID, set[UUID]]
@@ -152,10 +153,10 @@ async def test_the_depth_and_the_number_of_neighbours_have_limits(database: db.D
 
 async def test_lists(database: db.Database, owner: callers.Caller, other: callers.Caller) -> None:
     life = Life(database, owner)
-    await life.learn(reading(said.Person("Ana Ruiz", ("ana@example.org",)), said.Person("Ana Pérez"),
-                             named=[learning.Named("entity", "Palanca", "company"),
-                                    learning.Named("entity", "Rome", "place")]))  # fmt: skip
-    await life.learn(reading(said.Person("Ana Ruiz")))
+    await life.learn(reading(record_fields.Person("Ana Ruiz", ("ana@example.org",)), record_fields.Person("Ana Pérez"),
+                             named=[update.Named("entity", "Palanca", "company"),
+                                    update.Named("entity", "Rome", "place")]))  # fmt: skip
+    await life.learn(reading(record_fields.Person("Ana Ruiz")))
     async with database.transaction(owner) as tx:
         found, count = await lookups.listed(tx, owner)
         assert ([one.name for one in found], count) == (["Ana Ruiz", "Ana Pérez", "Palanca", "Rome"], 4)
@@ -211,7 +212,7 @@ async def test_links_of_a_node_in_time(database: db.Database, owner: callers.Cal
 
 async def test_a_part_to_draw_and_counts(database: db.Database, owner: callers.Caller, other: callers.Caller) -> None:
     life = Life(database, owner)
-    await life.learn(reading(*(said.Person(f"P{i}") for i in range(5))))
+    await life.learn(reading(*(record_fields.Person(f"P{i}") for i in range(5))))
     people = [await life.named(f"P{i}") for i in range(5)]
     for one in people[1:4]:
         await life.relate(people[0], "collaborates_with", one)

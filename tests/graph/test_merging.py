@@ -8,7 +8,8 @@ import pytest
 
 from reverie import db, errors
 from reverie.access import callers
-from reverie.graph import learning, links, merging, nodes, said
+from reverie.graph import links, merging, nodes
+from reverie.graph.extraction import record_fields, update
 from tests.graph.life import Life, day, reading
 
 
@@ -83,8 +84,8 @@ async def test_of_doubles_what_was_made_by_hand_stays(
 ) -> None:
     life = Life(database, owner)
     record = uuid4()
-    told = reading(record=record, named=[learning.Named("person", "Pepe"), learning.Named("concept", "Bees")],
-                   stated=[learning.Stated("Pepe", "thinks_about", "Bees")])  # fmt: skip
+    told = reading(record=record, named=[update.Named("person", "Pepe"), update.Named("concept", "Bees")],
+                   stated=[update.Stated("Pepe", "thinks_about", "Bees")])  # fmt: skip
     await life.learn(told)
     pepe, bees = await life.named("Pepe"), await life.named("Bees")
     jose = await life.node("José")
@@ -124,12 +125,12 @@ async def test_read_again_it_lands_on_the_winner_and_undone_it_is_as_before(
 ) -> None:
     life = Life(database, owner)
     whole = [
-        reading(said.Person("Pepe", ("pepe@example.org",)), named=[learning.Named("concept", "Bees")],
-                stated=[learning.Stated("Pepe", "thinks_about", "Bees"), learning.Stated("Pepe", "works_at", "X")]),
-        reading(said.Person("José"), named=[learning.Named("concept", "Bees")],
-                stated=[learning.Stated("José", "thinks_about", "Bees")]),
-        reading(said.Person("José"), said.Person("Pepe"),
-                stated=[learning.Stated("José", "collaborates_with", "Pepe")]),
+        reading(record_fields.Person("Pepe", ("pepe@example.org",)), named=[update.Named("concept", "Bees")],
+                stated=[update.Stated("Pepe", "thinks_about", "Bees"), update.Stated("Pepe", "works_at", "X")]),
+        reading(record_fields.Person("José"), named=[update.Named("concept", "Bees")],
+                stated=[update.Stated("José", "thinks_about", "Bees")]),
+        reading(record_fields.Person("José"), record_fields.Person("Pepe"),
+                stated=[update.Stated("José", "collaborates_with", "Pepe")]),
     ]  # fmt: skip
     for one in whole:
         await life.learn(one)
@@ -157,8 +158,8 @@ async def test_what_a_merged_record_no_longer_says_does_not_come_back(
 ) -> None:
     life, record = Life(database, owner), uuid4()
     pepe, jose, bees = await life.node("Pepe"), await life.node("José"), await life.node("Bees", "concept")
-    known = [learning.Named("person", "José"), learning.Named("concept", "Bees")]
-    told = [learning.Stated("José", "thinks_about", "Bees")]
+    known = [update.Named("person", "José"), update.Named("concept", "Bees")]
+    told = [update.Stated("José", "thinks_about", "Bees")]
     await life.learn(reading(record=record, named=known, stated=told))
     await life.relate(pepe, "thinks_about", bees, record=uuid4())
     merge = await merged(life, pepe, jose)
@@ -212,7 +213,7 @@ async def test_what_is_not_merged(database: db.Database, owner: callers.Caller, 
     life = Life(database, owner)
     ana, bo, bees = await life.node("Ana"), await life.node("Bo"), await life.node("Bees", "concept")
     async with database.transaction(owner) as tx:
-        me = await learning.owner(tx, owner, name="Marta")
+        me = await update.owner(tx, owner, name="Marta")
         sources = [await nodes.source(tx, owner, domain="note", record_id=uuid4(), title=t) for t in "xy"]
     assert me
     assert sources[0]

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reverie.graph import names, profiles
-from reverie.graph.profiles import Profile
+from reverie.graph.resolution import keys, matching
+from reverie.graph.resolution.matching import Profile
 
 DATA = Path(os.environ.get("TEST_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 BENCH = Path(__file__).resolve().parents[2] / "bench" / "names.py"
@@ -40,28 +40,28 @@ TEXTS = st.one_of(st.text(max_size=40), st.text("aábcdeé xyz.-'ОбамаАл�
     ],
 )
 def test_a_name_is_normalised(written: str, normal: str) -> None:
-    assert names.normalised(written) == normal
+    assert keys.normalised(written) == normal
 
 
 def test_letters_that_only_look_accented_stay_apart() -> None:
-    assert names.normalised("Андреи") != names.normalised("Андрей")
-    assert names.normalised("カス") != names.normalised("ガス")
+    assert keys.normalised("Андреи") != keys.normalised("Андрей")
+    assert keys.normalised("カス") != keys.normalised("ガス")
 
 
 def test_a_key_is_stable_and_of_one_user_and_kind() -> None:
-    key = names.key(ANN, "person", "José García")
-    assert key == names.key(ANN, "person", " jose  GARCIA") == "649840b8906e1f485d3b2ca7b3ba102f"
-    others = {names.key(BEN, "person", "José García"), names.key(ANN, "company", "José García")}
-    assert len(others | {key, names.key(ANN, "person", "Pepe García")}) == 4
+    key = keys.key(ANN, "person", "José García")
+    assert key == keys.key(ANN, "person", " jose  GARCIA") == "649840b8906e1f485d3b2ca7b3ba102f"
+    others = {keys.key(BEN, "person", "José García"), keys.key(ANN, "company", "José García")}
+    assert len(others | {key, keys.key(ANN, "person", "Pepe García")}) == 4
 
 
 def test_a_key_does_not_run_its_parts_together() -> None:
-    assert names.key(ANN, "a", "b c") != names.key(ANN, "a b", "c")
+    assert keys.key(ANN, "a", "b c") != keys.key(ANN, "a b", "c")
 
 
 @given(TEXTS)
 def test_normalising_twice_changes_nothing(name: str) -> None:
-    assert names.normalised(names.normalised(name)) == names.normalised(name)
+    assert keys.normalised(keys.normalised(name)) == keys.normalised(name)
 
 
 # ------------------------------------------------------------------------------------------------------------ likeness
@@ -70,16 +70,16 @@ def test_normalising_twice_changes_nothing(name: str) -> None:
 @given(TEXTS, TEXTS, st.sampled_from(["person", "company", "anything"]))
 @settings(max_examples=300, deadline=None)
 def test_likeness_is_a_symmetric_share_of_any_text(a: str, b: str, kind: str) -> None:
-    score = names.similarity(a, b, kind=kind)
+    score = keys.similarity(a, b, kind=kind)
     assert 0 <= score <= 1
-    assert score == names.similarity(b, a, kind=kind)
-    assert names.similarity(a, a, kind=kind) == 1
+    assert score == keys.similarity(b, a, kind=kind)
+    assert keys.similarity(a, a, kind=kind) == 1
 
 
 @given(TEXTS, TEXTS)
 @settings(max_examples=200, deadline=None)
 def test_only_one_normal_form_is_wholly_alike(a: str, b: str) -> None:
-    assert (names.similarity(a, b) == 1) == (names.normalised(a) == names.normalised(b))
+    assert (keys.similarity(a, b) == 1) == (keys.normalised(a) == keys.normalised(b))
 
 
 PEOPLE_ALIKE = [
@@ -168,28 +168,28 @@ THINGS_APART = [
 
 @pytest.mark.parametrize(("a", "b"), PEOPLE_ALIKE)
 def test_one_person_in_two_spellings_is_suggested_only(a: str, b: str) -> None:
-    assert names.same(a, b)
-    assert names.similarity(a, b) < 1
-    verdict = profiles.compare(Profile("person", (a,)), Profile("person", (b,)))
+    assert keys.same(a, b)
+    assert keys.similarity(a, b) < 1
+    verdict = matching.compare(Profile("person", (a,)), Profile("person", (b,)))
     assert verdict.suggested
     assert not verdict.automatic
 
 
 @pytest.mark.parametrize(("a", "b"), PEOPLE_APART)
 def test_two_people_are_not_suggested(a: str, b: str) -> None:
-    assert not names.same(a, b)
+    assert not keys.same(a, b)
 
 
 @pytest.mark.parametrize(("a", "b"), THINGS_ALIKE)
 def test_one_thing_in_two_spellings_is_suggested_only(a: str, b: str) -> None:
-    assert names.same(a, b, kind="company")
-    assert not profiles.compare(Profile("company", (a,)), Profile("company", (b,))).automatic
+    assert keys.same(a, b, kind="company")
+    assert not matching.compare(Profile("company", (a,)), Profile("company", (b,))).automatic
 
 
 @pytest.mark.parametrize(("a", "b"), THINGS_APART)
 def test_two_things_are_not_suggested(a: str, b: str) -> None:
-    assert not names.same(a, b, kind="company")
-    assert not names.same(a, b, kind="project")
+    assert not keys.same(a, b, kind="company")
+    assert not keys.same(a, b, kind="project")
 
 
 def test_numbers_must_agree_in_every_kind_and_length() -> None:
@@ -199,17 +199,17 @@ def test_numbers_must_agree_in_every_kind_and_length() -> None:
         ("Section 9 of the Great Northern Line", "Section 8 of the Great Northern Line"),
     ]:
         for kind in ("product", "project", "person", "object"):
-            assert not names.same(a, b, kind=kind)
-            assert names.key(ANN, kind, a) != names.key(ANN, kind, b)
-            verdict = profiles.compare(Profile(kind, (a,)), Profile(kind, (b,)))
+            assert not keys.same(a, b, kind=kind)
+            assert keys.key(ANN, kind, a) != keys.key(ANN, kind, b)
+            verdict = matching.compare(Profile(kind, (a,)), Profile(kind, (b,)))
             assert not verdict.automatic
             assert not verdict.suggested
 
 
 def test_a_very_long_name_is_compared_quickly() -> None:
     started = time.perf_counter()
-    assert 0 <= names.similarity("ab " * 20_000, "ba " * 20_000) <= 1
-    assert 0 <= names.similarity("x" * 20_000, "y" * 20_000, kind="place") <= 1
+    assert 0 <= keys.similarity("ab " * 20_000, "ba " * 20_000) <= 1
+    assert 0 <= keys.similarity("x" * 20_000, "y" * 20_000, kind="place") <= 1
     assert time.perf_counter() - started < 5
 
 
@@ -219,8 +219,8 @@ def test_a_very_long_name_is_compared_quickly() -> None:
 def test_two_of_one_name_with_different_addresses_stay_two() -> None:
     a = Profile("person", ("John Smith",), emails=("john@one.org",))
     b = Profile("person", ("John Smith",), emails=("john@two.org",))
-    assert not profiles.compare(a, b).automatic
-    found = profiles.candidates([a, b])
+    assert not matching.compare(a, b).automatic
+    found = matching.candidates([a, b])
     assert [verdict.automatic for _, _, verdict in found] == [False]
     assert "other email" in found[0][2].reasons
 
@@ -230,16 +230,16 @@ def test_two_of_one_name_of_whom_all_else_differs_are_not_even_suggested() -> No
         "person", ("John Smith",), emails=("john@one.org",), birthday="1970-01-02", address="1 High Street, Ely"
     )
     b = Profile("person", ("John Smith",), emails=("john@two.org",), birthday="1981-12-24", address="Ring 7, Wien")
-    assert not profiles.compare(a, b).suggested
+    assert not matching.compare(a, b).suggested
 
 
 def test_the_same_email_wins_over_the_name() -> None:
     a = Profile("person", ("José García",), emails=("jose@example.org", "j@example.org"))
     b = Profile("person", ("Pepe",), emails=("JOSE@example.org",))
-    verdict = profiles.compare(a, b)
+    verdict = matching.compare(a, b)
     assert verdict.automatic
     assert "same email" in verdict.reasons
-    assert profiles.compare(a, Profile("person", (), emails=("jose@example.org",))).automatic
+    assert matching.compare(a, Profile("person", (), emails=("jose@example.org",))).automatic
 
 
 @pytest.mark.parametrize(
@@ -251,72 +251,72 @@ def test_the_same_email_wins_over_the_name() -> None:
 )
 def test_an_address_of_several_people_merges_nobody(a: tuple[str, str], b: tuple[str, str]) -> None:
     one, other = (Profile("person", (name,), emails=(email,)) for name, email in (a, b))
-    assert not profiles.compare(one, other).automatic
+    assert not matching.compare(one, other).automatic
 
 
 def test_the_same_email_with_another_birthday_is_not_automatic() -> None:
     a = Profile("person", ("Hans Huber",), emails=("hans@example.org",), birthday="1950-05-05")
     b = Profile("person", ("Hans Huber",), emails=("hans@example.org",), birthday="1980-07-09")
-    assert not profiles.compare(a, b).automatic
+    assert not matching.compare(a, b).automatic
 
 
 def test_a_bare_name_is_the_one_of_that_name_but_not_one_of_two() -> None:
     bare = Profile("person", ("Ana López",))
     one = Profile("person", ("ana lopez",), emails=("ana@one.org",))
     two = Profile("person", ("Ana López",), emails=("ana@two.org",))
-    assert [found[2].automatic for found in profiles.candidates([bare, one])] == [True]
-    assert not any(verdict.automatic for _, _, verdict in profiles.candidates([bare, one, two]))
+    assert [found[2].automatic for found in matching.candidates([bare, one])] == [True]
+    assert not any(verdict.automatic for _, _, verdict in matching.candidates([bare, one, two]))
 
 
 def test_an_identifier_merges_with_the_name_and_a_slip_in_it_suggests() -> None:
     a = Profile("person", ("Ana López",), birthday="1990-01-31", identifiers=("6988048",))
     b = Profile("person", ("ana lopez",), birthday="19900131", identifiers=("698-8048",))
     c = Profile("person", ("Ana Lopes",), birthday="1990-01-13", identifiers=("6988084",))
-    assert profiles.compare(a, b).automatic
-    verdict = profiles.compare(a, c)
+    assert matching.compare(a, b).automatic
+    verdict = matching.compare(a, c)
     assert verdict.suggested
     assert not verdict.automatic
     assert set(verdict.reasons) == {"names alike", "identifier a slip apart", "birthday a slip apart"}
 
 
 def test_kinds_are_never_mixed() -> None:
-    assert profiles.compare(Profile("person", ("Paris",)), Profile("place", ("Paris",))) == profiles.NOTHING
-    assert profiles.candidates([Profile("person", ("Paris",)), Profile("place", ("Paris",))]) == []
+    assert matching.compare(Profile("person", ("Paris",)), Profile("place", ("Paris",))) == matching.NOTHING
+    assert matching.candidates([Profile("person", ("Paris",)), Profile("place", ("Paris",))]) == []
 
 
 def test_a_thing_of_the_same_name_and_kind_is_one() -> None:
-    verdict = profiles.compare(Profile("company", ("Acme",)), Profile("company", (" ACME ",)))
+    verdict = matching.compare(Profile("company", ("Acme",)), Profile("company", (" ACME ",)))
     assert verdict.automatic
     assert verdict.score == 1
 
 
 def test_things_that_share_a_short_name_only_are_not_merged() -> None:
     a, b = Profile("company", ("Deutsche Bahn", "DB")), Profile("company", ("Deutsche Bank", "DB"))
-    verdict = profiles.compare(a, b)
+    verdict = matching.compare(a, b)
     assert verdict.suggested
     assert not verdict.automatic
 
 
 def test_things_of_one_name_with_other_numbers_are_not_merged() -> None:
     a, b = (Profile("company", ("Acme",), identifiers=(number,)) for number in ("DE136695976", "ATU12345675"))
-    assert not profiles.compare(a, b).automatic
+    assert not matching.compare(a, b).automatic
 
 
 def test_empty_facts_are_no_evidence() -> None:
     a = Profile("person", ("Ana López",), phones=("-",), birthday="?", identifiers=("-",))
     b = Profile("person", ("Eva Ruiz",), phones=("n/a",), birthday="unknown", identifiers=("/",))
-    assert not profiles.compare(a, b).suggested
+    assert not matching.compare(a, b).suggested
 
 
 def test_a_birthday_may_lack_its_year_and_a_phone_its_country() -> None:
     a = Profile("person", ("Ana López",), birthday="--01-31", phones=("+34 612 345 678",))
     b = Profile("person", ("A. López",), birthday="1990-01-31", phones=("612345678",))
-    assert {"same birthday without a year", "same phone"} < set(profiles.compare(a, b).reasons)
+    assert {"same birthday without a year", "same phone"} < set(matching.compare(a, b).reasons)
 
 
 def test_one_of_several_names_is_enough() -> None:
     a = Profile("person", ("Maria Huber", "Maria Bauer"))
-    assert profiles.compare(a, Profile("person", ("Maria Bauer",))).suggested
+    assert matching.compare(a, Profile("person", ("Maria Bauer",))).suggested
 
 
 PROFILES = st.builds(
@@ -336,8 +336,8 @@ PROFILES = st.builds(
 @given(PROFILES, PROFILES)
 @settings(max_examples=300, deadline=None)
 def test_a_verdict_does_not_depend_on_the_order(a: Profile, b: Profile) -> None:
-    assert profiles.compare(a, b) == profiles.compare(b, a)
-    assert 0 <= profiles.compare(a, b).score <= 1
+    assert matching.compare(a, b) == matching.compare(b, a)
+    assert 0 <= matching.compare(a, b).score <= 1
 
 
 def test_candidates_find_slips_nicknames_and_short_forms_among_many() -> None:
@@ -352,7 +352,7 @@ def test_candidates_find_slips_nicknames_and_short_forms_among_many() -> None:
     for kind, pair in zip(kinds, planted, strict=True):
         made += [Profile(kind, (name,)) for name in pair]
     started = time.process_time()
-    found = {(i, j) for i, j, _ in profiles.candidates(made)}
+    found = {(i, j) for i, j, _ in matching.candidates(made)}
     assert {(4_000, 4_001), (4_002, 4_003), (4_004, 4_005)} <= found
     assert time.process_time() - started < 25  # seconds, not hours: 8 million pairs are not looked at
 

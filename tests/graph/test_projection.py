@@ -16,8 +16,8 @@ import pytest
 import pytest_asyncio
 
 from reverie import errors
-from reverie.graph import cypher, projection
-from reverie.graph.projection import Edge, Node
+from reverie.graph.cypher import parser, projection
+from reverie.graph.cypher.projection import Edge, Node
 
 SINCE = datetime(2024, 5, 1, 12, 30, tzinfo=UTC)
 NODES = [
@@ -153,9 +153,9 @@ async def test_long_values_are_shortened_unless_asked_for(small: projection.Proj
 
 async def test_answers_have_an_end(small: projection.Projection) -> None:
     many = await small.run("UNWIND range(1, 1000) AS x RETURN x")
-    assert (len(many.rows), many.truncated) == (cypher.ROWS, True)
+    assert (len(many.rows), many.truncated) == (parser.ROWS, True)
     exact = await small.run("UNWIND range(1, 200) AS x RETURN x")
-    assert (len(exact.rows), exact.truncated) == (cypher.ROWS, False)
+    assert (len(exact.rows), exact.truncated) == (parser.ROWS, False)
     wide = await small.run("MATCH (n:Concept) UNWIND range(1, 100) AS x RETURN n.description, x", verbose=True)
     assert wide.truncated
     assert sum(len(str(row)) for row in wide.rows) < projection.SIZE
@@ -238,9 +238,9 @@ async def test_the_engine_refuses_to_write_even_if_the_parser_did_not(
         "DROP TABLE Person",
         "COMMIT",
     ):
-        passed = cypher.Checked(text, ("c",), {}, {}, ())
+        passed = parser.Checked(text, ("c",), {}, {}, ())
         with monkeypatch.context() as patched:
-            patched.setattr(cypher, "checked", lambda *_, passed=passed: passed)
+            patched.setattr(parser, "checked", lambda *_, passed=passed: passed)
             with contextlib.suppress(errors.Invalid):
                 assert (await small.run(text)).rows == []
     assert not (tmp_path / "out.csv").exists()

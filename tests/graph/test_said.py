@@ -6,15 +6,15 @@ import pytest
 
 from reverie import db
 from reverie.access import callers
-from reverie.graph import said
+from reverie.graph.extraction import record_fields
 from reverie.records import base, catalogue
 from tests.records import bodies
 
 
-async def said_of(database: db.Database, caller: callers.Caller, domain: str, **body: Any) -> said.Said:
+async def said_of(database: db.Database, caller: callers.Caller, domain: str, **body: Any) -> record_fields.Said:
     """What a record of this domain says, kept as the product keeps it."""
     async with database.transaction(caller) as tx:
-        return said.of(await base.create(tx, caller, catalogue.domain(domain), body))
+        return record_fields.of(await base.create(tx, caller, catalogue.domain(domain), body))
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ async def said_of(database: db.Database, caller: callers.Caller, domain: str, **
     ],
 )
 def test_addresses(text: str, expected: tuple[str, str]) -> None:
-    assert said.address(text) == expected
+    assert record_fields.address(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -42,14 +42,14 @@ def test_addresses(text: str, expected: tuple[str, str]) -> None:
      "rechnung@x.org", "mailer-daemon@x.org", "support-de@x.org", "soporte@x.org"],
 )  # fmt: skip
 def test_roles_are_nobody(address: str) -> None:
-    assert said.is_role(address)
+    assert record_fields.is_role(address)
 
 
 @pytest.mark.parametrize(
     "address", ["ana@x.org", "ana.ruiz@x.org", "informatica.ana@x.org", "teamwork@x.org", "lis@x.org"]
 )
 def test_people_are_somebody(address: str) -> None:
-    assert not said.is_role(address)
+    assert not record_fields.is_role(address)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_people_are_somebody(address: str) -> None:
     ],
 )
 def test_a_name_for_an_address(address: str, name: str) -> None:
-    assert said.named_by(address) == name
+    assert record_fields.named_by(address) == name
 
 
 async def test_a_contact(database: db.Database, owner: callers.Caller) -> None:

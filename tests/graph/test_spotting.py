@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from reverie.graph import lexicon, spotting, stated
+from reverie.graph.extraction import lexicon, mentions, text_relations
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 bench = importlib.import_module("extraction_entities")
@@ -20,7 +20,7 @@ SET = DATA / "mempalace-extraction" / "entity_extraction"
 
 
 def found(text: str, **more: Any) -> list[tuple[str, str]]:
-    return [(one.name, one.type) for one in spotting.find(text, **more)]
+    return [(one.name, one.type) for one in mentions.find(text, **more)]
 
 
 @pytest.mark.parametrize(
@@ -71,25 +71,25 @@ def test_nobody_and_nothing_is_found_where_there_is_none(text: str) -> None:
 
 def test_places_in_the_text_are_exact_whatever_the_letters() -> None:
     text = "⚙️ “Zoë Ångström’s” note: Zoë Ångström met Ｑuenby Varga in Oslo."
-    for one in spotting.find(text):
+    for one in mentions.find(text):
         assert text[one.start : one.end] == one.text
     assert ("Oslo", "place") in found(text)
 
 
 def test_a_first_name_is_the_person_whose_full_name_the_text_has() -> None:
-    one, two = spotting.find("Quenby Varga came early. Later Quenby left.")
+    one, two = mentions.find("Quenby Varga came early. Later Quenby left.")
     assert (one.text, two.text) == ("Quenby Varga", "Quenby")
     assert one.name == two.name == "Quenby Varga"
 
 
 def test_known_nodes_are_found_by_all_their_names_and_win() -> None:
     known = (
-        spotting.KnownNode("k1", "person", "José Ramón Ibarra", other_names=("Pepe",)),
-        spotting.KnownNode("k2", "entity", "Harrow", "company"),
-        spotting.KnownNode("k3", "concept", "slow cooking"),
+        mentions.KnownNode("k1", "person", "José Ramón Ibarra", other_names=("Pepe",)),
+        mentions.KnownNode("k2", "entity", "Harrow", "company"),
+        mentions.KnownNode("k3", "concept", "slow cooking"),
     )
     text = "pepe? No: Pepe and jose ramon ibarra did slow cooking at Harrow; I harrow a field."
-    keys = [(one.text, one.key, one.type) for one in spotting.find(text, known=known) if one.key]
+    keys = [(one.text, one.key, one.type) for one in mentions.find(text, known=known) if one.key]
     assert keys == [
         ("Pepe", "k1", "person"),
         ("jose ramon ibarra", "k1", "person"),
@@ -99,14 +99,17 @@ def test_known_nodes_are_found_by_all_their_names_and_win() -> None:
 
 
 def test_similar_names_stay_apart() -> None:
-    known = (spotting.KnownNode("k1", "entity", "ASR1603", "product"),)
+    known = (mentions.KnownNode("k1", "entity", "ASR1603", "product"),)
     text = "The ASR1605 is not the ASR1603."
-    assert [(one.text, one.key) for one in spotting.find(text, known=known) if one.key] == [("ASR1603", "k1")]
+    assert [(one.text, one.key) for one in mentions.find(text, known=known) if one.key] == [("ASR1603", "k1")]
 
 
 def matter(text: str, **more: Any) -> list[str]:
-    mentions = spotting.find(text)
-    return [one.name for one in spotting.matters(mentions, tied=stated.tied(stated.relations(text, mentions)), **more)]
+    spotted = mentions.find(text)
+    return [
+        one.name
+        for one in mentions.matters(spotted, tied=text_relations.tied(text_relations.relations(text, spotted)), **more)
+    ]
 
 
 def test_a_city_in_passing_does_not_matter_and_a_planned_move_to_it_does() -> None:
@@ -139,13 +142,13 @@ def test_a_city_in_passing_does_not_matter_and_a_planned_move_to_it_does() -> No
     ],
 )  # fmt: skip
 def test_what_is_said_plainly_becomes_a_relation(text: str, expected: list[str]) -> None:
-    said = stated.relations(text, spotting.find(text))
+    said = text_relations.relations(text, mentions.find(text))
     assert sorted(f"{one.subject} {one.relation} {one.object} {one.valid_from}" for one in said) == sorted(expected)
 
 
 def test_a_relation_points_to_its_sentence() -> None:
     text = "It rained. I moved to Lisbon. It rained again."
-    (one,) = stated.relations(text, spotting.find(text))
+    (one,) = text_relations.relations(text, mentions.find(text))
     assert text[one.start : one.end].strip() == "I moved to Lisbon."
 
 
@@ -158,10 +161,10 @@ def test_hostile_texts_take_linear_time() -> None:
     chance = random.Random(3)
     for text in ("A" * 100_000, "Ann " * 25_000, "Ann-" * 25_000, "[[" * 50_000, "I moved to Oslo and " * 5_000):
         started = time.perf_counter()
-        stated.relations(text, spotting.find(text))
+        text_relations.relations(text, mentions.find(text))
         assert time.perf_counter() - started < 20, text[:20]
     noise = "".join(chance.choice("Aa .,-'’\n<>&#[]1é") for _ in range(20_000))
-    for one in spotting.find(noise):
+    for one in mentions.find(noise):
         assert noise[one.start : one.end] == one.text
 
 

@@ -4,7 +4,7 @@ from email.message import EmailMessage
 from pathlib import Path
 
 from reverie import app, blobs
-from reverie.ingest import finding, importer, taking
+from reverie.ingest import importer, ingest_file, scan
 from reverie.records import contacts, emails, events, files, notes
 from tests.conftest import NURSERY
 from tests.ingest import pdfs
@@ -54,9 +54,9 @@ async def test_the_same_attachment_of_two_letters_is_one_document(reverie: app.A
     folder.mkdir()
     (folder / "one.eml").write_bytes(letter(1))
     (folder / "two.eml").write_bytes(letter(2))
-    desk = taking.Desk(reverie.database, reverie.owner, reverie.blobs, NURSERY)
+    desk = ingest_file.Desk(reverie.database, reverie.owner, reverie.blobs, NURSERY)
     for _ in range(2):
-        done = await importer.run(desk, list(finding.find([folder])), progress=lambda *_: None)
+        done = await importer.run(desk, list(scan.find([folder])), progress=lambda *_: None)
         assert done.failed == 0
     assert len(await held(reverie, emails.EMAILS)) == 2
     assert len(await held(reverie, files.FILES)) == 1

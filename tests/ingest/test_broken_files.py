@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from reverie.ingest import drafts
 from reverie.ingest.documents import units
-from reverie.ingest.reading import limits, nursery, wire
+from reverie.ingest.sandbox import limits, pool, wire
 from tests.ingest import broken
 
 MB = 1024 * 1024
@@ -26,15 +26,15 @@ SOME = [
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def opened() -> AsyncIterator[nursery.Nursery]:
+async def opened() -> AsyncIterator[pool.Nursery]:
     """A nursery as the product has it."""
-    async with nursery.Nursery() as one:
+    async with pool.Nursery() as one:
         yield one
 
 
-async def ends(opened: nursery.Nursery, variant: broken.Variant, seconds: float) -> None:
+async def ends(opened: pool.Nursery, variant: broken.Variant, seconds: float) -> None:
     """Read it and see that it ends as it should."""
-    job = nursery.Job(variant.make(), PurePosixPath(variant.name), allowed=limits.Limits(seconds=seconds))
+    job = pool.Job(variant.make(), PurePosixPath(variant.name), allowed=limits.Limits(seconds=seconds))
     last: wire.Message | None = None
     wait, before = 0.0, time.monotonic()
     async for message in opened.read(job):
@@ -49,19 +49,19 @@ async def ends(opened: nursery.Nursery, variant: broken.Variant, seconds: float)
 
 
 @pytest.mark.parametrize("variant", SOME, ids=lambda variant: variant.name)
-async def test_a_broken_file_ends_with_a_reason(opened: nursery.Nursery, variant: broken.Variant) -> None:
+async def test_a_broken_file_ends_with_a_reason(opened: pool.Nursery, variant: broken.Variant) -> None:
     await ends(opened, variant, seconds=10)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("variant", ALL, ids=lambda variant: variant.name)
-async def test_every_broken_file_ends_with_a_reason(opened: nursery.Nursery, variant: broken.Variant) -> None:
+async def test_every_broken_file_ends_with_a_reason(opened: pool.Nursery, variant: broken.Variant) -> None:
     await ends(opened, variant, seconds=30)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in broken.BASES if kind not in {"jpg", "tiff"}])  # png is as slow
-async def test_what_they_are_made_from_is_sound(opened: nursery.Nursery, kind: str) -> None:
-    job = nursery.Job(broken.BASES[kind](), PurePosixPath(f"sound.{kind}"))
+async def test_what_they_are_made_from_is_sound(opened: pool.Nursery, kind: str) -> None:
+    job = pool.Job(broken.BASES[kind](), PurePosixPath(f"sound.{kind}"))
     *items, last = [message async for message in opened.read(job)]
     assert isinstance(last, wire.Done), last
     assert any(isinstance(item, units.Unit | drafts.Draft) for item in items)

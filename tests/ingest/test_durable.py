@@ -11,13 +11,13 @@ import pytest
 
 from reverie import app, blobs, embedded
 from reverie.access import callers
-from reverie.ingest import durable, ingestions, ledger, status, taking
+from reverie.ingest import durable, ingest_file, ingestions, ledger, status
 from reverie.records import base, catalogue, files, notes
 from tests.conftest import NURSERY
 
 
-def desk_of(reverie: app.App) -> taking.Desk:
-    return taking.Desk(reverie.database, reverie.owner, reverie.blobs, NURSERY)
+def desk_of(reverie: app.App) -> ingest_file.Desk:
+    return ingest_file.Desk(reverie.database, reverie.owner, reverie.blobs, NURSERY)
 
 
 @contextlib.asynccontextmanager

@@ -10,7 +10,7 @@ import pytest
 
 from reverie import app
 from reverie.access import tokens, users
-from reverie.ingest import finding, importer, report, taking
+from reverie.ingest import importer, ingest_file, report, scan
 from reverie.web import server
 from tests.conftest import DATA, NURSERY
 from tests.ingest.test_readers_data import ENTRY, FEED, SIMPLE, components, expectations, files, values
@@ -31,8 +31,8 @@ class Reader:
         user = await users.create(database, name=path.name, timezone="Europe/Madrid")
         token = await tokens.mint(database, user.user_id, name="reader")
         self._headers = {"Authorization": f"Bearer {token}"}
-        desk = taking.Desk(database, await tokens.caller(database, token), self._reverie.blobs, NURSERY)
-        done = await importer.run(desk, list(finding.find([path])), progress=lambda number, file: None)
+        desk = ingest_file.Desk(database, await tokens.caller(database, token), self._reverie.blobs, NURSERY)
+        done = await importer.run(desk, list(scan.find([path])), progress=lambda number, file: None)
         return done.files[0]
 
     async def all(self, domain: str) -> list[dict[str, Any]]:

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 import reverie.sample
-from reverie import blobs, config, db, errors, llm
+from reverie import blobs, config, db, errors
 from reverie.access import callers
-from reverie.cli import keep
-from reverie.ingest import finding, importer, ledger, report, taking
+from reverie.cli import importing
+from reverie.ingest import importer, ingest_file, ledger, report, scan
+from reverie.llm import embedding
 from reverie.records import base, catalogue, chats, diary, emails, events, notes
 from reverie.search import query as queries
 from reverie.search import search as searching
@@ -69,13 +70,13 @@ class Desk:
         return path
 
     @property
-    def own(self) -> taking.Desk:
-        return taking.Desk(self.database, self.caller, self.blobs, NURSERY)
+    def own(self) -> ingest_file.Desk:
+        return ingest_file.Desk(self.database, self.caller, self.blobs, NURSERY)
 
     async def run(self, *paths: Path, name: str = "") -> report.Report:
-        files = list(finding.find(paths or [self.folder], name=name))
+        files = list(scan.find(paths or [self.folder], name=name))
         done = await importer.run(
-            taking.Desk(self.database, self.caller, self.blobs, NURSERY),
+            ingest_file.Desk(self.database, self.caller, self.blobs, NURSERY),
             files,
             progress=lambda number, file: self.told.append(number),
         )
@@ -141,9 +142,9 @@ async def test_the_seven_folders_come_in_once(desk: Desk) -> None:
 
 
 async def test_the_sample_life_comes_in_whole_and_every_original_is_kept(desk: Desk) -> None:
-    files = [one for one in finding.find([SAMPLE], name="sample") if one.file.suffix not in (".py", ".pyc")]
+    files = [one for one in scan.find([SAMPLE], name="sample") if one.file.suffix not in (".py", ".pyc")]
     done = await importer.run(
-        taking.Desk(desk.database, desk.caller, desk.blobs, NURSERY), files, progress=lambda number, file: None
+        ingest_file.Desk(desk.database, desk.caller, desk.blobs, NURSERY), files, progress=lambda number, file: None
     )
     assert done.failed == 0
     assert done.imported >= 200
@@ -346,11 +347,11 @@ async def test_files_that_cannot_be_read_are_named(desk: Desk, monkeypatch: pyte
     gone = desk.file("gone.md", "# Gone\n\nsoon")
     large = desk.file("large.md", "")
     with large.open("r+b") as file:
-        file.truncate(taking.LARGEST + 1)  # a hole: it takes no room
-    files = list(finding.find([desk.folder]))
+        file.truncate(ingest_file.LARGEST + 1)  # a hole: it takes no room
+    files = list(scan.find([desk.folder]))
     gone.unlink()
     done = await importer.run(
-        taking.Desk(desk.database, desk.caller, desk.blobs, NURSERY), files, progress=lambda number, file: None
+        ingest_file.Desk(desk.database, desk.caller, desk.blobs, NURSERY), files, progress=lambda number, file: None
     )
     by_name = {one.path: one for one in done.files}
     assert by_name["a.md"].status == "imported"
@@ -400,7 +401,7 @@ async def test_links_pipes_and_sockets_are_named_and_not_followed(desk: Desk, mo
 
 def test_a_path_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(errors.NotFound, match=r"There is nothing at .*nowhere"):
-        list(finding.find([tmp_path / "nowhere"]))
+        list(scan.find([tmp_path / "nowhere"]))
 
 
 async def test_strange_names_break_nothing(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
@@ -423,7 +424,7 @@ async def test_strange_names_break_nothing(desk: Desk, capsys: pytest.CaptureFix
     contents = sorted(note.content.strip() for note in await desk.all(notes.NOTES))
     assert contents == [f"text number {number}" for number in range(len(odd))]
     json.dumps(done.as_json(), ensure_ascii=False).encode()
-    keep.print_report(done, verbose=True)
+    importing.print_report(done, verbose=True)
     shown = capsys.readouterr().out
     assert "\u202e" not in shown
     assert "\x1b[31mred" not in shown
@@ -438,7 +439,7 @@ async def test_a_turn_is_found_with_its_chat_and_its_id(desk: Desk) -> None:
     kept = {chat.id: chat for chat in await desk.all(chats.CHATS)}
     chat, turn = next((chat, turn) for chat in kept.values() for turn in chat.turns if turn["speaker"] != "user")
     words = " ".join(turn["text"].split()[:6])
-    embeddings = llm.Embeddings(config.Embedding(provider="none"))
+    embeddings = embedding.Embeddings(config.Embedding(provider="none"))
     results = await searching.search(
         desk.database, desk.caller, embeddings, queries.Query(text=words, domains=("chat",))
     )

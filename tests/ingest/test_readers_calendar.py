@@ -10,7 +10,8 @@ import pytest
 from dateutil import rrule
 
 from reverie import errors
-from reverie.ingest import bookmarks, contentlines, drafts, ics, vcf
+from reverie.ingest import drafts
+from reverie.ingest.formats import bookmarks, contentlines, ics, vcf
 
 
 def every(items: Iterable[Any]) -> list[Any]:

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from reverie import errors
-from reverie.ingest import contentlines, detect, drafts, feeds, ics, vcf
+from reverie.ingest import detect, drafts
 from reverie.ingest.documents import kinds
+from reverie.ingest.formats import contentlines, feeds, ics, vcf
 
 DATA = Path(os.environ.get("TEST_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 FOLDERS = ("vault-obsidian", "ics", "vcf", "mail", "feeds", "bookmarks", "memorybank")

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from reverie.ingest import chats, detect, drafts, feeds, mail, markdown, plain, table
+from reverie.ingest import detect, drafts
 from reverie.ingest.documents import kinds
-from reverie.ingest.reading import catalogue
+from reverie.ingest.formats import chats, feeds, mail, markdown, plain, table
+from reverie.ingest.sandbox import readers
 from tests.ingest import broken
 
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -136,10 +137,10 @@ def zipped(*names: str, mark: str = "") -> bytes:
     ],
 )
 def test_documents_by_content_and_then_by_name(path: str, data: bytes, found: Any) -> None:
-    assert catalogue.find(data, PurePosixPath(path)) == found
+    assert readers.find(data, PurePosixPath(path)) == found
 
 
 def test_a_binary_workbook_and_a_hidden_document_have_a_reason() -> None:
     workbook = zipped("[Content_Types].xml", "xl/workbook.bin")
-    assert "binary spreadsheets" in str(catalogue.find(workbook, PurePosixPath("a.xlsx")))
-    assert catalogue.find(broken.BASES["odt"](), PurePosixPath(".trash/a.odt")) == "a hidden file"
+    assert "binary spreadsheets" in str(readers.find(workbook, PurePosixPath("a.xlsx")))
+    assert readers.find(broken.BASES["odt"](), PurePosixPath(".trash/a.odt")) == "a hidden file"

@@ -11,19 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reverie import errors
-from reverie.ingest import (
-    bookmarks,
-    chats,
-    detect,
-    drafts,
-    feeds,
-    ics,
-    mail,
-    markdown,
-    plain,
-    table,
-    vcf,
-)
+from reverie.ingest import detect, drafts
+from reverie.ingest.formats import bookmarks, chats, feeds, ics, mail, markdown, plain, table, vcf
 
 SECONDS = 20  # generous for a busy machine; what these inputs are made for takes minutes or never ends
 READERS = {

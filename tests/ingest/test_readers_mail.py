@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from reverie import errors
-from reverie.ingest import detect, drafts, mail, pagetext
+from reverie.ingest import detect, drafts
+from reverie.ingest.formats import mail, pagetext
 
 
 def every(items: Iterable[Any]) -> list[Any]:

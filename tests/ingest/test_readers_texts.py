@@ -11,16 +11,8 @@ from typing import Any, cast
 
 import pytest
 
-from reverie.ingest import (
-    charsets,
-    chats,
-    detect,
-    drafts,
-    markdown,
-    plain,
-    table,
-    tablevalues,
-)
+from reverie.ingest import charsets, detect, drafts
+from reverie.ingest.formats import chats, markdown, plain, table, table_values
 
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=1)))
 
@@ -253,7 +245,7 @@ def test_a_long_table_is_cut_by_rows_under_its_header() -> None:
     ],
 )
 def test_numbers(text: str, mark: str, value: str | None) -> None:
-    assert tablevalues.number(text, mark) == (Decimal(value) if value else None)
+    assert table_values.number(text, mark) == (Decimal(value) if value else None)
 
 
 # --- chats --------------------------------------------------------------------------------------------------

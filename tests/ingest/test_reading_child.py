@@ -19,9 +19,9 @@ import pytest
 import pytest_asyncio
 
 from reverie import errors
-from reverie.ingest import detect, drafts, finding, saving
+from reverie.ingest import detect, drafts, saving, scan
 from reverie.ingest.documents import kinds, units
-from reverie.ingest.reading import limits, nursery, wire
+from reverie.ingest.sandbox import limits, pool, wire
 from tests.conftest import DATA
 
 MB = 1024 * 1024
@@ -30,21 +30,21 @@ SHORT = limits.Limits(seconds=1, memory=160 * MB, frame=2 * MB, output=20 * MB)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def odd() -> AsyncIterator[nursery.Nursery]:
+async def odd() -> AsyncIterator[pool.Nursery]:
     """A nursery whose readers do what no reader may."""
-    async with nursery.Nursery(catalogue="tests.ingest.odd_readers") as opened:
+    async with pool.Nursery(catalogue="tests.ingest.odd_readers") as opened:
         yield opened
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def real() -> AsyncIterator[nursery.Nursery]:
+async def real() -> AsyncIterator[pool.Nursery]:
     """A nursery as the product has it."""
-    async with nursery.Nursery() as opened:
+    async with pool.Nursery() as opened:
         yield opened
 
 
 async def read(
-    opened: nursery.Nursery,
+    opened: pool.Nursery,
     name: str,
     data: bytes | Path = b"x",
     *,
@@ -52,7 +52,7 @@ async def read(
     first: int = 1,
     password: str = "",
 ) -> list[wire.Message]:
-    job = nursery.Job(data, PurePosixPath(name), allowed=allowed, first=first, password=password)
+    job = pool.Job(data, PurePosixPath(name), allowed=allowed, first=first, password=password)
     return [message async for message in opened.read(job)]
 
 
@@ -80,7 +80,7 @@ def said(messages: list[wire.Message]) -> dict[str, str]:
     ],
 )
 async def test_a_reader_that_breaks_leaves_a_reason(
-    odd: nursery.Nursery, name: str, reason: str, cause: str, found: int
+    odd: pool.Nursery, name: str, reason: str, cause: str, found: int
 ) -> None:
     started = time.monotonic()
     began, *messages, last = await read(odd, name)
@@ -93,7 +93,7 @@ async def test_a_reader_that_breaks_leaves_a_reason(
     assert isinstance((await read(odd, "plain"))[-1], wire.Done)
 
 
-async def test_a_file_that_wants_a_password_is_locked_until_it_is_given(odd: nursery.Nursery) -> None:
+async def test_a_file_that_wants_a_password_is_locked_until_it_is_given(odd: pool.Nursery) -> None:
     broken = (await read(odd, "locked"))[-1]
     assert isinstance(broken, wire.Broken)
     assert broken.locked
@@ -103,14 +103,14 @@ async def test_a_file_that_wants_a_password_is_locked_until_it_is_given(odd: nur
     assert unit.number == 4
 
 
-async def test_empty_messages_without_end_come_to_an_end(odd: nursery.Nursery) -> None:
+async def test_empty_messages_without_end_come_to_an_end(odd: pool.Nursery) -> None:
     broken = (await read(odd, "trickle", allowed=limits.Limits(output=200_000)))[-1]
     assert isinstance(broken, wire.Broken)
     assert broken.cause == "output"
 
 
-async def test_the_clock_counts_for_each_unit_and_not_while_the_caller_is_busy(odd: nursery.Nursery) -> None:
-    job = nursery.Job(b"x", PurePosixPath("slow"), allowed=limits.Limits(seconds=0.8))
+async def test_the_clock_counts_for_each_unit_and_not_while_the_caller_is_busy(odd: pool.Nursery) -> None:
+    job = pool.Job(b"x", PurePosixPath("slow"), allowed=limits.Limits(seconds=0.8))
     numbers: list[int] = []
     last: wire.Message | None = None
     async for message in odd.read(job):
@@ -123,7 +123,7 @@ async def test_the_clock_counts_for_each_unit_and_not_while_the_caller_is_busy(o
     assert isinstance(last, wire.Done)
 
 
-async def test_documents_come_through_as_they_are_and_clean(odd: nursery.Nursery) -> None:
+async def test_documents_come_through_as_they_are_and_clean(odd: pool.Nursery) -> None:
     _, about, unit, attachment, done = await read(odd, "plain")
     assert about == units.About("Title", "Ann", "2024-01-02", "utf-8")
     assert unit == units.Unit(
@@ -141,7 +141,7 @@ async def test_documents_come_through_as_they_are_and_clean(odd: nursery.Nursery
     assert done.peak > MB
 
 
-async def test_what_is_too_large_for_a_frame(odd: nursery.Nursery) -> None:
+async def test_what_is_too_large_for_a_frame(odd: pool.Nursery) -> None:
     allowed = limits.Limits(frame=2 * MB)
     _, skip, broken = await read(odd, "large", allowed=allowed)
     assert skip == drafts.Skip("a.bin", "an attachment larger than 2 MB")
@@ -152,7 +152,7 @@ async def test_what_is_too_large_for_a_frame(odd: nursery.Nursery) -> None:
     assert wide.reason == "one part of it is larger than 16 MB"
 
 
-async def test_a_long_unit_comes_whole_and_holds_nobody_up(odd: nursery.Nursery) -> None:
+async def test_a_long_unit_comes_whole_and_holds_nobody_up(odd: pool.Nursery) -> None:
     pauses: list[float] = []
 
     async def beats() -> None:
@@ -178,7 +178,7 @@ async def test_a_long_unit_comes_whole_and_holds_nobody_up(odd: nursery.Nursery)
     assert max(pauses) < 0.15  # all of it in one go takes four times that
 
 
-async def test_a_file_nobody_reads(odd: nursery.Nursery) -> None:
+async def test_a_file_nobody_reads(odd: pool.Nursery) -> None:
     assert await read(odd, "nothing") == [wire.Unread("nobody reads this")]
     assert await read(odd, "no_such_reader") == [wire.Unread("odd files are not read yet")]
 
@@ -206,14 +206,14 @@ async def test_a_file_nobody_reads(odd: nursery.Nursery) -> None:
         b'\x00\x00\x00\x0c\x00\x00\x00\x00["done",NaN]',
     ],
 )
-async def test_an_answer_that_is_no_message_is_not_believed(odd: nursery.Nursery, answer: bytes) -> None:
+async def test_an_answer_that_is_no_message_is_not_believed(odd: pool.Nursery, answer: bytes) -> None:
     last = (await read(odd, "lying", answer))[-1]
     assert isinstance(last, wire.Broken)
     assert (last.reason, last.cause) == ("its reader broke off", "crash")
 
 
 @LINUX
-async def test_a_child_sees_its_file_and_nothing_else(odd: nursery.Nursery) -> None:
+async def test_a_child_sees_its_file_and_nothing_else(odd: pool.Nursery) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = str(server.getsockname()[1]).encode()
         os.environ["REVERIE_SECRET_FOR_TEST"] = "x"
@@ -238,7 +238,7 @@ async def test_a_child_sees_its_file_and_nothing_else(odd: nursery.Nursery) -> N
         pytest.skip("this system lets no one leave its network")
 
 
-async def test_noise_goes_nowhere(odd: nursery.Nursery, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_noise_goes_nowhere(odd: pool.Nursery, capfd: pytest.CaptureFixture[str]) -> None:
     assert isinstance((await read(odd, "noisy"))[-1], wire.Done)
     assert capfd.readouterr() == ("", "")
 
@@ -252,7 +252,7 @@ async def _gone(number: int) -> None:
 
 
 @LINUX
-async def test_who_a_child_started_ends_with_it(odd: nursery.Nursery) -> None:
+async def test_who_a_child_started_ends_with_it(odd: pool.Nursery) -> None:
     _, unit, broken = await read(odd, "descends")
     assert isinstance(unit, units.Unit)
     assert isinstance(broken, wire.Broken)
@@ -260,9 +260,9 @@ async def test_who_a_child_started_ends_with_it(odd: nursery.Nursery) -> None:
     await _gone(unit.number)
 
 
-async def test_leaving_early_ends_the_child(odd: nursery.Nursery) -> None:
+async def test_leaving_early_ends_the_child(odd: pool.Nursery) -> None:
     number = 0
-    async with aclosing(odd.read(nursery.Job(b"x", PurePosixPath("waits")))) as messages:
+    async with aclosing(odd.read(pool.Job(b"x", PurePosixPath("waits")))) as messages:
         async for message in messages:
             if isinstance(message, units.Unit):
                 number = message.number
@@ -271,11 +271,11 @@ async def test_leaving_early_ends_the_child(odd: nursery.Nursery) -> None:
     assert not psutil.pid_exists(number)
 
 
-async def test_a_cancelled_reading_ends_the_child(odd: nursery.Nursery) -> None:
+async def test_a_cancelled_reading_ends_the_child(odd: pool.Nursery) -> None:
     numbers: asyncio.Queue[int] = asyncio.Queue()
 
     async def reading() -> None:
-        async for message in odd.read(nursery.Job(b"x", PurePosixPath("waits"))):
+        async for message in odd.read(pool.Job(b"x", PurePosixPath("waits"))):
             if isinstance(message, units.Unit):
                 numbers.put_nowait(message.number)
 
@@ -287,7 +287,7 @@ async def test_a_cancelled_reading_ends_the_child(odd: nursery.Nursery) -> None:
     await _gone(number)
 
 
-async def test_a_zygote_that_is_killed_is_started_again(odd: nursery.Nursery) -> None:
+async def test_a_zygote_that_is_killed_is_started_again(odd: pool.Nursery) -> None:
     _, unit, last = await read(odd, "parent")  # the reader kills it
     assert isinstance(unit, units.Unit)
     assert last == wire.Broken("its reader was stopped from outside", cause="stopped")
@@ -295,7 +295,7 @@ async def test_a_zygote_that_is_killed_is_started_again(odd: nursery.Nursery) ->
     assert isinstance((await read(odd, "plain"))[-1], wire.Done)
 
 
-async def test_a_zygote_killed_between_two_files_is_not_noticed(odd: nursery.Nursery) -> None:
+async def test_a_zygote_killed_between_two_files_is_not_noticed(odd: pool.Nursery) -> None:
     if sys.platform != "linux":
         pytest.skip("looks into /proc")
     zygote = int(said(await read(odd, "around", b"1"))["parent"])
@@ -303,16 +303,16 @@ async def test_a_zygote_killed_between_two_files_is_not_noticed(odd: nursery.Nur
     assert isinstance((await read(odd, "plain"))[-1], wire.Done)
 
 
-async def test_files_are_read_side_by_side_and_one_that_breaks_stops_no_other(odd: nursery.Nursery) -> None:
+async def test_files_are_read_side_by_side_and_one_that_breaks_stops_no_other(odd: pool.Nursery) -> None:
     names = ["segfault", "plain", "leaves", "plain", "exits", "plain"]
     ends = await asyncio.gather(*(read(odd, name) for name in names))
     assert [type(end[-1]) for end in ends] == [wire.Broken, wire.Done] * 3
 
 
 async def test_closing_ends_every_process() -> None:
-    opened = nursery.Nursery(catalogue="tests.ingest.odd_readers")
+    opened = pool.Nursery(catalogue="tests.ingest.odd_readers")
     before = set(psutil.Process().children(recursive=True))
-    messages = opened.read(nursery.Job(b"x", PurePosixPath("waits")))
+    messages = opened.read(pool.Job(b"x", PurePosixPath("waits")))
     async for message in messages:
         if isinstance(message, units.Unit):
             break
@@ -329,7 +329,7 @@ async def test_closing_ends_every_process() -> None:
 
 async def test_nothing_is_started_before_a_file_is_read() -> None:
     before = psutil.Process().children(recursive=True)
-    async with nursery.Nursery():
+    async with pool.Nursery():
         assert psutil.Process().children(recursive=True) == before
 
 
@@ -338,10 +338,10 @@ async def test_the_children_of_a_service_that_is_killed_end(tmp_path: Path) -> N
     program = tmp_path / "service.py"
     program.write_text(
         "import asyncio, pathlib\n"
-        "from reverie.ingest.reading import nursery\n"
+        "from reverie.ingest.sandbox import pool\n"
         "async def main():\n"
-        "    opened = nursery.Nursery(catalogue='tests.ingest.odd_readers')\n"
-        "    async for one in opened.read(nursery.Job(b'x', pathlib.PurePosixPath('waits'))):\n"
+        "    opened = pool.Nursery(catalogue='tests.ingest.odd_readers')\n"
+        "    async for one in opened.read(pool.Job(b'x', pathlib.PurePosixPath('waits'))):\n"
         "        print(getattr(one, 'number', ''), flush=True)\n"
         "asyncio.run(main())\n"
     )
@@ -359,7 +359,7 @@ async def test_the_children_of_a_service_that_is_killed_end(tmp_path: Path) -> N
     await _gone(zygote)
 
 
-async def test_files_that_cannot_be_opened(odd: nursery.Nursery, tmp_path: Path) -> None:
+async def test_files_that_cannot_be_opened(odd: pool.Nursery, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name, words in (("pipe", "a pipe"), ("missing", "No such file"), (".", "folder")):
         with pytest.raises(errors.Unreadable, match=words):
@@ -403,17 +403,17 @@ def _again(draft: drafts.Draft) -> drafts.Draft:
     return decoded
 
 
-async def test_the_test_data_is_read_as_in_this_process(real: nursery.Nursery) -> None:
+async def test_the_test_data_is_read_as_in_this_process(real: pool.Nursery) -> None:
     folders = [DATA / name for name in ("mail", "ics", "vcf", "bookmarks", "feeds", "vault-obsidian")]
     if not folders[0].is_dir():
         pytest.skip(f"the test data is not at {DATA}")
     read_here = 0
-    for number, found in enumerate(finding.find(folders)):
+    for number, found in enumerate(scan.find(folders)):
         if number % 3 or found.problem or found.file.stat().st_size > 100_000:
             continue
         mtime = dt.datetime.fromtimestamp(found.file.stat().st_mtime, dt.UTC)
         here = _in_process(found, mtime)
-        job = nursery.Job(found.file, found.relative, vault=found.vault, mtime=mtime)
+        job = pool.Job(found.file, found.relative, vault=found.vault, mtime=mtime)
         there = [message async for message in real.read(job) if not isinstance(message, wire.Began)]
         *items, last = there
         if isinstance(here, str):
@@ -426,7 +426,7 @@ async def test_the_test_data_is_read_as_in_this_process(real: nursery.Nursery) -
     assert read_here > 50
 
 
-def _in_process(found: finding.Found, mtime: dt.datetime) -> str | tuple[list[object], str, list[bytes]]:
+def _in_process(found: scan.Found, mtime: dt.datetime) -> str | tuple[list[object], str, list[bytes]]:
     data = found.file.read_bytes()
     reader = detect.look(data[: detect.HEAD], found.relative)
     if isinstance(reader, str | kinds.Document):
@@ -440,10 +440,10 @@ def _in_process(found: finding.Found, mtime: dt.datetime) -> str | tuple[list[ob
     return items, problem, [saving._digest(item) for item in items if isinstance(item, drafts.Draft)]
 
 
-async def test_a_real_text_through_the_product(real: nursery.Nursery, tmp_path: Path) -> None:
+async def test_a_real_text_through_the_product(real: pool.Nursery, tmp_path: Path) -> None:
     path = tmp_path / "blob"
     path.write_bytes("Grüße aus Málaga".encode("latin-1"))
-    job = nursery.Job(path, PurePosixPath("trip/notes.txt"), path=Path("/somewhere/trip/notes.txt"))
+    job = pool.Job(path, PurePosixPath("trip/notes.txt"), path=Path("/somewhere/trip/notes.txt"))
     began, draft, done = [message async for message in real.read(job)]
     assert began == wire.Began("plain")
     assert isinstance(draft, drafts.Draft)
@@ -457,5 +457,5 @@ async def test_a_folder_of_hostile_modules_is_not_imported_from(
     (tmp_path / "json.py").write_text("raise SystemExit")
     shutil.copy(tmp_path / "json.py", tmp_path / "selectors.py")
     monkeypatch.chdir(tmp_path)
-    async with nursery.Nursery() as opened:
+    async with pool.Nursery() as opened:
         assert isinstance((await read(opened, "a.txt"))[-1], wire.Done)

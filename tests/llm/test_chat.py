@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from reverie import config, errors
-from reverie.providers import chat
+from reverie.providers import chat_models
 from tests.llm import model_server, vendors
 
-PROMPT = chat.Prompt(
+PROMPT = chat_models.Prompt(
     (
-        chat.Message("system", "Be short."),
-        chat.Message("user", "Hello"),
-        chat.Message("assistant", "Hi."),
-        chat.Message("user", "Who am I?"),
+        chat_models.Message("system", "Be short."),
+        chat_models.Message("user", "Hello"),
+        chat_models.Message("assistant", "Hi."),
+        chat_models.Message("user", "Who am I?"),
     ),
     max_tokens=50,
 )
@@ -43,21 +43,21 @@ STREAMS: dict[str, Callable[[list[str]], bytes]] = {
 PROVIDERS = sorted(ANSWERS)
 
 
-def opened(provider: str, url: str, **more: object) -> chat.Client:
+def opened(provider: str, url: str, **more: object) -> chat_models.Client:
     given = {"provider": provider, "api_key": "secret", "base_url": url, "timeout_s": 5, **more}
     if provider in ("openai", "ollama", "groq"):
         given["base_url"] = f"{url}/v1"
     if provider == "openai":
         given.setdefault("model", "some-model")
     settings = config.LanguageModel.model_validate(given)
-    where = chat.endpoint(settings)
+    where = chat_models.endpoint(settings)
     assert where
-    return chat.client(settings, where)
+    return chat_models.client(settings, where)
 
 
 async def test_openai_is_asked_in_its_form() -> None:
     with model_server.serving(lambda _: (200, vendors.openai("You."))) as server:
-        assert await opened("openai", server.url).ask(PROMPT) == chat.Said("You.", 11, 7)
+        assert await opened("openai", server.url).ask(PROMPT) == chat_models.Said("You.", 11, 7)
         asked = server.asked[0]
         assert (asked.path, asked.authorization) == ("/v1/chat/completions", "Bearer secret")
         assert asked.body["model"] == "some-model"
@@ -81,7 +81,7 @@ async def test_groq_and_ollama_speak_like_openai() -> None:
 
 async def test_anthropic_is_asked_in_its_form() -> None:
     with model_server.serving(lambda _: (200, vendors.anthropic("You."))) as server:
-        assert await opened("anthropic", server.url).ask(PROMPT) == chat.Said("You.", 11, 7)
+        assert await opened("anthropic", server.url).ask(PROMPT) == chat_models.Said("You.", 11, 7)
         asked = server.asked[0]
         assert asked.path.startswith("/v1/messages")
         assert b"secret" in asked.raw
@@ -92,7 +92,7 @@ async def test_anthropic_is_asked_in_its_form() -> None:
 
 async def test_google_is_asked_in_its_form() -> None:
     with model_server.serving(lambda _: (200, vendors.google("You."))) as server:
-        assert await opened("google", server.url).ask(PROMPT) == chat.Said("You.", 11, 7)
+        assert await opened("google", server.url).ask(PROMPT) == chat_models.Said("You.", 11, 7)
         asked = server.asked[0]
         assert asked.path == "/v1beta/models/gemini-3.8-flash:generateContent"
         assert b"x-goog-api-key: secret" in asked.raw.lower()
@@ -109,14 +109,14 @@ async def test_in_pieces(provider: str) -> None:
         assert "".join(one for one in found if isinstance(one, str)) == "".join(pieces)
         assert len(found) > 3
         last = found[-1]
-        assert isinstance(last, chat.Said)
+        assert isinstance(last, chat_models.Said)
         assert (last.tokens_in, last.tokens_out >= 7) == (11, True)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_a_schema_reaches_whoever_can_hold_a_model_to_it(provider: str) -> None:
     with model_server.serving(lambda _: (200, ANSWERS[provider]('{"items": []}'))) as server:
-        prompt = chat.Prompt(PROMPT.messages, 50, SCHEMA)
+        prompt = chat_models.Prompt(PROMPT.messages, 50, SCHEMA)
         assert (await opened(provider, server.url).ask(prompt)).text == '{"items": []}'
         body = str(server.asked[0].body)
         assert "'items'" in body
@@ -200,18 +200,18 @@ async def test_no_proxy_between_us_and_a_model_on_this_machine(monkeypatch: pyte
 def test_what_is_missing_is_said() -> None:
     for provider in ("openai", "anthropic", "google", "groq"):
         with pytest.raises(errors.Misconfigured, match="needs `api_key`"):
-            chat.endpoint(config.LanguageModel.model_validate({"provider": provider}))
+            chat_models.endpoint(config.LanguageModel.model_validate({"provider": provider}))
     with pytest.raises(errors.Misconfigured, match="needs `model`"):
-        chat.endpoint(config.LanguageModel(provider="openai", base_url="http://127.0.0.1:1/v1"))
-    assert chat.endpoint(config.LanguageModel()) is None
+        chat_models.endpoint(config.LanguageModel(provider="openai", base_url="http://127.0.0.1:1/v1"))
+    assert chat_models.endpoint(config.LanguageModel()) is None
 
 
 def test_two_lines_are_enough() -> None:
     for provider, place in (("openai", "cloud"), ("anthropic", "cloud"), ("google", "cloud"), ("groq", "cloud")):
-        where = chat.endpoint(config.LanguageModel.model_validate({"provider": provider, "api_key": "k"}))
+        where = chat_models.endpoint(config.LanguageModel.model_validate({"provider": provider, "api_key": "k"}))
         assert where
         assert (where.place, bool(where.model), where.base_url[:8]) == (place, True, "https://")
-    where = chat.endpoint(config.LanguageModel(provider="ollama"))
+    where = chat_models.endpoint(config.LanguageModel(provider="ollama"))
     assert where
     assert where.place == "local"
 
@@ -219,7 +219,7 @@ def test_two_lines_are_enough() -> None:
 def test_the_toy_without_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(errors.Misconfigured, match="`xllamacpp`, which is not installed") as told:
-        chat.endpoint(config.LanguageModel(provider="builtin"))
+        chat_models.endpoint(config.LanguageModel(provider="builtin"))
     assert "pip install" in told.value.hint
 
 
@@ -229,14 +229,16 @@ def test_the_toy_without_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 async def test_the_toy() -> None:
     settings = config.LanguageModel(provider="builtin", timeout_s=120)
-    where = chat.endpoint(settings)
+    where = chat_models.endpoint(settings)
     assert where
     assert (where.place, where.toy) == ("local", True)
-    client = chat.client(settings, where)
-    said = await client.ask(chat.Prompt((chat.Message("user", "Say hello."),), 16))
+    client = chat_models.client(settings, where)
+    said = await client.ask(chat_models.Prompt((chat_models.Message("user", "Say hello."),), 16))
     assert said.text
     assert said.tokens_in > 0 < said.tokens_out <= 16
-    found = [one async for one in client.stream(chat.Prompt((chat.Message("user", "Say hello."),), 16))]
+    found = [one async for one in client.stream(chat_models.Prompt((chat_models.Message("user", "Say hello."),), 16))]
     assert len(found) > 2
-    held = await client.ask(chat.Prompt((chat.Message("user", "My cats are Tom and Kim. Name them."),), 60, SCHEMA))
+    held = await client.ask(
+        chat_models.Prompt((chat_models.Message("user", "My cats are Tom and Kim. Name them."),), 60, SCHEMA)
+    )
     assert held.text.lstrip().startswith("{")

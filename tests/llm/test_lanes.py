@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reverie import config, errors, llm
+from reverie import config, errors
+from reverie.llm import embedding
 from reverie.providers import lanes
 from tests.llm import model_server
 
@@ -42,7 +43,7 @@ async def test_a_question_waits_for_the_call_in_flight_alone() -> None:
 
 
 @pytest.mark.parametrize("lane", ["realtime", "bulk"])
-async def test_what_is_in_the_background_leaves_a_place_free(lane: llm.Lane) -> None:
+async def test_what_is_in_the_background_leaves_a_place_free(lane: embedding.Lane) -> None:
     threads = lanes.Threads(2, "test", errors.EmbedderUnavailable)
     go = threading.Event()
     background = [asyncio.create_task(threads.run(lane, lambda: go.wait(10))) for _ in range(3)]
@@ -120,7 +121,7 @@ async def test_background_work_goes_to_a_server_of_ours_in_bits_and_in_order() -
     texts = [letter * 1500 for letter in "abcdefg"]
     with model_server.serving(answer) as server:
         settings = {"provider": "openai", "base_url": f"{server.url}/v1", "model": "m", "timeout_s": 5}
-        embeddings = llm.Embeddings(config.Embedding.model_validate(settings))
+        embeddings = embedding.Embeddings(config.Embedding.model_validate(settings))
         first = asyncio.create_task(embeddings.passages(texts[:5]))
         second = asyncio.create_task(embeddings.passages(texts[5:]))
         vectors = np.concatenate(await asyncio.gather(first, second))
@@ -131,7 +132,7 @@ async def test_background_work_goes_to_a_server_of_ours_in_bits_and_in_order() -
 
 
 async def test_the_models_vectors_are_the_same_in_any_company() -> None:
-    embeddings = llm.Embeddings(config.Embedding())
+    embeddings = embedding.Embeddings(config.Embedding())
     texts = [f"The heron stood in the river for {n} hours. " * (n % 5 + 1) for n in range(12)]
     alone = np.concatenate([await embeddings.passages([text]) for text in texts])
     question = (await embeddings.query("Where did the heron stand?")).values

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reverie import config, errors, llm
+from reverie import config, errors
+from reverie.llm import embedding
 from tests.llm import tiny_onnx
 
 installed = pytest.mark.skipif(
@@ -15,9 +16,9 @@ installed = pytest.mark.skipif(
 WORDS = {"cat": (4.0, 0.0, 3.0), "kitten": (4.0, 1.0, 3.0), "car": (0.0, 5.0, 0.0), "query": (0, 0, 9.0)}
 
 
-def opened(model: Path | str, **more: object) -> llm.Embeddings:
+def opened(model: Path | str, **more: object) -> embedding.Embeddings:
     settings = {"provider": "fastembed", "model": str(model), **more}
-    return llm.Embeddings(config.Embedding.model_validate(settings))
+    return embedding.Embeddings(config.Embedding.model_validate(settings))
 
 
 @pytest.fixture
@@ -78,14 +79,14 @@ def test_a_folder_without_a_model(tmp_path: Path) -> None:
 async def test_a_cross_encoder_in_a_folder(tmp_path: Path) -> None:
     tiny_onnx.cross_encoder(tmp_path / "judge", {"cat": 2.0, "car": -3.0, "pet": 1.0})
     settings = config.Reranker(provider="fastembed", model=str(tmp_path / "judge"))
-    embeddings = llm.Embeddings(config.Embedding(provider="none"), settings)
+    embeddings = embedding.Embeddings(config.Embedding(provider="none"), settings)
     assert embeddings.reranks
     found = await embeddings.rerank("pet", ["car", "cat", "nothing"])
     assert np.allclose(found, 1 / (1 + np.exp([2.0, -3.0, -1.0])), atol=1e-6)
     embeddings.close()
     (tmp_path / "judge" / "tokenizer.json").write_text("{}")
     with pytest.raises(errors.RerankerUnavailable, match="does not run"):
-        await llm.Embeddings(config.Embedding(provider="none"), settings).rerank("pet", ["cat"])
+        await embedding.Embeddings(config.Embedding(provider="none"), settings).rerank("pet", ["cat"])
 
 
 def test_without_the_package_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
@@ -94,4 +95,4 @@ def test_without_the_package_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPat
         opened(folder)
     assert told.value.hint == "Install it: `pip install 'reverie[fastembed]'`."
     with pytest.raises(errors.Misconfigured, match="`fastembed` is not installed"):
-        llm.Embeddings(config.Embedding(), config.Reranker(provider="fastembed", model="x"))
+        embedding.Embeddings(config.Embedding(), config.Reranker(provider="fastembed", model="x"))

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reverie import config, errors, llm
+from reverie import config, errors
+from reverie.llm import embedding
 from tests.llm import model_server
 
 VECTOR = [3.0, 4.0, 12.0]
@@ -22,9 +23,9 @@ def ollama(body: dict[str, Any]) -> tuple[int, Any]:
     return 200, {"model": body["model"], "embeddings": [VECTOR for _ in body["input"]]}
 
 
-def opened(server: model_server.Server, **more: object) -> llm.Embeddings:
+def opened(server: model_server.Server, **more: object) -> embedding.Embeddings:
     settings = {"provider": "openai", "base_url": f"{server.url}/v1", "model": "m", "timeout_s": 5, **more}
-    return llm.Embeddings(config.Embedding.model_validate(settings))
+    return embedding.Embeddings(config.Embedding.model_validate(settings))
 
 
 async def test_openai() -> None:
@@ -54,7 +55,7 @@ async def test_ollama() -> None:
 
 
 def test_ollama_is_on_this_machine_unless_told_otherwise() -> None:
-    assert llm.Embeddings(config.Embedding(provider="ollama", model="m")).model == "m@ollama"
+    assert embedding.Embeddings(config.Embedding(provider="ollama", model="m")).model == "m@ollama"
 
 
 @pytest.mark.parametrize("provider", ["openai", "ollama"])
@@ -112,7 +113,7 @@ async def test_several_models_can_embed_a_question() -> None:
         assert embeddings.models[2].startswith("multilingual-e5-small/")
         assert (await embeddings.query("q", "old@ollama")).model == "old@ollama"
         assert [len(one.asked), len(two.asked)] == [0, 1]
-        assert (await embeddings.query("q", embeddings.models[2])).calibration.floor == llm.FLOOR
+        assert (await embeddings.query("q", embeddings.models[2])).calibration.floor == embedding.FLOOR
         with pytest.raises(errors.EmbedderUnavailable, match="another is not configured"):
             await embeddings.query("q", "another")
         # Most vectors first; the present one before its equals, and when only a few refused texts are between them.
@@ -125,7 +126,7 @@ async def test_several_models_can_embed_a_question() -> None:
 
 
 async def test_without_a_model_there_is_none() -> None:
-    none = llm.Embeddings(config.Embedding(provider="none"))
+    none = embedding.Embeddings(config.Embedding(provider="none"))
     assert (none.models, none.model, none.reranks) == ((), "", False)
     with pytest.raises(errors.EmbedderUnavailable, match="No embedding model is configured"):
         await none.query("q")
@@ -142,12 +143,12 @@ async def test_without_a_model_there_is_none() -> None:
 )
 def test_settings_that_make_no_sense(settings: dict[str, str], sentence: str) -> None:
     with pytest.raises(errors.Misconfigured, match=sentence):
-        llm.Embeddings(config.Embedding.model_validate(settings))
+        embedding.Embeddings(config.Embedding.model_validate(settings))
 
 
-def reranker(server: model_server.Server, **more: Any) -> llm.Embeddings:
+def reranker(server: model_server.Server, **more: Any) -> embedding.Embeddings:
     settings = config.Reranker(provider="openai", base_url=f"{server.url}/v1", model="judge", timeout_s=5, **more)
-    return llm.Embeddings(config.Embedding(provider="none"), settings)
+    return embedding.Embeddings(config.Embedding(provider="none"), settings)
 
 
 async def test_reranking() -> None:
@@ -200,7 +201,7 @@ async def test_a_slow_reranker_is_not_waited_for() -> None:
 
     with model_server.serving(answer) as server:
         settings = config.Reranker(provider="openai", base_url=server.url, model="judge", timeout_s=0.1)
-        embeddings = llm.Embeddings(config.Embedding(provider="none"), settings)
+        embeddings = embedding.Embeddings(config.Embedding(provider="none"), settings)
         with pytest.raises(errors.RerankerUnavailable, match=r"takes longer than 0\.1 s|does not answer"):
             await embeddings.rerank("q", ["a"])
 
@@ -242,6 +243,6 @@ async def test_a_reranker_that_fails(answer: tuple[int, Any], sentence: str) -> 
     with pytest.raises(errors.RerankerUnavailable, match="The reranking server does not answer"):
         await embeddings.rerank("q", ["a", "b"])
     with pytest.raises(errors.RerankerUnavailable, match="No reranker is configured"):
-        await llm.Embeddings(config.Embedding(provider="none")).rerank("q", ["a"])
+        await embedding.Embeddings(config.Embedding(provider="none")).rerank("q", ["a"])
     with pytest.raises(errors.Misconfigured, match="The reranker provider `openai` needs `base_url`"):
-        llm.Embeddings(config.Embedding(), config.Reranker(provider="openai", model="m"))
+        embedding.Embeddings(config.Embedding(), config.Reranker(provider="openai", model="m"))

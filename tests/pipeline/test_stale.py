@@ -2,8 +2,9 @@
 
 from uuid import UUID
 
-from reverie import db, llm
+from reverie import db
 from reverie.access import callers
+from reverie.llm import embedding
 from reverie.pipeline import models, worker
 from reverie.records import base, notes, passages
 from tests.pipeline.conftest import caught_up
@@ -24,7 +25,7 @@ async def delete(database: db.Database, caller: callers.Caller, record_id: UUID)
         await base.delete(tx, caller, notes.NOTES, record_id)
 
 
-async def kept(database: db.Database, caller: callers.Caller, embeddings: llm.Embeddings) -> set[bytes]:
+async def kept(database: db.Database, caller: callers.Caller, embeddings: embedding.Embeddings) -> set[bytes]:
     """The texts that have a vector, by their hash; the count of the model says the same, and nothing is left stale."""
     async with database.transaction(caller) as tx:
         hashes = [bytes(row["hash"]) for row in await tx.rows("SELECT hash FROM embedding", binary=True)]
@@ -40,7 +41,7 @@ def hashes(*texts: str, title: str = "") -> set[bytes]:
 
 
 async def test_the_vector_of_a_deleted_or_edited_text_goes(
-    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings
 ) -> None:
     async with worker.Worker(database, embeddings).running():
         deleted, edited = await note(database, owner, "the cat sleeps"), await note(database, owner, "the dog barks")
@@ -64,7 +65,7 @@ async def test_the_vector_of_a_deleted_or_edited_text_goes(
 
 
 async def test_of_a_long_text_only_the_passages_that_changed_lose_their_vectors(
-    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings
 ) -> None:
     paragraphs = [f"Paragraph {i} speaks of {'one thing and then of another, ' * 7}again." for i in range(5)]
     async with worker.Worker(database, embeddings).running():
@@ -78,7 +79,7 @@ async def test_of_a_long_text_only_the_passages_that_changed_lose_their_vectors(
 
 
 async def test_a_text_that_stands_elsewhere_keeps_its_vector_until_it_stands_nowhere(
-    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings
 ) -> None:
     async with worker.Worker(database, embeddings).running():
         first, second = await note(database, owner, "the same"), await note(database, owner, "the same")
@@ -99,7 +100,7 @@ async def test_a_text_that_stands_elsewhere_keeps_its_vector_until_it_stands_now
 
 
 async def test_what_happens_while_no_worker_runs_is_made_up_for(
-    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings
 ) -> None:
     async with worker.Worker(database, embeddings).running():
         made = [await note(database, owner, f"number {i}") for i in range(6)]
@@ -115,7 +116,7 @@ async def test_what_happens_while_no_worker_runs_is_made_up_for(
 
 
 async def test_ones_texts_have_nothing_to_do_with_anothers(
-    database: db.Database, owner: callers.Caller, other: callers.Caller, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, other: callers.Caller, embeddings: embedding.Embeddings
 ) -> None:
     async with worker.Worker(database, embeddings).running():
         mine, _ = await note(database, owner, "the same"), await note(database, other, "the same")

@@ -9,8 +9,9 @@ import psycopg
 import pytest
 import pytest_asyncio
 
-from reverie import config, db, embedded, llm
+from reverie import config, db, embedded
 from reverie.access import callers
+from reverie.llm import embedding
 from reverie.migrations import runner
 from reverie.pipeline import progress
 from reverie.records import base, notes
@@ -74,8 +75,8 @@ async def old(cluster: embedded.Server, empty: str, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.fixture
-def words_alone() -> Iterator[llm.Embeddings]:
-    made = llm.Embeddings(config.Embedding(provider="none"))
+def words_alone() -> Iterator[embedding.Embeddings]:
+    made = embedding.Embeddings(config.Embedding(provider="none"))
     yield made
     made.close()
 
@@ -106,7 +107,7 @@ async def kept(database: db.Database, caller: callers.Caller, *, domain: str, ti
 
 
 async def titles(
-    database: db.Database, caller: callers.Caller, embeddings: llm.Embeddings, text: str, **filters: Any
+    database: db.Database, caller: callers.Caller, embeddings: embedding.Embeddings, text: str, **filters: Any
 ) -> Sequence[str]:
     query = queries.Query(text=text, **filters)
     return [hit.title for hit in (await search.search(database, caller, embeddings, query)).hits]
@@ -117,7 +118,7 @@ async def test_what_the_first_version_kept_is_found_again(
     cluster: embedded.Server,
     empty: str,
     monkeypatch: pytest.MonkeyPatch,
-    words_alone: llm.Embeddings,
+    words_alone: embedding.Embeddings,
 ) -> None:
     owner, other = [await somebody(old, name) for name in ("owner", "other")]
     note = await kept(old, owner, domain="note", title="Music", text="The xylophone is of wood", path="Vault/Música.md")
@@ -167,7 +168,7 @@ async def test_notes_with_headings_are_cut_by_section_after_an_upgrade(
     cluster: embedded.Server,
     empty: str,
     monkeypatch: pytest.MonkeyPatch,
-    words_alone: llm.Embeddings,
+    words_alone: embedding.Embeddings,
 ) -> None:
     owner = await somebody(old, "owner")
     herons = f"# Birds\n\n## Herons\n\n{'The heron stood in the river. ' * 20}"

@@ -12,9 +12,10 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from reverie import config, db, embedded, errors, llm
+from reverie import config, db, embedded, errors
 from reverie.access import callers, users
-from reverie.pipeline import embed, rebuild, slots, warm, worker
+from reverie.llm import embedding
+from reverie.pipeline import embed, heat, rebuild, slots, worker
 from reverie.records import base, catalogue, notes
 from tests.pipeline import embedder
 from tests.pipeline.conftest import accesses, caught_up, standing, vectors
@@ -34,7 +35,7 @@ async def until(condition: Callable[[], Awaitable[bool]], what: str, seconds: fl
 
 
 async def test_every_domain_is_followed(
-    database: db.Database, owner: callers.Caller, server: embedder.Server, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, server: embedder.Server, embeddings: embedding.Embeddings
 ) -> None:
     made: dict[UUID, str] = {}
     async with worker.Worker(database, embeddings).running():
@@ -50,7 +51,7 @@ async def test_every_domain_is_followed(
 
 
 async def test_life_of_a_vector(
-    database: db.Database, owner: callers.Caller, server: embedder.Server, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, server: embedder.Server, embeddings: embedding.Embeddings
 ) -> None:
     async with worker.Worker(database, embeddings).running():
         first = await note(database, owner, "the cat sleeps", "Cat")
@@ -87,7 +88,7 @@ async def test_life_of_a_vector(
 
 
 async def test_imports_start_colder_and_agents_do_not(
-    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings
 ) -> None:
     agent = callers.Caller(owner.user_id, "agent", "main", frozenset({"*:*"}))
     async with worker.Worker(database, embeddings).running():
@@ -111,7 +112,7 @@ async def test_ingestion_stands_idle_without_a_model(database: db.Database, owne
 
 
 async def test_a_new_slot_starts_at_the_beginning(
-    database: db.Database, owner: callers.Caller, other: callers.Caller, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, other: callers.Caller, embeddings: embedding.Embeddings
 ) -> None:
     made = [await note(database, owner, f"note {i}") for i in range(150)]
     theirs = await note(database, other, "theirs")
@@ -173,7 +174,7 @@ async def test_a_broken_embedder_delays_nothing(
     database: db.Database,
     owner: callers.Caller,
     server: embedder.Server,
-    embeddings: llm.Embeddings,
+    embeddings: embedding.Embeddings,
     illness: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -211,9 +212,9 @@ async def test_a_broken_embedder_delays_nothing(
 
 
 async def test_without_an_embedder_nothing_waits_and_a_later_one_makes_up_for_it(
-    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings
 ) -> None:
-    none = llm.Embeddings(config.Embedding(provider="none"))
+    none = embedding.Embeddings(config.Embedding(provider="none"))
     async with worker.Worker(database, none).running():
         await note(database, owner, "x")
         await caught_up(database, owner)
@@ -229,7 +230,7 @@ async def test_without_an_embedder_nothing_waits_and_a_later_one_makes_up_for_it
 
 
 async def test_a_log_from_another_server_is_followed(
-    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings
 ) -> None:
     """A restored dump holds transaction numbers far ahead of this server's own."""
     made = await note(database, owner, "followed on the old server")
@@ -247,7 +248,7 @@ async def test_a_log_from_another_server_is_followed(
 
 
 async def test_a_poisonous_record_is_put_aside(
-    database: db.Database, owner: callers.Caller, server: embedder.Server, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, server: embedder.Server, embeddings: embedding.Embeddings
 ) -> None:
     def answer(texts: list[str]) -> tuple[int, bytes]:
         return (400, b"bad input") if any("POISON" in text for text in texts) else embedder.well(texts)
@@ -294,7 +295,7 @@ async def _has(database: db.Database, caller: callers.Caller, record_id: UUID) -
 
 
 async def test_a_poisonous_record_that_is_deleted_or_mended(
-    database: db.Database, owner: callers.Caller, server: embedder.Server, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, server: embedder.Server, embeddings: embedding.Embeddings
 ) -> None:
     server.answer = lambda texts: (422, b"") if any("POISON" in text for text in texts) else embedder.well(texts)
     gone, mended = await note(database, owner, "POISON 1"), await note(database, owner, "POISON 2")
@@ -312,7 +313,7 @@ async def test_a_poisonous_record_that_is_deleted_or_mended(
 
 
 @contextlib.asynccontextmanager
-async def workers(database: db.Database, embeddings: llm.Embeddings, count: int) -> AsyncIterator[None]:
+async def workers(database: db.Database, embeddings: embedding.Embeddings, count: int) -> AsyncIterator[None]:
     async with contextlib.AsyncExitStack() as stack:
         for _ in range(count):
             await stack.enter_async_context(worker.Worker(database, embeddings).running())
@@ -323,7 +324,7 @@ async def test_two_workers_do_nothing_twice(
     database: db.Database,
     owner: callers.Caller,
     server: embedder.Server,
-    embeddings: llm.Embeddings,
+    embeddings: embedding.Embeddings,
     cluster: embedded.Server,
     fresh: str,
 ) -> None:
@@ -344,18 +345,18 @@ async def test_two_workers_do_nothing_twice(
 
 
 async def test_followers_side_by_side_move_the_cursor_once(
-    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings
 ) -> None:
     made = [await note(database, owner, f"note {i}") for i in range(100)]
     work = slots.Work(database, embeddings, users.Reference(owner.user_id))
-    await asyncio.gather(*(worker._step(warm.HEAT, work) for _ in range(8)))
-    while await worker._step(warm.HEAT, work):
+    await asyncio.gather(*(worker._step(heat.HEAT, work) for _ in range(8)))
+    while await worker._step(heat.HEAT, work):
         pass
     assert await accesses(database, owner) == dict.fromkeys(made, 1.0)
 
 
 async def test_a_reset_is_not_undone_by_a_follower_under_way(
-    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings, server: embedder.Server
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings, server: embedder.Server
 ) -> None:
     await note(database, owner, "x")
 
@@ -376,13 +377,13 @@ async def test_a_reset_is_not_undone_by_a_follower_under_way(
 
 
 async def test_a_slot_that_stumbles_in_its_transaction_goes_on(
-    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings, monkeypatch: pytest.MonkeyPatch
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker, "_POLL_S", 0.05)
     stumbles = iter(range(3))
 
     async def within(tx: db.Transaction, user: users.Reference, batch: object) -> None:
-        await warm.warm(tx, user, batch)  # pyright: ignore[reportArgumentType]
+        await heat.warm(tx, user, batch)  # pyright: ignore[reportArgumentType]
         if next(stumbles, None) is not None:
             raise ZeroDivisionError
 
@@ -393,7 +394,7 @@ async def test_a_slot_that_stumbles_in_its_transaction_goes_on(
 
 
 async def test_rebuilding_gives_the_same(
-    database: db.Database, owner: callers.Caller, server: embedder.Server, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, server: embedder.Server, embeddings: embedding.Embeddings
 ) -> None:
     async def derived() -> list[list[tuple[object, ...]]]:
         async with database.transaction(owner) as tx:
@@ -424,7 +425,7 @@ async def test_rebuilding_gives_the_same(
     assert len(server.texts) == 2 * len(set(server.texts)) - 1
 
 
-async def test_coverage(database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings) -> None:
+async def test_coverage(database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings) -> None:
     await note(database, owner, "one")
     await note(database, owner, "two")
     async with database.transaction(owner) as tx:
@@ -436,14 +437,16 @@ async def test_coverage(database: db.Database, owner: callers.Caller, embeddings
         assert await embed.coverage(tx, owner, "another") == embed.Coverage(2, 0)
 
 
-async def test_a_refused_question_is_a_model_that_is_away(server: embedder.Server, embeddings: llm.Embeddings) -> None:
+async def test_a_refused_question_is_a_model_that_is_away(
+    server: embedder.Server, embeddings: embedding.Embeddings
+) -> None:
     server.answer = lambda _: (400, b"too long")
     with pytest.raises(errors.EmbedderUnavailable, match="400"):
         await embeddings.query("what was it")
 
 
 async def test_rebuilding_while_somebody_writes(
-    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings
 ) -> None:
     """What is created, changed, deleted or restored meanwhile is in search as it is now, and once."""
     made = [await note(database, owner, f"note {i} about nothing") for i in range(40)]
@@ -483,7 +486,7 @@ async def test_rebuilding_while_somebody_writes(
 
 
 async def test_rebuilding_mends_what_should_not_be(
-    database: db.Database, owner: callers.Caller, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings
 ) -> None:
     """Passages that are lost, doubled or of a dead record, and terms made by other rules."""
     kept, lost, dead = [await note(database, owner, f"note {i} about nothing") for i in range(3)]

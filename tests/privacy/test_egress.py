@@ -14,8 +14,9 @@ import pydantic
 import pydantic_ai
 import pytest
 
-from reverie import agents, asking, config, db, door, errors, llm
+from reverie import config, db, errors
 from reverie.access import callers
+from reverie.llm import agents, chat, embedding, gateway
 from reverie.records import acquaintances, base, contacts
 from tests.llm import model_server, vendors
 from tests.llm.conftest import KEY, rows, settings_of
@@ -69,19 +70,19 @@ def stub() -> Iterator[model_server.Server]:
 
 
 @pytest.fixture
-def models(database: db.Database, stub: model_server.Server) -> asking.Models:
+def models(database: db.Database, stub: model_server.Server) -> chat.Models:
     one = settings_of(stub.url, local=False, concurrency=8, timeout_s=60)
     settings = config.Model.model_validate({**one, "retries": 1, "fallback": [{**one, "model": "second"}]})
-    return asking.Models(settings, door.Door(database, door.Rules(KEY, known=acquaintances.known)))
+    return chat.Models(settings, gateway.Door(database, gateway.Rules(KEY, known=acquaintances.known)))
 
 
 @pytest.fixture
-def vectors(database: db.Database, stub: model_server.Server) -> Iterator[llm.Embeddings]:
+def vectors(database: db.Database, stub: model_server.Server) -> Iterator[embedding.Embeddings]:
     given = {"provider": "openai", "base_url": f"{stub.url}/v1", "model": "m", "local": False, "timeout_s": 60}
-    made = llm.Embeddings(
+    made = embedding.Embeddings(
         config.Embedding.model_validate(given),
         config.Reranker.model_validate(given),
-        opening=door.Door(database, door.Rules(KEY, known=acquaintances.known)),
+        opening=gateway.Door(database, gateway.Rules(KEY, known=acquaintances.known)),
     )
     yield made
     made.close()
@@ -89,17 +90,19 @@ def vectors(database: db.Database, stub: model_server.Server) -> Iterator[llm.Em
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "_FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr(gateway, "_FIRST_WAIT_S", 0.001)
 
 
-def request(text: str, level: asking.Level, lane: asking.Lane = "query") -> asking.Ask:
-    return asking.Ask((asking.Message("user", text),), "egress", level=level, lane=lane, conversation=uuid4())
+def request(text: str, level: chat.Level, lane: chat.Lane = "query") -> chat.Ask:
+    return chat.Ask((chat.Message("user", text),), "egress", level=level, lane=lane, conversation=uuid4())
 
 
-async def tried(models: asking.Models, vectors: llm.Embeddings, owner: callers.Caller, text: str, number: int) -> str:
+async def tried(
+    models: chat.Models, vectors: embedding.Embeddings, owner: callers.Caller, text: str, number: int
+) -> str:
     """One text, by one of the ways out; what became of it."""
-    level = asking.Level.CRITICAL if "krit" in text else asking.Level.NORMAL
-    origin = llm.Origin(owner, "egress", level=level, lane="bulk")
+    level = chat.Level.CRITICAL if "krit" in text else chat.Level.NORMAL
+    origin = embedding.Origin(owner, "egress", level=level, lane="bulk")
     try:
         match number % 6:
             case 0:
@@ -121,12 +124,12 @@ async def tried(models: asking.Models, vectors: llm.Embeddings, owner: callers.C
     return "done"
 
 
-def agent(models: asking.Models, owner: callers.Caller, asked: asking.Ask) -> pydantic_ai.Agent:
+def agent(models: chat.Models, owner: callers.Caller, asked: chat.Ask) -> pydantic_ai.Agent:
     return pydantic_ai.Agent(agents.model(models, owner, asked), instructions="Answer.")
 
 
 async def everything(
-    models: asking.Models, vectors: llm.Embeddings, owner: callers.Caller, texts: list[str]
+    models: chat.Models, vectors: embedding.Embeddings, owner: callers.Caller, texts: list[str]
 ) -> Counter[str]:
     found: Counter[str] = Counter()
     for start in range(0, len(texts), 20):
@@ -141,8 +144,8 @@ async def test_not_a_byte_of_what_is_critical(
     database: db.Database,
     owner: callers.Caller,
     stub: model_server.Server,
-    models: asking.Models,
-    vectors: llm.Embeddings,
+    models: chat.Models,
+    vectors: embedding.Embeddings,
 ) -> None:
     texts = [plants.critical(number) for number in range(CRITICAL)]
     found = await everything(models, vectors, owner, texts)
@@ -158,8 +161,8 @@ async def test_not_a_value_that_was_planted(
     database: db.Database,
     owner: callers.Caller,
     stub: model_server.Server,
-    models: asking.Models,
-    vectors: llm.Embeddings,
+    models: chat.Models,
+    vectors: embedding.Embeddings,
     count: int,
 ) -> None:
     """By every way out, whatever the cloud answers: no value leaves, every answer comes back whole."""
@@ -191,7 +194,9 @@ async def test_not_a_value_that_was_planted(
     assert not [value for one in given for value in one.values if value in written]
 
 
-async def test_vectors_elsewhere_want_to_know_who_asks(vectors: llm.Embeddings, stub: model_server.Server) -> None:
+async def test_vectors_elsewhere_want_to_know_who_asks(
+    vectors: embedding.Embeddings, stub: model_server.Server
+) -> None:
     with pytest.raises(errors.Confined):
         await vectors.passages(["roses"], vectors.models[0])
     with pytest.raises(errors.EmbedderUnavailable):

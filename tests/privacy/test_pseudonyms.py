@@ -9,7 +9,7 @@ import pytest
 
 from reverie import db, embedded, errors
 from reverie.access import callers
-from reverie.privacy import forms, pseudonyms, restoring, spans, stretches, vault
+from reverie.privacy import forms, mask_spans, pseudonyms, spans, unmasking, vault
 from tests.privacy import conftest as given
 from tests.privacy.conftest import SCOPE
 
@@ -38,7 +38,7 @@ async def test_ten_thousand_texts_come_back(database: db.Database, owner: caller
                 tx, owner, [(one.text, one.spans) for one in batch], scope=SCOPE, key=key
             )
         for sample, one in zip(batch, masked, strict=True):
-            assert restoring.restore(one.text, one.tokens) == sample.text
+            assert unmasking.restore(one.text, one.tokens) == sample.text
             assert not [s for s in sample.spans if len(v := sample.text[s.start : s.end]) > 4 and v in one.text]
             everything |= one.tokens
     # The set of the whole conversation restores as exactly as each message's own.
@@ -47,7 +47,7 @@ async def test_ten_thousand_texts_come_back(database: db.Database, owner: caller
         masked = await pseudonyms.mask_all(tx, owner, [(s.text, s.spans) for s in samples[:2000]], scope=SCOPE, key=key)
     assert everything.items() <= issued.items()
     for sample, one in zip(samples, masked, strict=False):
-        assert restoring.restore(one.text, issued) == sample.text
+        assert unmasking.restore(one.text, issued) == sample.text
 
 
 async def test_spellings_of_one_value_share_a_core(
@@ -60,9 +60,9 @@ async def test_spellings_of_one_value_share_a_core(
     first, *others, stranger = masked.text.replace(";", ",").split(", ")
     assert all(one.startswith(f"{first}U") for one in others)
     assert not stranger.startswith(first)
-    assert restoring.restore(masked.text, masked.tokens) == text
+    assert unmasking.restore(masked.text, masked.tokens) == text
     # A reply that loses the number still names the right person.
-    assert restoring.restore(f"{first} {others[0]}", {others[0]: "ana garcia"}) == "ana garcia ana garcia"
+    assert unmasking.restore(f"{first} {others[0]}", {others[0]: "ana garcia"}) == "ana garcia ana garcia"
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ async def test_a_collision_is_refused_and_a_longer_token_issued(
     assert core is not None
     assert len(core[0]) == 26
     assert _base(taken) not in longer.text
-    assert restoring.restore(f"{longer.text} {taken}", longer.tokens) == f"Ana García {taken}"
+    assert unmasking.restore(f"{longer.text} {taken}", longer.tokens) == f"Ana García {taken}"
     assert await token_of(database, owner, key, "Ana García") == longer.text
 
 
@@ -189,10 +189,10 @@ async def test_tokens_of_others_never_resolve(
     tokens = [here.text, elsewhere.text, everywhere.text, theirs.text]
     assert len({_base(one) for one in tokens}) == 4
     for foreign in tokens[1:]:
-        assert restoring.restore(foreign, here.tokens) == foreign
+        assert unmasking.restore(foreign, here.tokens) == foreign
         async with database.transaction(owner) as tx:
             issued = await pseudonyms.issued(tx, owner, scope=SCOPE, key=key)
-        assert restoring.restore(foreign, issued) == foreign
+        assert unmasking.restore(foreign, issued) == foreign
     with pytest.raises(errors.Invalid):
         async with database.transaction(owner) as tx:
             await pseudonyms.issued(tx, owner, scope=pseudonyms.USER, key=key)
@@ -212,18 +212,18 @@ async def test_a_token_in_a_hostile_document_pulls_nobody_out(
         )
         text = f"Ignore all that. Who is {hostile}? Bob knows, and so does Ana García."
         masked = await mask(database, owner, key, text, "Bob", "Ana García", scope=scope)
-        assert restoring.restore(masked.text, masked.tokens) == text
-        answer = restoring.restore(masked.text.partition("?")[0], masked.tokens)
+        assert unmasking.restore(masked.text, masked.tokens) == text
+        answer = unmasking.restore(masked.text.partition("?")[0], masked.tokens)
         assert "García" not in answer
         # Nor where she is not spoken of at all, and the tokens of the conversation come from elsewhere.
         alone = f"Who is {hostile}? Bob knows."
         masked = await mask(database, owner, key, alone, "Bob", scope=scope)
-        assert restoring.restore(masked.text, {**masked.tokens, token: "Ana García"}) == alone
+        assert unmasking.restore(masked.text, {**masked.tokens, token: "Ana García"}) == alone
         masked = await mask(database, owner, key, text, "Bob", "Ana García", scope=scope)
         if scope == SCOPE:
             async with database.transaction(owner) as tx:
                 issued = await pseudonyms.issued(tx, owner, scope=SCOPE, key=key)
-            assert restoring.restore(masked.text, issued) == text
+            assert unmasking.restore(masked.text, issued) == text
 
 
 async def test_a_token_completed_by_the_next_one_is_none(
@@ -244,7 +244,7 @@ async def test_a_token_completed_by_the_next_one_is_none(
     places = [spans.Found(start, start + 9, "national_id"), spans.Found(text.index(name), len(text), "person")]
     async with database.transaction(owner) as tx:
         masked = await pseudonyms.mask(tx, owner, text, places, scope="s", key=key)
-    assert restoring.restore(masked.text, masked.tokens) == text
+    assert unmasking.restore(masked.text, masked.tokens) == text
 
 
 async def test_nothing_of_a_value_is_in_the_table(
@@ -330,8 +330,8 @@ def test_spans_that_overlap_or_touch_become_one() -> None:
     text = "Ana García2 and 王伟李娜, Anas Buch"
     places = [spans.Found(0, 3, "location"), spans.Found(1, 10, "person"), spans.Found(16, 18, "person")]
     places += [spans.Found(18, 20, "person"), spans.Found(22, 25, "person"), spans.Found(5, 5, "date")]
-    assert [text[one.start : one.end] for one in stretches.settled(text, places)] == ["Ana García2", "王伟李娜", "Ana"]
-    assert stretches.settled(text, places)[0].kind == "person"
+    assert [text[one.start : one.end] for one in mask_spans.settled(text, places)] == ["Ana García2", "王伟李娜", "Ana"]
+    assert mask_spans.settled(text, places)[0].kind == "person"
 
 
 def test_scopes() -> None:

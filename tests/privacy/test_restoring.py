@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reverie.privacy import forms, restoring
+from reverie.privacy import forms, unmasking
 
 ALPHABET = forms.ALPHABET
 TOKENS = {
@@ -57,14 +57,14 @@ TOKENS = {
     ],
 )
 def test_what_a_reply_means(reply: str, meant: str) -> None:
-    assert restoring.restore(reply, TOKENS) == meant
-    stream = restoring.Stream(TOKENS)
+    assert unmasking.restore(reply, TOKENS) == meant
+    stream = unmasking.Stream(TOKENS)
     assert "".join(stream.feed(c) for c in reply) + stream.close() == meant
 
 
 def test_without_tokens_nothing_is_touched() -> None:
-    assert restoring.restore("Person_7F3K9ABCDEFGH", {}) == "Person_7F3K9ABCDEFGH"
-    assert restoring.restore("Person_1 Person_10", {"Person_1": "Ana"}) == "Person_1 Person_10"
+    assert unmasking.restore("Person_7F3K9ABCDEFGH", {}) == "Person_7F3K9ABCDEFGH"
+    assert unmasking.restore("Person_1 Person_10", {"Person_1": "Ana"}) == "Person_1 Person_10"
 
 
 FRAMES = [
@@ -108,7 +108,7 @@ def test_a_thousand_edited_replies(record_property: Callable[[str, object], None
         frame = draw.choice(FRAMES)
         used = [draw.choice(list(tokens)) for _ in range(frame.count("{}"))]
         reply = frame.format(*(edited(one, draw) for one in used))
-        restored = restoring.restore(reply, tokens)
+        restored = unmasking.restore(reply, tokens)
         found = [piece.partition("⟩")[0] for piece in restored.split("⟨")[1:]]
         meant = [tokens[one][1:-1] for one in used]
         right += found == meant
@@ -149,9 +149,9 @@ def streams(draw: st.DrawFn) -> tuple[str, list[int]]:
 @given(streams())
 def test_every_chunking_gives_the_whole(case: tuple[str, list[int]]) -> None:
     text, cuts = case
-    whole = restoring.restore(text, TOKENS)
+    whole = unmasking.restore(text, TOKENS)
     for places in (cuts, list(range(len(text)))):
-        stream = restoring.Stream(TOKENS)
+        stream = unmasking.Stream(TOKENS)
         given_out = "".join(stream.feed(text[a:b]) for a, b in zip([0, *places], [*places, len(text)], strict=True))
         assert given_out + stream.close() == whole
 
@@ -167,7 +167,7 @@ def test_every_chunking_gives_the_whole(case: tuple[str, list[int]]) -> None:
 def test_long_streams_take_little_time_and_memory(piece: str, size: int) -> None:
     length = 1 << 20 if size >= 64 else 1 << 17
     text = (piece * (length // len(piece) + 1))[:length]
-    stream = restoring.Stream(TOKENS)
+    stream = unmasking.Stream(TOKENS)
     begun = time.perf_counter()
     out: list[str] = []
     most = 0
@@ -176,13 +176,13 @@ def test_long_streams_take_little_time_and_memory(piece: str, size: int) -> None
         most = max(most, stream.held)
     out.append(stream.close())
     taken = time.perf_counter() - begun
-    assert "".join(out) == restoring.restore(text, TOKENS)
+    assert "".join(out) == unmasking.restore(text, TOKENS)
     assert most <= 120
     assert taken < 10  # a second on an idle core; this guards against quadratic time, not against a busy machine
 
 
 def test_what_is_no_token_does_not_wait() -> None:
-    stream = restoring.Stream(TOKENS)
+    stream = unmasking.Stream(TOKENS)
     assert stream.feed("An important location, a person: ") == "An important location, a person: "
     assert stream.feed("Org_23456789ABCDE") == ""
     assert stream.feed(" ") == "Müller & Söhne "

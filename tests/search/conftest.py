@@ -13,9 +13,10 @@ import pytest
 import pytest_asyncio
 
 import reverie.sample
-from reverie import config, db, embedded, llm
+from reverie import config, db, embedded
 from reverie.access import callers, tokens, users
-from reverie.ingest import finding, importer, taking
+from reverie.ingest import importer, ingest_file, scan
+from reverie.llm import embedding
 from reverie.pipeline import progress
 from reverie.search import query as queries
 from reverie.search import results as searched
@@ -32,7 +33,7 @@ class Life:
 
     database: db.Database
     caller: callers.Caller
-    embeddings: llm.Embeddings
+    embeddings: embedding.Embeddings
     owner_url: str
 
     async def search(self, text: str, *, limit: int = 10, **filters: object) -> searched.Results:
@@ -48,25 +49,25 @@ class _Kept:
 
 
 @pytest.fixture(scope="session")
-def embeddings() -> Iterator[llm.Embeddings]:
+def embeddings() -> Iterator[embedding.Embeddings]:
     """The built-in embedder, with its lexicon."""
     cache = Path(tempfile.mkdtemp(prefix="rev-words-"))
-    made = llm.Embeddings(config.Embedding(), cache=cache)
+    made = embedding.Embeddings(config.Embedding(), cache=cache)
     yield made
     made.close()
     shutil.rmtree(cache, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
-def words_alone() -> Iterator[llm.Embeddings]:
+def words_alone() -> Iterator[embedding.Embeddings]:
     """No embedder at all."""
-    made = llm.Embeddings(config.Embedding(provider="none"))
+    made = embedding.Embeddings(config.Embedding(provider="none"))
     yield made
     made.close()
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def _kept(cluster: embedded.Server, template: str, embeddings: llm.Embeddings) -> AsyncIterator[_Kept]:
+async def _kept(cluster: embedded.Server, template: str, embeddings: embedding.Embeddings) -> AsyncIterator[_Kept]:
     """The database with the sample life and every vector of it, to be cloned; nobody stays connected to it."""
     name = "sample_life"
     _maintain(cluster, f"CREATE DATABASE {name} TEMPLATE {template}")
@@ -76,8 +77,10 @@ async def _kept(cluster: embedded.Server, template: str, embeddings: llm.Embeddi
     token = await tokens.mint(pool, user.user_id, name="owner")
     caller = await tokens.caller(pool, token)
     blob_root = Path(tempfile.mkdtemp(prefix="rev-blobs-"))
-    files = [one for one in finding.find([SAMPLE], name="sample") if one.file.suffix not in (".py", ".pyc")]
-    done = await importer.run(taking.Desk(pool, caller, blob_root, NURSERY), files, progress=lambda number, file: None)
+    files = [one for one in scan.find([SAMPLE], name="sample") if one.file.suffix not in (".py", ".pyc")]
+    done = await importer.run(
+        ingest_file.Desk(pool, caller, blob_root, NURSERY), files, progress=lambda number, file: None
+    )
     assert done.failed == 0
     async for state in progress.follow(pool, embeddings, caller):
         assert not state.trouble
@@ -88,7 +91,7 @@ async def _kept(cluster: embedded.Server, template: str, embeddings: llm.Embeddi
 
 
 @asynccontextmanager
-async def _clone(cluster: embedded.Server, kept: _Kept, embeddings: llm.Embeddings) -> AsyncIterator[Life]:
+async def _clone(cluster: embedded.Server, kept: _Kept, embeddings: embedding.Embeddings) -> AsyncIterator[Life]:
     name = f"life_{next(_numbers)}"
     _maintain(cluster, f"CREATE DATABASE {name} TEMPLATE {kept.database}")
     pool = db.Database(cluster.place.url(embedded.APP_ROLE, database=name))
@@ -100,14 +103,14 @@ async def _clone(cluster: embedded.Server, kept: _Kept, embeddings: llm.Embeddin
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def life(cluster: embedded.Server, _kept: _Kept, embeddings: llm.Embeddings) -> AsyncIterator[Life]:
+async def life(cluster: embedded.Server, _kept: _Kept, embeddings: embedding.Embeddings) -> AsyncIterator[Life]:
     """The sample life, to be read only."""
     async with _clone(cluster, _kept, embeddings) as found:
         yield found
 
 
 @pytest_asyncio.fixture
-async def own_life(cluster: embedded.Server, _kept: _Kept, embeddings: llm.Embeddings) -> AsyncIterator[Life]:
+async def own_life(cluster: embedded.Server, _kept: _Kept, embeddings: embedding.Embeddings) -> AsyncIterator[Life]:
     """The sample life, the test's own."""
     async with _clone(cluster, _kept, embeddings) as found:
         yield found

@@ -10,8 +10,9 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from reverie import app, db, errors, llm
+from reverie import app, db, errors
 from reverie.access import callers
+from reverie.llm import embedding
 from reverie.pipeline import progress
 from reverie.records import base, notes
 from reverie.search import advanced, results, search
@@ -28,11 +29,11 @@ LEFT_OUT = "left out: No embedding model is configured: search goes by words."
 class Life:
     """Four notes that each signal orders in its own way."""
 
-    def __init__(self, database: db.Database, caller: callers.Caller, embeddings: llm.Embeddings) -> None:
+    def __init__(self, database: db.Database, caller: callers.Caller, embeddings: embedding.Embeddings) -> None:
         self.database, self.caller, self.embeddings = database, caller, embeddings
 
     async def search(
-        self, sliders: advanced.Sliders, *, embeddings: llm.Embeddings | None = None, **more: Any
+        self, sliders: advanced.Sliders, *, embeddings: embedding.Embeddings | None = None, **more: Any
     ) -> results.Results:
         query = queries.Query(text="xylophone", **more)
         return await search.by_sliders(self.database, self.caller, embeddings or self.embeddings, query, sliders)
@@ -46,7 +47,7 @@ async def note(database: db.Database, caller: callers.Caller, title: str, conten
         return (await base.create(tx, caller, notes.NOTES, {"title": title, "content": content})).id
 
 
-async def caught_up(database: db.Database, embeddings: llm.Embeddings, caller: callers.Caller) -> None:
+async def caught_up(database: db.Database, embeddings: embedding.Embeddings, caller: callers.Caller) -> None:
     async for state in progress.follow(database, embeddings, caller):
         assert not state.trouble
 
@@ -168,7 +169,7 @@ async def test_a_signal_whose_scores_are_all_alike_is_named_and_its_weight_goes_
     embeddings.close()
 
 
-async def test_without_an_embedder_meaning_is_named_and_left_out(life: Life, words_alone: llm.Embeddings) -> None:
+async def test_without_an_embedder_meaning_is_named_and_left_out(life: Life, words_alone: embedding.Embeddings) -> None:
     found = await life.search(advanced.Sliders(heat=0), embeddings=words_alone)
     assert found.signals["semantic"] == LEFT_OUT
     assert [hit.title for hit in found.hits] == ["loud", "warm", "plain"]
@@ -177,7 +178,7 @@ async def test_without_an_embedder_meaning_is_named_and_left_out(life: Life, wor
         assert hit.fused.evidence["lexical"].weight == 1.0
 
 
-async def test_what_nothing_finds_has_its_reason(life: Life, words_alone: llm.Embeddings) -> None:
+async def test_what_nothing_finds_has_its_reason(life: Life, words_alone: embedding.Embeddings) -> None:
     query = queries.Query(text="xqzzt")
     found = await search.by_sliders(life.database, life.caller, words_alone, query, advanced.Sliders())
     assert found.hits == []

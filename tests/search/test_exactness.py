@@ -8,8 +8,9 @@ import psycopg
 import pytest
 import pytest_asyncio
 
-from reverie import db, embedded, llm
+from reverie import db, embedded
 from reverie.access import callers, tokens, users
+from reverie.llm import embedding
 from reverie.records import base, bookmarks, emails, notes
 from reverie.search import query as queries
 from reverie.search import search as searching
@@ -166,7 +167,7 @@ def _record(number: int, title: str, text: str) -> tuple[base.Domain, dict[str, 
 @pytest.mark.parametrize("asked", TARGETS)
 @pytest.mark.parametrize("form", ["{}", '"{}"', "({}).", "¿{}?"])
 async def test_an_identifier_is_first_among_ten_thousand(
-    crowd: tuple[db.Database, callers.Caller], words_alone: llm.Embeddings, asked: str, form: str
+    crowd: tuple[db.Database, callers.Caller], words_alone: embedding.Embeddings, asked: str, form: str
 ) -> None:
     database, caller = crowd
     query = queries.Query(text=form.format(asked))
@@ -178,7 +179,7 @@ async def test_an_identifier_is_first_among_ten_thousand(
     "asked", ["inv-2024-0017", "ＩＮＶ－２０２４－００１７", UUID_TEXT.upper(), "404b", "§3  ABSATZ 2"]
 )
 async def test_in_any_case_and_width(
-    crowd: tuple[db.Database, callers.Caller], words_alone: llm.Embeddings, asked: str
+    crowd: tuple[db.Database, callers.Caller], words_alone: embedding.Embeddings, asked: str
 ) -> None:
     database, caller = crowd
     results = await searching.search(database, caller, words_alone, queries.Query(text=asked))
@@ -190,7 +191,7 @@ async def test_in_any_case_and_width(
     ["what about invoice INV-2024-0017 in November", "who lives in room 404B", "was sagt §3 Absatz 2 zum Klavier"],
 )
 async def test_inside_a_sentence(
-    crowd: tuple[db.Database, callers.Caller], words_alone: llm.Embeddings, asked: str
+    crowd: tuple[db.Database, callers.Caller], words_alone: embedding.Embeddings, asked: str
 ) -> None:
     database, caller = crowd
     results = await searching.search(database, caller, words_alone, queries.Query(text=asked))
@@ -198,7 +199,7 @@ async def test_inside_a_sentence(
 
 
 async def test_meaning_does_not_push_an_identifier_down(
-    crowd: tuple[db.Database, callers.Caller], embeddings: llm.Embeddings
+    crowd: tuple[db.Database, callers.Caller], embeddings: embedding.Embeddings
 ) -> None:
     """With the embedder there and no vectors yet, as in the first minutes after an import."""
     database, caller = crowd

@@ -11,8 +11,9 @@ import pytest
 import pytest_asyncio
 
 import reverie.sample
-from reverie import db, embedded, llm
+from reverie import db, embedded
 from reverie.access import callers
+from reverie.llm import embedding
 from reverie.pipeline import progress
 from reverie.records import (
     base,
@@ -158,7 +159,7 @@ CASES: tuple[tuple[dict[str, Any], set[str]], ...] = (
 class Life:
     """Records of every domain that a filter speaks of, without vectors."""
 
-    def __init__(self, database: db.Database, caller: callers.Caller, embeddings: llm.Embeddings) -> None:
+    def __init__(self, database: db.Database, caller: callers.Caller, embeddings: embedding.Embeddings) -> None:
         self.database, self.caller, self.embeddings = database, caller, embeddings
 
     async def search(self, text: str = "xylophone", **filters: Any) -> results.Results:
@@ -181,7 +182,7 @@ async def keep(database: db.Database, caller: callers.Caller, *given: tuple[base
 
 
 @pytest_asyncio.fixture
-async def life(database: db.Database, owner: callers.Caller, words_alone: llm.Embeddings) -> Life:
+async def life(database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings) -> Life:
     await keep(database, owner, *LIFE)
     return Life(database, owner, words_alone)
 
@@ -252,7 +253,7 @@ async def test_who_took_part_follows_a_change_at_once(life: Life) -> None:
 
 
 @pytest_asyncio.fixture
-async def wide(database: db.Database, owner: callers.Caller, words_alone: llm.Embeddings) -> Life:
+async def wide(database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings) -> Life:
     """2,500 notes of which one says `q17` once, and 300 bookmarks that say nothing else."""
     await keep(
         database,

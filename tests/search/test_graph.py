@@ -9,10 +9,11 @@ import pytest
 import pytest_asyncio
 from numpy.typing import NDArray
 
-from reverie import config, db, embedded, llm
+from reverie import config, db, embedded
 from reverie.access import callers, tokens, users
+from reverie.llm import embedding
 from reverie.records import base, notes
-from reverie.search import meaning, search, signals
+from reverie.search import lexical, query_model, search
 from reverie.search import query as queries
 from tests.search.given import CALIBRATION, MODEL
 
@@ -38,7 +39,7 @@ FROM every JOIN unnest(%(vectors)s::text[]) WITH ORDINALITY AS given (vector, n)
 _MODEL = "INSERT INTO model (user_id, name, dimensions, vectors) VALUES (%s, %s, %s, %s)"
 
 
-class Asked(llm.Embeddings):
+class Asked(embedding.Embeddings):
     """An embedder at the process's edge that knows the vector of each question: `question 7` is row 7."""
 
     def __init__(self, questions: Vectors) -> None:
@@ -46,7 +47,7 @@ class Asked(llm.Embeddings):
         self.models = (MODEL,)
         self._questions = questions
 
-    def shipped(self, model: str) -> llm.Calibration:
+    def shipped(self, model: str) -> embedding.Calibration:
         return CALIBRATION
 
     async def query(
@@ -54,10 +55,10 @@ class Asked(llm.Embeddings):
         text: str,
         model: str | None = None,
         *,
-        measured: llm.Calibration | None = None,
-        origin: llm.Origin | None = None,
-    ) -> llm.QueryVector:
-        return llm.QueryVector(MODEL, self._questions[int(text.split()[1])].tolist(), CALIBRATION)
+        measured: embedding.Calibration | None = None,
+        origin: embedding.Origin | None = None,
+    ) -> embedding.QueryVector:
+        return embedding.QueryVector(MODEL, self._questions[int(text.split()[1])].tolist(), CALIBRATION)
 
 
 @dataclass(frozen=True)
@@ -78,11 +79,11 @@ class Crowd:
     questions: Vectors
     embeddings: Asked
 
-    async def nearest(self, person: Person, number: int, query: queries.Query) -> list[signals.Found]:
+    async def nearest(self, person: Person, number: int, query: queries.Query) -> list[lexical.Found]:
         """The signal's answer to a question."""
-        asked = await meaning.ask(self.database, person.caller, self.embeddings, f"question {number}")
-        async with self.database.snapshot(person.caller, settings=signals.graph_settings(asked.own)) as tx:
-            return await signals.semantic(tx, person.caller, query, asked)
+        asked = await query_model.ask(self.database, person.caller, self.embeddings, f"question {number}")
+        async with self.database.snapshot(person.caller, settings=lexical.graph_settings(asked.own)) as tx:
+            return await lexical.semantic(tx, person.caller, query, asked)
 
     async def recall(self, person: Person, query: queries.Query | None = None) -> float:
         """The share of the exact ten nearest that is among the ten found, over all questions."""
@@ -155,10 +156,10 @@ async def test_the_graph_is_asked_for_many_and_not_for_few(crowd: Crowd) -> None
     """By PostgreSQL's own count of how often the index was read in this transaction."""
 
     async def scans(person: Person) -> int:
-        asked = await meaning.ask(crowd.database, person.caller, crowd.embeddings, "question 0")
-        async with crowd.database.snapshot(person.caller, settings=signals.graph_settings(asked.own)) as tx:
+        asked = await query_model.ask(crowd.database, person.caller, crowd.embeddings, "question 0")
+        async with crowd.database.snapshot(person.caller, settings=lexical.graph_settings(asked.own)) as tx:
             before = await tx.value("SELECT pg_stat_get_xact_numscans('embedding_384'::regclass)")
-            await signals.semantic(tx, person.caller, queries.Query(text="question 0"), asked)
+            await lexical.semantic(tx, person.caller, queries.Query(text="question 0"), asked)
             return int(await tx.value("SELECT pg_stat_get_xact_numscans('embedding_384'::regclass)")) - int(before)
 
     assert await scans(crowd.many) == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reverie.search import hints
+from reverie.search import query_intent
 
 HINTS = [
     ("email from Ana about the roof", {"email"}, ("Ana",)),
@@ -42,12 +42,12 @@ HINTS = [
 
 @pytest.mark.parametrize(("text", "domains", "people"), HINTS, ids=[row[0] for row in HINTS])
 def test_hints(text: str, domains: set[str], people: tuple[str, ...]) -> None:
-    found = hints.read(text)
+    found = query_intent.read(text)
     assert (found.domains, found.people) == (domains, people)
 
 
 def test_the_words_of_a_domain() -> None:
-    assert hints.read("E-Mails von Ana").words >= {"e-mails", "mails"}
+    assert query_intent.read("E-Mails von Ana").words >= {"e-mails", "mails"}
 
 
 @pytest.mark.parametrize(
@@ -62,14 +62,14 @@ def test_the_words_of_a_domain() -> None:
     ],
 )
 def test_phrases(text: str, phrases: tuple[str, ...]) -> None:
-    assert hints.read(text).phrases == phrases
+    assert query_intent.read(text).phrases == phrases
 
 
 def test_a_phrase_stands_word_by_word() -> None:
-    assert hints.holds("Er sagte: Grüß Gott, alle!", "grüß gott")
-    assert hints.holds("El CAFÉ con leche.", "cafe con")
-    assert not hints.holds("to be, perhaps, or not", "to be or")
-    assert not hints.holds("a carpet", "car")
+    assert query_intent.holds("Er sagte: Grüß Gott, alle!", "grüß gott")
+    assert query_intent.holds("El CAFÉ con leche.", "cafe con")
+    assert not query_intent.holds("to be, perhaps, or not", "to be or")
+    assert not query_intent.holds("a carpet", "car")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_phrase_stands_word_by_word() -> None:
     ],
 )
 def test_nicknames(word: str, others: set[str]) -> None:
-    found = hints.nicknames(word)
+    found = query_intent.nicknames(word)
     assert others <= set(found)
     assert bool(others) == bool(found)
     assert word.lower() not in found
@@ -97,4 +97,4 @@ def test_nicknames(word: str, others: set[str]) -> None:
 
 @pytest.mark.parametrize("word", ["will", "mark", "may", "Table", "rob", "404B", "", "ana@example.org"])
 def test_no_nicknames(word: str) -> None:
-    assert hints.nicknames(word) == ()
+    assert query_intent.nicknames(word) == ()

@@ -9,8 +9,9 @@ import pytest_asyncio
 from reverie import db
 from reverie.access import callers
 from reverie.records import base, chats, diary, notes
-from reverie.search import moments, timewords
 from reverie.search import query as queries
+from reverie.search import temporal
+from reverie.search.dates import timewords
 
 NOW = datetime(2026, 9, 16, 10, 0, tzinfo=UTC)
 
@@ -36,7 +37,7 @@ class Life:
         assert when is not None
         query = queries.Query(text=text, **more)  # pyright: ignore[reportArgumentType]
         async with self.database.transaction(self.caller) as tx:
-            found = await moments.find(tx, self.caller, query, when)
+            found = await temporal.find(tx, self.caller, query, when)
         assert all(0 < one.score <= 1 for one in found)
         assert found == sorted(found, key=lambda one: -one.score)
         return [self.names[one.record_id] for one in found]
@@ -123,11 +124,11 @@ async def test_only_among_some(life: Life) -> None:
     assert when is not None
     query = queries.Query(text="this month")
     async with life.database.transaction(life.caller) as tx:
-        found = await moments.find(tx, life.caller, query, when)
+        found = await temporal.find(tx, life.caller, query, when)
         some = [one.passage_id for one in found[:2]]
-        assert len(await moments.find(tx, life.caller, query, when, within=some)) == 2
-        assert await moments.find(tx, life.caller, query, when, within=[]) == []
-        assert len(await moments.find(tx, life.caller, query, when, depth=3)) == 3
+        assert len(await temporal.find(tx, life.caller, query, when, within=some)) == 2
+        assert await temporal.find(tx, life.caller, query, when, within=[]) == []
+        assert len(await temporal.find(tx, life.caller, query, when, depth=3)) == 3
 
 
 async def test_every_record_begins_before_any_goes_on(life: Life) -> None:

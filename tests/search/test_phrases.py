@@ -8,8 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from reverie import db, llm
+from reverie import db
 from reverie.access import callers
+from reverie.llm import embedding
 from reverie.pipeline import progress
 from reverie.records import base, contacts, diary, emails, events, notes, tasks
 from reverie.search import query as queries
@@ -28,7 +29,7 @@ PHRASES = [
 
 
 async def found(
-    database: db.Database, caller: callers.Caller, embeddings: llm.Embeddings, text: str, **more: Any
+    database: db.Database, caller: callers.Caller, embeddings: embedding.Embeddings, text: str, **more: Any
 ) -> results.Results:
     return await search.search(database, caller, embeddings, queries.Query(text=text, **more))
 
@@ -56,7 +57,7 @@ async def among_near_misses(database: db.Database, caller: callers.Caller, asked
 
 @pytest.mark.parametrize(("asked", "written"), PHRASES, ids=[asked for asked, _ in PHRASES])
 async def test_what_holds_a_phrase_word_by_word_is_first_among_three_hundred_near_misses(
-    database: db.Database, owner: callers.Caller, words_alone: llm.Embeddings, asked: str, written: str
+    database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings, asked: str, written: str
 ) -> None:
     await among_near_misses(database, owner, asked, written)
     for quotes in QUOTES:
@@ -79,7 +80,7 @@ async def test_meaning_does_not_push_a_phrase_down(database: db.Database, owner:
 
 
 async def test_of_two_phrases_what_holds_both_is_first(
-    database: db.Database, owner: callers.Caller, words_alone: llm.Embeddings
+    database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings
 ) -> None:
     async with database.transaction(owner) as tx:
         for title, content in (
@@ -95,7 +96,7 @@ async def test_of_two_phrases_what_holds_both_is_first(
 
 
 async def test_a_phrase_that_stands_in_the_title_counts(
-    database: db.Database, owner: callers.Caller, words_alone: llm.Embeddings
+    database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings
 ) -> None:
     async with database.transaction(owner) as tx:
         titles = ("Piano red", "Red piano", "Red, red piano piano", "The piano is red")
@@ -107,7 +108,7 @@ async def test_a_phrase_that_stands_in_the_title_counts(
 
 
 async def test_a_phrase_in_a_language_without_spaces(
-    database: db.Database, owner: callers.Caller, words_alone: llm.Embeddings
+    database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings
 ) -> None:
     async with database.transaction(owner) as tx:
         for title, content in (
@@ -120,7 +121,7 @@ async def test_a_phrase_in_a_language_without_spaces(
 
 
 async def test_a_phrase_is_found_within_the_filters_only(
-    database: db.Database, owner: callers.Caller, words_alone: llm.Embeddings
+    database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings
 ) -> None:
     async with database.transaction(owner) as tx:
         for tag in ("in", "out"):
@@ -146,7 +147,7 @@ async def test_a_phrase_is_found_within_the_filters_only(
     ],
 )
 async def test_the_kind_spoken_of_is_raised_and_no_other_left_out(
-    database: db.Database, owner: callers.Caller, words_alone: llm.Embeddings, text: str, kind: str
+    database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings, text: str, kind: str
 ) -> None:
     async with database.transaction(owner) as tx:
         await base.create(tx, owner, notes.NOTES, {"title": "xylophone", "content": "xylophone"})
@@ -170,7 +171,7 @@ async def test_the_kind_spoken_of_is_raised_and_no_other_left_out(
 
 
 async def test_an_answer_tells_how_its_question_was_understood(
-    database: db.Database, owner: callers.Caller, words_alone: llm.Embeddings
+    database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings
 ) -> None:
     now = datetime(2026, 9, 16, 10, 0, tzinfo=UTC)
 

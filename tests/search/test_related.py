@@ -5,12 +5,13 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from reverie import db, llm
+from reverie import db
 from reverie.access import callers
-from reverie.pipeline import extract, worker
+from reverie.llm import embedding
+from reverie.pipeline import rule_extraction, worker
 from reverie.records import base, catalogue
+from reverie.search import graph
 from reverie.search import query as queries
-from reverie.search import related
 from reverie.search import results as searched
 from reverie.search import search as searching
 
@@ -20,9 +21,9 @@ async def kept(database: db.Database, caller: callers.Caller, domain: str, **bod
         return (await base.create(tx, caller, catalogue.domain(domain), body)).id
 
 
-async def read(database: db.Database, caller: callers.Caller, words_alone: llm.Embeddings) -> None:
+async def read(database: db.Database, caller: callers.Caller, words_alone: embedding.Embeddings) -> None:
     found: list[worker.Standing] = []
-    async with worker.Worker(database, words_alone, followers=(extract.EXTRACTION,)).running():
+    async with worker.Worker(database, words_alone, followers=(rule_extraction.EXTRACTION,)).running():
         for _ in range(1000):
             async with database.transaction(caller) as tx:
                 found = await worker.standings(tx, caller)
@@ -33,13 +34,13 @@ async def read(database: db.Database, caller: callers.Caller, words_alone: llm.E
 
 
 async def search(
-    database: db.Database, caller: callers.Caller, words_alone: llm.Embeddings, text: str, **more: Any
+    database: db.Database, caller: callers.Caller, words_alone: embedding.Embeddings, text: str, **more: Any
 ) -> searched.Results:
     return await searching.search(database, caller, words_alone, queries.Query(text=text, **more))
 
 
 async def test_who_is_named_brings_what_is_linked(
-    database: db.Database, owner: callers.Caller, other: callers.Caller, words_alone: llm.Embeddings
+    database: db.Database, owner: callers.Caller, other: callers.Caller, words_alone: embedding.Embeddings
 ) -> None:
     """A mail that has the address and not the name is found by the name, and says why."""
     await kept(database, owner, "contact", display_name="Ana Ruiz", emails=["ar77@example.org"])
@@ -63,7 +64,7 @@ async def test_who_is_named_brings_what_is_linked(
 
 
 async def test_what_is_near_an_event_of_theirs_counts_more(
-    database: db.Database, owner: callers.Caller, words_alone: llm.Embeddings
+    database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings
 ) -> None:
     now = datetime.now(UTC)
     await kept(database, owner, "contact", display_name="Ana Ruiz", emails=["ana@example.org"])
@@ -83,7 +84,7 @@ async def test_what_is_near_an_event_of_theirs_counts_more(
     await read(database, owner, words_alone)
     found = await search(database, owner, words_alone, "Ana Ruiz zebra")
     near, far = [next(one for one in found.hits if one.record_id == mail) for mail in mails]
-    assert 1.1 < near.fused.boosts["soon"] <= 1 + related.PROXIMITY
+    assert 1.1 < near.fused.boosts["soon"] <= 1 + graph.PROXIMITY
     assert "soon" not in far.fused.boosts
     assert near.fused.score > far.fused.score
     async with database.transaction(owner) as tx:  # nothing of what is named is near: no boost
@@ -93,7 +94,7 @@ async def test_what_is_near_an_event_of_theirs_counts_more(
 
 
 async def test_a_name_that_is_a_word_wants_a_capital(
-    database: db.Database, owner: callers.Caller, words_alone: llm.Embeddings
+    database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings
 ) -> None:
     await kept(database, owner, "contact", display_name="Rose Alder", given="Rose", family="Alder")
     await kept(database, owner, "note", title="Garden", content="The rose is in bloom.")

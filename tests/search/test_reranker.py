@@ -3,8 +3,9 @@
 from typing import Any
 from uuid import UUID
 
-from reverie import config, db, llm
+from reverie import config, db
 from reverie.access import callers
+from reverie.llm import embedding
 from reverie.records import base, notes
 from reverie.search import query, search
 from reverie.search import results as searched
@@ -30,7 +31,7 @@ async def test_the_best_are_sorted_again(database: db.Database, owner: callers.C
     made = await kept(database, owner, "the fence is blue", "the fence is yellow", "RAL-7016 fence is grey", *fillers)
     with model_server.serving(judge) as server:
         settings = config.Reranker(provider="openai", base_url=server.url, model="judge", top=4)
-        embeddings = llm.Embeddings(config.Embedding(provider="none"), settings)
+        embeddings = embedding.Embeddings(config.Embedding(provider="none"), settings)
         results = await search.search(database, owner, embeddings, query.Query(text="fence"))
         (asked,) = server.asked
         assert (asked.body["query"], len(asked.body["documents"])) == ("fence", 4)

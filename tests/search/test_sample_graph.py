@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from reverie import db
-from reverie.graph import lookups, names, nodes, said
+from reverie.graph import lookups, nodes
+from reverie.graph.extraction import record_fields
+from reverie.graph.resolution import keys
 from reverie.records import base, catalogue
-from reverie.search import exploring
+from reverie.search import explore
 from tests.search.conftest import Life
 
 
@@ -34,18 +36,18 @@ async def source(tx: db.Transaction, life: Life, domain: str, title: str) -> nod
 
 async def test_every_contact_attendee_and_correspondent_is_one_node(life: Life) -> None:
     async with life.database.snapshot(life.caller) as tx:
-        people: list[said.Person] = []
+        people: list[record_fields.Person] = []
         for domain in ("contact", "event", "email"):
             for record in await every(tx, life, domain):
-                people += said.of(record).people
+                people += record_fields.of(record).people
         assert len({one.name for one in people}) > 25
         addresses = {mail for one in people for mail in one.emails}
         by_address = await nodes.find(tx, life.caller, addresses)
         assert {mail: len(found) for mail, found in by_address.items()} == dict.fromkeys(by_address, 1)
-        by_name = await nodes.find(tx, life.caller, {names.normalised(one.name) for one in people})
+        by_name = await nodes.find(tx, life.caller, {keys.normalised(one.name) for one in people})
         for one in people:
             found = [
-                *by_name.get(names.normalised(one.name), ()),
+                *by_name.get(keys.normalised(one.name), ()),
                 *(n for m in one.emails for n in by_address.get(m, ())),
             ]
             assert len({n.id for n in found}) == 1, one
@@ -86,10 +88,10 @@ async def test_what_links_a_mail_to_a_meeting(life: Life) -> None:
 
 
 async def test_everything_about_marta(life: Life) -> None:
-    found = await exploring.explore(
-        life.database, life.caller, life.embeddings, [exploring.Ask("Marta García")], ["Marta García Llopis"]
+    found = await explore.explore(
+        life.database, life.caller, life.embeddings, [explore.Ask("Marta García")], ["Marta García Llopis"]
     )
-    told = exploring.as_json(found, explanations=True)
+    told = explore.as_json(found, explanations=True)
     assert told["persons"][0]["name"] == "Marta García Llopis"
     assert "frutos secos" in told["persons"][0]["properties"]["notes"]
     assert len(told["sources"]) == 5
@@ -120,8 +122,8 @@ async def test_exploring_takes_at_most_twice_a_search(life: Life) -> None:
 
     for text in ("Marta García", "boiler", "the moving van", "Iñaki birthday", "invoice") * 3:
         await timed("search", life.search(text, limit=5))
-        asks = [exploring.Ask(text)]
-        await timed("explore", exploring.explore(life.database, life.caller, life.embeddings, asks))
+        asks = [explore.Ask(text)]
+        await timed("explore", explore.explore(life.database, life.caller, life.embeddings, asks))
     assert min(times["explore"]) < 2.5 * min(times["search"]), times
 
 

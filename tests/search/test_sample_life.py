@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from reverie import llm
+from reverie.llm import embedding
 from reverie.records import language, terms
 from reverie.search import query as queries
 from reverie.search import results as searched
@@ -75,7 +75,9 @@ async def test_case_accents_and_width_do_not_matter(life: Life, spelt: str) -> N
 
 
 @pytest.mark.parametrize("spelt", ["garcia", "GARCIA", "GARCÍA", "Garcia", "ｇａｒｃｉａ"])
-async def test_by_words_alone_every_spelling_is_the_same(life: Life, words_alone: llm.Embeddings, spelt: str) -> None:
+async def test_by_words_alone_every_spelling_is_the_same(
+    life: Life, words_alone: embedding.Embeddings, spelt: str
+) -> None:
     async def found(text: str) -> list[tuple[UUID, float]]:
         query = queries.Query(text=text, limit=50)
         hits = (await searching.search(life.database, life.caller, words_alone, query)).hits

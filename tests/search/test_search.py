@@ -8,8 +8,9 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from reverie import config, db, embedded, errors, llm
+from reverie import config, db, embedded, errors
 from reverie.access import callers
+from reverie.llm import embedding
 from reverie.pipeline import embed, progress
 from reverie.records import base, bookmarks, diary, events, notes
 from reverie.search import query as queries
@@ -52,7 +53,7 @@ async def _note(database: db.Database, caller: callers.Caller, title: str, conte
 
 
 async def _titles(
-    database: db.Database, caller: callers.Caller, embeddings: llm.Embeddings, text: str, **filters: object
+    database: db.Database, caller: callers.Caller, embeddings: embedding.Embeddings, text: str, **filters: object
 ) -> list[str]:
     query = queries.Query(text=text, **filters)  # pyright: ignore[reportArgumentType]
     return [hit.title for hit in (await searching.search(database, caller, embeddings, query)).hits]
@@ -123,7 +124,7 @@ async def test_edited_text_is_gone_at_once(own_life: Life) -> None:
 
 
 async def test_chinese_and_japanese_are_found_without_spaces(
-    database: db.Database, owner: callers.Caller, words_alone: llm.Embeddings
+    database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings
 ) -> None:
     await _note(database, owner, "東京の旅", "京都の駅で傘を忘れた。次の日、駅員さんが見つけてくれた。")
     await _note(database, owner, "搬家", "我们在五月搬到毕尔巴鄂，钢琴最后才到。")
@@ -134,7 +135,9 @@ async def test_chinese_and_japanese_are_found_without_spaces(
     assert await _titles(database, owner, words_alone, "钢琴") == ["搬家"]
 
 
-async def test_without_an_embedder_words_answer_and_the_rest_is_named(life: Life, words_alone: llm.Embeddings) -> None:
+async def test_without_an_embedder_words_answer_and_the_rest_is_named(
+    life: Life, words_alone: embedding.Embeddings
+) -> None:
     query = queries.Query(text="INV-2024-0017")
     results = await searching.search(life.database, life.caller, words_alone, query)
     assert results.hits[0].title == "An old invoice, politely"
@@ -147,7 +150,7 @@ async def test_without_an_embedder_words_answer_and_the_rest_is_named(life: Life
 async def test_an_embedder_that_is_down_is_named_and_words_answer(own_life: Life) -> None:
     life = own_life
     settings = config.Embedding(provider="openai", base_url="http://127.0.0.1:9/v1", model="gone", timeout_s=2)
-    away = llm.Embeddings(settings)
+    away = embedding.Embeddings(settings)
     # The built-in model has vectors of everything here, and answers in place of the new one.
     results = await searching.search(life.database, life.caller, away, queries.Query(text="García"))
     assert results.signals["semantic"] == "ok"
@@ -177,7 +180,7 @@ async def test_filters_narrow_both_signals(life: Life) -> None:
 
 
 async def test_days_are_the_owners_days(
-    database: db.Database, owner: callers.Caller, words_alone: llm.Embeddings
+    database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings
 ) -> None:
     async with database.transaction(owner) as tx:
         for day in ("2026-05-01", "2026-05-02", "2026-05-03"):
@@ -196,7 +199,11 @@ async def test_days_are_the_owners_days(
 
 
 async def test_tiers(
-    database: db.Database, fresh: str, cluster: embedded.Server, owner: callers.Caller, words_alone: llm.Embeddings
+    database: db.Database,
+    fresh: str,
+    cluster: embedded.Server,
+    owner: callers.Caller,
+    words_alone: embedding.Embeddings,
 ) -> None:
     for title, heat in (("hot", 0.9), ("warm", 0.5), ("cold", 0.1), ("untouched", None)):
         made = await _note(database, owner, f"xylophone {title}", "x")
@@ -256,7 +263,7 @@ async def test_what_was_touched_once_and_went_cold_steps_back(
     fresh: str,
     cluster: embedded.Server,
     owner: callers.Caller,
-    words_alone: llm.Embeddings,
+    words_alone: embedding.Embeddings,
     accesses: float,
     heat: float,
     days: int,
@@ -301,7 +308,11 @@ async def test_every_score_can_be_computed_from_the_answer_alone(life: Life, que
 
 
 async def test_heat_lifts_but_never_finds(
-    database: db.Database, fresh: str, cluster: embedded.Server, owner: callers.Caller, words_alone: llm.Embeddings
+    database: db.Database,
+    fresh: str,
+    cluster: embedded.Server,
+    owner: callers.Caller,
+    words_alone: embedding.Embeddings,
 ) -> None:
     first = await _note(database, owner, "xylophone", "one")
     second = await _note(database, owner, "xylophone", "two")
@@ -319,7 +330,7 @@ async def test_heat_lifts_but_never_finds(
 
 
 async def test_no_result_and_no_statistic_crosses_a_user(
-    database: db.Database, owner: callers.Caller, other: callers.Caller, embeddings: llm.Embeddings
+    database: db.Database, owner: callers.Caller, other: callers.Caller, embeddings: embedding.Embeddings
 ) -> None:
     async with database.transaction(owner) as tx:
         await base.create(tx, owner, bookmarks.BOOKMARKS, {"url": "https://example.org", "title": "piano lesson"})

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from reverie.search import timewords
+from reverie.search.dates import timewords
 
 # A Wednesday.
 NOW = datetime(2026, 9, 16, 10, 30, tzinfo=UTC)

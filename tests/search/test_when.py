@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 import pytest_asyncio
 
-from reverie import db, llm
+from reverie import db
 from reverie.access import callers
+from reverie.llm import embedding
 from reverie.records import base, chats, emails, notes
 from reverie.search import query as queries
 from reverie.search import results
@@ -17,7 +18,7 @@ NOW = datetime(2026, 9, 16, 10, 0, tzinfo=UTC)
 class Life:
     """Two mails and two chats about the roof, searched by words alone."""
 
-    def __init__(self, database: db.Database, caller: callers.Caller, embeddings: llm.Embeddings) -> None:
+    def __init__(self, database: db.Database, caller: callers.Caller, embeddings: embedding.Embeddings) -> None:
         self.database, self.caller, self.embeddings = database, caller, embeddings
 
     async def search(self, text: str) -> tuple[list[str], results.Results]:
@@ -28,7 +29,7 @@ class Life:
 
 
 @pytest_asyncio.fixture
-async def life(database: db.Database, owner: callers.Caller, words_alone: llm.Embeddings) -> Life:
+async def life(database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings) -> Life:
     async with database.transaction(owner) as tx:
         for day, month, name in ((15, 9, "September"), (10, 3, "March")):
             at = datetime(2026, month, day, 9, tzinfo=UTC)

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from reverie import app, compact, config, errors, llm
+from reverie import app, compact, config, errors
 from reverie.access import callers, operations
+from reverie.llm import embedding
 from reverie.records import base as records
 from reverie.records import bookmarks, chats, diary, emails, events, notes
 from reverie.tools import base, catalogue
@@ -193,7 +194,7 @@ async def test_search_is_lines_for_a_model(toolbox: base.Toolbox, owner: callers
     assert " — diary — 2026-07-13 id:" in heads[day]
     assert all(len(line) <= 320 for line in found.splitlines())
     assert "lighthouse keeper kept goats" in found
-    wordy = base.Toolbox(toolbox.database, llm.Embeddings(config.Embedding(provider="none")))
+    wordy = base.Toolbox(toolbox.database, embedding.Embeddings(config.Embedding(provider="none")))
     assert "Not searched by: meaning (No embedding model" in str(
         await catalogue.call(wordy, agent, "search", {"query": "lighthouse"})
     )

@@ -7,9 +7,11 @@ from uuid import UUID
 
 import pytest
 
-from reverie import app, compact, config, errors, llm
+from reverie import app, compact, config, errors
 from reverie.access import callers
-from reverie.graph import learning, links, nodes
+from reverie.graph import links, nodes
+from reverie.graph.extraction import update
+from reverie.llm import embedding
 from reverie.records import base as records
 from reverie.records import emails, notes
 from reverie.tools import base, catalogue
@@ -17,7 +19,7 @@ from reverie.tools import base, catalogue
 
 @pytest.fixture
 def toolbox(reverie: app.App) -> base.Toolbox:
-    return base.Toolbox(reverie.database, llm.Embeddings(config.Embedding(provider="none")))
+    return base.Toolbox(reverie.database, embedding.Embeddings(config.Embedding(provider="none")))
 
 
 def _agent(caller: callers.Caller, *scopes: str) -> callers.Caller:
@@ -33,20 +35,20 @@ async def _explored(toolbox: base.Toolbox, caller: callers.Caller, **arguments: 
 async def _life(toolbox: base.Toolbox, caller: callers.Caller) -> tuple[UUID, UUID]:
     """Ana is building a sauna in a note; a mail says what it costs."""
     kept: list[UUID] = []
-    told: list[tuple[records.Domain[Any], dict[str, Any], list[learning.Stated]]] = [
+    told: list[tuple[records.Domain[Any], dict[str, Any], list[update.Stated]]] = [
         (
             notes.NOTES,
             {"title": "The sauna", "content": "Ana Ruiz draws the sauna at the lake."},
-            [learning.Stated("Ana Ruiz", "relates_to", "Sauna", {"relevance": 8, "notes": "she draws it"})],
+            [update.Stated("Ana Ruiz", "relates_to", "Sauna", {"relevance": 8, "notes": "she draws it"})],
         ),
         (emails.EMAILS, {"subject": "Sauna offer", "body_text": "The sauna costs 9,000, says Ana Ruiz."}, []),
     ]
     for domain, values, stated in told:
         async with toolbox.database.transaction(caller) as tx:
             made = await records.create(tx, caller, domain, values)
-            named = [learning.Named("person", "Ana Ruiz"), learning.Named("entity", "Sauna", "project", "at the lake")]
+            named = [update.Named("person", "Ana Ruiz"), update.Named("entity", "Sauna", "project", "at the lake")]
             title = domain.text(made).title
-            await learning.learn(tx, caller, learning.Reading(domain.name, made.id, title, named=named, stated=stated))
+            await update.learn(tx, caller, update.Reading(domain.name, made.id, title, named=named, stated=stated))
         kept.append(made.id)
     return kept[0], kept[1]
 
@@ -54,7 +56,7 @@ async def _life(toolbox: base.Toolbox, caller: callers.Caller) -> tuple[UUID, UU
 async def test_explore_finds_people_things_and_records(toolbox: base.Toolbox, owner: callers.Caller) -> None:
     note, mail = await _life(toolbox, owner)
     async with toolbox.database.transaction(owner) as tx:
-        await learning.owner(tx, owner, name="Olga Owner")
+        await update.owner(tx, owner, name="Olga Owner")
     found = await _explored(toolbox, _agent(owner), queries=[{"query": "sauna"}], text_matches=["Ana Ruiz"])
     assert [one["name"] for one in found["persons"]] == ["Ana Ruiz"]
     assert [(one["name"], one["type"], one["description"]) for one in found["entities"]] == [
@@ -73,7 +75,7 @@ async def test_explore_finds_people_things_and_records(toolbox: base.Toolbox, ow
 async def test_explore_tells_what_the_owner_has_to_do_with_it(toolbox: base.Toolbox, owner: callers.Caller) -> None:
     await _life(toolbox, owner)
     async with toolbox.database.transaction(owner) as tx:
-        own = await learning.owner(tx, owner, name="Olga Owner")
+        own = await update.owner(tx, owner, name="Olga Owner")
         sauna = (await nodes.find(tx, owner, ["sauna"]))["sauna"][0]
         assert own is not None
         fact = links.Fact(own.id, sauna.id, "relates_to", "manual", by="user", properties={"notes": "pays for it"})
@@ -178,8 +180,8 @@ async def test_two_records_opened_one_after_the_other_warm_their_link(
             (await records.create(tx, owner, notes.NOTES, {"title": title, "content": "x"})).id
             for title in ("Plan A", "Plan B")
         ]
-        linked = [learning.Record(kept[1], "note", "Plan B")]
-        await learning.learn(tx, owner, learning.Reading("note", kept[0], "Plan A", records=linked))
+        linked = [update.Record(kept[1], "note", "Plan B")]
+        await update.learn(tx, owner, update.Reading("note", kept[0], "Plan A", records=linked))
     for one in kept:
         await catalogue.call(toolbox, owner, "get_record", {"id": str(one)})
     async with toolbox.database.transaction(owner) as tx:

@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from reverie import app, embedded
 from reverie.access import callers
-from reverie.ingest import durable, taking
+from reverie.ingest import durable, ingest_file
 from tests.conftest import NURSERY, client_of
 from tests.ingest import pdfs
 from tests.web.test_records import ROOT, error_of
@@ -27,7 +27,7 @@ HARBOUR = pdfs.built([pdfs.drawn([text]) for text in PAGES])
 
 @pytest_asyncio.fixture
 async def working(reverie: app.App) -> AsyncIterator[None]:
-    desk = taking.Desk(reverie.database, reverie.owner, reverie.blobs, NURSERY)
+    desk = ingest_file.Desk(reverie.database, reverie.owner, reverie.blobs, NURSERY)
     owner_url = reverie.database.url.replace(embedded.APP_ROLE, embedded.OWNER_ROLE)
     async with durable.launched(desk, owner_url=owner_url, patience_s=0.2):
         yield

@@ -16,7 +16,8 @@ from starlette import routing
 
 from reverie import app
 from reverie.access import callers, tokens
-from reverie.graph import learning, nodes, said
+from reverie.graph import nodes
+from reverie.graph.extraction import record_fields, update
 from reverie.records import base, contacts, emails, events, notes
 from reverie.web import routes, server
 from tests.conftest import client_of
@@ -43,9 +44,9 @@ async def learned(
     """Keep a record and let the graph read it."""
     async with reverie.database.transaction(caller) as tx:
         made = await base.create(tx, caller, domain, values)
-        fields = said.of(made)
+        fields = record_fields.of(made)
         title = domain.text(made).title
-        await learning.learn(tx, caller, learning.Reading(domain.name, made.id, title, fields=fields, **more))
+        await update.learn(tx, caller, update.Reading(domain.name, made.id, title, fields=fields, **more))
     return made.id
 
 
@@ -88,13 +89,13 @@ async def life(reverie: app.App, caller: callers.Caller) -> Life:
         notes.NOTES,
         {"title": "Ana moves", "content": "Ana Ruiz lived in Rome and moved to Oslo."},
         named=[
-            learning.Named("person", "Ana Ruiz"),
-            learning.Named("entity", "Rome", "place"),
-            learning.Named("entity", "Oslo", "place", "a city in the north"),
+            update.Named("person", "Ana Ruiz"),
+            update.Named("entity", "Rome", "place"),
+            update.Named("entity", "Oslo", "place", "a city in the north"),
         ],
         stated=[
-            learning.Stated("Ana Ruiz", "located_in", "Rome", valid_from=ROME),
-            learning.Stated("Ana Ruiz", "located_in", "Oslo", valid_from=OSLO),
+            update.Stated("Ana Ruiz", "located_in", "Rome", valid_from=ROME),
+            update.Stated("Ana Ruiz", "located_in", "Oslo", valid_from=OSLO),
         ],
     )
     async with reverie.database.transaction(caller) as tx:
@@ -305,8 +306,8 @@ async def test_evidence_of_closed_domains_is_left_out(
     reverie: app.App, api: httpx.AsyncClient, narrow: httpx.AsyncClient, mine: Life
 ) -> None:
     more = {
-        "named": [learning.Named("person", "Ana Ruiz"), learning.Named("entity", "Oslo")],
-        "stated": [learning.Stated("Ana Ruiz", "located_in", "Oslo", valid_from=OSLO)],
+        "named": [update.Named("person", "Ana Ruiz"), update.Named("entity", "Oslo")],
+        "stated": [update.Stated("Ana Ruiz", "located_in", "Oslo", valid_from=OSLO)],
     }
     await learned(reverie, reverie.owner, emails.EMAILS, {"subject": "Greetings from the fjord"}, **more)
     for client, wanted in ((api, {"Ana moves", "Greetings from the fjord"}), (narrow, {"Ana moves"})):
@@ -525,8 +526,8 @@ async def read_again(reverie: app.App, mine: Life) -> None:
     owner = reverie.owner
     async with reverie.database.transaction(owner) as tx:
         card = await base.get(tx, owner, contacts.CONTACTS, mine.card)
-        reading = learning.Reading("contact", card.id, "Ana Ruiz", fields=said.of(card), at=ROME)
-        await learning.learn(tx, owner, reading)
+        reading = update.Reading("contact", card.id, "Ana Ruiz", fields=record_fields.of(card), at=ROME)
+        await update.learn(tx, owner, reading)
 
 
 async def test_a_deleted_node_stays_deleted(reverie: app.App, api: httpx.AsyncClient, mine: Life) -> None:
@@ -574,7 +575,7 @@ async def test_erased_for_good_with_vectors(reverie: app.App, api: httpx.AsyncCl
 
 async def test_the_owners_own_node_stays(reverie: app.App, api: httpx.AsyncClient) -> None:
     async with reverie.database.transaction(reverie.owner) as tx:
-        own = await learning.owner(tx, reverie.owner, name="Olga Owner")
+        own = await update.owner(tx, reverie.owner, name="Olga Owner")
     assert own is not None
     for path in ("", "/forever"):
         answer = await api.delete(f"{ROOT}/graph/entities/{own.id}{path}")
@@ -614,12 +615,12 @@ async def test_suggested_merges(api: httpx.AsyncClient, mine: Life) -> None:
 async def test_two_names_that_always_stand_together(
     reverie: app.App, api: httpx.AsyncClient, narrow: httpx.AsyncClient
 ) -> None:
-    both = [learning.Named("entity", "Nordlicht"), learning.Named("entity", "Project 7")]
+    both = [update.Named("entity", "Nordlicht"), update.Named("entity", "Project 7")]
     for number in range(6):
         await learned(reverie, reverie.owner, notes.NOTES, {"content": f"note {number}"}, named=both)
     items = (await got(api, "/graph/merge-candidates", kind="entity"))["items"]
     assert [(one["reasons"], one["certain"]) for one in items] == [(["6 records in common"], False)]
-    hidden = [learning.Named("entity", "Weissgold"), learning.Named("entity", "Project 8")]
+    hidden = [update.Named("entity", "Weissgold"), update.Named("entity", "Project 8")]
     for number in range(6):
         await learned(reverie, reverie.owner, emails.EMAILS, {"subject": f"mail {number}"}, named=hidden)
     assert len((await got(api, "/graph/merge-candidates", kind="entity"))["items"]) == 2

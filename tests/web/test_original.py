@@ -7,7 +7,7 @@ import httpx
 
 from reverie import app
 from reverie.access import callers
-from reverie.ingest import finding, importer, taking
+from reverie.ingest import importer, ingest_file, scan
 from tests.conftest import NURSERY
 from tests.web.test_records import ROOT, error_of
 
@@ -15,9 +15,9 @@ NOTE = "---\ntags: [home]\n---\n# The leak\n\nUnder the sink. ¡Otra vez! <scrip
 
 
 async def brought_in(reverie: app.App, caller: callers.Caller, folder: Path) -> None:
-    found = list(finding.find([folder]))
+    found = list(scan.find([folder]))
     await importer.run(
-        taking.Desk(reverie.database, caller, reverie.blobs, NURSERY), found, progress=lambda number, file: None
+        ingest_file.Desk(reverie.database, caller, reverie.blobs, NURSERY), found, progress=lambda number, file: None
     )
 
 

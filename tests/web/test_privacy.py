@@ -2,8 +2,9 @@
 
 import httpx
 
-from reverie import app, asking, config, door
+from reverie import app, config
 from reverie.access import callers
+from reverie.llm import chat, gateway
 from tests.conftest import client_of
 from tests.llm import model_server, vendors
 from tests.llm.conftest import KEY, settings_of
@@ -14,9 +15,9 @@ async def test_the_summary_is_one_s_own(
 ) -> None:
     with model_server.serving(vendors.echo) as server:
         settings = config.Model.model_validate(settings_of(server.url, local=False))
-        models = asking.Models(settings, door.Door(reverie.database, door.Rules(KEY)))
+        models = chat.Models(settings, gateway.Door(reverie.database, gateway.Rules(KEY)))
         for text in ("What grows in May?", "Write to ana@example.org."):
-            await models.ask(owner, asking.Ask((asking.Message("user", text),), "test"))
+            await models.ask(owner, chat.Ask((chat.Message("user", text),), "test"))
     found = (await api.get("/api/v1/privacy/summary")).json()
     assert found["sentence"] == "this week: 2 processed, 1 plain, 1 pseudonymised, 0 blocked"
     assert found["models"] == [

@@ -10,7 +10,7 @@ import pytest
 
 from reverie import app, compact, sample
 from reverie.access import callers
-from reverie.ingest import finding, importer, taking
+from reverie.ingest import importer, ingest_file, scan
 from reverie.records import base, catalogue
 from tests.conftest import NURSERY
 from tests.web import lives
@@ -70,9 +70,9 @@ async def test_estimates_and_budgets(
 
 
 async def test_estimates_of_an_imported_life(api: httpx.AsyncClient, reverie: app.App, owner: callers.Caller) -> None:
-    files = list(finding.find([Path(sample.__file__).parent]))
+    files = list(scan.find([Path(sample.__file__).parent]))
     await importer.run(
-        taking.Desk(reverie.database, owner, reverie.blobs, NURSERY), files, progress=lambda number, file: None
+        ingest_file.Desk(reverie.database, owner, reverie.blobs, NURSERY), files, progress=lambda number, file: None
     )
     full = 0
     for domain in catalogue.DOMAINS.values():

@@ -6,8 +6,9 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from importlib import resources
 
-from reverie import asking, config, db, errors, llm
+from reverie import config, db, errors
 from reverie.access import callers
+from reverie.llm import chat, embedding
 from reverie.privacy import sensitivity
 from reverie.search import query as queries
 from reverie.search import results, search
@@ -57,8 +58,8 @@ class Answer:
 async def answer(
     database: db.Database,
     caller: callers.Caller,
-    embeddings: llm.Embeddings,
-    models: asking.Models,
+    embeddings: embedding.Embeddings,
+    models: chat.Models,
     question: str,
     *,
     settings: config.Search | None = None,
@@ -92,13 +93,13 @@ async def answer(
     yield Answer(found, sources, told=told)
 
 
-def _asked(question: str, sources: Sequence[Source]) -> asking.Ask:
+def _asked(question: str, sources: Sequence[Source]) -> chat.Ask:
     told = resources.files("reverie.chat").joinpath("prompts/answer.md").read_text("utf-8")
     written = "\n\n".join(f"[{one.number}] {one.told}\n{one.passage.text[:_LONGEST].strip()}" for one in sources)
-    return asking.Ask(
+    return chat.Ask(
         messages=(
-            asking.Message("system", told),
-            asking.Message("user", f"Sources:\n\n{written}\n\nQuestion: {question}"),
+            chat.Message("system", told),
+            chat.Message("user", f"Sources:\n\n{written}\n\nQuestion: {question}"),
         ),
         feature="chat.answer",
         level=sensitivity.highest(one.level for one in sources),
@@ -106,7 +107,7 @@ def _asked(question: str, sources: Sequence[Source]) -> asking.Ask:
     )
 
 
-def _whole(found: results.Results, sources: tuple[Source, ...], given: Sequence[Source], said: asking.Answer) -> Answer:
+def _whole(found: results.Results, sources: tuple[Source, ...], given: Sequence[Source], said: chat.Answer) -> Answer:
     numbers = {one.number for one in given}
     named = dict.fromkeys(int(number) for number in _CITED.findall(said.text))
     return Answer(

@@ -10,7 +10,7 @@ import typer
 
 from reverie import app, errors
 from reverie.access import agents, logins, passwords, tokens, users
-from reverie.cli import show
+from reverie.cli import terminal
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ def mint(
     secret, row = _run(work)
     sys.stdout.write(secret + "\n")
     until = f"until {row.expires_at.date()}" if row.expires_at else "until you revoke it"
-    show.note(f"{row.kind} {row.name}, {until}: {', '.join(row.scopes)}. It is not shown again.")
+    terminal.note(f"{row.kind} {row.name}, {until}: {', '.join(row.scopes)}. It is not shown again.")
 
 
 @token.command("list")
@@ -55,12 +55,12 @@ def list_tokens(
     found, own = _run(work)
     found = [one for one in found if ended or one.live]
     if as_json:
-        show.as_json([{name: getattr(one, name) for name in one.__slots__} | {"live": one.live} for one in found])
+        terminal.as_json([{name: getattr(one, name) for name in one.__slots__} | {"live": one.live} for one in found])
         return
     for one in found:
         until = "ended" if not one.live else f"until {one.expires_at.date()}" if one.expires_at else "no end"
         yours = "  (this command line's own)" if one.id == own else ""
-        show.line(show.safe(f"{one.id}  {one.kind} {one.name}  {until}  {' '.join(one.scopes)}{yours}"))
+        terminal.line(terminal.safe(f"{one.id}  {one.kind} {one.name}  {until}  {' '.join(one.scopes)}{yours}"))
 
 
 @token.command("revoke")
@@ -82,7 +82,7 @@ def revoke(which: Annotated[str, typer.Argument(help="Its id, or its name if onl
         return await tokens.revoke(reverie.database, reverie.owner, found[0].id)
 
     count = _run(work)
-    show.line("Revoked." if count == 1 else f"Revoked, and {count - 1} more that it had minted.")
+    terminal.line("Revoked." if count == 1 else f"Revoked, and {count - 1} more that it had minted.")
 
 
 @user.command("add")
@@ -100,7 +100,7 @@ def add_user(
             await logins.give_password(reverie.database, made.user_id, password)
         return made
 
-    show.line(show.safe(f"{_run(work).name} is a member of this household."))
+    terminal.line(terminal.safe(f"{_run(work).name} is a member of this household."))
 
 
 @user.command("list")
@@ -112,10 +112,10 @@ def list_users(as_json: Json = False) -> None:
 
     found = _run(work)
     if as_json:
-        show.as_json([{name: getattr(one, name) for name in one.__slots__} for one in found])
+        terminal.as_json([{name: getattr(one, name) for name in one.__slots__} for one in found])
         return
     for one in found:
-        show.line(show.safe(f"{one.user_id}  {one.role}  {one.name}  {one.timezone}"))
+        terminal.line(terminal.safe(f"{one.user_id}  {one.role}  {one.name}  {one.timezone}"))
 
 
 @user.command("rename")
@@ -127,7 +127,7 @@ def rename(
     async def work(reverie: app.App) -> users.User:
         return await users.rename(reverie.database, reverie.owner, (await _person(reverie, name)).user_id, name=new)
 
-    show.line(show.safe(f"Renamed to {_run(work).name}."))
+    terminal.line(terminal.safe(f"Renamed to {_run(work).name}."))
 
 
 @user.command("password")
@@ -139,7 +139,7 @@ def password(name: Annotated[str, typer.Argument(help="Whose.")] = "owner") -> N
         await logins.give_password(reverie.database, (await _person(reverie, name)).user_id, given)
 
     _run(work)
-    show.line("The password is set.")
+    terminal.line("The password is set.")
 
 
 @agent.command("list")
@@ -151,11 +151,11 @@ def list_agents(as_json: Json = False) -> None:
 
     found = _run(work)
     if as_json:
-        show.as_json([{name: getattr(one, name) for name in one.__slots__} for one in found])
+        terminal.as_json([{name: getattr(one, name) for name in one.__slots__} for one in found])
         return
     for one in found:
-        show.line(show.safe(f"{one.name}  {one.about}"), style="bold")
-        show.line(show.safe(f"    {' '.join(one.scopes) or 'nothing'}"))
+        terminal.line(terminal.safe(f"{one.name}  {one.about}"), style="bold")
+        terminal.line(terminal.safe(f"    {' '.join(one.scopes) or 'nothing'}"))
 
 
 @agent.command("scopes")
@@ -175,7 +175,7 @@ def scopes(
                 return one
         raise errors.NotFound(f"There is no agent `{name}`.", hint="Give it scopes, and it is made.")
 
-    show.line(show.safe(" ".join(_run(work).scopes) or "nothing"))
+    terminal.line(terminal.safe(" ".join(_run(work).scopes) or "nothing"))
 
 
 async def _person(reverie: app.App, name: str) -> users.User:

@@ -21,7 +21,7 @@ from typing import Annotated, Any
 import typer
 
 from reverie import config, errors
-from reverie.cli import show
+from reverie.cli import terminal
 
 _NAME = "reverie"
 _DATABASE, _TOKEN = "REVERIE_DATABASE_URL", "REVERIE_TOKEN"
@@ -62,18 +62,18 @@ def connect(
     old = _read(path)
     new = target.change(old, _entry(client, settings.home, agent), target.path)
     if new == old:
-        show.line(f"{target.name} is connected already: {target.path} stays as it is.")
+        terminal.line(f"{target.name} is connected already: {target.path} stays as it is.")
     else:
         _show(target.path, old, new)
     _warn_of_database(settings)
     if new == old or only_show:
         return
     if not yes and not typer.confirm(f"Write this to {target.path}?", default=True):
-        show.line("Nothing was written.")
+        terminal.line("Nothing was written.")
         raise typer.Exit(1)
     _write(path, old, new)
-    show.line("Written." + (f" The old file is {_backup(path)}." if old else ""))
-    show.line(target.afterwards)
+    terminal.line("Written." + (f" The old file is {_backup(path)}." if old else ""))
+    terminal.line(target.afterwards)
 
 
 def _target(client: Client) -> _Target:
@@ -115,7 +115,7 @@ def _warn_of_database(settings: config.Config) -> None:
     """An address that may hold a password belongs into our own file, not into everybody's."""
     url = os.environ.get(_DATABASE, "")
     if url and url != settings.database_url:
-        show.note(
+        terminal.note(
             f"Your database comes from {_DATABASE}. It is not written here, since it may hold a password, "
             "and the client may not pass it on: the agent would get another, empty memory. "
             f'Put `database_url = "…"` into {settings.home / "config.toml"} (mode 0600).'
@@ -137,11 +137,11 @@ def _read(path: Path) -> str:
 
 def _show(path: Path, old: str, new: str) -> None:
     """The change alone, without the lines around it: they may hold other servers' keys."""
-    show.line(f"{path}{'' if old else ' (new)'}\n")
+    terminal.line(f"{path}{'' if old else ' (new)'}\n")
     for line in list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0))[2:]:
-        short = show.safe(line if len(line) <= _WIDEST else line[:_WIDEST] + "…")
-        show.line(short, style={"+": "green", "-": "red"}.get(line[0], "dim"))
-    show.line()
+        short = terminal.safe(line if len(line) <= _WIDEST else line[:_WIDEST] + "…")
+        terminal.line(short, style={"+": "green", "-": "red"}.get(line[0], "dim"))
+    terminal.line()
 
 
 def _backup(path: Path) -> Path:

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 from reverie import app
-from reverie.cli import keep, show
-from reverie.ingest import finding
+from reverie.cli import importing, terminal
+from reverie.ingest import scan
 from reverie.search import query as queries
 from reverie.search import search
 
@@ -29,29 +29,29 @@ async def _demo() -> None:
     settings = app.demo_settings()
     began = time.monotonic()
     async with app.opened(settings) as reverie:
-        show.line("Elena Ruiz's life: invented, two languages, eleven kinds of records.", style="bold")
+        terminal.line("Elena Ruiz's life: invented, two languages, eleven kinds of records.", style="bold")
         with importlib.resources.as_file(importlib.resources.files("reverie.sample")) as folder:
-            files = [one for one in finding.find([folder], name="sample") if one.file.suffix not in (".py", ".pyc")]
-            done = await keep.import_into(reverie, files)
-        await keep.catch_up(reverie)
-        show.line(f"{done.imported} imported, {done.unchanged} unchanged, {time.monotonic() - began:.0f} s.")
+            files = [one for one in scan.find([folder], name="sample") if one.file.suffix not in (".py", ".pyc")]
+            done = await importing.import_into(reverie, files)
+        await importing.catch_up(reverie)
+        terminal.line(f"{done.imported} imported, {done.unchanged} unchanged, {time.monotonic() - began:.0f} s.")
         for words, what in SEARCHES:
-            show.line()
-            show.line(f"“{words}”", style="bold magenta")
-            show.line(f"{what}", style="dim")
+            terminal.line()
+            terminal.line(f"“{words}”", style="bold magenta")
+            terminal.line(f"{what}", style="dim")
             found = await search.search(
                 reverie.database, reverie.owner, reverie.embeddings, queries.Query(text=words, limit=3)
             )
             for number, hit in enumerate(found.hits, start=1):
-                show.hit(number, hit)
+                terminal.hit(number, hit)
     _next(settings.home)
 
 
 def _next(home: Path) -> None:
     program = shlex.quote(_short(sys.argv[0]))
     here = f"REVERIE_HOME={shlex.quote(str(home))} "
-    show.line()
-    show.line("Try next:", style="bold")
+    terminal.line()
+    terminal.line("Try next:", style="bold")
     for command, what in (
         (f'{here}{program} ask "what did the doctor say about flying"', "quoted, with sources"),
         (f'{here}{program} search "wifi at the holiday house"', "found in a Spanish note"),
@@ -60,8 +60,8 @@ def _next(home: Path) -> None:
         (f"{program} connect claude-code", "give it to your agent"),
         (f"{program} doctor", "what runs, what is missing"),
     ):
-        show.line(f"  {command}")
-        show.line(f"      {what}", style="dim")
+        terminal.line(f"  {command}")
+        terminal.line(f"      {what}", style="dim")
 
 
 def _short(program: str) -> str:

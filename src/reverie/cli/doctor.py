@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from reverie import app, errors
-from reverie.cli import serve, show
+from reverie.cli import serve, terminal
 from reverie.ingest import ingestions
 from reverie.pipeline import checkup
 
@@ -21,14 +21,14 @@ def doctor(
     """What runs, what is degraded, what to do. Exit code 1 when something needs you."""
     findings = asyncio.run(_examine(retry=retry))
     if as_json:
-        show.as_json([{"level": f.level, "about": f.about, "state": f.state, "do": f.remedy} for f in findings])
+        terminal.as_json([{"level": f.level, "about": f.about, "state": f.state, "do": f.remedy} for f in findings])
     else:
         marks = {"wrong": ("✗", "red"), "degraded": ("!", "yellow"), "ok": ("✓", "green")}
         for one in sorted(findings, key=lambda f: list(marks).index(f.level)):
             mark, style = marks[one.level]
-            show.line(show.safe(f"{mark} {one.about}: {one.state}"), style=style)
+            terminal.line(terminal.safe(f"{mark} {one.about}: {one.state}"), style=style)
             if one.remedy:
-                show.line(show.safe(f"    {one.remedy}"), style="dim")
+                terminal.line(terminal.safe(f"    {one.remedy}"), style="dim")
     sys.exit(1 if any(one.level == "wrong" for one in findings) else 0)
 
 

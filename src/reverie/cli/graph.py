@@ -10,8 +10,9 @@ from uuid import UUID
 import typer
 
 from reverie import app, compact, db, errors
-from reverie.cli import show
-from reverie.graph import byhand, doubles, forms, lookups, merging, nodes, seeing
+from reverie.cli import terminal
+from reverie.graph import duplicates as duplicate_nodes
+from reverie.graph import forms, lookups, manual, merging, nodes, visibility
 
 T = TypeVar("T")
 
@@ -33,30 +34,30 @@ def show_node(
     """Who or what it is, what it hangs together with, and the records that say so."""
     moment = _end_of(as_of)
 
-    async def work(reverie: app.App, tx: db.Transaction) -> seeing.Whole:
+    async def work(reverie: app.App, tx: db.Transaction) -> visibility.Whole:
         node = await _named(reverie, tx, name)
-        return await seeing.whole(tx, reverie.owner, node, as_of=moment, ended=ended)
+        return await visibility.whole(tx, reverie.owner, node, as_of=moment, ended=ended)
 
     found = _run(work)
     if as_json:
-        show.as_json(forms.whole(found))
+        terminal.as_json(forms.whole(found))
         return
     node = found.node
-    show.line(show.safe(f"{node.name} ({_kind(node)}{', you' if node.is_owner else ''})"), style="bold")
+    terminal.line(terminal.safe(f"{node.name} ({_kind(node)}{', you' if node.is_owner else ''})"), style="bold")
     others = [alias for alias, kind in found.aliases if kind == "email" or alias != node.name.lower()]
     told = [", ".join(others), node.description, *(f"{k}: {_text(v)}" for k, v in node.properties.items())]
     for one in told:
         if one:
-            show.line(show.safe(f"    {compact.clip(one, 300)}"))
+            terminal.line(terminal.safe(f"    {compact.clip(one, 300)}"))
     for relation, some in groupby(found.links, key=lambda one: one.link.relation):
         _relation(node.id, relation, list(some))
     if not found.links:
-        show.line("    Nothing is linked with it.", style="dim")
+        terminal.line("    Nothing is linked with it.", style="dim")
     if found.more:
-        show.note("There are more links: --json shows 200 of them.")
+        terminal.note("There are more links: --json shows 200 of them.")
     for merge in found.history:
         if merge.undone_at is None:
-            show.note(f"{found.merged.get(merge.loser_id, 'Another node')} was merged into it: {merge.id}")
+            terminal.note(f"{found.merged.get(merge.loser_id, 'Another node')} was merged into it: {merge.id}")
 
 
 @graph.command("path")
@@ -65,24 +66,26 @@ def show_path(first: Name, second: Name, as_json: Json = False) -> None:
 
     async def work(reverie: app.App, tx: db.Transaction) -> tuple[nodes.Node, nodes.Node, Any]:
         begin, end = await _named(reverie, tx, first), await _named(reverie, tx, second)
-        return begin, end, await seeing.path(tx, reverie.owner, begin, end)
+        return begin, end, await visibility.path(tx, reverie.owner, begin, end)
 
     begin, end, found = _run(work)
     if as_json:
-        show.as_json(forms.path(found))
+        terminal.as_json(forms.path(found))
         return
     if found is None:
-        show.line(show.safe(f"No way of at most {lookups.DEEPEST} links leads from {begin.name} to {end.name}."))
+        terminal.line(
+            terminal.safe(f"No way of at most {lookups.DEEPEST} links leads from {begin.name} to {end.name}.")
+        )
         return
     at = begin
     for one in found[1]:
         arrow = f"—{one.link.relation}→" if one.begin.id == at.id else f"←{one.link.relation}—"
         there = one.other(at.id)
         record = f"   {_record(one.proof[0])}" if one.proof and there.record_id is None and not at.record_id else ""
-        show.line(show.safe(f"{_called(at)} {arrow} {_called(there)}{record}"))
+        terminal.line(terminal.safe(f"{_called(at)} {arrow} {_called(there)}{record}"))
         at = there
     if not found[1]:
-        show.line(show.safe(f"Both are {begin.name}."))
+        terminal.line(terminal.safe(f"Both are {begin.name}."))
 
 
 @graph.command("stats")
@@ -90,19 +93,19 @@ def show_stats(as_json: Json = False) -> None:
     """How many nodes of each kind and links of each relation there are."""
 
     async def work(reverie: app.App, tx: db.Transaction) -> lookups.Stats:
-        return await seeing.stats(tx, reverie.owner)
+        return await visibility.stats(tx, reverie.owner)
 
     found = _run(work)
     if as_json:
-        show.as_json({"nodes": dict(found.nodes), "links": dict(found.links), "version": found.version})
+        terminal.as_json({"nodes": dict(found.nodes), "links": dict(found.links), "version": found.version})
         return
     if not found.nodes:
-        show.line(_EMPTY)
+        terminal.line(_EMPTY)
         return
     for title, counts in (("nodes", found.nodes), ("links", found.links)):
-        show.line(f"{sum(counts.values()):,} {title}", style="bold")
+        terminal.line(f"{sum(counts.values()):,} {title}", style="bold")
         for name, count in counts.items():
-            show.line(f"    {count:>8,}  {name}")
+            terminal.line(f"    {count:>8,}  {name}")
 
 
 @graph.command("duplicates")
@@ -111,22 +114,22 @@ def duplicates(
 ) -> None:
     """Nodes that may be one. Nothing is merged unless you say so."""
 
-    async def work(reverie: app.App, tx: db.Transaction) -> list[doubles.Double]:
-        found: list[doubles.Double] = []
-        for kind in doubles.KINDS:
-            found += await doubles.suggested(tx, reverie.owner, kind, limit=limit)
+    async def work(reverie: app.App, tx: db.Transaction) -> list[duplicate_nodes.Double]:
+        found: list[duplicate_nodes.Double] = []
+        for kind in duplicate_nodes.KINDS:
+            found += await duplicate_nodes.suggested(tx, reverie.owner, kind, limit=limit)
         return found
 
     found = _run(work)
     if as_json:
-        show.as_json([forms.double(one) for one in found])
+        terminal.as_json([forms.double(one) for one in found])
         return
     for one in found:
-        show.line(show.safe(f"{one.first.name}  =?  {one.second.name}   ({one.first.kind}, {one.score:.2f})"))
-        show.line(show.safe(f"    {', '.join(one.reasons)}"), style="dim")
-        show.line(f"    reverie graph merge {one.first.id} {one.second.id}", style="dim")
+        terminal.line(terminal.safe(f"{one.first.name}  =?  {one.second.name}   ({one.first.kind}, {one.score:.2f})"))
+        terminal.line(terminal.safe(f"    {', '.join(one.reasons)}"), style="dim")
+        terminal.line(f"    reverie graph merge {one.first.id} {one.second.id}", style="dim")
     if not found:
-        show.line("No two look like one.")
+        terminal.line("No two look like one.")
 
 
 @graph.command("merge")
@@ -139,14 +142,14 @@ def merge(
 
     async def work(reverie: app.App, tx: db.Transaction) -> tuple[nodes.Node, nodes.Node, merging.Merge]:
         kept, gone = await _named(reverie, tx, winner), await _named(reverie, tx, loser)
-        return kept, gone, await byhand.merge(tx, reverie.owner, winner=kept.id, loser=gone.id)
+        return kept, gone, await manual.merge(tx, reverie.owner, winner=kept.id, loser=gone.id)
 
     kept, gone, made = _run(work)
     if as_json:
-        show.as_json(forms.merge(made, gone.name))
+        terminal.as_json(forms.merge(made, gone.name))
         return
-    show.line(show.safe(f"{gone.name} is {kept.name} from now on."))
-    show.note(f"`reverie graph unmerge {made.id}` makes two of them again.")
+    terminal.line(terminal.safe(f"{gone.name} is {kept.name} from now on."))
+    terminal.note(f"`reverie graph unmerge {made.id}` makes two of them again.")
 
 
 @graph.command("unmerge")
@@ -162,42 +165,42 @@ def unmerge(
 
     async def work(reverie: app.App, tx: db.Transaction) -> tuple[merging.Merge, dict[UUID, nodes.Node]]:
         undone = await merging.undo(tx, reverie.owner, merge_id)
-        return undone, await seeing.several(tx, reverie.owner, [undone.winner_id, undone.loser_id])
+        return undone, await visibility.several(tx, reverie.owner, [undone.winner_id, undone.loser_id])
 
     undone, both = _run(work)
     if as_json:
-        show.as_json({"merge": str(undone.id), "nodes": [forms.node(one) for one in both.values()]})
+        terminal.as_json({"merge": str(undone.id), "nodes": [forms.node(one) for one in both.values()]})
         return
-    show.line(show.safe(f"Two again: {' and '.join(one.name for one in both.values())}."))
+    terminal.line(terminal.safe(f"Two again: {' and '.join(one.name for one in both.values())}."))
 
 
 async def _named(reverie: app.App, tx: db.Transaction, name: str) -> nodes.Node:
     """The node of a name; of an empty graph that is told instead."""
     try:
-        return await seeing.named(tx, reverie.owner, name)
+        return await visibility.named(tx, reverie.owner, name)
     except errors.NotFound:
-        if (await seeing.stats(tx, reverie.owner)).nodes:
+        if (await visibility.stats(tx, reverie.owner)).nodes:
             raise
         raise errors.NotFound(_EMPTY, hint="`reverie import` keeps what you have.") from None
 
 
-def _relation(node_id: UUID, relation: str, found: list[seeing.Shown]) -> None:
+def _relation(node_id: UUID, relation: str, found: list[visibility.Shown]) -> None:
     """The links of one relation, and the records that say so."""
-    show.line(show.safe(relation.replace("_", " ")), style="cyan")
+    terminal.line(terminal.safe(relation.replace("_", " ")), style="cyan")
     for one in found[:_LINES]:
         arrow = "→" if one.begin.id == node_id else "←"
         told = [f"    {arrow} {_called(one.other(node_id))}", _held(one)]
         told += [f"{name}: {_text(value)}" for name, value in one.link.properties.items()]
-        show.line(show.safe("  ".join(part for part in told if part)))
+        terminal.line(terminal.safe("  ".join(part for part in told if part)))
         other = one.other(node_id)
         for proof in one.proof[:3]:
             if proof.record_id != other.record_id:  # a record need not say that it says so
-                show.line(show.safe(f"        {_record(proof)}"), style="dim")
+                terminal.line(terminal.safe(f"        {_record(proof)}"), style="dim")
     if len(found) > _LINES:
-        show.line(f"    and {len(found) - _LINES} more", style="dim")
+        terminal.line(f"    and {len(found) - _LINES} more", style="dim")
 
 
-def _held(one: seeing.Shown) -> str:
+def _held(one: visibility.Shown) -> str:
     """`since 2024-01-01`, `until …`, or both."""
     begin, end = one.link.valid_from, one.link.valid_to
     if begin and end:
@@ -205,7 +208,7 @@ def _held(one: seeing.Shown) -> str:
     return f"since {begin.date()}" if begin else f"until {end.date()}" if end else ""
 
 
-def _record(proof: seeing.Proof) -> str:
+def _record(proof: visibility.Proof) -> str:
     when = f" {proof.at.date()}" if proof.at else ""
     return f"“{compact.clip(proof.title, 70)}” ({proof.domain.replace('_', ' ')}{when})"
 

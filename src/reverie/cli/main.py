@@ -9,19 +9,19 @@ from typing import Any
 import typer
 
 from reverie import __version__, errors
-from reverie.cli import show
+from reverie.cli import terminal
 
 # Each command with the module that holds it: only the module that is called is loaded, so that search starts fast.
 COMMANDS: Mapping[str, str] = {
-    "import": "reverie.cli.keep",
-    "watch": "reverie.cli.keep",
-    "search": "reverie.cli.find",
-    "ask": "reverie.cli.find",
+    "import": "reverie.cli.importing",
+    "watch": "reverie.cli.importing",
+    "search": "reverie.cli.search",
+    "ask": "reverie.cli.search",
     "up": "reverie.cli.serve",
     "mcp": "reverie.cli.serve",
     "connect": "reverie.cli.connect",
     "doctor": "reverie.cli.doctor",
-    "rebuild": "reverie.cli.keep",
+    "rebuild": "reverie.cli.importing",
     "graph": "reverie.cli.graph",
     "models": "reverie.cli.models",
     "privacy": "reverie.cli.models",
@@ -53,12 +53,12 @@ def main() -> None:
     try:
         app()
     except errors.ReverieError as failure:
-        show.failure(failure)
+        terminal.failure(failure)
         sys.exit(1)
     except (KeyboardInterrupt, SystemExit) as ended:
         if isinstance(ended, SystemExit) and ended.code != _STOPPED:  # typer makes an exit of Ctrl-C
             raise
-        show.note("Stopped. What was done is kept; run the same command again to go on.")
+        terminal.note("Stopped. What was done is kept; run the same command again to go on.")
         sys.exit(_STOPPED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -78,4 +78,4 @@ def _root() -> None:
 
 
 def _version() -> None:
-    show.line(__version__)
+    terminal.line(__version__)

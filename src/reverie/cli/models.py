@@ -6,14 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
-from reverie import app, asking, errors
-from reverie.cli import show
+from reverie import app, errors
+from reverie.cli import terminal
+from reverie.llm import chat
 from reverie.privacy import log as routing_log
 
-_TEST = asking.Ask(
-    messages=(asking.Message("user", "Answer with the one word: ready"),),
+_TEST = chat.Ask(
+    messages=(chat.Message("user", "Answer with the one word: ready"),),
     feature="models.test",
-    level=asking.Level.LOW,
+    level=chat.Level.LOW,
     max_tokens=64,
 )
 
@@ -25,21 +26,21 @@ def models(
     """Which models are configured, where they are, and with --test whether they answer."""
     found = asyncio.run(_models(test=test))
     if as_json:
-        show.as_json(found)
+        terminal.as_json(found)
         return
     for one in found["models"]:
         toy = ", a toy: for trying out, not for believing" if one["toy"] else ""
-        show.line(show.safe(f"{one['model']} ({_WHERE[one['place']]}{toy})"))
+        terminal.line(terminal.safe(f"{one['model']} ({_WHERE[one['place']]}{toy})"))
         if "answer" in one:
             mark, style = ("✓", "green") if one["works"] else ("✗", "red")
-            show.line(show.safe(f"    {mark} {one['answer']}"), style=style)
+            terminal.line(terminal.safe(f"    {mark} {one['answer']}"), style=style)
             if one["hint"]:
-                show.line(show.safe(f"      {one['hint']}"), style="dim")
+                terminal.line(terminal.safe(f"      {one['hint']}"), style="dim")
     if not found["models"]:
-        show.line(show.safe(asking.WOULD_ADD))
-        show.line(show.safe(asking.HOW), style="dim")
-    show.line(show.safe(f"vectors: {found['embedding']}"), style="dim")
-    show.line(show.safe(f"reranker: {found['reranker']}"), style="dim")
+        terminal.line(terminal.safe(chat.WOULD_ADD))
+        terminal.line(terminal.safe(chat.HOW), style="dim")
+    terminal.line(terminal.safe(f"vectors: {found['embedding']}"), style="dim")
+    terminal.line(terminal.safe(f"reranker: {found['reranker']}"), style="dim")
 
 
 def privacy(
@@ -49,13 +50,13 @@ def privacy(
     """What models were asked, and what left this machine as it was, pseudonymised, or not at all."""
     found = asyncio.run(_privacy(days))
     if as_json:
-        show.as_json({**asdict(found), "sentence": found.sentence})
+        terminal.as_json({**asdict(found), "sentence": found.sentence})
         return
-    show.line(show.safe(found.sentence))
+    terminal.line(terminal.safe(found.sentence))
     for one in found.models:
         failed = f", {one.failed:,} failed" if one.failed else ""
         state = f"{one.calls:,} calls{failed}, {one.tokens_in:,} tokens there, {one.tokens_out:,} back"
-        show.line(show.safe(f"    {one.model} ({_WHERE[one.destination]}): {state}"), style="dim")
+        terminal.line(terminal.safe(f"    {one.model} ({_WHERE[one.destination]}): {state}"), style="dim")
 
 
 _WHERE = {"local": "on this machine or its network", "cloud": "a cloud"}

@@ -13,7 +13,7 @@ import typer
 
 from reverie import app, errors
 from reverie import mcp as protocol
-from reverie.cli import keep, show
+from reverie.cli import importing, terminal
 from reverie.ingest import durable
 from reverie.pipeline import worker
 from reverie.web import server
@@ -43,23 +43,23 @@ async def _up() -> None:
     async with app.opened(settings) as reverie:
         with _only_one(settings.home) as told:
             working = worker.Worker(reverie.database, reverie.embeddings, reverie.models).running()
-            ingesting = durable.launched(keep.desk(reverie), owner_url=reverie.owner_url)
+            ingesting = durable.launched(importing.desk(reverie), owner_url=reverie.owner_url)
             async with working, ingesting:
-                heartbeat = asyncio.create_task(app.keep_alive(reverie, told=show.note))
+                heartbeat = asyncio.create_task(app.keep_alive(reverie, told=terminal.note))
                 try:
                     await server.serve(
                         reverie, port=settings.port, ready=lambda port: _ready(reverie, told, port), stop=stop
                     )
                 finally:
                     heartbeat.cancel()
-            show.note("Stopping…")
-    show.note("Stopped. Everything is kept.")
+            terminal.note("Stopping…")
+    terminal.note("Stopped. Everything is kept.")
 
 
 def _ready(reverie: app.App, told: Path, port: int) -> None:
     told.write_text(f"{os.getpid()} {port}\n", encoding="utf-8")
-    show.line(f"Reverie is up: http://127.0.0.1:{port}/api/v1", style="bold")
-    show.note(f"The token is in {reverie.token_file}. Ctrl-C stops everything.")
+    terminal.line(f"Reverie is up: http://127.0.0.1:{port}/api/v1", style="bold")
+    terminal.note(f"The token is in {reverie.token_file}. Ctrl-C stops everything.")
 
 
 @contextlib.contextmanager

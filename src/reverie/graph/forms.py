@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from reverie.graph import doubles, merging, nodes, seeing
+from reverie.graph import duplicates, merging, nodes, visibility
 
 _PROOFS = 20
 
@@ -32,7 +32,7 @@ def node(one: nodes.Node) -> dict[str, Any]:
     }
 
 
-def link(one: seeing.Shown) -> dict[str, Any]:
+def link(one: visibility.Shown) -> dict[str, Any]:
     """A link with both ends' names and the records that say so."""
     proof = [
         {
@@ -61,7 +61,7 @@ def link(one: seeing.Shown) -> dict[str, Any]:
     }
 
 
-def whole(found: seeing.Whole) -> dict[str, Any]:
+def whole(found: visibility.Whole) -> dict[str, Any]:
     """A node with everything at it."""
     return node(found.node) | {
         "names": [alias for alias, kind in found.aliases if kind == "name"],
@@ -79,7 +79,7 @@ def merge(one: merging.Merge, loser: str | None = None) -> dict[str, Any]:
     return told | {"by": one.by, "at": _moment(one.at), "undone_at": _moment(one.undone_at)}
 
 
-def reached(one: seeing.Reached) -> dict[str, Any]:
+def reached(one: visibility.Reached) -> dict[str, Any]:
     """A node near another, and the link that leads there."""
     via = {
         "id": str(one.link.id),
@@ -90,7 +90,7 @@ def reached(one: seeing.Reached) -> dict[str, Any]:
     return node(one.node) | {"depth": one.depth, "via": via}
 
 
-def path(found: tuple[Sequence[nodes.Node], Sequence[seeing.Shown]] | None) -> dict[str, Any]:
+def path(found: tuple[Sequence[nodes.Node], Sequence[visibility.Shown]] | None) -> dict[str, Any]:
     """A path from node to node; without one, an empty one."""
     steps = found or ((), ())
     return {
@@ -101,7 +101,7 @@ def path(found: tuple[Sequence[nodes.Node], Sequence[seeing.Shown]] | None) -> d
     }
 
 
-def double(one: doubles.Double) -> dict[str, Any]:
+def double(one: duplicates.Double) -> dict[str, Any]:
     """Two nodes that may be one, and why."""
     return {
         "first": node(one.first),

@@ -8,7 +8,8 @@ from typing import Any, LiteralString
 from uuid import UUID
 
 from reverie import db, errors
-from reverie.graph import links, names, nodes
+from reverie.graph import links, nodes
+from reverie.graph.resolution import keys
 
 CONFIDENT = 0.5
 DEEPEST = 4
@@ -131,7 +132,7 @@ async def listed(
     """Nodes by how many links they have, and how many there are; records only when asked for (`source`)."""
     values = {"user": user.user_id, "kind": kind, "type": type_, "name": None, "limit": limit, "offset": offset}
     if name:
-        values["name"] = names.normalised(name).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        values["name"] = keys.normalised(name).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     found = await tx.all(nodes.Node, _LIST, values)
     return found, int(await tx.value(_COUNT, values))
 
@@ -141,12 +142,12 @@ async def named(tx: db.Transaction, user: db.HasUser, name: str) -> nodes.Node:
     with suppress(ValueError):
         meant = UUID(name)
         return await nodes.by_key(tx, user, meant.hex) or await nodes.get(tx, user, meant)
-    wanted = [one for one in {names.normalised(name), name.strip().lower()} if one]
+    wanted = [one for one in {keys.normalised(name), name.strip().lower()} if one]
     found = {node.id: node for some in (await nodes.find(tx, user, wanted)).values() for node in some}
     if not found and wanted:
         near, _ = await listed(tx, user, name=name, limit=5)
         found = {node.id: node for node in near}
-    whole = [node for node in found.values() if names.normalised(node.name) in wanted]
+    whole = [node for node in found.values() if keys.normalised(node.name) in wanted]
     several = whole or list(found.values())
     if not several:
         raise errors.NotFound(f"Nothing in the graph is called {name[:60]}.")

@@ -8,7 +8,8 @@ from typing import Any, Literal
 from uuid import UUID
 
 from reverie import db, errors
-from reverie.graph import links, names, relations, versions
+from reverie.graph import links, relations, versions
+from reverie.graph.resolution import keys
 
 Kind = relations.Kind
 By = Literal["user", "model", "system"]
@@ -196,13 +197,13 @@ async def find(tx: db.Transaction, user: db.HasUser, aliases: Iterable[str]) -> 
 
 async def add(tx: db.Transaction, user: db.HasUser, new: New) -> Node | None:
     """A node, or the one that has its key already; None if that was deleted by hand or erased. Raises Invalid."""
-    if not names.normalised(new.name):
+    if not keys.normalised(new.name):
         raise errors.Invalid("A node needs a name.")
     if len(new.name) > LONGEST_NAME:
         raise errors.Invalid(f"A name has at most {LONGEST_NAME} characters.")
     await bump(tx, user)
     key, mails = key_of(user, new), [one.strip().lower() for one in new.emails]
-    marks = [_mark(user, new.kind, one) for one in mails or [names.normalised(new.name)]]
+    marks = [_mark(user, new.kind, one) for one in mails or [keys.normalised(new.name)]]
     if await tx.rows(_ERASED, (user.user_id, [key, *marks])):
         return None
     kept = await _by_key(tx, user, key)
@@ -233,7 +234,7 @@ async def also(
     tx: db.Transaction, user: db.HasUser, node_id: UUID, *, names_: Iterable[str] = (), emails: Iterable[str] = ()
 ) -> None:
     """Further names and addresses that a node is found by."""
-    wanted = {names.normalised(one): "name" for one in names_} | {one.strip().lower(): "email" for one in emails}
+    wanted = {keys.normalised(one): "name" for one in names_} | {one.strip().lower(): "email" for one in emails}
     wanted.pop("", None)
     await bump(tx, user)
     await tx.run(_ALIASES, (user.user_id, node_id, list(wanted), list(wanted.values())))
@@ -292,7 +293,7 @@ async def source(tx: db.Transaction, user: db.HasUser, *, domain: str, record_id
         return row["id"]
     values = {
         "user": user.user_id,
-        "key": names.key(user.user_id, "source", str(record_id)),
+        "key": keys.key(user.user_id, "source", str(record_id)),
         "kind": "source",
         "name": name,
         "type": domain,
@@ -384,12 +385,12 @@ async def forget(tx: db.Transaction, user: db.HasUser) -> None:
 
 def key_of(user: db.HasUser, new: New) -> str:
     """The key of a node: of its name, its kind (an entity's type is not in it, since readers differ) and its user."""
-    return names.key(user.user_id, new.kind, f"{new.name} {new.apart}" if new.apart else new.name)
+    return keys.key(user.user_id, new.kind, f"{new.name} {new.apart}" if new.apart else new.name)
 
 
 def _mark(user: db.HasUser, kind: str, alias: str) -> str:
     """What is kept of a name or an address of something erased."""
-    return names.key(user.user_id, f"{kind} alias", alias)
+    return keys.key(user.user_id, f"{kind} alias", alias)
 
 
 def hash_of(kind: Kind, name: str, description: str, properties: Mapping[str, Any]) -> bytes | None:

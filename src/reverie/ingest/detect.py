@@ -5,8 +5,9 @@ import re
 from collections.abc import Mapping
 from pathlib import PurePath
 
-from reverie.ingest import bookmarks, chats, drafts, feeds, ics, mail, markdown, plain, table, vcf
+from reverie.ingest import drafts
 from reverie.ingest.documents import kinds
+from reverie.ingest.formats import bookmarks, chats, feeds, ics, mail, markdown, plain, table, vcf
 
 HEAD = 64 * 1024  # as many bytes of the file as a caller needs to give
 

@@ -20,7 +20,7 @@ from dbos import DBOS
 
 from reverie import blobs, db, errors
 from reverie.access import callers, users
-from reverie.ingest import ingestions, steps, taking
+from reverie.ingest import ingest_file, ingestions, steps
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class _Process:
     """What workflows of this process work with. There is one, as there is one DBOS."""
 
     loop: asyncio.AbstractEventLoop
-    desk: taking.Desk
+    desk: ingest_file.Desk
     worker: str
     # One long import at a time, and beside it one upload or page at a time: whoever sent one waits for it.
     imports: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
@@ -88,7 +88,7 @@ def _finish(user: str, ingestion: str) -> None:
     _run(user, ingestion, steps.finish)
 
 
-def _run(user: str, ingestion: str, step: Callable[[taking.Desk, UUID], Awaitable[T]]) -> T:
+def _run(user: str, ingestion: str, step: Callable[[ingest_file.Desk, UUID], Awaitable[T]]) -> T:
     """A step, from a thread of DBOS, in our loop."""
     process = _process
     if process is None or process.stopping:
@@ -111,13 +111,16 @@ def _run(user: str, ingestion: str, step: Callable[[taking.Desk, UUID], Awaitabl
         process.jobs.discard(job)
 
 
-async def _kind(desk: taking.Desk, ingestion_id: UUID) -> ingestions.Kind:
+async def _kind(desk: ingest_file.Desk, ingestion_id: UUID) -> ingestions.Kind:
     async with desk.database.transaction(desk.caller) as tx:
         return (await ingestions.get(tx, desk.caller, ingestion_id)).kind
 
 
 async def _claimed(
-    process: _Process, desk: taking.Desk, ingestion_id: UUID, step: Callable[[taking.Desk, UUID], Awaitable[T]]
+    process: _Process,
+    desk: ingest_file.Desk,
+    ingestion_id: UUID,
+    step: Callable[[ingest_file.Desk, UUID], Awaitable[T]],
 ) -> T:
     async def claim() -> None:
         async with desk.database.transaction(desk.caller) as tx:
@@ -129,7 +132,7 @@ async def _claimed(
 
 @contextlib.asynccontextmanager
 async def launched(
-    desk: taking.Desk,
+    desk: ingest_file.Desk,
     *,
     owner_url: str,
     patience_s: float = 5.0,

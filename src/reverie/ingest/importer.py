@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
-from reverie.ingest import finding, report, taking
+from reverie.ingest import ingest_file, report, scan
 
 
 async def run(
-    desk: taking.Desk, files: Sequence[finding.Found], *, progress: Callable[[int, report.File], None]
+    desk: ingest_file.Desk, files: Sequence[scan.Found], *, progress: Callable[[int, report.File], None]
 ) -> report.Report:
     """Take in files, and those inside them, and tell `progress` after each (how many are done, what became of it).
 
@@ -15,7 +15,7 @@ async def run(
     whole = report.Report()
     waiting = list(reversed(files))
     while waiting:
-        taken = await taking.take(desk, waiting.pop())
+        taken = await ingest_file.take(desk, waiting.pop())
         waiting += reversed(taken.inside)
         whole.files.append(taken.result)
         progress(len(whole.files), taken.result)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from reverie import db, errors
 from reverie.access import callers
-from reverie.ingest import drafts, finding, ledger, report
+from reverie.ingest import drafts, ledger, report, scan
 from reverie.records import base, catalogue
 
 SOURCE = "import"
@@ -20,7 +20,7 @@ SOURCE = "import"
 class Job:
     """One file on its way in: `original` is the address of its bytes, `ids` the records made of its keys so far."""
 
-    found: finding.Found
+    found: scan.Found
     modified: datetime
     original: str
     result: report.File

@@ -9,7 +9,20 @@ from typing import TypeVar
 from uuid import UUID
 
 from reverie import blobs, errors
-from reverie.ingest import addresses, detect, extracted, finding, ingestions, ledger, report, saving, taking, watching
+from reverie.ingest import (
+    detect,
+    ingest_file,
+    ingestions,
+    ledger,
+    report,
+    saving,
+    units_read,
+    urls,
+    watch,
+)
+from reverie.ingest import (
+    scan as scanning,
+)
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +40,7 @@ class _Stopped(Exception):
     """Somebody has stopped the ingestion."""
 
 
-async def scan(desk: taking.Desk, ingestion_id: UUID) -> int:
+async def scan(desk: ingest_file.Desk, ingestion_id: UUID) -> int:
     """List the files with their hashes; those that have not changed are done at once. Returns how many are left."""
 
     async def listed() -> int:
@@ -52,7 +65,7 @@ async def scan(desk: taking.Desk, ingestion_id: UUID) -> int:
     return await patiently(desk, ingestion_id, listed)
 
 
-async def take(desk: taking.Desk, ingestion_id: UUID) -> int:
+async def take(desk: ingest_file.Desk, ingestion_id: UUID) -> int:
     """Take in the next files; returns how many there were, 0 at the end."""
 
     async def some() -> int:
@@ -70,7 +83,7 @@ async def take(desk: taking.Desk, ingestion_id: UUID) -> int:
     return await patiently(desk, ingestion_id, some)
 
 
-async def _several(desk: taking.Desk, asked: ingestions.Ingestion, waiting: Iterator[ingestions.File]) -> bool:
+async def _several(desk: ingest_file.Desk, asked: ingestions.Ingestion, waiting: Iterator[ingestions.File]) -> bool:
     """One file after another of those that wait; False when the ingestion was stopped."""
     try:
         for file in waiting:
@@ -80,7 +93,7 @@ async def _several(desk: taking.Desk, asked: ingestions.Ingestion, waiting: Iter
     return True
 
 
-async def finish(desk: taking.Desk, ingestion_id: UUID) -> None:
+async def finish(desk: ingest_file.Desk, ingestion_id: UUID) -> None:
     """Everything has been looked at; if not, it was stopped and begun again meanwhile, by another workflow."""
 
     async def ended() -> None:
@@ -89,12 +102,12 @@ async def finish(desk: taking.Desk, ingestion_id: UUID) -> None:
             if not asked.scanned_at or await ingestions.to_do(tx, desk.caller, ingestion_id, most=1):
                 return
             await ingestions.end(tx, desk.caller, ingestion_id, "done")
-            await extracted.sweep(tx, desk.caller)
+            await units_read.sweep(tx, desk.caller)
 
     await patiently(desk, ingestion_id, ended)
 
 
-async def patiently(desk: taking.Desk, ingestion_id: UUID, work: Callable[[], Awaitable[T]]) -> T:
+async def patiently(desk: ingest_file.Desk, ingestion_id: UUID, work: Callable[[], Awaitable[T]]) -> T:
     """Wait for the database or the disk as long as it takes, and say so: nothing is given up for a while of trouble."""
     pause = 0.5
     waited = False
@@ -112,7 +125,7 @@ async def patiently(desk: taking.Desk, ingestion_id: UUID, work: Callable[[], Aw
         pause = min(_LONGEST_PAUSE_S, pause * 2)
 
 
-async def _say(desk: taking.Desk, ingestion_id: UUID, reason: str) -> None:
+async def _say(desk: ingest_file.Desk, ingestion_id: UUID, reason: str) -> None:
     try:
         async with desk.database.transaction(desk.caller) as tx:
             await ingestions.said(tx, desk.caller, ingestion_id, reason)
@@ -124,34 +137,34 @@ def _ours(broken: Exception) -> str:
     return f"an error of Reverie's own ({type(broken).__name__}): please report it"
 
 
-async def _failed(desk: taking.Desk, ingestion_id: UUID, reason: str) -> None:
+async def _failed(desk: ingest_file.Desk, ingestion_id: UUID, reason: str) -> None:
     async with desk.database.transaction(desk.caller) as tx:
         await ingestions.end(tx, desk.caller, ingestion_id, "failed", reason)
 
 
-async def _list(desk: taking.Desk, asked: ingestions.Ingestion) -> None:
+async def _list(desk: ingest_file.Desk, asked: ingestions.Ingestion) -> None:
     request = asked.request
     if asked.kind == "paths":
-        found = await asyncio.to_thread(lambda: list(finding.find([Path(one) for one in request["paths"]])))
+        found = await asyncio.to_thread(lambda: list(scanning.find([Path(one) for one in request["paths"]])))
         own = desk.blobs.resolve()
         found = [one if not one.file.is_relative_to(own) else replace(one, problem=_OURS) for one in found]
         if request.get("watch"):
-            await watching.in_step(desk, request["paths"], found)
+            await watch.in_step(desk, request["paths"], found)
         for start in range(0, len(found), _LISTED):
             await _add(desk, asked, found[start : start + _LISTED])
     elif asked.kind == "upload":
         await _add(desk, asked, [_uploaded(desk, request["blob"], request["name"], request["path"])])
     else:
-        page = await addresses.fetched(desk.blobs, desk.caller.user_id, request["url"])
+        page = await urls.fetched(desk.blobs, desk.caller.user_id, request["url"])
         await _add(desk, asked, [page])
 
 
-def _uploaded(desk: taking.Desk, blob: str, name: str, path: str) -> finding.Found:
+def _uploaded(desk: ingest_file.Desk, blob: str, name: str, path: str) -> scanning.Found:
     kept = blobs.path_of(desk.blobs, desk.caller.user_id, blob)
-    return finding.Found(kept, path, PurePosixPath(name), blob=blob)
+    return scanning.Found(kept, path, PurePosixPath(name), blob=blob)
 
 
-async def _add(desk: taking.Desk, asked: ingestions.Ingestion, found: Sequence[finding.Found]) -> None:
+async def _add(desk: ingest_file.Desk, asked: ingestions.Ingestion, found: Sequence[scanning.Found]) -> None:
     """List files; what is known of the same bytes is told at once."""
     looked = await asyncio.to_thread(lambda: [_looked(one) for one in found])
     again = bool(asked.request.get("again") or asked.request.get("password"))
@@ -172,7 +185,7 @@ async def _add(desk: taking.Desk, asked: ingestions.Ingestion, found: Sequence[f
         await ingestions.add(tx, desk.caller, asked.id, new)
 
 
-def _looked(found: finding.Found) -> ingestions.New:
+def _looked(found: scanning.Found) -> ingestions.New:
     """A file as it is found: refused for what it is, or waiting with its digest."""
     location: dict[str, object] = {"file": str(found.file), "vault": found.vault}
     if found.blob:
@@ -182,11 +195,11 @@ def _looked(found: finding.Found) -> ingestions.New:
         return _refused(plain, found.problem)
     try:
         size = found.file.stat().st_size
-        if size > taking.LARGEST:
+        if size > ingest_file.LARGEST:
             return plain  # taking it says so
         with found.file.open("rb") as opened:
             head = opened.read(detect.HEAD)
-        refused = taking.refusal(head, found)
+        refused = ingest_file.refusal(head, found)
         if refused:
             return _refused(plain, refused)
         digest = found.blob or blobs.digest_of(found.file)
@@ -216,7 +229,7 @@ def counts(told: report.File) -> dict[str, object]:
     }
 
 
-async def _one(desk: taking.Desk, asked: ingestions.Ingestion, file: ingestions.File) -> None:
+async def _one(desk: ingest_file.Desk, asked: ingestions.Ingestion, file: ingestions.File) -> None:
     """One file. At which the process has died some times, without getting any further, is parked."""
 
     async def began() -> bool:
@@ -233,7 +246,7 @@ async def _one(desk: taking.Desk, asked: ingestions.Ingestion, file: ingestions.
         return
 
     async def taken() -> None:
-        await taking.take(desk, _found(desk, file), _wishes(desk, asked, file))
+        await ingest_file.take(desk, _found(desk, file), _wishes(desk, asked, file))
 
     try:
         await patiently(desk, asked.id, taken)
@@ -245,14 +258,14 @@ async def _one(desk: taking.Desk, asked: ingestions.Ingestion, file: ingestions.
             await ingestions.conclude(tx, desk.caller, asked.id, file.number, state="failed", reason=_ours(broken))
 
 
-def _wishes(desk: taking.Desk, asked: ingestions.Ingestion, file: ingestions.File) -> taking.Wishes:
+def _wishes(desk: ingest_file.Desk, asked: ingestions.Ingestion, file: ingestions.File) -> ingest_file.Wishes:
     caller = desk.caller
 
-    async def far(tx: taking.Transaction, units: int, total: int) -> None:
+    async def far(tx: ingest_file.Transaction, units: int, total: int) -> None:
         if not await ingestions.far(tx, caller, asked.id, file.number, units=units, total=total):
             raise _Stopped
 
-    async def ending(tx: taking.Transaction, taken: taking.Taken) -> None:
+    async def ending(tx: ingest_file.Transaction, taken: ingest_file.Taken) -> None:
         told = taken.result
         await ingestions.add(tx, caller, asked.id, [_looked(one) for one in taken.inside])
         await ingestions.conclude(
@@ -268,14 +281,14 @@ def _wishes(desk: taking.Desk, asked: ingestions.Ingestion, file: ingestions.Fil
         )
 
     password = str(asked.request.get("password", ""))
-    return taking.Wishes(password=password, again=bool(asked.request.get("again")), far=far, ending=ending)
+    return ingest_file.Wishes(password=password, again=bool(asked.request.get("again")), far=far, ending=ending)
 
 
-def _found(desk: taking.Desk, file: ingestions.File) -> finding.Found:
+def _found(desk: ingest_file.Desk, file: ingestions.File) -> scanning.Found:
     location, relative = file.location, PurePosixPath(file.relative)
     if "blob" not in location:
-        return finding.Found(Path(location["file"]), file.path, relative, vault=location["vault"])
+        return scanning.Found(Path(location["file"]), file.path, relative, vault=location["vault"])
     blob = str(location["blob"])
     kept = blobs.path_of(desk.blobs, desk.caller.user_id, blob)
     custom, inside = location.get("custom", {}), bool(location.get("inside"))
-    return finding.Found(kept, file.path, relative, blob=blob, custom=custom, inside=inside)
+    return scanning.Found(kept, file.path, relative, blob=blob, custom=custom, inside=inside)

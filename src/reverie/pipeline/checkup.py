@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from reverie import asking, db, errors, llm
+from reverie import db, errors
 from reverie.access import callers
+from reverie.llm import chat, embedding
 from reverie.pipeline import embed, models, slots, worker
 from reverie.records import catalogue
 
@@ -27,10 +28,10 @@ _VERSION = "SELECT split_part(version(), ' on ', 1)"
 
 async def examine(
     database: db.Database,
-    embeddings: llm.Embeddings,
+    embeddings: embedding.Embeddings,
     caller: callers.Caller,
     *,
-    language: asking.Models | None = None,
+    language: chat.Models | None = None,
     retry: bool = False,
 ) -> list[Finding]:
     """Look at everything that can be wrong without a word. With `retry`, what was put aside is due at once."""
@@ -83,7 +84,7 @@ def _of_slot(one: worker.Standing) -> Finding:
 
 
 def _of_vectors(
-    embeddings: llm.Embeddings, coverage: embed.Coverage, standing: Sequence[models.Known]
+    embeddings: embedding.Embeddings, coverage: embed.Coverage, standing: Sequence[models.Known]
 ) -> list[Finding]:
     """How far the present model is, and what becomes of the others' vectors until then."""
     used = models.used(embeddings, standing)
@@ -113,19 +114,21 @@ def _of_coverage(coverage: embed.Coverage, *, new: str) -> Finding:
     return Finding("ok", "vectors", f"{coverage.vectors:,} texts can be found by meaning", "")
 
 
-async def _of_embedder(embeddings: llm.Embeddings, caller: callers.Caller) -> Finding:
+async def _of_embedder(embeddings: embedding.Embeddings, caller: callers.Caller) -> Finding:
     if not embeddings.model:
         return Finding("ok", "embedder", "none, by configuration: search goes by words", "")
     try:
-        await embeddings.query("ready?", origin=llm.Origin(caller, "doctor", level=llm.Level.LOW))
+        await embeddings.query("ready?", origin=embedding.Origin(caller, "doctor", level=embedding.Level.LOW))
     except errors.EmbedderUnavailable as away:
         return Finding("wrong", "embedder", away.message, away.hint or "Until then search goes by words.")
     return Finding("ok", "embedder", embeddings.model, "")
 
 
-async def _of_reranker(embeddings: llm.Embeddings, caller: callers.Caller) -> Finding:
+async def _of_reranker(embeddings: embedding.Embeddings, caller: callers.Caller) -> Finding:
     try:
-        await embeddings.rerank("ready?", ["Ready."], origin=llm.Origin(caller, "doctor", level=llm.Level.LOW))
+        await embeddings.rerank(
+            "ready?", ["Ready."], origin=embedding.Origin(caller, "doctor", level=embedding.Level.LOW)
+        )
     except errors.RerankerUnavailable as away:
         remedy = away.hint or "Until then results stay in the order that search gives them."
         return Finding("wrong", "reranker", away.message, remedy)

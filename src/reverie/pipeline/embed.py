@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from reverie import db, errors, llm
+from reverie import db, errors
 from reverie.access import users
 from reverie.graph import nodes as graph_nodes
+from reverie.llm import embedding
 from reverie.pipeline import models, slots
 from reverie.records import changes, passages
 
@@ -75,9 +76,9 @@ _BIT = 2000
 _ENOUGH = 0.95
 # Levels that may travel together.
 _APART = (
-    (llm.Level.LOW, llm.Level.NORMAL),
-    (llm.Level.HIGH, llm.Level.HIGH),
-    (llm.Level.CRITICAL, llm.Level.CRITICAL),
+    (embedding.Level.LOW, embedding.Level.NORMAL),
+    (embedding.Level.HIGH, embedding.Level.HIGH),
+    (embedding.Level.CRITICAL, embedding.Level.CRITICAL),
 )
 
 
@@ -115,7 +116,7 @@ async def nodes(work: slots.Work) -> None:
     What is said of somebody is as private as a mail.
     """
     model = work.embeddings.model
-    origin = llm.Origin(work.user, "embedding", level=llm.Level.HIGH, lane="bulk")
+    origin = embedding.Origin(work.user, "embedding", level=embedding.Level.HIGH, lane="bulk")
     while model:
         async with work.database.transaction(work.user) as tx:
             values = {"user": work.user.user_id, "model": model, "most": work.embeddings.batch}
@@ -220,7 +221,9 @@ async def _lacking(work: slots.Work, model: str, records: Sequence[UUID] | None,
         return await tx.rows(_MISSING, parameters)
 
 
-async def _embedded(work: slots.Work, model: str, missing: Sequence[Mapping[str, Any]], *, lane: llm.Lane) -> None:
+async def _embedded(
+    work: slots.Work, model: str, missing: Sequence[Mapping[str, Any]], *, lane: embedding.Lane
+) -> None:
     """One batch, kept at once: a kill costs one batch. Raises EmbedderUnavailable, Invalid.
 
     What is private travels apart from the rest, so that a text is sent the same way whatever stands beside it. What
@@ -232,7 +235,7 @@ async def _embedded(work: slots.Work, model: str, missing: Sequence[Mapping[str,
         chosen = [i for i, level in enumerate(levels) if low <= level <= high]
         if not chosen:
             continue
-        origin = llm.Origin(work.user, "embedding", level=max(levels[i] for i in chosen), lane=lane)
+        origin = embedding.Origin(work.user, "embedding", level=max(levels[i] for i in chosen), lane=lane)
         try:
             vectors = await work.embeddings.passages([texts[i] for i in chosen], model, origin=origin)
         except errors.Confined as kept:
@@ -241,7 +244,7 @@ async def _embedded(work: slots.Work, model: str, missing: Sequence[Mapping[str,
         await _kept(work, model, [missing[i]["hash"] for i in chosen], vectors)
 
 
-async def _kept(work: slots.Work, model: str, hashes: Sequence[bytes], vectors: llm.Vectors) -> None:
+async def _kept(work: slots.Work, model: str, hashes: Sequence[bytes], vectors: embedding.Vectors) -> None:
     async with work.database.transaction(work.user) as tx:
         length = await tx.value(_LENGTH, (work.user.user_id, model))
         if length not in (None, vectors.shape[1]):
@@ -277,7 +280,7 @@ async def coverage(tx: db.Transaction, user: db.HasUser, model: str) -> Coverage
     return found or Coverage(0, 0)
 
 
-def _literals(vectors: llm.Vectors) -> list[str]:
+def _literals(vectors: embedding.Vectors) -> list[str]:
     return ["[" + ",".join(f"{value:.6g}" for value in row) + "]" for row in vectors.tolist()]
 
 

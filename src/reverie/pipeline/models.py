@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from reverie import db, errors, llm
+from reverie import db, errors
+from reverie.llm import embedding
 from reverie.pipeline import slots
 
 
@@ -69,7 +70,7 @@ async def forget(tx: db.Transaction, user: db.HasUser) -> None:
     await tx.run(_FORGET, (user.user_id,))
 
 
-def used(embeddings: llm.Embeddings, models: Sequence[Known]) -> str:
+def used(embeddings: embedding.Embeddings, models: Sequence[Known]) -> str:
     """The model that search asks first."""
     return next(iter(embeddings.by_coverage({one.name: one.vectors for one in models})), "")
 
@@ -95,7 +96,7 @@ async def calibrate(work: slots.Work, names: Sequence[str]) -> None:
 
 async def _measure(work: slots.Work, name: str) -> None:
     found = await work.embeddings.measure(
-        name, origin=llm.Origin(work.user, "calibration", level=llm.Level.LOW, lane="realtime")
+        name, origin=embedding.Origin(work.user, "calibration", level=embedding.Level.LOW, lane="realtime")
     )
     if found is None:
         return

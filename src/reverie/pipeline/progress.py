@@ -5,8 +5,9 @@ import time
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
-from reverie import db, llm
+from reverie import db
 from reverie.access import callers
+from reverie.llm import embedding
 from reverie.pipeline import embed, index, worker
 
 _EVERY_S = 0.2
@@ -23,7 +24,7 @@ class State:
 
 
 async def follow(
-    database: db.Database, embeddings: llm.Embeddings, caller: callers.Caller
+    database: db.Database, embeddings: embedding.Embeddings, caller: callers.Caller
 ) -> AsyncGenerator[State, None]:
     """Run the worker until its slots have caught up for a caller. It gives up on a slot that stays in trouble.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from reverie import db
 from reverie.access import callers
-from reverie.pipeline import embed, extract, slots
+from reverie.pipeline import embed, rule_extraction, slots
 from reverie.records import base, catalogue, passages, postings
 
 
@@ -23,7 +23,7 @@ async def rebuild(
         if vectors:
             await embed.forget(tx, caller)
         await slots.reset(tx, caller, embed.EMBEDDING.name)
-        await slots.reset(tx, caller, extract.EXTRACTION.name)
+        await slots.reset(tx, caller, rule_extraction.EXTRACTION.name)
         old = [one.id for one in await postings.segments(tx, caller)]
     done = 0
     for domain in catalogue.DOMAINS.values():

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from reverie import asking, db, llm
+from reverie import db
 from reverie.access import users
+from reverie.llm import chat, embedding
 from reverie.records import changes
 
 TRIES = 5
@@ -18,9 +19,9 @@ class Work:
     """What a slot may use while it works for one user."""
 
     database: db.Database
-    embeddings: llm.Embeddings
+    embeddings: embedding.Embeddings
     user: users.Reference
-    models: asking.Models | None = None
+    models: chat.Models | None = None
 
 
 @dataclass(frozen=True, slots=True)

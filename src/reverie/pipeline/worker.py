@@ -8,15 +8,17 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from reverie import asking, db, errors, llm
+from reverie import db, errors
 from reverie.access import users
 from reverie.graph import links, nodes
-from reverie.pipeline import embed, extract, index, ingest, models, slots, warm
+from reverie.llm import chat, embedding
+from reverie.pipeline import embed, index, model_extraction, models, rule_extraction, slots
+from reverie.pipeline import heat as heat_slot
 from reverie.records import changes, heat
 
 log = logging.getLogger(__name__)
 
-SLOTS = (embed.EMBEDDING, index.INDEX, warm.HEAT, extract.EXTRACTION, ingest.INGESTION)
+SLOTS = (embed.EMBEDDING, index.INDEX, heat_slot.HEAT, rule_extraction.EXTRACTION, model_extraction.INGESTION)
 COOLING_S = 6 * 3600
 _POLL_S = 1.0
 _LONGEST_PAUSE_S = 30.0
@@ -28,8 +30,8 @@ class Worker:
     def __init__(
         self,
         database: db.Database,
-        embeddings: llm.Embeddings,
-        models: asking.Models | None = None,
+        embeddings: embedding.Embeddings,
+        models: chat.Models | None = None,
         *,
         followers: Sequence[slots.Slot] = SLOTS,
     ) -> None:
@@ -102,7 +104,7 @@ class Worker:
         while True:
             event = self._wake[slot.name]
             event.clear()
-            if slot.name == warm.HEAT.name:
+            if slot.name == heat_slot.HEAT.name:
                 await self._cool()
             troubled = False
             for user in await users.all_users(self._database):
@@ -229,7 +231,7 @@ class Standing:
     waits_for: str
 
 
-async def standings(tx: db.Transaction, user: db.HasUser, models: asking.Models | None = None) -> list[Standing]:
+async def standings(tx: db.Transaction, user: db.HasUser, models: chat.Models | None = None) -> list[Standing]:
     """How all slots stand for a user, for `doctor` and progress; without a model, one waits for it."""
     found: list[Standing] = []
     for slot in SLOTS:
@@ -240,5 +242,5 @@ async def standings(tx: db.Transaction, user: db.HasUser, models: asking.Models 
     return found
 
 
-def _waits_for(slot: slots.Slot, models: asking.Models | None) -> str:
+def _waits_for(slot: slots.Slot, models: chat.Models | None) -> str:
     return "a language model" if slot.asks and not (models and models.there) else ""

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from reverie.privacy import addresses, checks, folding, known, names, ner, numbers, rules, spans
+from reverie.privacy import addresses, check_digits, folding, known_values, names, ner, numbers, rules, spans
 
 Known = spans.Known
 Span = spans.Span
@@ -72,7 +72,7 @@ _FUNCTION = {
 def _all(text: str, held: rules.Rules, personal: Sequence[spans.Known], language: str) -> Iterator[spans.Found]:
     reading = names.read(text, held.words, language)
     if personal:
-        yield from known.find(text, known.index(personal))
+        yield from known_values.find(text, known_values.index(personal))
     yield from _patterns(text, held, reading)
     yield from _listed(reading)
     yield from numbers.find(text, held.words["order"])
@@ -95,7 +95,7 @@ def _patterns(text: str, held: rules.Rules, reading: names.Reading) -> Iterator[
             if extent is None or extent[1] <= extent[0]:
                 continue
             start, end = extent
-            if pattern.check and not checks.CHECKS[pattern.check](text[start:end]):
+            if pattern.check and not check_digits.CHECKS[pattern.check](text[start:end]):
                 continue
             if pattern.cue and not pattern.cue.search(text, max(0, start - _CUE_REACH), start):
                 continue

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from reverie import db
-from reverie.privacy import detect, pseudonyms, restoring, rules, spans, vault
+from reverie.privacy import detect, pseudonyms, rules, spans, unmasking, vault
 
 Known = Callable[[db.Transaction, db.HasUser], Awaitable[Sequence[spans.Known]]]
 """The names that a user's own contacts and graph know."""
@@ -23,7 +23,7 @@ class Masked:
 
     def restore(self, text: str) -> str:
         """A text with what its pseudonyms stand for; no others than these."""
-        return restoring.restore(text, self.tokens) if self.tokens else text
+        return unmasking.restore(text, self.tokens) if self.tokens else text
 
     def restored(self, found: Any) -> Any:
         """The same for every text inside a JSON value."""
@@ -36,9 +36,9 @@ class Masked:
             return [self.restored(one) for one in cast(list[Any], found)]
         return found
 
-    def stream(self) -> restoring.Stream:
+    def stream(self) -> unmasking.Stream:
         """For an answer that comes in pieces."""
-        return restoring.Stream(self.tokens)
+        return unmasking.Stream(self.tokens)
 
 
 async def nobody(tx: db.Transaction, caller: db.HasUser) -> Sequence[spans.Known]:

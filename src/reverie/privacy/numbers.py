@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import phonenumbers
 
-from reverie.privacy import checks, spans
+from reverie.privacy import check_digits, spans
 
 # Regions whose numbers are recognised without their country code.
 REGIONS = ("ES", "US", "GB", "DE", "AT", "CH", "FR", "IT")
@@ -40,7 +40,7 @@ def find(text: str, order: Set[str]) -> Iterator[spans.Found]:
     for run in _RUN.finditer(text):
         cards = list(_cards(text, run.start(), run.end()))
         yield from cards
-        if not cards and spoken and checks.card(re.sub(r"\D", "", run.group())):
+        if not cards and spoken and check_digits.card(re.sub(r"\D", "", run.group())):
             cards = [spans.Found(run.start() + len(run.group()) - len(run.group().lstrip()), run.end(), "card", 0.95)]
             yield from cards
         if cards:
@@ -52,7 +52,7 @@ def find(text: str, order: Set[str]) -> Iterator[spans.Found]:
 def _ibans(text: str) -> Iterator[spans.Found]:
     for start in _IBAN_START.finditer(text):
         country = text[start.start() : start.start() + 2].upper()
-        wanted = checks.IBAN_LENGTHS.get(country)
+        wanted = check_digits.IBAN_LENGTHS.get(country)
         if wanted is None:
             continue
         at, seen, gap = start.start(), 0, 0
@@ -63,13 +63,13 @@ def _ibans(text: str) -> Iterator[spans.Found]:
             seen, gap = (seen + 1, 0) if plain else (seen, gap + 1)
             at += 1
         follows = at < len(text) and text[at].isalnum()
-        if seen == wanted and not follows and _iban(checks.compact(text[start.start() : at])):
+        if seen == wanted and not follows and _iban(check_digits.compact(text[start.start() : at])):
             yield spans.Found(start.start(), at, "iban", 0.99)
 
 
 def _iban(compact: str) -> bool:
     """A word in ninety-seven fits by chance: an account has digits in its second half."""
-    return sum(char.isdigit() for char in compact) * 2 >= len(compact) and checks.iban(compact)
+    return sum(char.isdigit() for char in compact) * 2 >= len(compact) and check_digits.iban(compact)
 
 
 def _cards(text: str, start: int, end: int) -> Iterator[spans.Found]:
@@ -83,7 +83,7 @@ def _cards(text: str, start: int, end: int) -> Iterator[spans.Found]:
             sizes = [b - a for a, b in part]
             if not 13 <= sum(sizes) <= 19 or not _card_shape(sizes):
                 continue
-            if checks.card("".join(text[a:b] for a, b in part)):
+            if check_digits.card("".join(text[a:b] for a, b in part)):
                 yield spans.Found(part[0][0], part[-1][1], "card", 0.97)
                 at += size - 1
                 break

@@ -11,7 +11,7 @@ from typing import Literal
 from uuid import UUID
 
 from reverie import db, errors
-from reverie.privacy import forms, restoring, spans, spelling, stretches, vault
+from reverie.privacy import forms, mask_spans, spans, spelling, unmasking, vault
 
 USER = "user"
 """The scope in which a value has one token for all that a user does."""
@@ -131,17 +131,17 @@ async def mask_all(
     place = _Place(tx, caller.user_id, scope, key, regions)
     plain = [text for text, _ in texts]
     hidden = [_with_literals(text, given, forms.looks(text)) for text, given in texts]
-    suspects = sorted({core for text in plain for core in restoring.cores(text)})
+    suspects = sorted({core for text in plain for core in unmasking.cores(text)})
     while True:
         found, strangers = await _tokens(place, plain, hidden, suspects)
         masked = [_written(text, places, found) for text, places in zip(plain, hidden, strict=True)]
         tokens = strangers | {token: value for one in masked for token, value in one.tokens.items()}
-        everything = restoring.index(tokens)
+        everything = unmasking.index(tokens)
         again = False
         for number, text in enumerate(plain):
-            if restoring.restore(masked[number].text, everything) != text:
+            if unmasking.restore(masked[number].text, everything) != text:
                 again = True
-                hidden[number] = _more_hidden(text, hidden[number], restoring.places(text, everything))
+                hidden[number] = _more_hidden(text, hidden[number], unmasking.places(text, everything))
         if not again:
             return masked
 
@@ -170,7 +170,7 @@ async def forget(tx: db.Transaction, caller: db.HasUser, *, scope: str | None = 
 def _with_literals(
     text: str, places: Iterable[spans.Found | spans.Span], literals: Iterable[tuple[int, int]]
 ) -> list[spans.Found]:
-    return stretches.settled(text, [*places, *(spans.Found(start, end, forms.LITERAL) for start, end in literals)])
+    return mask_spans.settled(text, [*places, *(spans.Found(start, end, forms.LITERAL) for start, end in literals)])
 
 
 def _more_hidden(text: str, hidden: list[spans.Found], found: list[tuple[int, int]]) -> list[spans.Found]:

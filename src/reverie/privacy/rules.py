@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reverie import errors
-from reverie.privacy import checks, folding
+from reverie.privacy import check_digits, folding
 
 LANGUAGES = ("en", "es", "de")
 TAKES = frozenset({"name", "capital", "listed", "place", "organisation", "address"})
@@ -112,7 +112,7 @@ def _pattern(raw: Mapping[str, Any], where: str) -> Pattern:
         what = f"unknown key {min(unknown)}" if unknown else f"{min(missing)} is missing"
         raise errors.Misconfigured(f"{where}: pattern {name}: {what}.")
     check = str(raw.get("check", ""))
-    if check and check not in checks.CHECKS:
+    if check and check not in check_digits.CHECKS:
         raise errors.Misconfigured(f"{where}: pattern {name}: no check is called {check}.")
     score = float(raw.get("score", 0.8))
     if not 0 < score <= 1:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal, cast
 
-from reverie.privacy import checks, folding, numbers, rules
+from reverie.privacy import check_digits, folding, numbers, rules
 
 Word = Literal["low", "normal", "high", "critical"]
 
@@ -180,6 +180,6 @@ def _detailed(text: str, held: rules.Rules) -> bool:
         for match in pattern.match.finditer(lowered if pattern.lowered else text):
             start, end = match.span("value") if "value" in pattern.match.groupindex else match.span()
             value = text[start:end]
-            if not pattern.check or checks.CHECKS[pattern.check](value):
+            if not pattern.check or check_digits.CHECKS[pattern.check](value):
                 return True
     return any(True for _ in numbers.find(text, held.words["order"]))

@@ -28,7 +28,7 @@ from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings
 
 from reverie import config, errors
-from reverie.providers import chat, smollm
+from reverie.providers import chat_models, smollm
 
 _PASSING = (exceptions.ModelRateLimitError, exceptions.ModelUnavailableError, exceptions.ModelServerError)
 _OF_THE_ACCOUNT = (
@@ -41,7 +41,7 @@ _LONGEST_WAIT_S = 30.0
 _NONSENSE = (ValueError, TypeError, AttributeError, LookupError)
 
 
-def client(settings: config.LanguageModel, where: chat.Endpoint) -> chat.Client:
+def client(settings: config.LanguageModel, where: chat_models.Endpoint) -> chat_models.Client:
     """A client for this endpoint."""
     return _Client(settings, where)
 
@@ -49,7 +49,7 @@ def client(settings: config.LanguageModel, where: chat.Endpoint) -> chat.Client:
 class _Client:
     """A model of pydantic-ai, opened at the first call."""
 
-    def __init__(self, settings: config.LanguageModel, where: chat.Endpoint) -> None:
+    def __init__(self, settings: config.LanguageModel, where: chat_models.Endpoint) -> None:
         self._settings = settings
         self._where = where
         self._model: Model | None = None
@@ -60,14 +60,14 @@ class _Client:
             self._model = _opened(self._settings, self._where)
         return self._model
 
-    async def ask(self, prompt: chat.Prompt) -> chat.Said:
+    async def ask(self, prompt: chat_models.Prompt) -> chat_models.Said:
         model = await self._ready()
         with translated(self._where):
             response = await model.request(_messages(prompt), _settings(prompt), _parameters(model, prompt))
         text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
-        return chat.Said(text, response.usage.input_tokens, response.usage.output_tokens)
+        return chat_models.Said(text, response.usage.input_tokens, response.usage.output_tokens)
 
-    async def stream(self, prompt: chat.Prompt) -> AsyncGenerator[str | chat.Said]:
+    async def stream(self, prompt: chat_models.Prompt) -> AsyncGenerator[str | chat_models.Said]:
         model = await self._ready()
         with translated(self._where):
             asked = model.request_stream(_messages(prompt), _settings(prompt), _parameters(model, prompt))
@@ -82,14 +82,14 @@ class _Client:
                     if piece:
                         yield piece
                 usage = answer.usage
-                yield chat.Said("", usage.input_tokens, usage.output_tokens)
+                yield chat_models.Said("", usage.input_tokens, usage.output_tokens)
 
     async def _ready(self) -> Model:
         """The model; the built-in one is loaded beside the loop."""
         return self._model or await asyncio.to_thread(lambda: self.model)
 
 
-def _opened(settings: config.LanguageModel, where: chat.Endpoint) -> Model:
+def _opened(settings: config.LanguageModel, where: chat_models.Endpoint) -> Model:
     url, key = where.base_url, settings.api_key or "none"
     if where.provider == "builtin":
         served = smollm.served()
@@ -116,7 +116,7 @@ async def _bare(request: httpx2.Request) -> None:
     request.headers["User-Agent"] = "reverie"
 
 
-def _openai(where: chat.Endpoint, url: str, key: str, http: httpx2.AsyncClient) -> Model:
+def _openai(where: chat_models.Endpoint, url: str, key: str, http: httpx2.AsyncClient) -> Model:
     vendor, models = _imported("openai", "openai")
     made = vendor.AsyncOpenAI(base_url=url, api_key=key, organization="", project="", max_retries=0, http_client=http)
     if where.provider == "ollama":
@@ -161,7 +161,7 @@ def _imported(vendor: str, family: str) -> tuple[Any, Any]:
         ) from missing
 
 
-def _messages(prompt: chat.Prompt) -> list[ModelMessage]:
+def _messages(prompt: chat_models.Prompt) -> list[ModelMessage]:
     made: list[ModelMessage] = []
     asked: list[SystemPromptPart | UserPromptPart] = []
     for one in prompt.messages:
@@ -174,11 +174,11 @@ def _messages(prompt: chat.Prompt) -> list[ModelMessage]:
     return [*made, ModelRequest(parts=asked)] if asked else made
 
 
-def _settings(prompt: chat.Prompt) -> ModelSettings:
+def _settings(prompt: chat_models.Prompt) -> ModelSettings:
     return ModelSettings(max_tokens=prompt.max_tokens)
 
 
-def _parameters(model: Model, prompt: chat.Prompt) -> ModelRequestParameters:
+def _parameters(model: Model, prompt: chat_models.Prompt) -> ModelRequestParameters:
     """With a schema, the provider holds the model to it where it can."""
     if prompt.schema is None or not model.profile.get("supports_json_schema_output", False):
         return ModelRequestParameters()
@@ -187,7 +187,7 @@ def _parameters(model: Model, prompt: chat.Prompt) -> ModelRequestParameters:
 
 
 @contextmanager
-def translated(where: chat.Endpoint) -> Generator[None]:
+def translated(where: chat_models.Endpoint) -> Generator[None]:
     """What went wrong, as our errors: without a word of what was asked or answered."""
     name = where.name
     try:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from reverie import db
 from reverie.access import callers
 from reverie.records import postings
-from reverie.search import gather, manner, signals
+from reverie.search import chat_turn_features, gather, lexical
 
 # Windows around a passage (how many before, how many after) with the weight of their words and of their similarity.
 # These and the weights below: chosen on three LoCoMo conversations, one at a time, on a plateau where a step of any one
@@ -147,16 +147,16 @@ async def score(tx: db.Transaction, caller: callers.Caller, text: str, gathered:
         "model": asked.vector.model if asked else "",
         "offset": asked.vector.offset if asked else 0.0,
         "scale": asked.vector.calibration.scale if asked else 0.0,
-        "times": manner.TIMES if manner.asks_when(text) else None,
+        "times": chat_turn_features.TIMES if chat_turn_features.asks_when(text) else None,
     }
     (columns,), rows = await tx.together((_NEAR, parameters), (_CARDS, parameters | {"records": records}))
     by_id = {row["record_id"]: Card(**row) for row in rows}
     cards = [by_id.get(record_id, Card.gone(record_id)) for record_id in records]
     place = _place(columns, gathered.words.keys)
-    manners = manner.of(
+    manners = chat_turn_features.of(
         place.speaker,
         text,
-        only_asks=(place.asks > 0) & (place.length <= manner.SHORT_TURN),
+        only_asks=(place.asks > 0) & (place.length <= chat_turn_features.SHORT_TURN),
         replies=_before(place, place.asks),
         tells_when=place.tells_when,
     )
@@ -179,7 +179,7 @@ async def cards(tx: db.Transaction, caller: callers.Caller, records: Sequence[UU
     return {row["record_id"]: Card(**row) for row in rows}
 
 
-def _spans(found: Sequence[signals.Found]) -> list[tuple[UUID, int, int]]:
+def _spans(found: Sequence[lexical.Found]) -> list[tuple[UUID, int, int]]:
     """(record, first, last) of the neighbourhoods of what was found, best first, joined where they touch.
 
     Enough are some hundred passages: what is found far down in records of its own never wins.
@@ -249,7 +249,7 @@ def _semantic(place: _Place) -> Floats:
     return np.clip(said, 0, 1).astype(np.float32)
 
 
-def _lexical(place: _Place, words: signals.Words) -> Floats:
+def _lexical(place: _Place, words: lexical.Words) -> Floats:
     """BM25 of each window, of the record around and of a question before, each as a share of the best, weighted."""
     total = np.zeros(len(place.ids), np.float32)
     if not words.asked or not len(place.ids):
@@ -273,7 +273,7 @@ def _of_best(score: Floats) -> Floats:
     return (score / most).astype(np.float32)
 
 
-def _coverage(place: _Place, words: signals.Words) -> Floats:
+def _coverage(place: _Place, words: lexical.Words) -> Floats:
     """The share of the query's information (idf) that each passage holds.
 
     A word says as much as its commonest form: that a stem of another language is nowhere says nothing. A word that
@@ -283,7 +283,7 @@ def _coverage(place: _Place, words: signals.Words) -> Floats:
     for group in words.groups():
         if not words.asked[group[0]].exact:
             # Other forms of a name do not make it say less.
-            own = [number for number in group if words.asked[number].weight > signals.NICKNAME_WEIGHT]
+            own = [number for number in group if words.asked[number].weight > lexical.NICKNAME_WEIGHT]
             known = [float(words.idf[number]) for number in own if words.idf[number] > 0]
             says = min(known, default=words.rarest)
             held += says * (place.tf[:, group] > 0).any(axis=1)
@@ -291,7 +291,7 @@ def _coverage(place: _Place, words: signals.Words) -> Floats:
     return (held / of_all).astype(np.float32) if of_all else np.ones(len(place.ids), np.float32)
 
 
-def _exact(place: _Place, words: signals.Words) -> Floats:
+def _exact(place: _Place, words: lexical.Words) -> Floats:
     numbers = [number for number, one in enumerate(words.asked) if one.exact]
     if not numbers:
         return np.zeros(len(place.ids), np.float32)

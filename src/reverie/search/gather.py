@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from reverie import db, errors, llm
+from reverie import db, errors
 from reverie.access import callers
-from reverie.search import meaning, related, signals
+from reverie.llm import embedding
+from reverie.search import graph, lexical, query_model
 from reverie.search import query as queries
 
 # So many records are candidates for nothing but their links, after so many passages of the others.
@@ -21,15 +22,15 @@ class Gathered:
     `phrased` are the passages that hold a phrase in quotes word by word.
     """
 
-    words: signals.Words
-    phrased: list[signals.Found]
-    near: list[signals.Found]
-    related: related.Related
-    asked: meaning.Asked | None
+    words: lexical.Words
+    phrased: list[lexical.Found]
+    near: list[lexical.Found]
+    related: graph.Related
+    asked: query_model.Asked | None
     told: Mapping[str, str]
 
     @property
-    def found(self) -> list[signals.Found]:
+    def found(self) -> list[lexical.Found]:
         """Every passage that a signal found, the best of each in turn.
 
         Records that nothing but the graph knows of come soon after the first: their neighbourhoods want room, too.
@@ -44,7 +45,7 @@ class Gathered:
 async def gather(
     database: db.Database,
     caller: callers.Caller,
-    embeddings: llm.Embeddings,
+    embeddings: embedding.Embeddings,
     query: queries.Query,
     *,
     depth: int,
@@ -54,10 +55,10 @@ async def gather(
     told = {"lexical": "ok", "semantic": "ok", "heat": "ok"}
     words = asyncio.create_task(_by_words(database, caller, query, depth, phrases))
     graph = asyncio.create_task(_by_graph(database, caller, query))
-    asked: meaning.Asked | None = None
-    near: list[signals.Found] = []
+    asked: query_model.Asked | None = None
+    near: list[lexical.Found] = []
     try:
-        asked = await meaning.ask(database, caller, embeddings, query.text)
+        asked = await query_model.ask(database, caller, embeddings, query.text)
         near = await _by_meaning(database, caller, query, asked, depth)
     except errors.EmbedderUnavailable as away:
         told["semantic"] = f"left out: {away.message}"
@@ -75,20 +76,20 @@ async def gather(
 
 async def _by_words(
     database: db.Database, caller: callers.Caller, query: queries.Query, depth: int, phrases: Sequence[str]
-) -> tuple[signals.Words, list[signals.Found]]:
+) -> tuple[lexical.Words, list[lexical.Found]]:
     async with database.snapshot(caller) as tx:
-        found = await signals.lexical(tx, caller, query, depth=depth)
-        return found, await signals.phrased(tx, caller, query, phrases, depth=depth) if phrases else []
+        found = await lexical.lexical(tx, caller, query, depth=depth)
+        return found, await lexical.phrased(tx, caller, query, phrases, depth=depth) if phrases else []
 
 
-async def _by_graph(database: db.Database, caller: callers.Caller, query: queries.Query) -> related.Related:
+async def _by_graph(database: db.Database, caller: callers.Caller, query: queries.Query) -> graph.Related:
     async with database.snapshot(caller) as tx:
-        return await related.ask(tx, caller, query)
+        return await graph.ask(tx, caller, query)
 
 
 async def _by_meaning(
-    database: db.Database, caller: callers.Caller, query: queries.Query, asked: meaning.Asked, depth: int
-) -> list[signals.Found]:
-    async with database.snapshot(caller, settings=signals.graph_settings(asked.own)) as tx:
-        found = await signals.semantic(tx, caller, query, asked, depth=depth)
-    return [one for one in found if one.score >= llm.FLOOR]
+    database: db.Database, caller: callers.Caller, query: queries.Query, asked: query_model.Asked, depth: int
+) -> list[lexical.Found]:
+    async with database.snapshot(caller, settings=lexical.graph_settings(asked.own)) as tx:
+        found = await lexical.semantic(tx, caller, query, asked, depth=depth)
+    return [one for one in found if one.score >= embedding.FLOOR]

@@ -8,7 +8,8 @@ from uuid import UUID
 from reverie import errors
 from reverie.access import callers
 from reverie.records import base, catalogue
-from reverie.search import hints, timewords
+from reverie.search import query_intent
+from reverie.search.dates import timewords
 
 LONGEST = 1000
 
@@ -66,7 +67,7 @@ class Understood:
     """What a query says of the time, the kinds of record, the people and the very words that it wants."""
 
     when: timewords.When | None
-    hints: hints.Hints
+    hints: query_intent.Hints
 
     def as_json(self) -> dict[str, Any]:
         """What was understood, for whoever asks why."""
@@ -82,4 +83,4 @@ class Understood:
 def understand(query: Query, *, timezone: str) -> Understood:
     """Read the time words and the hints of a query."""
     now = query.now or datetime.now(UTC)
-    return Understood(timewords.read(query.text, now=now, timezone=timezone), hints.read(query.text))
+    return Understood(timewords.read(query.text, now=now, timezone=timezone), query_intent.read(query.text))

@@ -11,7 +11,7 @@ from uuid import UUID
 from reverie import db
 from reverie.access import callers
 from reverie.records import base, catalogue, places, terms
-from reverie.search import context, fusion, signals
+from reverie.search import context, fusion, lexical
 from reverie.search import query as queries
 
 _PASSAGES = "SELECT id, record_id, place, text FROM passage WHERE user_id = %s AND id = ANY(%s)"
@@ -92,7 +92,7 @@ async def hits(
     records: dict[UUID, base.Record] = {}
     for domain, rows in zip(domains, record_rows, strict=True):
         records |= base.fetched(domain, rows)
-    asked = {one.term for one in signals.asked_terms(query.text)}
+    asked = {one.term for one in lexical.asked_terms(query.text)}
     now = datetime.now(UTC)
     made: list[Hit] = []
     for fused in found:

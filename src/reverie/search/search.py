@@ -7,12 +7,14 @@ from uuid import UUID
 
 import numpy as np
 
-from reverie import config, db, errors, llm
+from reverie import config, db, errors
 from reverie.access import callers
+from reverie.llm import embedding
 from reverie.privacy import sensitivity
 from reverie.records import passages, terms
-from reverie.search import advanced, context, fusion, gather, hints, moments, related, results, signals, timewords
+from reverie.search import advanced, context, fusion, gather, graph, lexical, query_intent, results, temporal
 from reverie.search import query as queries
+from reverie.search.dates import timewords
 
 _COLD_AFTER = timedelta(days=7)
 _TEXTS = "SELECT id, record_id, text, head FROM passage WHERE user_id = %s AND id = ANY(%s)"
@@ -37,7 +39,7 @@ class _Found:
 async def search(
     database: db.Database,
     caller: callers.Caller,
-    embeddings: llm.Embeddings,
+    embeddings: embedding.Embeddings,
     query: queries.Query,
     *,
     settings: config.Search = _DEFAULT,
@@ -45,7 +47,7 @@ async def search(
     """Search everything the caller keeps. Raises Invalid; a signal that cannot run is left out and named."""
     query = queries.checked(caller, query)
     heard = queries.understand(query, timezone=caller.timezone)
-    then = await moments.stated(database, caller, query, heard.when)
+    then = await temporal.stated(database, caller, query, heard.when)
     if _only_a_time(query, heard, then):
         return await _all_of_then(database, caller, query, heard, then)
     phrases, scope = heard.hints.phrases, then.scoped or query
@@ -64,7 +66,7 @@ async def search(
             **_linked(scored.records, gathered.related),
         )
         if then.scoped and heard.when:  # neighbours of what was found may be of another time
-            fused = await moments.only(tx, caller, then.scoped, heard.when, fused)
+            fused = await temporal.only(tx, caller, then.scoped, heard.when, fused)
         found = _Found(query, heard, {card.record_id: card for card in scored.records}, told)
         if not embeddings.reranks:
             return await _answer(tx, caller, found, _by_record(fused, query))
@@ -76,7 +78,7 @@ async def search(
 async def by_sliders(
     database: db.Database,
     caller: callers.Caller,
-    embeddings: llm.Embeddings,
+    embeddings: embedding.Embeddings,
     query: queries.Query,
     sliders: advanced.Sliders,
     *,
@@ -85,7 +87,7 @@ async def by_sliders(
     """Search with the owner's own weights for the signals. Raises Invalid."""
     query, sliders = queries.checked(caller, query), advanced.checked(sliders)
     heard = queries.understand(query, timezone=caller.timezone)
-    then = await moments.stated(database, caller, query, heard.when)
+    then = await temporal.stated(database, caller, query, heard.when)
     if _only_a_time(query, heard, then):
         return await _all_of_then(database, caller, query, heard, then)
     gathered = await gather.gather(database, caller, embeddings, then.scoped or query, depth=settings.depth)
@@ -101,11 +103,11 @@ async def by_sliders(
         return await _answer(tx, caller, _Found(query, heard, cards, told), [[one] for one in fused])
 
 
-def _raw(found: Sequence[signals.Found]) -> list[advanced.Raw]:
+def _raw(found: Sequence[lexical.Found]) -> list[advanced.Raw]:
     return [advanced.Raw(one.record_id, one.passage_id, one.score) for one in found]
 
 
-def _only_a_time(query: queries.Query, heard: queries.Understood, then: moments.Stated) -> bool:
+def _only_a_time(query: queries.Query, heard: queries.Understood, then: temporal.Stated) -> bool:
     if then.scoped is None or heard.hints.phrases:
         return False
     return set(timewords.content(query.text, heard.when)) <= heard.hints.words
@@ -116,7 +118,7 @@ async def _all_of_then(
     caller: callers.Caller,
     query: queries.Query,
     heard: queries.Understood,
-    then: moments.Stated,
+    then: temporal.Stated,
 ) -> results.Results:
     """Everything of the time that is asked for, the kind that is spoken of first, where nothing else is asked."""
     async with database.snapshot(caller) as tx:
@@ -150,7 +152,7 @@ def _spoken_of(query: queries.Query, heard: queries.Understood, card: context.Ca
 async def _reranked(
     database: db.Database,
     caller: callers.Caller,
-    embeddings: llm.Embeddings,
+    embeddings: embedding.Embeddings,
     found: _Found,
     fused: Sequence[fusion.Fused],
 ) -> list[fusion.Fused]:
@@ -167,7 +169,7 @@ async def _reranked(
     try:
         level = sensitivity.highest(sensitivity.named(found.cards[one.record_id].sensitivity) for one in best)
         given = [texts[one.passage_id] for one in best]
-        origin = llm.Origin(caller, "reranking", level=level)
+        origin = embedding.Origin(caller, "reranking", level=level)
         scores = await embeddings.rerank(found.query.text, given, origin=origin)
     except errors.RerankerUnavailable as away:
         found.told["reranker"] = f"left out: {away.message}"
@@ -185,10 +187,10 @@ async def _answer(
     return results.Results(found.query, hits, found.told, reason, hidden, found.heard.as_json())
 
 
-def _linked(records: Sequence[context.Card], linked: related.Related) -> dict[str, fusion.Floats]:
+def _linked(records: Sequence[context.Card], linked: graph.Related) -> dict[str, fusion.Floats]:
     """What the graph says of each record: its share of what is named, and the boost of what is close in time."""
     shares = [linked.shares.get(card.record_id, 0.0) for card in records]
-    soon = [1 + related.PROXIMITY * linked.proximity(card.record_id, card.at) for card in records]
+    soon = [1 + graph.PROXIMITY * linked.proximity(card.record_id, card.at) for card in records]
     return {"graph": np.array(shares, np.float32), "soon": np.array(soon, np.float32)}
 
 
@@ -206,9 +208,9 @@ def _time(scored: context.Scored, when: timewords.When | None) -> fusion.Floats:
     return (most * near)[scored.record].astype(np.float32)
 
 
-def _hinted(cards: Sequence[context.Card], heard: hints.Hints) -> fusion.Floats:
+def _hinted(cards: Sequence[context.Card], heard: query_intent.Hints) -> fusion.Floats:
     """The boost of each record: of the kind that the query speaks of, or not."""
-    return np.array([hints.BOOST if card.domain in heard.domains else 1.0 for card in cards], np.float32)
+    return np.array([query_intent.BOOST if card.domain in heard.domains else 1.0 for card in cards], np.float32)
 
 
 async def _phrased(
@@ -222,7 +224,7 @@ async def _phrased(
 
     def held(passage_id: int, title: str) -> float:
         text = texts.get(passage_id, "")
-        return sum(hints.holds(text, one) or hints.holds(title, one) for one in phrases) / len(phrases)
+        return sum(query_intent.holds(text, one) or query_intent.holds(title, one) for one in phrases) / len(phrases)
 
     places = zip(scored.ids.tolist(), scored.record.tolist(), strict=True)
     share = [held(passage_id, scored.records[record].title) for passage_id, record in places]

@@ -6,9 +6,10 @@ from typing import Any, Generic, TypeVar
 
 import pydantic
 
-from reverie import config, db, llm
+from reverie import config, db
 from reverie.access import callers, operations
-from reverie.graph import projection
+from reverie.graph.cypher import projection
+from reverie.llm import embedding
 
 Answer = dict[str, Any] | str
 
@@ -18,7 +19,7 @@ class Toolbox:
     """What tools work with. Whoever opened the application hands it over."""
 
     database: db.Database
-    embeddings: llm.Embeddings
+    embeddings: embedding.Embeddings
     search: config.Search = field(default_factory=config.Search)
     projections: projection.Projections = field(default_factory=projection.Projections)
 

@@ -5,9 +5,10 @@ from typing import Annotated, Any
 import pydantic
 
 from reverie.access import callers, operations
-from reverie.graph import nodes, projection, whole
+from reverie.graph import nodes
+from reverie.graph.cypher import projection, snapshot
 from reverie.records import catalogue
-from reverie.search import exploring
+from reverie.search import explore as exploring
 from reverie.search import query as queries
 from reverie.tools import base
 
@@ -72,11 +73,11 @@ async def traverse(toolbox: base.Toolbox, caller: callers.Caller, asked: Travers
 
     async def rows() -> projection.Rows:
         async with toolbox.database.snapshot(caller) as tx:
-            return await whole.rows(tx, caller, domains)
+            return await snapshot.rows(tx, caller, domains)
 
     async with toolbox.database.transaction(caller) as tx:
         version = await nodes.version(tx, caller)
-    held = await toolbox.projections.of(whole.held_by(caller, domains), version, rows)
+    held = await toolbox.projections.of(snapshot.held_by(caller, domains), version, rows)
     answer = await held.run(asked.cypher, verbose=asked.verbose)
     told: dict[str, Any] = {"columns": list(answer.columns), "rows": [list(row) for row in answer.rows]}
     if answer.truncated:

@@ -10,7 +10,7 @@ from starlette import requests, responses
 
 from reverie import app, errors
 from reverie.records import events
-from reverie.web import edge, envelope, openapi, parameters, routes
+from reverie.web import envelope, middleware, openapi, parameters, routes
 
 _LONGEST_DAYS = 366
 
@@ -44,7 +44,7 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
 
 
 async def _agenda(reverie: app.App, request: requests.Request) -> responses.Response:
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     asked = parameters.read(request, _Days)
     today = datetime.now(UTC).astimezone(events.zone(caller.timezone)).date()
     first = asked.from_ or today

@@ -9,7 +9,7 @@ from starlette import requests, responses
 
 from reverie import app
 from reverie.records import catalogue, changes
-from reverie.web import edge, envelope, forms, openapi, parameters, routes
+from reverie.web import envelope, forms, middleware, openapi, parameters, routes
 
 _NAMES = ("domain", "record_id", "action", "columns", "source", "caller", "summary", "at")
 
@@ -47,7 +47,7 @@ async def _changes(reverie: app.App, request: requests.Request) -> responses.Res
 
     When more remain, `response_timestamp` is the time of the last row: asking on from it misses nothing.
     """
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     asked = parameters.read(request, _Asked)
     names = catalogue.asked(caller, [asked.domain] if asked.domain else None)
     async with reverie.database.transaction(caller) as tx:

@@ -12,10 +12,10 @@ from starlette import requests, responses
 
 from reverie import app, blobs, db, errors
 from reverie.access import callers
-from reverie.ingest import ingestions, ledger, status, taking
+from reverie.ingest import ingest_file, ingestions, ledger, status
 from reverie.pipeline import holdings
 from reverie.records import base, catalogue, places
-from reverie.web import edge, envelope, openapi, parameters, routes
+from reverie.web import envelope, middleware, openapi, parameters, routes
 
 _NAME = Annotated[str, pydantic.Field(min_length=1, max_length=255, description="the file's name, with its ending")]
 _PDF = "application/pdf"
@@ -78,10 +78,10 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
 async def _upload(reverie: app.App, request: requests.Request) -> responses.Response:
     """The body is the file, as it is; it is kept under its hash, and the same bytes once."""
     parameters.read(request, parameters.Parameters)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     with blobs.incoming(reverie.blobs, caller.user_id) as incoming:
         async for chunk in request.stream():
-            if incoming.size + len(chunk) > taking.LARGEST:
+            if incoming.size + len(chunk) > ingest_file.LARGEST:
                 raise starlette.exceptions.HTTPException(413)
             await asyncio.to_thread(incoming.write, chunk)
         if not incoming.size:
@@ -92,7 +92,7 @@ async def _upload(reverie: app.App, request: requests.Request) -> responses.Resp
 
 async def _ingest(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     asked = await parameters.sent(request, _Ingest)
     if (asked.upload is None) == (asked.paths is None):
         raise errors.Invalid("Either `upload` or `paths` is needed.", hint="POST /api/v1/upload gives the `upload`.")
@@ -113,7 +113,7 @@ async def _ingest(reverie: app.App, request: requests.Request) -> responses.Resp
 async def _fetch(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     asked = await parameters.sent(request, _Address)
-    return await _asked(reverie, edge.caller_of(request), "url", {"url": asked.url})
+    return await _asked(reverie, middleware.caller_of(request), "url", {"url": asked.url})
 
 
 async def _asked(
@@ -121,13 +121,13 @@ async def _asked(
 ) -> responses.Response:
     async with reverie.database.transaction(caller) as tx:
         ingestion_id = await ingestions.ask(tx, caller, kind, request)
-    location = f"{edge.PREFIX}/ingest/status/{ingestion_id}"
+    location = f"{middleware.PREFIX}/ingest/status/{ingestion_id}"
     return envelope.answer({"id": str(ingestion_id), "status": location}, status=201, headers={"Location": location})
 
 
 async def _ingestions(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         found = await ingestions.latest(tx, caller)
     items = [
@@ -145,7 +145,7 @@ async def _ingestions(reverie: app.App, request: requests.Request) -> responses.
 
 async def _status(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         found = await status.status(tx, caller, parameters.record_id(request), model=reverie.embeddings.model)
     return envelope.answer(found.as_json())
@@ -153,7 +153,7 @@ async def _status(reverie: app.App, request: requests.Request) -> responses.Resp
 
 async def _stop(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         await ingestions.end(tx, caller, parameters.record_id(request), "stopped")
         found = await ingestions.get(tx, caller, parameters.record_id(request))
@@ -170,14 +170,14 @@ async def _readable(tx: db.Transaction, caller: callers.Caller, record_id: UUID)
 
 async def _passages(reverie: app.App, request: requests.Request) -> responses.Response:
     asked = parameters.read(request, _Page)
-    caller, record_id = edge.caller_of(request), parameters.record_id(request)
+    caller, record_id = middleware.caller_of(request), parameters.record_id(request)
     async with reverie.database.transaction(caller) as tx:
         domain, record = await _readable(tx, caller, record_id)
         found, total = await places.passages(tx, caller, record_id, after=asked.after, limit=asked.limit)
         original = await _has_original(tx, caller, record_id)
     mime = str(getattr(record, "mime", ""))
     items = [_told(record_id, one, mime) for one in found]
-    at = f"{edge.PREFIX}/{domain.plural}/{record_id}"
+    at = f"{middleware.PREFIX}/{domain.plural}/{record_id}"
     answer = {"domain": domain.name, "title": domain.summary(record), "total": total, "items": items}
     return envelope.answer(answer | {"record": at, "original": f"{at}/original" if original else None})
 
@@ -185,7 +185,7 @@ async def _passages(reverie: app.App, request: requests.Request) -> responses.Re
 async def _passage(reverie: app.App, request: requests.Request) -> responses.Response:
     """A passage between its neighbours, so that a quotation can be checked where it stands."""
     parameters.read(request, parameters.Parameters)
-    caller, record_id, number = edge.caller_of(request), parameters.record_id(request), _number(request)
+    caller, record_id, number = middleware.caller_of(request), parameters.record_id(request), _number(request)
     async with reverie.database.transaction(caller) as tx:
         domain, record = await _readable(tx, caller, record_id)
         found = await places.around(tx, caller, record_id, number)
@@ -196,7 +196,7 @@ async def _passage(reverie: app.App, request: requests.Request) -> responses.Res
 
 def _told(record_id: UUID, passage: places.Passage, mime: str) -> dict[str, Any]:
     """A passage with its place, in words too, and a link to it: the picture of its page, or what stands around it."""
-    at = f"{edge.PREFIX}/documents/{record_id}"
+    at = f"{middleware.PREFIX}/documents/{record_id}"
     image = mime.startswith("image/")
     page = passage.place.get("page", 1 if image else None)
     pictured = page is not None and (image or mime == _PDF)
@@ -223,7 +223,7 @@ async def _has_original(tx: db.Transaction, caller: callers.Caller, record_id: U
 async def _page(reverie: app.App, request: requests.Request) -> responses.Response:
     """A page of a PDF or an image as PNG, drawn in a limited process of its own."""
     parameters.read(request, parameters.Parameters)
-    caller, record_id, number = edge.caller_of(request), parameters.record_id(request), _number(request)
+    caller, record_id, number = middleware.caller_of(request), parameters.record_id(request), _number(request)
     async with reverie.database.transaction(caller) as tx:
         _, record = await _readable(tx, caller, record_id)
         address = await ledger.original(tx, caller, record_id)
@@ -235,7 +235,7 @@ async def _page(reverie: app.App, request: requests.Request) -> responses.Respon
 
 async def _stats(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     where = "the owner's own PostgreSQL" if reverie.server is None else str(reverie.server.place.data)
     async with reverie.database.transaction(caller) as tx:
         held = await holdings.measured(

@@ -8,9 +8,9 @@ import fastapi
 from starlette import requests, responses
 
 from reverie import app, errors
-from reverie.graph import byhand, doubles, forms, links, lookups, merging, nodes, seeing
-from reverie.pipeline import erasing
-from reverie.web import edge, envelope, graphforms, openapi, parameters, routes
+from reverie.graph import duplicates, forms, links, lookups, manual, merging, nodes, visibility
+from reverie.pipeline import erase_nodes
+from reverie.web import envelope, graphforms, middleware, openapi, parameters, routes
 
 Handler = Callable[[app.App, requests.Request], Awaitable[responses.Response]]
 _ENTITIES, _ENTITY, _MERGE = "/graph/entities", "/graph/entities/{record_id}", "/graph/merge"
@@ -86,9 +86,9 @@ def _offer(
 
 async def _list(reverie: app.App, request: requests.Request) -> responses.Response:
     asked = parameters.read(request, graphforms.Listing)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        found, total = await seeing.listed(
+        found, total = await visibility.listed(
             tx, caller, kind=asked.kind, type_=asked.type, name=asked.name, limit=asked.limit, offset=asked.offset
         )
     meta = {"total": total, "limit": asked.limit, "offset": asked.offset}
@@ -98,10 +98,10 @@ async def _list(reverie: app.App, request: requests.Request) -> responses.Respon
 
 async def _get(reverie: app.App, request: requests.Request) -> responses.Response:
     asked = parameters.read(request, graphforms.Detail)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        node = await seeing.get(tx, caller, parameters.record_id(request))
-        found = await seeing.whole(tx, caller, node, as_of=asked.as_of, ended=asked.ended, limit=asked.limit)
+        node = await visibility.get(tx, caller, parameters.record_id(request))
+        found = await visibility.whole(tx, caller, node, as_of=asked.as_of, ended=asked.ended, limit=asked.limit)
     return envelope.answer(forms.whole(found))
 
 
@@ -109,10 +109,12 @@ async def _connections(reverie: app.App, request: requests.Request) -> responses
     asked = parameters.read(request, graphforms.Connections)
     if (asked.id is None) == (not asked.name):
         raise errors.Invalid("Give either `id` or `name`.", hint="The node whose connections are asked for.")
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        begin = await (seeing.get(tx, caller, asked.id) if asked.id else seeing.named(tx, caller, asked.name or ""))
-        found = await seeing.connections(
+        begin = await (
+            visibility.get(tx, caller, asked.id) if asked.id else visibility.named(tx, caller, asked.name or "")
+        )
+        found = await visibility.connections(
             tx,
             caller,
             begin.id,
@@ -126,10 +128,10 @@ async def _connections(reverie: app.App, request: requests.Request) -> responses
 
 async def _path(reverie: app.App, request: requests.Request) -> responses.Response:
     asked = parameters.read(request, graphforms.Path)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        begin, end = await seeing.named(tx, caller, asked.from_), await seeing.named(tx, caller, asked.to)
-        found = await seeing.path(
+        begin, end = await visibility.named(tx, caller, asked.from_), await visibility.named(tx, caller, asked.to)
+        found = await visibility.path(
             tx, caller, begin, end, depth=asked.depth, confidence=asked.confidence, as_of=asked.as_of
         )
     return envelope.answer(forms.path(found))
@@ -138,7 +140,7 @@ async def _path(reverie: app.App, request: requests.Request) -> responses.Respon
 async def _subgraph(reverie: app.App, request: requests.Request) -> responses.Response:
     """It is of people, concepts, things and artifacts: records are not in it."""
     asked = parameters.read(request, graphforms.Subgraph)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         part, heats = await lookups.subgraph(tx, caller, limit=asked.limit)
     return envelope.answer(
@@ -161,17 +163,17 @@ async def _subgraph(reverie: app.App, request: requests.Request) -> responses.Re
 
 async def _stats(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, _NONE)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        found = await seeing.stats(tx, caller)
+        found = await visibility.stats(tx, caller)
     return envelope.answer({"nodes": dict(found.nodes), "links": dict(found.links), "version": found.version})
 
 
 async def _candidates(reverie: app.App, request: requests.Request) -> responses.Response:
     asked = parameters.read(request, graphforms.Candidates)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        found = await doubles.suggested(tx, caller, asked.kind, limit=asked.limit)
+        found = await duplicates.suggested(tx, caller, asked.kind, limit=asked.limit)
     return envelope.answer({"items": [forms.double(one) for one in found]})
 
 
@@ -181,12 +183,12 @@ async def _candidates(reverie: app.App, request: requests.Request) -> responses.
 async def _create(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, _NONE)
     asked = await parameters.sent(request, graphforms.NewNode)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     new = nodes.New(asked.kind, asked.name, asked.type, asked.description, asked.properties, asked.emails)
     async with reverie.database.transaction(caller) as tx:
-        made = await byhand.create(tx, caller, new)
-        made = await seeing.get(tx, caller, made.id)  # as it is counted
-    location = {"Location": f"{edge.PREFIX}{_ENTITIES}/{made.id}"}
+        made = await manual.create(tx, caller, new)
+        made = await visibility.get(tx, caller, made.id)  # as it is counted
+    location = {"Location": f"{middleware.PREFIX}{_ENTITIES}/{made.id}"}
     return envelope.answer(forms.node(made), status=201, headers=location)
 
 
@@ -194,46 +196,46 @@ async def _update(reverie: app.App, request: requests.Request) -> responses.Resp
     parameters.read(request, _NONE)
     asked = await parameters.sent(request, graphforms.NodeChange)
     values = {name: value for name, value in asked.model_dump().items() if value is not None}
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        await byhand.change(tx, caller, parameters.record_id(request), values)
-        made = await seeing.get(tx, caller, parameters.record_id(request))
+        await manual.change(tx, caller, parameters.record_id(request), values)
+        made = await visibility.get(tx, caller, parameters.record_id(request))
     return envelope.answer(forms.node(made))
 
 
 async def _delete(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, _NONE)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        gone = await byhand.delete(tx, caller, parameters.record_id(request))
+        gone = await manual.delete(tx, caller, parameters.record_id(request))
     return envelope.answer({"deleted": forms.brief(gone)})
 
 
 async def _erase(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, _NONE)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     node_id = parameters.record_id(request)
     async with reverie.database.transaction(caller) as tx:
-        await erasing.erase(tx, caller, node_id)
+        await erase_nodes.erase(tx, caller, node_id)
     return envelope.answer({"erased": str(node_id)})
 
 
 async def _merge(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, _NONE)
     asked = await parameters.sent(request, graphforms.Merge)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        made = await byhand.merge(tx, caller, winner=asked.winner, loser=asked.loser)
-        kept = await seeing.get(tx, caller, asked.winner)
+        made = await manual.merge(tx, caller, winner=asked.winner, loser=asked.loser)
+        kept = await visibility.get(tx, caller, asked.winner)
     return envelope.answer(forms.merge(made) | {"node": forms.node(kept)}, status=201)
 
 
 async def _unmerge(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, _NONE)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         undone = await merging.undo(tx, caller, parameters.record_id(request))
-        both = await seeing.several(tx, caller, [undone.winner_id, undone.loser_id])
+        both = await visibility.several(tx, caller, [undone.winner_id, undone.loser_id])
     told = {name: value for name, value in forms.merge(undone).items() if name != "undone_at"}
     return envelope.answer({"undone": told, "nodes": [forms.node(one) for one in both.values()]})
 
@@ -241,25 +243,25 @@ async def _unmerge(reverie: app.App, request: requests.Request) -> responses.Res
 async def _apart(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, _NONE)
     asked = await parameters.sent(request, graphforms.Pair)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        await byhand.keep_apart(tx, caller, asked.first, asked.second)
+        await manual.keep_apart(tx, caller, asked.first, asked.second)
     return envelope.answer({"apart": [str(asked.first), str(asked.second)]})
 
 
 async def _cleanup(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, _NONE)
     asked = await parameters.sent(request, graphforms.Cleanup)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        found = await erasing.clean(tx, caller, really=asked.really)
+        found = await erase_nodes.clean(tx, caller, really=asked.really)
     return envelope.answer({"done": asked.really, "count": len(found), "items": [forms.brief(one) for one in found]})
 
 
 async def _link(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, _NONE)
     asked = await parameters.sent(request, graphforms.NewLink)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     fact = links.Fact(
         asked.from_,
         asked.to,
@@ -270,22 +272,22 @@ async def _link(reverie: app.App, request: requests.Request) -> responses.Respon
         valid_to=asked.valid_to,
     )
     async with reverie.database.transaction(caller) as tx:
-        made = await byhand.relate(tx, caller, fact)
+        made = await manual.relate(tx, caller, fact)
     return envelope.answer(forms.link(made), status=201)
 
 
 async def _unlink(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, _NONE)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        gone = await byhand.unlink(tx, caller, parameters.record_id(request))
+        gone = await manual.unlink(tx, caller, parameters.record_id(request))
     return envelope.answer({"deleted": str(gone.id)})
 
 
 async def _warm(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, _NONE)
     asked = await parameters.sent(request, graphforms.Pair)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        count = await byhand.warm(tx, caller, asked.first, asked.second)
+        count = await manual.warm(tx, caller, asked.first, asked.second)
     return envelope.answer({"warmed": count})

@@ -10,7 +10,7 @@ import pydantic
 import reverie
 from reverie import db
 from reverie.records import base, catalogue
-from reverie.web import edge, parameters
+from reverie.web import middleware, parameters
 
 _REF = "#/components/schemas/{model}"
 _ID = {"name": "record_id", "in": "path", "required": True, "schema": {"type": "string", "format": "uuid"}}
@@ -93,7 +93,7 @@ def whole(api: fastapi.FastAPI) -> dict[str, Any]:
         "schemas": _schemas(),
         "securitySchemes": {
             "token": {"type": "http", "scheme": "bearer"},
-            "login": {"type": "apiKey", "in": "cookie", "name": edge.COOKIE},
+            "login": {"type": "apiKey", "in": "cookie", "name": middleware.COOKIE},
         },
     }
     schema["security"] = [{"token": []}, {"login": []}]

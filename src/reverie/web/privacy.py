@@ -10,7 +10,7 @@ from starlette import requests, responses
 
 from reverie import app
 from reverie.privacy import log as routing_log
-from reverie.web import edge, envelope, openapi, parameters, routes
+from reverie.web import envelope, middleware, openapi, parameters, routes
 
 
 class _Asked(parameters.Parameters):
@@ -38,7 +38,7 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
 
 
 async def _summary(reverie: app.App, request: requests.Request) -> responses.Response:
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     asked = parameters.read(request, _Asked)
     async with reverie.database.transaction(caller) as tx:
         found = await routing_log.summary(tx, caller, asked.days)

@@ -15,7 +15,7 @@ from reverie.access import callers
 from reverie.graph import warming
 from reverie.ingest import ledger
 from reverie.records import base, catalogue, changes
-from reverie.web import edge, envelope, forms, openapi, parameters, routes
+from reverie.web import envelope, forms, middleware, openapi, parameters, routes
 
 Handler = Callable[[app.App, base.Domain[Any], requests.Request], Awaitable[responses.Response]]
 
@@ -52,17 +52,17 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
 async def _create(reverie: app.App, domain: base.Domain[Any], request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     values = await parameters.body(request)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         record = await base.create(tx, caller, domain, values)
-    location = f"{edge.PREFIX}/{domain.plural}/{record.id}"
+    location = f"{middleware.PREFIX}/{domain.plural}/{record.id}"
     return envelope.answer(forms.record(domain, record), status=201, headers={"Location": location})
 
 
 async def _get(reverie: app.App, domain: base.Domain[Any], request: requests.Request) -> responses.Response:
     """`format` is taken and ignored: one record is always whole."""
     columns = parameters.columns(domain, parameters.read(request, parameters.Shape).fields)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         record = await base.read(tx, caller, domain, parameters.record_id(request))
         await warming.opened(tx, caller, record.id)
@@ -72,7 +72,7 @@ async def _get(reverie: app.App, domain: base.Domain[Any], request: requests.Req
 async def _update(reverie: app.App, domain: base.Domain[Any], request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     values = await parameters.body(request)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         record = await base.update(tx, caller, domain, parameters.record_id(request), values)
     return envelope.answer(forms.record(domain, record))
@@ -80,7 +80,7 @@ async def _update(reverie: app.App, domain: base.Domain[Any], request: requests.
 
 async def _delete(reverie: app.App, domain: base.Domain[Any], request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         record = await base.delete(tx, caller, domain, parameters.record_id(request))
     return envelope.answer(forms.record(domain, record))
@@ -88,7 +88,7 @@ async def _delete(reverie: app.App, domain: base.Domain[Any], request: requests.
 
 async def _restore(reverie: app.App, domain: base.Domain[Any], request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         record = await base.restore(tx, caller, domain, parameters.record_id(request))
     return envelope.answer(forms.record(domain, record))
@@ -97,7 +97,7 @@ async def _restore(reverie: app.App, domain: base.Domain[Any], request: requests
 async def _original(reverie: app.App, domain: base.Domain[Any], request: requests.Request) -> responses.Response:
     """The bytes that the record was imported from, to be saved and never to be shown as a page of ours."""
     parameters.read(request, parameters.Parameters)
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         # First the record: an id of another domain, which this token may not read, is unknown here.
         record = await base.get(tx, caller, domain, parameters.record_id(request))
@@ -113,7 +113,7 @@ async def _list(reverie: app.App, domain: base.Domain[Any], request: requests.Re
     columns = parameters.columns(domain, asked.fields)
     if columns is not None and asked.format == "compact":
         raise errors.Invalid("`fields` and `format=compact` exclude each other.", hint="Leave one of them out.")
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         if asked.since is not None:
             return envelope.answer(await _since(tx, caller, domain, asked, columns))

@@ -9,7 +9,7 @@ from starlette import requests, responses, routing
 
 from reverie import errors
 from reverie.access import operations
-from reverie.web import edge
+from reverie.web import middleware
 
 Handler = Callable[[requests.Request], Awaitable[responses.Response]]
 
@@ -27,7 +27,7 @@ def add(
     if operation.door == "open":
         told["openapi_extra"] = {**told.get("openapi_extra", {}), "security": []}
     api.add_api_route(
-        f"{edge.PREFIX}{path}",
+        f"{middleware.PREFIX}{path}",
         functools.partial(_guarded, operation, handler),
         methods=[method],
         status_code=status,
@@ -45,7 +45,7 @@ def check(api: fastapi.FastAPI) -> None:
             raise errors.Misconfigured(f"{getattr(route, 'path', route)} has no operation.", hint="Use routes.add.")
         if operation.door == "open":
             opened |= {(method, route.path) for method in route.methods or ()}
-    if frozenset(opened) != edge.OPEN:
+    if frozenset(opened) != middleware.OPEN:
         raise errors.Misconfigured("What is open by the table is not what the edge lets in.")
 
 
@@ -60,5 +60,5 @@ def operation_of(route: routing.BaseRoute) -> operations.Operation | None:
 
 async def _guarded(operation: operations.Operation, handler: Handler, request: requests.Request) -> responses.Response:
     if operation.door != "open":
-        operations.need(edge.caller_of(request), operation)
+        operations.need(middleware.caller_of(request), operation)
     return await handler(request)

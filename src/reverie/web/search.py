@@ -12,7 +12,7 @@ from reverie import app
 from reverie.records import base
 from reverie.search import advanced, results, search
 from reverie.search import query as queries
-from reverie.web import edge, envelope, openapi, parameters, routes
+from reverie.web import envelope, middleware, openapi, parameters, routes
 
 
 class _Asked(parameters.Parameters):
@@ -72,7 +72,7 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
 
 
 async def _search(reverie: app.App, request: requests.Request) -> responses.Response:
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     question = _question(parameters.read(request, _Asked))
     settings = reverie.settings.search
     found = await search.search(reverie.database, caller, reverie.embeddings, question, settings=settings)
@@ -80,7 +80,7 @@ async def _search(reverie: app.App, request: requests.Request) -> responses.Resp
 
 
 async def _advanced(reverie: app.App, request: requests.Request) -> responses.Response:
-    caller = edge.caller_of(request)
+    caller = middleware.caller_of(request)
     asked = parameters.read(request, _Slid)
     sliders = advanced.Sliders(heat=asked.heat, semantic=asked.semantic, lexical=asked.lexical, graph=asked.graph)
     settings = reverie.settings.search

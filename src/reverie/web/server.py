@@ -19,18 +19,18 @@ from reverie.web import (
     agenda,
     changelog,
     documents,
-    edge,
     envelope,
     graph,
     health,
-    household,
+    login,
+    middleware,
     openapi,
     parameters,
+    people,
     privacy,
     records,
     routes,
     search,
-    session,
 )
 
 _GRACE_SECONDS = 5
@@ -39,7 +39,7 @@ _GRACE_SECONDS = 5
 def create(reverie: app.App) -> fastapi.FastAPI:
     """The whole API of a running Reverie. FastAPI's pages load scripts from elsewhere, so there are none."""
     api = fastapi.FastAPI(title="Reverie", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
-    api.add_middleware(edge.edge, reverie=reverie)
+    api.add_middleware(middleware.edge, reverie=reverie)
     api.add_exception_handler(starlette.exceptions.HTTPException, envelope.of_framework)
     api.add_exception_handler(fastapi.exceptions.RequestValidationError, envelope.of_framework)
 
@@ -53,7 +53,7 @@ def create(reverie: app.App) -> fastapi.FastAPI:
 
     routes.add(api, "openapi", "GET", "/openapi.json", description, include_in_schema=False)
     # Before the records: /events/agenda is not the event with the id `agenda`.
-    for part in (health, session, household, agenda, changelog, documents, graph, privacy, search, records):
+    for part in (health, login, people, agenda, changelog, documents, graph, privacy, search, records):
         part.add(api, reverie)
     routes.check(api)
     return api

@@ -1,0 +1,374 @@
+"""Where files are read: each in a child process of its own, under a clock and a scale, from the service's side."""
+
+import asyncio
+import os
+import signal
+import socket
+import stat
+import tempfile
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import Self
+
+import psutil
+
+from reverie import errors
+from reverie.ingest.documents import kinds, units
+from reverie.ingest.sandbox import launch, limits, protocol, wire
+
+AT_ONCE = 3  # two of an import, and one for whoever waits
+CATALOGUE = "reverie.ingest.sandbox.readers"
+_EVERY = 0.05
+_STARTING = 30.0
+_ENDING = 5.0
+_PATIENCE = 1.0
+_LEAST = 100  # bytes that each message counts for, or a reader could send empty ones for ever
+_LAST = wire.Unread | wire.Broken | wire.Done
+# How libraries in C end when there is no memory left.
+_OUT_OF_MEMORY = {-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGTRAP, -signal.SIGILL}
+_NEARLY = 0.85
+_NUMBERS = {kind.reader: number for number, kind in enumerate(kinds.DOCUMENTS)}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A file to read: its bytes, or where they lie, which may be under another name than its own.
+
+    `relative` is its path from the import root, `path` the whole of it. Units of a document before `first` are not
+    read; with a `page`, its picture is all that is wanted. Without `mtime` (aware), it is the one of what is read;
+    without `allowed`, the limits fit its size.
+    """
+
+    source: Path | bytes
+    relative: PurePosixPath
+    path: Path | None = None
+    vault: bool = False
+    mtime: datetime | None = None
+    first: int = 1
+    password: str = ""
+    allowed: limits.Limits | None = None
+    page: int = 0
+
+
+class Nursery:
+    """The zygote, and the children that read. Nothing is started before the first file is read.
+
+    `catalogue` names the module that knows the readers; only tests have one of their own.
+    """
+
+    def __init__(self, *, at_once: int = AT_ONCE, catalogue: str = CATALOGUE) -> None:
+        self._catalogue = catalogue
+        self._slots = asyncio.Semaphore(at_once)
+        self._starting = asyncio.Lock()
+        self._zygote: launch.Started | None = None
+        self._closed = False
+        self.starts = 0  # how many zygotes were started; more than one says that one was killed
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End every child and the zygote. What is being read ends as stopped."""
+        self._closed = True
+        async with self._starting:
+            started, self._zygote = self._zygote, None
+        if started is not None:
+            await asyncio.to_thread(started.end)
+
+    async def read(self, job: Job) -> AsyncGenerator[wire.Message, None]:
+        """What is in a file, as it is found. Leaving early ends the child (`contextlib.aclosing`).
+
+        The last message is Done, Broken or Unread; a file's fault is never raised. Raises Unreadable if the file cannot
+        be opened, Unavailable if no process can be started.
+        """
+        async with self._slots:
+            one = await self._begin(job)
+            try:
+                async with aclosing(one.messages()) as messages:
+                    async for message in messages:
+                        if isinstance(message, wire.Began):
+                            await self._warm(message.reader)
+                        yield message
+            finally:
+                await one.end()
+
+    async def picture(self, source: Path, name: str, page: int) -> bytes:
+        """A page of a PDF or an image as PNG. Raises NotFound when there is no picture of it."""
+        async with aclosing(self.read(Job(source, PurePosixPath(name), page=page))) as messages:
+            async for message in messages:
+                if isinstance(message, units.Attachment):
+                    return message.data
+                if isinstance(message, wire.Broken):
+                    raise errors.NotFound(f"There is no picture of this page: {message.reason}.")
+        raise errors.NotFound("There is no picture of this page.")
+
+    async def _begin(self, job: Job) -> "_One":
+        file = await asyncio.to_thread(_opened, job)
+        try:
+            order, allowed = _order(job, os.fstat(file))
+            for _ in range(2):  # a zygote that was killed, or went to sleep, is found out by asking it
+                started = await self._started()
+                with suppress(OSError, asyncio.IncompleteReadError, TimeoutError):
+                    return await _One.born(started, order, file, allowed)
+                await self._lost(started)
+        finally:
+            os.close(file)
+        raise errors.Unavailable("No process can be started to read files.", hint="Is there memory left?")
+
+    async def _started(self) -> launch.Started:
+        async with self._starting:
+            if self._closed:
+                raise errors.Unavailable("Reading files has ended.")
+            if self._zygote is None:
+                self._zygote = await asyncio.to_thread(launch.start, self._catalogue)
+                self.starts += 1
+            return self._zygote
+
+    async def _lost(self, started: launch.Started) -> None:
+        async with self._starting:
+            if self._zygote is started:
+                self._zygote = None
+        await asyncio.to_thread(started.end)
+
+    async def _warm(self, reader: str) -> None:
+        started = self._zygote
+        if started is not None and reader in _NUMBERS and reader not in started.warmed:
+            started.warmed.add(reader)
+            with suppress(OSError):
+                started.control.send(bytes([_NUMBERS[reader]]))
+
+
+def _opened(job: Job) -> int:
+    """The file, to be read from its start. Raises Unreadable."""
+    if isinstance(job.source, bytes):
+        with tempfile.TemporaryFile() as held:
+            held.write(job.source)
+            held.seek(0)
+            return os.dup(held.fileno())
+    try:
+        file = os.open(job.source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as refused:
+        raise errors.Unreadable(f"cannot be read: {refused.strerror}") from None
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise errors.Unreadable("not a file but a folder, a pipe, a socket or a device")
+    return file
+
+
+def _order(job: Job, status: os.stat_result) -> tuple[protocol.Order, limits.Limits]:
+    allowed = job.allowed or limits.fitting(status.st_size)
+    path = job.path or (job.source if isinstance(job.source, Path) else Path(job.relative))
+    order = protocol.Order(
+        path=str(path),
+        relative=str(job.relative),
+        vault=job.vault,
+        mtime=job.mtime.timestamp() if job.mtime else status.st_mtime,
+        first=job.first,
+        password=job.password,
+        page=job.page,
+        seconds=allowed.seconds,
+        memory=allowed.memory,
+        frame=allowed.frame,
+    )
+    return order, allowed
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """Our ends of a child's channel and cord."""
+
+    answers: asyncio.StreamReader
+    orders: asyncio.StreamWriter
+    life: asyncio.StreamReader
+    cord: asyncio.StreamWriter
+
+    @classmethod
+    async def sent(cls, started: launch.Started, file: int) -> Self:
+        """The ends, once the zygote has the others. Raises OSError."""
+        channel, its_channel = socket.socketpair()
+        cord, its_cord = socket.socketpair()
+        try:
+            with its_channel, its_cord:
+                passed = [its_channel.fileno(), file, its_cord.fileno()]
+                socket.send_fds(started.control, [protocol.CHILD], passed)
+        except OSError:
+            channel.close()
+            cord.close()
+            raise
+        answers, orders = await asyncio.open_unix_connection(sock=channel)
+        life, held = await asyncio.open_unix_connection(sock=cord)
+        return cls(answers, orders, life, held)
+
+    async def close(self) -> None:
+        for writer in (self.orders, self.cord):
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+
+
+class _One:
+    """One child, from birth to its end."""
+
+    def __init__(self, number: int, allowed: limits.Limits, ends: _Ends) -> None:
+        self._allowed = allowed
+        self._ends = ends
+        self._waiting = False
+        self._told = 0
+        self._killed = False
+        self._verdict: wire.Cause | None = None
+        self._ended: tuple[int | None, int] | None = None
+        self._process: psutil.Process | None = None
+        with suppress(psutil.Error):
+            self._process = psutil.Process(number)
+        self._watching = asyncio.create_task(self._watch())
+
+    @classmethod
+    async def born(cls, started: launch.Started, order: protocol.Order, file: int, allowed: limits.Limits) -> Self:
+        """A child that was given its order. Raises OSError, IncompleteReadError or TimeoutError if there is none."""
+        ends = await _Ends.sent(started, file)
+        try:
+            async with asyncio.timeout(_STARTING):
+                (number,) = protocol.BORN.unpack(await ends.life.readexactly(protocol.BORN.size))
+        except BaseException:
+            await ends.close()
+            raise
+        ends.orders.write(wire.frame(asdict(order)))
+        return cls(number, allowed, ends)
+
+    async def messages(self) -> AsyncGenerator[wire.Message, None]:
+        """What the child tells, checked; the last one is ours if it does not come to its end."""
+        left = self._allowed.output
+        while True:
+            self._waiting = True
+            try:
+                message, size = await self._next()
+            except (OSError, asyncio.IncompleteReadError, wire.Wrong) as fault:
+                yield await self._broken(fault)
+                return
+            self._waiting = False
+            self._told += 1
+            left -= size + _LEAST
+            if left < 0:
+                self._verdict = self._verdict or "output"
+                yield await self._broken(None)
+                return
+            if isinstance(message, _LAST):
+                yield await self._last(message)
+                return
+            yield message
+
+    async def _next(self) -> tuple[wire.Message, int]:
+        """A message and its size; a unit in parts is put together."""
+        parts: list[wire.Part] = []
+        size = 0
+        while True:
+            header, payload = wire.LENGTHS.unpack(await self._ends.answers.readexactly(wire.LENGTHS.size))
+            size += wire.LENGTHS.size + header + payload
+            if header > wire.HEADER or size > self._allowed.frame:
+                raise wire.Wrong("too long")
+            data = await self._ends.answers.readexactly(header + payload)
+            message = wire.decode(data[:header], data[header:])
+            if isinstance(message, wire.Part):
+                parts.append(message)
+                await asyncio.sleep(0)  # so that nobody else waits for the whole of it
+            elif isinstance(message, units.Unit) and parts:
+                blocks = tuple(block for part in (*parts, message) for block in part.blocks)
+                return replace(message, blocks=blocks), size
+            elif parts:
+                raise wire.Wrong("parts of nothing")
+            else:
+                return message, size
+
+    async def _last(self, message: _LAST) -> wire.Message:
+        if isinstance(message, wire.Unread):
+            return message
+        if isinstance(message, wire.Broken) and message.cause in {"memory", "time"}:
+            message = replace(message, reason=self._reason(message.cause))
+        _, peak = await self._end(patience=_PATIENCE)
+        return replace(message, peak=peak)
+
+    async def _broken(self, fault: Exception | None) -> wire.Broken:
+        """Why a child came to no end of its own."""
+        if isinstance(fault, wire.Wrong):
+            self._verdict = self._verdict or "crash"
+        code, peak = await self._end(patience=0 if self._verdict else _PATIENCE)
+        if self._verdict is not None:
+            return wire.Broken(self._reason(self._verdict), cause=self._verdict, peak=peak)
+        if code == -signal.SIGXCPU:
+            return wire.Broken(self._reason("time"), cause="time", peak=peak)
+        if code in _OUT_OF_MEMORY and peak > self._allowed.memory * _NEARLY:
+            return wire.Broken(self._reason("memory"), cause="memory", peak=peak)
+        if code is None:
+            return wire.Broken("its reader was stopped from outside", cause="stopped")
+        how = f" (exit {code})" if code > 0 else f" (signal {-code})" if code < 0 and not self._killed else ""
+        return wire.Broken(f"its reader broke off{how}", cause="crash", peak=peak)
+
+    def _reason(self, cause: wire.Cause) -> str:
+        match cause:
+            case "time":
+                return f"it takes more than {self._allowed.seconds:g} s to read"
+            case "memory":
+                return f"it takes more than {self._allowed.memory // limits.MB} MB to read"
+            case "output":
+                return f"more than {self._allowed.output // limits.MB} MB come out of it"
+            case _:
+                return "its reader broke off"
+
+    async def _watch(self) -> None:
+        """Put an end to a child that takes too long or too much. Time counts while we wait, and while we can look."""
+        loop = asyncio.get_running_loop()
+        waited, told, last = 0.0, 0, loop.time()
+        while self._verdict is None:
+            await asyncio.sleep(_EVERY)
+            now = loop.time()
+            going_on = self._waiting and told == self._told
+            waited = waited + min(now - last, _EVERY * 4) if going_on else 0.0
+            told, last = self._told, now
+            if waited > self._allowed.seconds:
+                self._verdict = "time"
+            elif self._memory() > self._allowed.memory:
+                self._verdict = "memory"
+        self._kill()
+
+    def _memory(self) -> int:
+        with suppress(psutil.Error):
+            if self._process is not None:
+                return self._process.memory_info().rss
+        return 0
+
+    def _kill(self) -> None:
+        self._killed = True
+        self._ends.cord.write(b"k")
+
+    async def _end(self, *, patience: float) -> tuple[int | None, int]:
+        """How the child ended (None if nobody knows) and the most memory it took. One that goes on is killed."""
+        self._watching.cancel()
+        for seconds in (patience, _ENDING) if self._ended is None else ():
+            try:
+                async with asyncio.timeout(seconds):
+                    self._ended = protocol.ENDED.unpack(await self._ends.life.readexactly(protocol.ENDED.size))
+                break
+            except TimeoutError:
+                self._kill()
+            except (OSError, asyncio.IncompleteReadError):
+                break
+        if self._ended is None:
+            self._ended = (None, 0)
+            with suppress(psutil.Error):
+                if self._process is not None:
+                    self._process.kill()  # knows when the process began, so it never takes another of the same number
+        return self._ended
+
+    async def end(self) -> None:
+        """See to it that the child is gone."""
+        await self._end(patience=0)
+        await self._ends.close()

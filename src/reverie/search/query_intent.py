@@ -1,0 +1,188 @@
+"""What a question says of the kind of record and of its people: domains, names, quoted phrases, nicknames.
+
+Hints move what fits up; they never leave anything out.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import nicknames as english
+
+from reverie.records import terms
+from reverie.search.dates import time_lexicon as tables
+
+BOOST = 1.15
+
+_DOMAINS: Mapping[str, str] = {
+    "email": "email emails e-mail e-mails mail mails correo correos",
+    "note": "note notes notiz notizen nota notas apunte apuntes",
+    "contact": "contact contacts kontakt kontakte contacto contactos phone telefonnummer telefono",
+    "event": "event events meeting meetings appointment appointments calendar termin termine besprechung besprechungen "
+    "kalender evento eventos cita citas reunion reuniones calendario",
+    "diary": "diary diaries journal tagebuch tagebucher tagebucheintrag diario",
+    "bookmark": "bookmark bookmarks link links lesezeichen marcador marcadores enlace enlaces",
+    "task": "task tasks todo todos to-do to-dos aufgabe aufgaben tarea tareas pendiente pendientes",
+    "file": "file files pdf pdfs document documents attachment attachments datei dateien dokument dokumente anhang "
+    "archivo archivos fichero ficheros documento documentos adjunto adjuntos",
+    "transaction": "transaction transactions payment payments invoice invoices receipt receipts zahlung zahlungen "
+    "uberweisung rechnung rechnungen transaccion transacciones pago pagos factura facturas recibo recibos",
+    "chat": "chat chats conversation conversations session sessions gesprach gesprache unterhaltung unterhaltungen "
+    "sitzung sitzungen conversacion conversaciones charla charlas sesion sesiones",
+    "feed_item": "article articles feed feeds artikel articulo articulos",
+    "health": "weight sleep steps gewicht schlaf schritte peso sueno pasos",
+    "run": "transcript transcripts",
+}  # fmt: skip
+_BY_WORD = {terms.fold(word): domain for domain, words in _DOMAINS.items() for word in words.split()}
+_TOKEN = re.compile(r"\w+(?:[-'’]\w+)*")
+# Kinds that are also common words count only where the question speaks of them as a thing kept.
+_COMMON = tables.words("link links phone event events article articles artikel file files mail") | tables.words(
+    "weight sleep steps gewicht schlaf schritte peso sueno pasos evento eventos cita citas meeting meetings"
+)
+_OWNING = tables.words(
+    "my the an a from in which what our mein meine meiner meinem meinen der die das dem den von vom aus im eine "
+    "ein mi mis el la los las un una del de en que welche welcher cual"
+)
+_FROM = tables.words("from by with von mit de del con")
+_AND = tables.words("and und y e")
+_NO_NAMES = tables.words(
+    "i the a an my our der die das dem den mein meine el la los las mi monday tuesday wednesday thursday friday "
+    "saturday sunday january february march april may june july august september october november december montag "
+    "dienstag mittwoch donnerstag freitag samstag sonntag januar februar marz mai juni juli oktober dezember "
+    "lunes martes miercoles jueves viernes sabado domingo enero febrero marzo abril mayo junio julio agosto "
+    "septiembre octubre noviembre diciembre christmas easter weihnachten ostern navidad"
+)
+_ALONE = re.compile(f"([{terms.CJK}])")
+_PHRASE = re.compile(r"\"([^\"]*)\"|“([^”]*)”|„([^“”]*)[“”]|«([^»]*)»|»([^«]*)«")
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """The domains spoken of, the words that say so (folded), the people named, and phrases to be found as they are."""
+
+    domains: frozenset[str]
+    words: frozenset[str]
+    people: tuple[str, ...]
+    phrases: tuple[str, ...]
+
+
+def read(text: str) -> Hints:
+    """What a question hints at, in English, Spanish and German. What stands in quotes hints at nothing else."""
+    phrases = tuple(
+        " ".join(phrase.split())
+        for match in _PHRASE.finditer(text)
+        for phrase in match.groups()
+        if phrase and phrase.strip()
+    )
+    tokens = _TOKEN.findall(_PHRASE.sub(" ", text))
+    folded = [terms.fold(token) for token in tokens]
+    said: dict[str, str] = {}
+    for at, word in enumerate(folded):
+        before = folded[at - 1] if at else ""
+        after = folded[at + 1] if at + 1 < len(folded) else ""
+        if word in _BY_WORD and (word not in _COMMON or before in _OWNING or after in _FROM):
+            said |= dict.fromkeys((word, *terms.words(word)), _BY_WORD[word])
+    return Hints(frozenset(said.values()), frozenset(said), _people(tokens, folded), phrases)
+
+
+def holds(text: str, phrase: str) -> bool:
+    """Whether a text has a phrase word by word; case and accents do not matter."""
+    return f" {_spaced(phrase)} " in f" {_spaced(text)} "
+
+
+def nicknames(word: str) -> tuple[str, ...]:
+    """Other forms of a given name, folded: Bob -> bobby, rob, robert, ... None for a small word that may be a word."""
+    name = terms.fold(word)
+    if not name.isalpha() or not (word[0].isupper() or (len(name) > 2 and name not in _WORDS_TOO)):
+        return ()
+    return _forms(name)
+
+
+# --------------------------------------------------------------------------------------------------------------- names
+
+# What the English list does not have.
+_SPANISH_GERMAN = (
+    "jose pepe pepito chema", "francisco paco pancho curro kiko fran", "ignacio nacho", "manuel manolo manu lolo",
+    "dolores lola loli", "maria mari maruja", "concepcion concha conchi", "antonio toni tono", "rafael rafa",
+    "guadalupe lupe", "enrique quique kike", "alberto berto", "eduardo edu lalo", "jesus chus chuy", "juan juanito",
+    "luis lucho", "mercedes merche", "montserrat montse", "pilar pili", "rosario charo", "isabel isa chabela",
+    "teresa tere", "javier javi", "santiago santi", "alejandro ale jandro", "carmen menchu carmina", "josefa pepa fina",
+    "francisca paca paqui", "roberto beto", "gregorio goyo", "beatriz bea", "cristina cris", "patricia patri paty",
+    "johannes hans hannes johann", "josef sepp joseph beppi", "friedrich fritz fiete", "heinrich heinz heiner",
+    "wilhelm willi willy helm", "georg schorsch jorg", "maximilian max maxi", "katharina kathi katja kathrin kati",
+    "elisabeth lisa liesl elli sissi lisbeth", "margarete grete gretel greta gretchen", "magdalena leni lena",
+    "franziska franzi", "theresa resi", "susanne susi", "sebastian basti wastl", "alexander alex sascha",
+    "michael michi", "matthias hias matze", "benedikt bene", "ludwig lutz wiggerl", "konrad kurt conny",
+    "ulrich uli", "ulrike uli ulli", "andreas andi", "stefan steffen", "stephan steff", "christoph stoffel",
+    "gertrud trude traudl", "helene leni", "angelika geli", "barbara babsi barbel", "walburga burgi", "xaver xaverl",
+    "siegfried siggi", "gunther gunni", "klaus nikolaus", "tobias tobi", "florian flo", "jakob jockel",
+)  # fmt: skip
+
+
+def _groups() -> dict[str, tuple[str, ...]]:
+    """Each name with the others of its line: the first is the full name, the rest are its short forms."""
+    found: dict[str, list[str]] = {}
+    for line in _SPANISH_GERMAN:
+        names = line.split()
+        for name in names:
+            found.setdefault(name, []).extend(other for other in names if other != name)
+    return {name: tuple(others) for name, others in found.items()}
+
+
+_OURS = _groups()
+# Names that are words of one of the languages as well: written small they are no names.
+_WORDS_TOO = tables.words(
+    "al ally amber app april art ash august barb bea bill buck bud chad charity chase chat chip chuck cliff "
+    "concha court curro dale daisy dawn day dean dick dolores don dot drew duty eve experience fair faith fall "
+    "fate field fina flo frank gene ginger glen grace grant green gretel guy heath heather helm holly honor hop "
+    "hope iris ivy jack jay jean jet joy june kiko kill lance lane lee left lei life lily little mark mat max may "
+    "mel melody mercedes mercy mick miles mina mock nat nick norm olive one pat patience pearl peg penny pete "
+    "pilar pink prudence ran randy ray red reed relief rich rick rob robin rock rod rosario rose ruby rusty sal "
+    "sandy see serene silence sky star sue sunny tab tad temperance than tono tony trip van vic viola violet von "
+    "wade ward west will win wood"
+)
+_SIBLINGS = 3
+
+
+@lru_cache(maxsize=1)
+def _english() -> english.NickNamer:
+    return english.NickNamer()
+
+
+@lru_cache(maxsize=4096)
+def _forms(name: str) -> tuple[str, ...]:
+    full = _english().canonicals_of(name)
+    found = set(_english().nicknames_of(name)) | full | set(_OURS.get(name, ()))
+    # Of a short form that may be of many names (Al, Alex) the other short forms of each would be a crowd.
+    if len(full) <= _SIBLINGS:
+        for one in full:
+            found |= _english().nicknames_of(one)
+    return tuple(sorted(found - {name}))
+
+
+def _people(tokens: list[str], folded: list[str]) -> tuple[str, ...]:
+    """Capitalised words after from, by, with: one name each, of up to three words."""
+    found: list[str] = []
+    at = 0
+    while at + 1 < len(tokens):
+        at += 1
+        again = folded[at - 1] in _AND and at > 1 and bool(found) and found[-1].endswith(tokens[at - 2])
+        if folded[at - 1] not in _FROM and not again:
+            continue
+        end = at
+        while end < len(tokens) and end < at + 3 and _is_name(tokens[end], folded[end]):
+            end += 1
+        if end > at:
+            found.append(" ".join(re.sub(r"['’]s$", "", token) for token in tokens[at:end]))
+            at = end - 1
+    return tuple(dict.fromkeys(found))
+
+
+def _is_name(token: str, folded: str) -> bool:
+    return token[0].isupper() and folded not in _NO_NAMES and folded not in _BY_WORD and not token[-1].isdigit()
+
+
+def _spaced(text: str) -> str:
+    """The words with a space between, and every character of a language that writes none."""
+    return " ".join(_ALONE.sub(r" \1 ", " ".join(terms.words(terms.fold(text)))).split())

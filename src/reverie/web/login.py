@@ -1,0 +1,96 @@
+"""Logging in and out over HTTP, and who one is."""
+
+import functools
+from typing import Annotated, Any
+
+import fastapi
+import pydantic
+from starlette import requests, responses
+
+from reverie import app
+from reverie.access import callers, logins
+from reverie.web import envelope, forms, middleware, openapi, parameters, routes
+
+_ADDRESS = "/session"
+
+
+class _Login(parameters.Body):
+    name: Annotated[str, pydantic.Field(max_length=200)]
+    password: Annotated[str, pydantic.Field(max_length=1000)]
+
+
+class _Password(parameters.Body):
+    current: Annotated[str, pydantic.Field(max_length=1000)]
+    password: Annotated[str, pydantic.Field(max_length=1000)]
+
+
+def add(api: fastapi.FastAPI, reverie: app.App) -> None:
+    """POST, GET and DELETE /session, PUT /session/password."""
+    for name, method, path, handler, summary, sent in (
+        ("session.start", "POST", _ADDRESS, _start, "Log in", _Login),
+        ("session.show", "GET", _ADDRESS, _show, "Who one is", None),
+        ("session.end", "DELETE", _ADDRESS, _end, "Log out", None),
+        ("session.password", "PUT", f"{_ADDRESS}/password", _password, "Change one's password", _Password),
+    ):
+        routes.add(
+            api,
+            name,
+            method,
+            path,
+            functools.partial(handler, reverie),
+            tags=["session"],
+            summary=summary,
+            openapi_extra=openapi.described(parameters.Parameters, {"type": "object"}, sent=sent),
+        )
+
+
+async def _start(reverie: app.App, request: requests.Request) -> responses.Response:
+    parameters.read(request, parameters.Parameters)
+    asked = await parameters.sent(request, _Login)
+    begun = await logins.start(reverie.database, name=asked.name, password=asked.password)
+    answer = envelope.answer(_person(begun.caller, begun.secret))
+    answer.set_cookie(
+        middleware.COOKIE,
+        begun.secret,
+        expires=begun.expires_at,
+        path=middleware.PREFIX,
+        httponly=True,
+        samesite="strict",
+        secure=middleware.is_encrypted(request.scope),
+    )
+    return answer
+
+
+async def _show(reverie: app.App, request: requests.Request) -> responses.Response:
+    parameters.read(request, parameters.Parameters)
+    return envelope.answer(_person(middleware.caller_of(request), middleware.login_of(request.scope)))
+
+
+async def _end(reverie: app.App, request: requests.Request) -> responses.Response:
+    parameters.read(request, parameters.Parameters)
+    await logins.end(reverie.database, middleware.caller_of(request))
+    answer = envelope.answer({"ended": True})
+    answer.delete_cookie(middleware.COOKIE, path=middleware.PREFIX, httponly=True, samesite="strict")
+    return answer
+
+
+async def _password(reverie: app.App, request: requests.Request) -> responses.Response:
+    parameters.read(request, parameters.Parameters)
+    asked = await parameters.sent(request, _Password)
+    caller = middleware.caller_of(request)
+    await logins.change_password(reverie.database, caller, current=asked.current, password=asked.password)
+    return envelope.answer({"changed": True})
+
+
+def _person(caller: callers.Caller, secret: str) -> dict[str, Any]:
+    """The caller as it is told to itself; `csrf` goes back in the header of whatever changes something."""
+    found: dict[str, Any] = {
+        "user_id": str(caller.user_id),
+        "kind": caller.kind,
+        "name": caller.name,
+        "role": caller.role,
+        "scopes": sorted(caller.scopes),
+        "timezone": caller.timezone,
+        "expires_at": forms.moment(caller.ends) if caller.ends else None,
+    }
+    return found | ({"csrf": logins.page_token(secret)} if caller.login else {})
