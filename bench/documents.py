@@ -1,9 +1,10 @@
-"""Durable ingestion's figures: a second run over an unchanged folder, one changed file, a long PDF and its resuming.
+"""Durable ingestion's figures: a second run over an unchanged folder, one changed file,
+a long PDF and its resuming.
 
     python bench/documents.py [--files 1000] [--pages 1000] [--json]
 
-Everything lies in a temporary home that is removed at the end. The long PDF is read in a process that is stopped in the
-middle and started again; no page may be read twice.
+Everything lies in a temporary home that is removed at the end. The long PDF is read in
+a process that is stopped in the middle and started again; no page may be read twice.
 """
 
 import argparse
@@ -80,8 +81,13 @@ async def folder(life: app.App, files: int, home: Path) -> dict[str, Any]:
     given = home / "given"
     given.mkdir()
     for number in range(files):
-        text = "\n\n".join(f"Paragraph {n} of note {number}: {' '.join(WORDS[n % 7 :])}." for n in range(6))
-        (given / f"note{number:04}.md").write_text(f"# Note {number}\n\n{text}\n", encoding="utf-8")
+        text = "\n\n".join(
+            f"Paragraph {n} of note {number}: {' '.join(WORDS[n % 7 :])}."
+            for n in range(6)
+        )
+        (given / f"note{number:04}.md").write_text(
+            f"# Note {number}\n\n{text}\n", encoding="utf-8"
+        )
     figures: dict[str, Any] = {"files": files}
     async with working(life):
         began = time.perf_counter()
@@ -95,13 +101,18 @@ async def folder(life: app.App, files: int, home: Path) -> dict[str, Any]:
         assert second.files == {"unchanged": files}, second.files
         assert await hashes(life) == before
         changed = given / "note0001.md"
-        changed.write_text(changed.read_text(encoding="utf-8").replace("Paragraph 3", "Chapter 3"), encoding="utf-8")
+        changed.write_text(
+            changed.read_text(encoding="utf-8").replace("Paragraph 3", "Chapter 3"),
+            encoding="utf-8",
+        )
         third = await done(life, await asked(life, given))
         assert third.files == {"imported": 1, "unchanged": files - 1}, third.files
         after = await hashes(life)
         different = [record for record, own in after.items() if before[record] != own]
         assert len(different) == 1
-        figures["changed_passages"] = len(set(after[different[0]]) - set(before[different[0]]))
+        figures["changed_passages"] = len(
+            set(after[different[0]]) - set(before[different[0]])
+        )
         figures["passages_of_it"] = len(after[different[0]])
     return figures
 
@@ -109,14 +120,22 @@ async def folder(life: app.App, files: int, home: Path) -> dict[str, Any]:
 async def hashes(life: app.App) -> dict[UUID, list[bytes]]:
     """The texts of each record's passages, by their keys."""
     async with life.database.transaction(life.owner) as tx:
-        return {row["record_id"]: row["hashes"] for row in await tx.rows(_HASHES, (life.owner.user_id,))}
+        return {
+            row["record_id"]: row["hashes"]
+            for row in await tx.rows(_HASHES, (life.owner.user_id,))
+        }
 
 
 async def long_pdf(life: app.App, pages: int, home: Path) -> dict[str, Any]:
-    """A long PDF: until the first page shows, all of it, the memory, and pages that were read twice."""
+    """A long PDF: until the first page shows, all of it, the memory, and pages that
+    were read twice.
+    """
     pdf = home / "long.pdf"
     pdf.write_bytes(pdfs.built([page(number) for number in range(1, pages + 1)]))
-    figures: dict[str, Any] = {"pages": pages, "pdf_mb": round(pdf.stat().st_size / 1e6, 1)}
+    figures: dict[str, Any] = {
+        "pages": pages,
+        "pdf_mb": round(pdf.stat().st_size / 1e6, 1),
+    }
     peak = Peak()
     watching = asyncio.create_task(peak.watch())
     async with working(life):
@@ -124,19 +143,30 @@ async def long_pdf(life: app.App, pages: int, home: Path) -> dict[str, Any]:
         ingestion = await asked(life, pdf)
         async for found in looks(life, ingestion):
             if found.units:
-                figures.setdefault("first_progress_s", round(time.perf_counter() - began, 2))
+                figures.setdefault(
+                    "first_progress_s", round(time.perf_counter() - began, 2)
+                )
                 figures["stopped_at_page"] = found.units
             if found.units >= pages // 2:
                 break
     async with life.database.transaction(life.owner) as tx:
-        kept = {row["number"]: row["at"] for row in await tx.rows(_UNITS, (life.owner.user_id,))}
+        kept = {
+            row["number"]: row["at"]
+            for row in await tx.rows(_UNITS, (life.owner.user_id,))
+        }
     resumed = time.perf_counter()
     twice = 0
     async with working(life):
         async for _ in looks(life, ingestion):
             async with life.database.transaction(life.owner) as tx:
-                now = {row["number"]: row["at"] for row in await tx.rows(_UNITS, (life.owner.user_id,))}
-            twice = max(twice, sum(kept[number] != now[number] for number in kept if number in now))
+                now = {
+                    row["number"]: row["at"]
+                    for row in await tx.rows(_UNITS, (life.owner.user_id,))
+                }
+            twice = max(
+                twice,
+                sum(kept[number] != now[number] for number in kept if number in now),
+            )
         last = await done(life, ingestion)
     assert last.files == {"imported": 1}, last.files
     figures |= {
@@ -150,7 +180,9 @@ async def long_pdf(life: app.App, pages: int, home: Path) -> dict[str, Any]:
 
 
 class Peak:
-    """The most memory that this process and its children (without PostgreSQL) held at once."""
+    """The most memory that this process and its children (without PostgreSQL) held at
+    once.
+    """
 
     def __init__(self) -> None:
         self.bytes = 0
@@ -175,7 +207,9 @@ def _held() -> int:
 
 def main() -> None:
     """Measure and print."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--files", type=int, default=1000)
     options.add_argument("--pages", type=int, default=1000)
     options.add_argument("--json", action="store_true")

@@ -1,14 +1,16 @@
-"""How much of a document's text our readers find, and in what order, beside markitdown on the same files.
+"""How much of a document's text our readers find, and in what order, beside markitdown
+on the same files.
 
     python bench/extraction.py [--data FOLDER] [--kind docx …] [--show FILE] [--json]
 
-Two figures for each reference text: recall, the share of its words that were found (each as often as it stands there),
-and ordered recall, the longest common subsequence of words as a share of the reference's. A word is a run of letters
-and digits, casefolded, after NFKC. The reference texts are Markdown: taken out of them are comments such as
-`<!-- image -->`, the addresses of links and pictures, rules of tables and the marks of emphasis, headings and lists;
-entities are unescaped. The readers' own text is taken as it is, with the name of a sheet before its rows as passages
-have it; markitdown's is treated like the reference.
-A file that a reader fails on counts 0.
+Two figures for each reference text: recall, the share of its words that were found
+(each as often as it stands there), and ordered recall, the longest common subsequence
+of words as a share of the reference's. A word is a run of letters and digits,
+casefolded, after NFKC. The reference texts are Markdown: taken out of them are comments
+such as `<!-- image -->`, the addresses of links and pictures, rules of tables and the
+marks of emphasis, headings and lists; entities are unescaped. The readers' own text is
+taken as it is, with the name of a sheet before its rows as passages have it;
+markitdown's is treated like the reference. A file that a reader fails on counts 0.
 """
 
 import argparse
@@ -36,7 +38,9 @@ from reverie import errors
 from reverie.ingest import charsets
 from reverie.ingest.documents import units
 
-DATA = Path(os.environ.get("TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+DATA = Path(
+    os.environ.get("TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
+)
 PACKAGE = "reverie.ingest.documents"
 # The module that reads a suffix. A module that is not there leaves its kinds out.
 READERS: Mapping[str, str] = {
@@ -44,7 +48,8 @@ READERS: Mapping[str, str] = {
     "ods": "opendocument", "odp": "opendocument", "rtf": "rtf", "epub": "epub", "html": "html", "msg": "outlook",
     "vtt": "subtitles", "srt": "subtitles", "doc": "legacy", "ppt": "legacy", "pdf": "pdf", "png": "images",
 }  # fmt: skip
-# Targets of the specification, at least: recall by kind; for all kinds recall and ordered recall.
+# Targets of the specification, at least: recall by kind; for all kinds recall and
+# ordered recall.
 TARGETS = {"docx": 0.94, "html": 0.97, "pptx": 0.79, "xlsx": 0.82, "odf": 0.97}
 ALL, ORDERED = 0.93, 0.90
 WORD = re.compile(r"[^\W_]+")
@@ -70,11 +75,17 @@ class Score:
 
 
 def cases(folder: Path) -> Iterator[Case]:
-    """Each reference text with its source: named after it, or (for OCR) the first that begins with its name."""
+    """Each reference text with its source: named after it, or (for OCR) the first that
+    begins with its name.
+    """
     for reference in sorted(folder.glob("*/groundtruth/*.md")):
         kind, stem = reference.parent.parent.name, reference.name.removesuffix(".md")
         sources = reference.parent.parent / "sources"
-        found = [sources / stem] if (sources / stem).is_file() else sorted(sources.glob(f"{stem}.*"))
+        found = (
+            [sources / stem]
+            if (sources / stem).is_file()
+            else sorted(sources.glob(f"{stem}.*"))
+        )
         if found:
             yield Case(kind, found[0], reference)
 
@@ -82,7 +93,9 @@ def cases(folder: Path) -> Iterator[Case]:
 def plain(markdown: str) -> str:
     """The words of a Markdown text without its marks."""
     text = re.sub(r"<!--.*?-->", " ", markdown, flags=re.DOTALL)
-    text = re.sub(r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+\"[^\"]*\")?\)", r" \1 ", text)
+    text = re.sub(
+        r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+\"[^\"]*\")?\)", r" \1 ", text
+    )
     text = re.sub(r"(?m)^\s*\|?(\s*:?-+:?\s*\|)+\s*(:?-+:?)?\s*$", " ", text)
     text = re.sub(r"\\([\\`*_{}\[\]()#+\-.!|<>~])", r"\1", text)
     return html.unescape(re.sub(r"\*+|~~|(?<!\w)_+|_+(?!\w)", "", text))
@@ -98,7 +111,10 @@ def scored(reference: Sequence[str], found: Sequence[str]) -> tuple[float, float
     if not reference:
         return 1.0, 1.0
     numbers: dict[str, int] = {}
-    a, b = ([numbers.setdefault(word, len(numbers)) for word in text] for text in (reference, found))
+    a, b = (
+        [numbers.setdefault(word, len(numbers)) for word in text]
+        for text in (reference, found)
+    )
     common = collections.Counter(a) & collections.Counter(b)
     return common.total() / len(a), LCSseq.similarity(a, b) / len(a)
 
@@ -136,7 +152,13 @@ def peer() -> Callable[[Path], str] | None:
 
     def convert(source: Path) -> str:
         info = library.StreamInfo(extension=source.suffix, filename=source.name)
-        return plain(str(converter.convert_stream(io.BytesIO(source.read_bytes()), stream_info=info).text_content))
+        return plain(
+            str(
+                converter.convert_stream(
+                    io.BytesIO(source.read_bytes()), stream_info=info
+                ).text_content
+            )
+        )
 
     return convert
 
@@ -149,16 +171,25 @@ def measured(case: Case, read: Callable[[Path], str]) -> Score:
     except errors.ReverieError as error:
         return Score(0, 0, time.perf_counter() - started, error.message)
     except Exception as error:  # noqa: BLE001 -- a peer may fail in any way, and that is what is measured
-        return Score(0, 0, time.perf_counter() - started, f"{type(error).__name__}: {error}"[:100])
+        return Score(
+            0,
+            0,
+            time.perf_counter() - started,
+            f"{type(error).__name__}: {error}"[:100],
+        )
     seconds = time.perf_counter() - started
-    recall, ordered = scored(words(plain(case.reference.read_text(encoding="utf-8"))), words(text))
+    recall, ordered = scored(
+        words(plain(case.reference.read_text(encoding="utf-8"))), words(text)
+    )
     return Score(recall, ordered, seconds)
 
 
 def show(case: Case, read: Callable[[Path], str]) -> None:
     """Which words of the reference were not found, and the text that was."""
     text = read(case.source)
-    missing = collections.Counter(words(plain(case.reference.read_text(encoding="utf-8"))))
+    missing = collections.Counter(
+        words(plain(case.reference.read_text(encoding="utf-8")))
+    )
     missing.subtract(words(text))
     print(text)
     print("missing:", {word: count for word, count in missing.items() if count > 0})
@@ -190,7 +221,11 @@ def _mean(scores: Sequence[Score]) -> dict[str, Any]:
 def run(folder: Path, kinds: Sequence[str], worst: int) -> dict[str, Any]:
     """Every case read by us and by the peer."""
     peer_read = peer()
-    found = [case for case in cases(folder) if readable(case) and (not kinds or case.kind in kinds)]
+    found = [
+        case
+        for case in cases(folder)
+        if readable(case) and (not kinds or case.kind in kinds)
+    ]
     mine: dict[str, list[Score]] = collections.defaultdict(list)
     theirs: dict[str, list[Score]] = collections.defaultdict(list)
     files: list[tuple[Score, Case]] = []
@@ -209,29 +244,44 @@ def run(folder: Path, kinds: Sequence[str], worst: int) -> dict[str, Any]:
             for score, case in files[:worst]
         ],
         "slowest": [
-            f"{score.seconds:.2f}s {case.source.name}" for score, case in sorted(files, key=lambda one: -one[0].seconds)
+            f"{score.seconds:.2f}s {case.source.name}"
+            for score, case in sorted(files, key=lambda one: -one[0].seconds)
         ][:5],
     }
 
 
 def report(result: Mapping[str, Any]) -> None:
     """The table, people's form."""
-    print(f"{'kind':10} {'files':>5}  {'ours':>6} {'ordered':>7}  {'markitdown':>10} {'ordered':>7}  {'target':>6}")
+    print(
+        f"{'kind':10} {'files':>5}  {'ours':>6} {'ordered':>7}  {'markitdown':>10} {'ordered':>7}  {'target':>6}"
+    )
     for kind, own in result["ours"].items():
         other = result["markitdown"].get(kind)
-        beside = f"{other['recall']:10.3f} {other['ordered']:7.3f}" if other else f"{'-':>10} {'-':>7}"
+        beside = (
+            f"{other['recall']:10.3f} {other['ordered']:7.3f}"
+            if other
+            else f"{'-':>10} {'-':>7}"
+        )
         target = f"{ALL} / {ORDERED}" if kind == "all" else TARGETS.get(kind, "")
-        print(f"{kind:10} {own['files']:5}  {own['recall']:6.3f} {own['ordered']:7.3f}  {beside}  {target!s:>6}")
+        print(
+            f"{kind:10} {own['files']:5}  {own['recall']:6.3f} {own['ordered']:7.3f}  {beside}  {target!s:>6}"
+        )
     print("\nour lowest:", *result["worst"], sep="\n  ")
     print("\nour slowest:", *result["slowest"], sep="\n  ")
 
 
 def main() -> int:
     """Print the table; 1 when a target is missed."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--data", type=Path, default=DATA / "formats-docling", help="folders of kinds")
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument(
+        "--data", type=Path, default=DATA / "formats-docling", help="folders of kinds"
+    )
     options.add_argument("--kind", action="append", default=[])
-    options.add_argument("--show", metavar="FILE", help="what is missing of one reference text")
+    options.add_argument(
+        "--show", metavar="FILE", help="what is missing of one reference text"
+    )
     options.add_argument("--worst", type=int, default=15)
     options.add_argument("--json", action="store_true")
     given = options.parse_args()
@@ -243,7 +293,11 @@ def main() -> int:
     result = run(given.data, given.kind, given.worst)
     print(json.dumps(result, indent=1)) if given.json else report(result)
     means = result["ours"]
-    missed = [kind for kind, least in TARGETS.items() if kind in means and means[kind]["recall"] < least]
+    missed = [
+        kind
+        for kind, least in TARGETS.items()
+        if kind in means and means[kind]["recall"] < least
+    ]
     if means["all"]["recall"] < ALL or means["all"]["ordered"] < ORDERED:
         missed.append("all")
     print("\nmissed:", ", ".join(missed) or "none", file=sys.stderr)

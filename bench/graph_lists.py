@@ -1,9 +1,11 @@
-"""Writes `src/reverie/graph/data/words-de.txt.gz`: the ordinary words of German, as folded stems.
+"""Writes `src/reverie/graph/data/words-de.txt.gz`: the ordinary words of German, as
+folded stems.
 
     python bench/graph_lists.py OUT
 
-The words come from simplemma (MIT). A word that is made of two others of the list is left out, since the product takes
-words apart; so are given names and places that are no words besides.
+The words come from simplemma (MIT). A word that is made of two others of the list is
+left out, since the product takes words apart; so are given names and places that are no
+words besides.
 """
 
 import argparse
@@ -22,7 +24,9 @@ SURELY_A_NAME = 4
 
 
 def stems() -> set[str]:
-    """Stems of the words; a capitalised one that is a usual given name or a place is left out."""
+    """Stems of the words; a capitalised one that is a usual given name or a place is
+    left out.
+    """
     stemmer = snowballstemmer.stemmer("german")
     found: set[str] = set()
     dictionary = DefaultDictionaryFactory(cache_max_size=1).get_dictionary("de")
@@ -31,7 +35,9 @@ def stems() -> set[str]:
         if not WORD.fullmatch(word) or word.isupper():
             continue
         plain = folding.plain(word)
-        name = word[0].isupper() and (lists.given(plain) >= SURELY_A_NAME or lists.place(plain))
+        name = word[0].isupper() and (
+            lists.given(plain) >= SURELY_A_NAME or lists.place(plain)
+        )
         if not name:
             found.add(folding.plain(str(stemmer.stemWord(word.lower()))))
     return {word for word in found if len(word) > 1}

@@ -1,10 +1,13 @@
-"""How fast the graph answers and learns: neighbours, shortest paths, a part to draw, a mail with three people.
+"""How fast the graph answers and learns: neighbours, shortest paths, a part to draw, a
+mail with three people.
 
     python bench/graph_speed.py [--nodes 10000] [--links 50000] [--queries 300] [--json]
 
-The graph is random and grows by preferential attachment, so that it has hubs as lives have. It lies in an embedded
-PostgreSQL of its own that is removed at the end. `database` is the time of the statements as the client sees them over
-the local socket, warm, under the application's role and its row-level security; `whole` has the nodes made of the rows.
+The graph is random and grows by preferential attachment, so that it has hubs as lives
+have. It lies in an embedded PostgreSQL of its own that is removed at the end.
+`database` is the time of the statements as the client sees them over the local socket,
+warm, under the application's role and its row-level security; `whole` has the nodes
+made of the rows.
 """
 
 import argparse
@@ -61,11 +64,15 @@ class Times:
 
 
 class Timed(db.Transaction):
-    """A transaction that knows how long its statements took until their answer was there."""
+    """A transaction that knows how long its statements took until their answer was
+    there.
+    """
 
     spent = 0.0
 
-    async def rows(self, query: db.Query, params: db.Params = (), *, binary: bool = False) -> list[dict[str, Any]]:
+    async def rows(
+        self, query: db.Query, params: db.Params = (), *, binary: bool = False
+    ) -> list[dict[str, Any]]:
         async with self._connection.cursor(row_factory=psycopg.rows.dict_row) as cursor:
             began = time.perf_counter()
             await cursor.execute(query, params, binary=binary)
@@ -94,12 +101,16 @@ def grown(size: int, count: int, dice: random.Random) -> list[tuple[int, int]]:
     return sorted(pairs)[:count]
 
 
-async def filled(database: db.Database, caller: callers.Caller, size: int, count: int) -> list[UUID]:
+async def filled(
+    database: db.Database, caller: callers.Caller, size: int, count: int
+) -> list[UUID]:
     """The graph, and the ids of its nodes."""
     dice = random.Random(5)
     speaker = spine.Speaker()
     ids = [UUID(int=dice.getrandbits(128)) for _ in range(size)]
-    kinds = dice.choices([name for name, _ in _KINDS], [share for _, share in _KINDS], k=size)
+    kinds = dice.choices(
+        [name for name, _ in _KINDS], [share for _, share in _KINDS], k=size
+    )
     called = [f"{' '.join(speaker.words(2))} {i}" for i in range(size)]
     pairs = grown(size, count, dice)
     async with database.transaction(caller) as tx:
@@ -121,14 +132,24 @@ def mail(dice: random.Random, known: int) -> update.Reading:
         record_fields.Person(f"Ana Person {i}", (f"ana{i}@example.org",), role=role)
         for i, role in zip(numbers, ("from", "to", "cc"), strict=True)
     ]
-    return update.Reading("email", uuid4(), "About the bees", datetime.now(UTC), fields=record_fields.Said(people))
+    return update.Reading(
+        "email",
+        uuid4(),
+        "About the bees",
+        datetime.now(UTC),
+        fields=record_fields.Said(people),
+    )
 
 
 Ask = Callable[[db.Transaction], Awaitable[object]]
 
 
-async def measured(database: db.Database, caller: callers.Caller, asks: Sequence[Ask]) -> Times:
-    """Each question in a transaction of its own, as the product asks; the first tenth only warms."""
+async def measured(
+    database: db.Database, caller: callers.Caller, asks: Sequence[Ask]
+) -> Times:
+    """Each question in a transaction of its own, as the product asks; the first tenth
+    only warms.
+    """
     times = Times()
     for at, ask in enumerate(asks):
         async with database.transaction(caller) as tx:
@@ -142,13 +163,18 @@ async def measured(database: db.Database, caller: callers.Caller, asks: Sequence
     return times
 
 
-def questions(caller: callers.Caller, ids: Sequence[UUID], count: int) -> dict[str, list[Ask]]:
+def questions(
+    caller: callers.Caller, ids: Sequence[UUID], count: int
+) -> dict[str, list[Ask]]:
     """What is asked, by name."""
     dice = random.Random(11)
 
     def expand(depth: int) -> list[Ask]:
         chosen = [dice.choice(ids) for _ in range(count)]
-        return [lambda tx, one=one: lookups.connections(tx, caller, [one], depth=depth) for one in chosen]
+        return [
+            lambda tx, one=one: lookups.connections(tx, caller, [one], depth=depth)
+            for one in chosen
+        ]
 
     pairs = [dice.sample(ids, 2) for _ in range(count)]
     hub = ids[0]
@@ -156,15 +182,24 @@ def questions(caller: callers.Caller, ids: Sequence[UUID], count: int) -> dict[s
         "expand, depth 1": expand(1),
         "expand, depth 2": expand(2),
         "expand, depth 3": expand(3)[: max(20, count // 10)],
-        "expand a hub, depth 2": [lambda tx: lookups.connections(tx, caller, [hub], depth=2)] * max(20, count // 10),
-        "path, depth 4": [lambda tx, a=a, b=b: lookups.path(tx, caller, a, b) for a, b in pairs],
+        "expand a hub, depth 2": [
+            lambda tx: lookups.connections(tx, caller, [hub], depth=2)
+        ]
+        * max(20, count // 10),
+        "path, depth 4": [
+            lambda tx, a=a, b=b: lookups.path(tx, caller, a, b) for a, b in pairs
+        ],
         "subgraph of 100": [lambda tx: lookups.subgraph(tx, caller, limit=100)] * count,
-        "links of a node": [lambda tx, a=a: lookups.links_of(tx, caller, [a]) for a, _ in pairs],
+        "links of a node": [
+            lambda tx, a=a: lookups.links_of(tx, caller, [a]) for a, _ in pairs
+        ],
         "list of 50": [lambda tx: lookups.listed(tx, caller)] * count,
     }
 
 
-async def learnt(database: db.Database, caller: callers.Caller, count: int) -> list[float]:
+async def learnt(
+    database: db.Database, caller: callers.Caller, count: int
+) -> list[float]:
     """Milliseconds of learning a mail, its transaction included."""
     dice, times = random.Random(3), list[float]()
     for _ in range(count):
@@ -178,26 +213,34 @@ async def learnt(database: db.Database, caller: callers.Caller, count: int) -> l
 
 async def figures(server: embedded.Server, given: argparse.Namespace) -> dict[str, Any]:
     """Everything that is measured."""
-    await runner.ensure_database(server.place.url(embedded.OWNER_ROLE, database="postgres"), "graph")
+    await runner.ensure_database(
+        server.place.url(embedded.OWNER_ROLE, database="postgres"), "graph"
+    )
     await runner.migrate(server.place.url(embedded.OWNER_ROLE, database="graph"))
     database = db.Database(server.place.url(embedded.APP_ROLE, database="graph"))
     await database.open()
     try:
         user = await users.create(database, name="owner", timezone="UTC", role="owner")
-        caller = await tokens.caller(database, await tokens.mint(database, user.user_id, name="bench"))
+        caller = await tokens.caller(
+            database, await tokens.mint(database, user.user_id, name="bench")
+        )
         ids = await filled(database, caller, given.nodes, given.links)
         early = await learnt(database, caller, 60)
-        owner = await db.owner_connection(server.place.url(embedded.OWNER_ROLE, database="graph"))
+        owner = await db.owner_connection(
+            server.place.url(embedded.OWNER_ROLE, database="graph")
+        )
         await owner.execute("VACUUM ANALYZE")
         await owner.close()
         taken = {
-            name: await measured(database, caller, asks) for name, asks in questions(caller, ids, given.queries).items()
+            name: await measured(database, caller, asks)
+            for name, asks in questions(caller, ids, given.queries).items()
         }
         writes = await learnt(database, caller, given.queries)
     finally:
         await database.close()
     shown = {
-        name: {"database": percentiles(some.database), "whole": percentiles(some.whole)} for name, some in taken.items()
+        name: {"database": percentiles(some.database), "whole": percentiles(some.whole)}
+        for name, some in taken.items()
     }
     learning_ = {
         "learn, before statistics": {"whole": percentiles(early)},
@@ -215,7 +258,11 @@ def percentiles(taken: Sequence[float]) -> tuple[float, float]:
 def targets_of(found: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What was to be reached, beside what was."""
     return [
-        {"what": f"{name}, p50 ms", "reached": found["ms"][name]["database"][0], "wanted": wanted}
+        {
+            "what": f"{name}, p50 ms",
+            "reached": found["ms"][name]["database"][0],
+            "wanted": wanted,
+        }
         | {"ok": found["ms"][name]["database"][0] <= wanted}
         for name, wanted in TARGETS.items()
     ]
@@ -223,7 +270,9 @@ def targets_of(found: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--nodes", type=int, default=10_000)
     parser.add_argument("--links", type=int, default=50_000)
     parser.add_argument("--queries", type=int, default=300)
@@ -240,14 +289,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     targets = targets_of(found)
     where = spine.surroundings()
     if given.json:
-        told = {"surroundings": where, "nodes": given.nodes, "links": given.links, **found, "targets": targets}
+        told = {
+            "surroundings": where,
+            "nodes": given.nodes,
+            "links": given.links,
+            **found,
+            "targets": targets,
+        }
         print(json.dumps(told, indent=2))
         return 0
     print(f"{where}\n{given.nodes:,} nodes, {given.links:,} links; ms, p50 and p95")
     for name, some in found["ms"].items():
-        print(f"  {name:<26}" + "".join(f"  {what} {p50:>8} {p95:>8}" for what, (p50, p95) in some.items()))
+        print(
+            f"  {name:<26}"
+            + "".join(
+                f"  {what} {p50:>8} {p95:>8}" for what, (p50, p95) in some.items()
+            )
+        )
     for one in targets:
-        print(f"  {one['what']:<34}{one['reached']:>8}  <= {one['wanted']:g}  {'yes' if one['ok'] else 'NO'}")
+        print(
+            f"  {one['what']:<34}{one['reached']:>8}  <= {one['wanted']:g}  {'yes' if one['ok'] else 'NO'}"
+        )
     return 0
 
 

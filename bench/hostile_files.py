@@ -1,10 +1,12 @@
-"""What becomes of hostile files: every variant of tests/ingest/broken.py, and every file of the test data.
+"""What becomes of hostile files: every variant of tests/ingest/broken.py, and every
+file of the test data.
 
     TEST_DATA=… .venv/bin/python bench/hostile_files.py [--seed 7] [--only broken|data] [--named WORD] [--all]
 
-Each is read by the product's own nursery. Printed: how many, how they ended and why, the slowest, the most memory, and
-how often a process that is not the file's own had to be started again. The exit is 1 if one of them ended without a
-reason, took more than 35 seconds, or more than 512 MB.
+Each is read by the product's own nursery. Printed: how many, how they ended and why,
+the slowest, the most memory, and how often a process that is not the file's own had to
+be started again. The exit is 1 if one of them ended without a reason, took more than 35
+seconds, or more than 512 MB.
 """
 
 import argparse
@@ -28,7 +30,8 @@ from reverie.ingest.sandbox import pool, wire
 from tests.ingest import broken
 
 MB = 1024 * 1024
-SECONDS = 35.0  # 30 without a unit, and what is between two looks at the clock of a busy machine
+# 30 without a unit, and what is between two looks at the clock of a busy machine
+SECONDS = 35.0
 MEMORY = 512 * MB
 
 
@@ -69,9 +72,17 @@ async def read(opened: pool.Nursery, name: str, source: bytes | Path) -> Ended:
             wait, last = max(wait, now - last), now
             match message:
                 case wire.Done():
-                    state, reason, peak = "read", "" if items else "nothing in it", message.peak
+                    state, reason, peak = (
+                        "read",
+                        "" if items else "nothing in it",
+                        message.peak,
+                    )
                 case wire.Broken():
-                    state, reason, peak = "locked" if message.locked else "broken", message.reason, message.peak
+                    state, reason, peak = (
+                        "locked" if message.locked else "broken",
+                        message.reason,
+                        message.peak,
+                    )
                 case wire.Unread():
                     state, reason = "skipped", message.reason
                 case units.Unit() | drafts.Draft() | drafts.Skip() | units.Attachment():
@@ -108,7 +119,9 @@ def show(one: Ended) -> str:
 def report(ends: list[Ended], starts: int, before: int) -> int:
     print(f"{len(ends)} files, {sum(one.seconds for one in ends):.0f} s")
     states = Counter((one.state, one.reason) for one in ends)
-    for (state, reason), count in sorted(states.items(), key=lambda pair: (pair[0][0], -pair[1])):
+    for (state, reason), count in sorted(
+        states.items(), key=lambda pair: (pair[0][0], -pair[1])
+    ):
         print(f"{count:5d}  {state:8} {reason}")
     by_time = sorted(ends, key=lambda one: one.seconds, reverse=True)
     by_memory = sorted(ends, key=lambda one: one.peak, reverse=True)
@@ -117,10 +130,15 @@ def report(ends: list[Ended], starts: int, before: int) -> int:
     faults = [
         one
         for one in ends
-        if one.state == "nothing" or (one.state != "read" and not one.reason) or one.wait > SECONDS or one.peak > MEMORY
+        if one.state == "nothing"
+        or (one.state != "read" and not one.reason)
+        or one.wait > SECONDS
+        or one.peak > MEMORY
     ]
     grown = (psutil.Process().memory_info().rss - before) // MB
-    print(f"without a reason, too slow or too large: {len(faults)}; of the service 0 restarts, {grown} MB grown")
+    print(
+        f"without a reason, too slow or too large: {len(faults)}; of the service 0 restarts, {grown} MB grown"
+    )
     print(f"zygotes started: {starts}")
     for one in faults:
         print("  " + show(one))

@@ -2,8 +2,9 @@
 
     .venv/bin/python bench/lanes.py
 
-Prints the time of a question when nothing else happens and with 100 calls of bulk work queued, the longest call in
-flight, and passages a second with the old way (16 texts a call) and through the lanes. No database is needed.
+Prints the time of a question when nothing else happens and with 100 calls of bulk work
+queued, the longest call in flight, and passages a second with the old way (16 texts a
+call) and through the lanes. No database is needed.
 """
 
 import argparse
@@ -33,10 +34,15 @@ def passages(count: int, letters: int) -> list[str]:
     """Texts of about so many letters, always the same."""
     chance = random.Random(letters)
     long = " ".join((TEXT * 4).split())
-    return [long[(start := chance.randrange(len(TEXT))) : start + letters] for _ in range(count)]
+    return [
+        long[(start := chance.randrange(len(TEXT))) : start + letters]
+        for _ in range(count)
+    ]
 
 
-async def asking(embeddings: embedding.Embeddings, count: int, pause: float) -> list[float]:
+async def asking(
+    embeddings: embedding.Embeddings, count: int, pause: float
+) -> list[float]:
     """Milliseconds of questions, one after another."""
     taken: list[float] = []
     for number in range(count):
@@ -60,8 +66,12 @@ async def rate(count: int, call: Callable[[], Awaitable[object]]) -> float:
     return count / (time.perf_counter() - began)
 
 
-async def throughput(embeddings: embedding.Embeddings, model: base.Embedder, texts: Sequence[str]) -> str:
-    """Passages a second in calls of 16, as it was, and in bits; each twice, in turn, the better one."""
+async def throughput(
+    embeddings: embedding.Embeddings, model: base.Embedder, texts: Sequence[str]
+) -> str:
+    """Passages a second in calls of 16, as it was, and in bits; each twice, in turn,
+    the better one.
+    """
 
     async def whole() -> None:
         for start in range(0, len(texts), 16):
@@ -80,8 +90,16 @@ async def throughput(embeddings: embedding.Embeddings, model: base.Embedder, tex
 
 async def main() -> None:
     """Measure and print."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--letters", type=int, nargs="*", default=[300, 1000], help="lengths of passages")
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument(
+        "--letters",
+        type=int,
+        nargs="*",
+        default=[300, 1000],
+        help="lengths of passages",
+    )
     options.add_argument("--questions", type=int, default=40)
     given = options.parse_args()
     embeddings, model = embedding.Embeddings(config.Embedding()), builtin.Builtin()
@@ -100,7 +118,9 @@ async def main() -> None:
             f"{letters} letters: longest call in flight {max(longest):.0f} ms, median {statistics.median(longest):.0f}"
         )
         idle = await asking(embeddings, given.questions, 0.1)
-        queued = [asyncio.create_task(embeddings.passages(texts[:16])) for _ in range(100)]
+        queued = [
+            asyncio.create_task(embeddings.passages(texts[:16])) for _ in range(100)
+        ]
         await asyncio.sleep(0.3)
         busy = await asking(embeddings, given.questions, 0.1)
         for one in queued:
@@ -108,7 +128,10 @@ async def main() -> None:
         await asyncio.gather(*queued, return_exceptions=True)
         print(f"{letters} letters: question alone {shown(idle)}")
         print(f"{letters} letters: question with 100 bulk calls queued {shown(busy)}")
-        print(f"{letters} letters: ratio {statistics.median(busy) / statistics.median(idle):.1f} (p50)", flush=True)
+        print(
+            f"{letters} letters: ratio {statistics.median(busy) / statistics.median(idle):.1f} (p50)",
+            flush=True,
+        )
     embeddings.close()
 
 

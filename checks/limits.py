@@ -1,7 +1,9 @@
-"""The sizes and names that docs/architecture.md ("Voice of the code") asks for, kept by a machine.
+"""The sizes and names that docs/architecture.md ("Voice of the code") asks for, kept by
+a machine.
 
-Modules stay within 450 lines and functions within 60 (architecture.md says about 400 and about 50; this is
-the hard end), no module has a name that says nothing, and each opens with a sentence saying what it owns.
+Modules stay within 450 lines and functions within 60 (architecture.md says about 400
+and about 50; this is the hard end), no module has a name that says nothing, and each
+opens with a sentence saying what it owns.
 """
 
 import argparse
@@ -12,7 +14,9 @@ from pathlib import Path
 
 MODULE_LINES = 450
 FUNCTION_LINES = 60
-EMPTY_NAMES = frozenset({"utils", "util", "helpers", "helper", "manager", "service", "core", "common"})
+EMPTY_NAMES = frozenset(
+    {"utils", "util", "helpers", "helper", "manager", "service", "core", "common"}
+)
 SOURCE = 'docs/architecture.md, "Voice of the code"'
 
 
@@ -43,7 +47,11 @@ def faults(path: Path, shown: str) -> Iterator[str]:
 def folder_faults(root: Path, top: Path) -> Iterator[str]:
     """Packages with a name that says nothing."""
     for folder in sorted(root.rglob("*")):
-        if folder.is_dir() and folder.name in EMPTY_NAMES and "sample" not in folder.relative_to(root).parts:
+        if (
+            folder.is_dir()
+            and folder.name in EMPTY_NAMES
+            and "sample" not in folder.relative_to(root).parts
+        ):
             shown = folder.relative_to(top)
             yield f"{shown}: the name {folder.name} says nothing about what the package owns ({SOURCE})."
 
@@ -52,7 +60,9 @@ def main() -> int:
     """Print what is wrong and return 1, or return 0."""
     top = Path(__file__).resolve().parent.parent
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("roots", nargs="*", type=Path, default=[top / "src" / "reverie", top / "checks"])
+    options.add_argument(
+        "roots", nargs="*", type=Path, default=[top / "src" / "reverie", top / "checks"]
+    )
     found: list[str] = []
     modules = 0
     for root in (given.resolve() for given in options.parse_args().roots):

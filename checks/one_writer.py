@@ -1,8 +1,8 @@
 """One table, one writer: the rows of a table are written by a single module.
 
-Reads SQL out of the string literals in src/reverie and out of the .sql files beside its modules, and fails
-when two modules write the same table. Migrations are left out: they own the shape of every table.
-`-v` prints which module writes what.
+Reads SQL out of the string literals in src/reverie and out of the .sql files beside its
+modules, and fails when two modules write the same table. Migrations are left out: they
+own the shape of every table. `-v` prints which module writes what.
 """
 
 import argparse
@@ -17,7 +17,9 @@ SHARED: dict[str, str] = {}
 """Tables that more than one module may write, each with its reason."""
 
 RUN_TIME = "reverie.records.base"
-"""The one module that names its table at run time: it writes the table of every `base.Domain(name=…)`."""
+"""The one module that names its table at run time: it writes the table of every
+`base.Domain(name=…)`.
+"""
 
 MIGRATIONS = "migrations"
 
@@ -30,7 +32,10 @@ _WRITES = (
     re.compile(rf"\bUPDATE\s+{_NAME}(?:\s+(?:AS\s+)?\w+)?\s+SET\b", re.IGNORECASE),
     re.compile(rf"\bCOPY\s+{_NAME}\s*(?:\([^)]*\))?\s*FROM\s+STDIN\b", re.IGNORECASE),
 )
-_TEMPORARY = re.compile(rf"\bCREATE\s+TEMP(?:ORARY)?\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?{_NAME}", re.IGNORECASE)
+_TEMPORARY = re.compile(
+    rf"\bCREATE\s+TEMP(?:ORARY)?\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?{_NAME}",
+    re.IGNORECASE,
+)
 _SQL_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -48,15 +53,25 @@ def _literals(source: str) -> Iterator[str]:
         if isinstance(node, ast.JoinedStr):
             inner.update(node.values)
             if node not in prose:
-                yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in prose | inner:
+                yield "".join(
+                    str(part.value) if isinstance(part, ast.Constant) else "{}"
+                    for part in node.values
+                )
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and node not in prose | inner
+        ):
             yield node.value
 
 
 def _domains(source: str) -> Iterator[str]:
     """The tables that a module hands to RUN_TIME by declaring a domain."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in {"Domain", "base.Domain"}:
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in {
+            "Domain",
+            "base.Domain",
+        }:
             yield from (
                 str(given.value.value)
                 for given in node.keywords
@@ -65,10 +80,14 @@ def _domains(source: str) -> Iterator[str]:
 
 
 def tables(text: str) -> set[str]:
-    """The tables that an SQL text writes; a table named at run time comes out as `{name}`."""
+    """The tables that an SQL text writes; a table named at run time comes out as
+    `{name}`.
+    """
     text = _SQL_COMMENT.sub(" ", text)
     temporary = {_plain(name) for name in _TEMPORARY.findall(text)}
-    return {_plain(name) for pattern in _WRITES for name in pattern.findall(text)} - temporary
+    return {
+        _plain(name) for pattern in _WRITES for name in pattern.findall(text)
+    } - temporary
 
 
 def _plain(name: str) -> str:
@@ -76,7 +95,9 @@ def _plain(name: str) -> str:
 
 
 def _owner(path: Path, root: Path) -> str:
-    """The module a file belongs to: itself; for SQL the module of the same name, or else the package."""
+    """The module a file belongs to: itself; for SQL the module of the same name, or
+    else the package.
+    """
     if path.suffix == ".sql" and not path.with_suffix(".py").exists():
         path = path.parent
     parts = path.relative_to(root.parent).with_suffix("").parts
@@ -87,10 +108,14 @@ def writers(root: Path) -> dict[str, set[str]]:
     """Table -> the modules under `root` that write it."""
     found: dict[str, set[str]] = defaultdict(set)
     for path in sorted(root.rglob("*")):
-        if path.suffix not in {".py", ".sql"} or path.relative_to(root).parts[0] in {MIGRATIONS, "sample"}:
+        if path.suffix not in {".py", ".sql"} or path.relative_to(root).parts[0] in {
+            MIGRATIONS,
+            "sample",
+        }:
             continue
         text = path.read_text(encoding="utf-8")
-        # One text per module, so that a temporary table made in one statement is known in the next.
+        # One text per module, so that a temporary table made in one statement is known
+        # in the next.
         whole = "\n;\n".join(_literals(text)) if path.suffix == ".py" else text
         owner = _owner(path, root)
         for table in tables(whole):
@@ -105,8 +130,18 @@ def writers(root: Path) -> dict[str, set[str]]:
 def main() -> int:
     """Print what is wrong and return 1, or return 0."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("root", nargs="?", type=Path, default=Path(__file__).parent.parent / "src" / "reverie")
-    options.add_argument("-v", "--verbose", action="store_true", help="print which module writes which table")
+    options.add_argument(
+        "root",
+        nargs="?",
+        type=Path,
+        default=Path(__file__).parent.parent / "src" / "reverie",
+    )
+    options.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="print which module writes which table",
+    )
     given = options.parse_args()
     found = writers(given.root.resolve())
     if given.verbose:

@@ -1,4 +1,6 @@
-"""The real PostgreSQL for every test: a cluster a worker, a migrated template database, a clone a test."""
+"""The real PostgreSQL for every test: a cluster a worker, a migrated template database,
+a clone a test.
+"""
 
 import asyncio
 import itertools
@@ -23,7 +25,9 @@ from reverie.llm import chat, embedding, gateway
 from reverie.migrations import runner
 from reverie.web import server as web
 
-DATA = Path(os.environ.get("TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+DATA = Path(
+    os.environ.get("TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
+)
 _numbers = itertools.count()
 NURSERY = pool.Nursery()
 """Where the tests of this worker read files: one zygote for all."""
@@ -35,10 +39,15 @@ def cluster() -> Iterator[embedded.Server]:
     home = Path(tempfile.mkdtemp(prefix="rev-", dir="/tmp"))
     home.chmod(0o711)
     server = embedded.acquire(home)
-    # Here only processes are killed, never the machine: what the kernel was given is not lost.
-    with psycopg.connect(server.place.url(embedded.OWNER_ROLE, database="postgres"), autocommit=True) as connection:
+    # Here only processes are killed, never the machine: what the kernel was given is
+    # not lost.
+    with psycopg.connect(
+        server.place.url(embedded.OWNER_ROLE, database="postgres"), autocommit=True
+    ) as connection:
         for setting in ("fsync", "full_page_writes", "synchronous_commit"):
-            connection.execute(sql.SQL("ALTER SYSTEM SET {} = off").format(sql.Identifier(setting)))
+            connection.execute(
+                sql.SQL("ALTER SYSTEM SET {} = off").format(sql.Identifier(setting))
+            )
         connection.execute("SELECT pg_reload_conf()")
     try:
         yield server
@@ -50,7 +59,9 @@ def cluster() -> Iterator[embedded.Server]:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def template(cluster: embedded.Server) -> str:
     """A migrated database that tests clone."""
-    await runner.ensure_database(cluster.place.url(embedded.OWNER_ROLE, database="postgres"), "template_reverie")
+    await runner.ensure_database(
+        cluster.place.url(embedded.OWNER_ROLE, database="postgres"), "template_reverie"
+    )
     url = cluster.place.url(embedded.OWNER_ROLE, database="template_reverie")
     await runner.migrate(url)
     await asyncio.to_thread(durable.prepare, url)
@@ -64,11 +75,15 @@ def fresh(cluster: embedded.Server, template: str) -> Iterator[str]:
     maintenance = cluster.place.url(embedded.OWNER_ROLE, database="postgres")
     with psycopg.connect(maintenance, autocommit=True) as connection:
         connection.execute(
-            sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
+            sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
+                sql.Identifier(name), sql.Identifier(template)
+            )
         )
     yield name
     with psycopg.connect(maintenance, autocommit=True) as connection:
-        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+        connection.execute(
+            sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
+        )
 
 
 @pytest_asyncio.fixture
@@ -83,35 +98,51 @@ async def database(cluster: embedded.Server, fresh: str) -> AsyncIterator[db.Dat
 @pytest_asyncio.fixture
 async def owner(database: db.Database) -> callers.Caller:
     """The owner's caller, in Madrid."""
-    user = await users.create(database, name="owner", timezone="Europe/Madrid", role="owner")
-    return await tokens.caller(database, await tokens.mint(database, user.user_id, name="owner"))
+    user = await users.create(
+        database, name="owner", timezone="Europe/Madrid", role="owner"
+    )
+    return await tokens.caller(
+        database, await tokens.mint(database, user.user_id, name="owner")
+    )
 
 
 @pytest_asyncio.fixture
 async def other(database: db.Database) -> callers.Caller:
     """A second person on the same database."""
     user = await users.create(database, name="other", timezone="Asia/Singapore")
-    return await tokens.caller(database, await tokens.mint(database, user.user_id, name="other"))
+    return await tokens.caller(
+        database, await tokens.mint(database, user.user_id, name="other")
+    )
 
 
 @pytest_asyncio.fixture
 async def reverie(
-    cluster: embedded.Server, fresh: str, database: db.Database, owner: callers.Caller, tmp_path: Path
+    cluster: embedded.Server,
+    fresh: str,
+    database: db.Database,
+    owner: callers.Caller,
+    tmp_path: Path,
 ) -> AsyncIterator[app.App]:
     """A running application on the test's own database, with the built-in embedder."""
     settings = config.Config(home=tmp_path)
     embeddings = embedding.Embeddings(settings.embedding)
     server = embedded.Server(replace(cluster.place), cluster._lock)  # pyright: ignore[reportPrivateUsage]
     models = chat.Models(settings.model, gateway.Door(database, gateway.Rules()))
-    opened = app.App(settings, database, embeddings, models, server, owner, nursery=NURSERY)
+    opened = app.App(
+        settings, database, embeddings, models, server, owner, nursery=NURSERY
+    )
     yield opened
     await opened.projections.close()
     embeddings.close()
 
 
 async def client_of(reverie: app.App, caller: callers.Caller) -> httpx.AsyncClient:
-    """An HTTP client with a token of this caller's user, talking to the API in this process."""
-    token = await tokens.mint(reverie.database, caller.user_id, name="test", kind=caller.kind)
+    """An HTTP client with a token of this caller's user, talking to the API in this
+    process.
+    """
+    token = await tokens.mint(
+        reverie.database, caller.user_id, name="test", kind=caller.kind
+    )
     return httpx.AsyncClient(
         transport=httpx.ASGITransport(app=web.create(reverie)),
         base_url="http://127.0.0.1:8585",
@@ -120,7 +151,9 @@ async def client_of(reverie: app.App, caller: callers.Caller) -> httpx.AsyncClie
 
 
 @pytest_asyncio.fixture
-async def api(reverie: app.App, owner: callers.Caller) -> AsyncIterator[httpx.AsyncClient]:
+async def api(
+    reverie: app.App, owner: callers.Caller
+) -> AsyncIterator[httpx.AsyncClient]:
     """The owner's HTTP client."""
     async with await client_of(reverie, owner) as client:
         yield client

@@ -1,1 +1,3 @@
-"""Labelled sets for bench/search_quality.py: how each is read, kept by the product, ranked and measured."""
+"""Labelled sets for bench/search_quality.py: how each is read, kept by the product,
+ranked and measured.
+"""

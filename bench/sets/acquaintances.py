@@ -1,4 +1,6 @@
-"""Contacts of an owner who does not exist, and sentences that name them in the ways people do. Seeded."""
+"""Contacts of an owner who does not exist, and sentences that name them in the ways
+people do. Seeded.
+"""
 
 import random
 import unicodedata
@@ -21,7 +23,9 @@ _SENTENCES = (
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A sentence in which a contact stands from `start` to `end`, spelled in one manner."""
+    """A sentence in which a contact stands from `start` to `end`, spelled in one
+    manner.
+    """
 
     text: str
     start: int
@@ -31,7 +35,9 @@ class Mention:
 
 def names(seed: int, count: int) -> list[str]:
     chance = random.Random(seed)
-    return sorted({f"{chance.choice(_GIVEN)} {chance.choice(_FAMILY)}" for _ in range(count)})
+    return sorted(
+        {f"{chance.choice(_GIVEN)} {chance.choice(_FAMILY)}" for _ in range(count)}
+    )
 
 
 def mentions(seed: int, people: list[str]) -> Iterator[Mention]:
@@ -42,7 +48,12 @@ def mentions(seed: int, people: list[str]) -> Iterator[Mention]:
             sentence = chance.choice(_SENTENCES)
             start = sentence.index("{}")
             shown = made(name)
-            yield Mention(sentence.replace("{}", shown), start, start + len(shown.removesuffix("'s")), manner)
+            yield Mention(
+                sentence.replace("{}", shown),
+                start,
+                start + len(shown.removesuffix("'s")),
+                manner,
+            )
 
 
 def _parts(name: str) -> tuple[str, str]:
@@ -52,7 +63,9 @@ def _parts(name: str) -> tuple[str, str]:
 
 
 def _unaccented(name: str) -> str:
-    return "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
+    return "".join(
+        c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c)
+    )
 
 
 _MANNERS: dict[str, Callable[[str], str]] = {

@@ -1,4 +1,6 @@
-"""The single signals that search must not lose to: BM25 by an independent library, and the product's vectors alone."""
+"""The single signals that search must not lose to: BM25 by an independent library, and
+the product's vectors alone.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,18 +10,34 @@ import snowballstemmer
 from numpy.typing import NDArray
 
 DEPTH = 50
-_LANGUAGES = {"en": "english", "de": "german", "es": "spanish", "ru": "russian", "ro": "romanian"}
-_STOP_WORDS = {"en": "en_plus", "de": "german", "es": "spanish", "ru": "russian", "zh": "chinese"}
+_LANGUAGES = {
+    "en": "english",
+    "de": "german",
+    "es": "spanish",
+    "ru": "russian",
+    "ro": "romanian",
+}
+_STOP_WORDS = {
+    "en": "en_plus",
+    "de": "german",
+    "es": "spanish",
+    "ru": "russian",
+    "zh": "chinese",
+}
 
 
 class Words:
-    """BM25 (bm25s, Lucene's form, k1 1.5, b 0.75) with the stemmer and the stop words of each text's own language."""
+    """BM25 (bm25s, Lucene's form, k1 1.5, b 0.75) with the stemmer and the stop words
+    of each text's own language.
+    """
 
     def __init__(self, units: Mapping[str, tuple[str, str]]) -> None:
         self._units = list(units)
         tokens: list[list[str]] = [[] for _ in self._units]
         for language in dict.fromkeys(language for _, language in units.values()):
-            places = [at for at, unit in enumerate(self._units) if units[unit][1] == language]
+            places = [
+                at for at, unit in enumerate(self._units) if units[unit][1] == language
+            ]
             found = self._tokens([units[self._units[at]][0] for at in places], language)
             for at, one in zip(places, found, strict=True):
                 tokens[at] = one
@@ -29,17 +47,33 @@ class Words:
 
     def rank(self, question: str, language: str) -> list[str]:
         """Units that hold a word of the question, best first."""
-        asked = [token for token in self._tokens([question], language)[0] if token in self._known]
+        asked = [
+            token
+            for token in self._tokens([question], language)[0]
+            if token in self._known
+        ]
         if not asked:
             return []
         scores = self._index.get_scores(asked)
-        return [self._units[at] for at in np.argsort(-scores, kind="stable")[:DEPTH] if scores[at] > 0]
+        return [
+            self._units[at]
+            for at in np.argsort(-scores, kind="stable")[:DEPTH]
+            if scores[at] > 0
+        ]
 
     def _tokens(self, texts: list[str], language: str) -> list[list[str]]:
-        stemmer = snowballstemmer.stemmer(_LANGUAGES[language]) if language in _LANGUAGES else None
+        stemmer = (
+            snowballstemmer.stemmer(_LANGUAGES[language])
+            if language in _LANGUAGES
+            else None
+        )
         stop = _STOP_WORDS.get(language, [])
         found: list[list[str]] = bm25s.tokenize(
-            texts, stopwords=stop, stemmer=stemmer, return_ids=False, show_progress=False
+            texts,
+            stopwords=stop,
+            stemmer=stemmer,
+            return_ids=False,
+            show_progress=False,
         )
         return found
 
@@ -56,5 +90,7 @@ class Meaning:
     def rank(self, vector: Sequence[float]) -> list[str]:
         """Units nearest first."""
         best = np.full(len(self._names), -1.0, dtype=np.float32)
-        np.maximum.at(best, self._of, self._vectors @ np.asarray(vector, dtype=np.float32))
+        np.maximum.at(
+            best, self._of, self._vectors @ np.asarray(vector, dtype=np.float32)
+        )
         return [self._names[at] for at in np.argsort(-best, kind="stable")[:DEPTH]]

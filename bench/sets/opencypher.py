@@ -1,4 +1,6 @@
-"""The openCypher scenarios: feature files read, their graphs built from CREATE, their tables of expected values."""
+"""The openCypher scenarios: feature files read, their graphs built from CREATE, their
+tables of expected values.
+"""
 
 import itertools
 import re
@@ -51,7 +53,10 @@ def scenarios(folder: Path) -> Iterator[Scenario]:
             for values in _examples(lines):
                 filled = [_filled(line, values) for line in lines]
                 shown = ", ".join(values.values())
-                one = Scenario(str(path.parent.relative_to(folder)), f"{path.stem} {_filled(title, values)} {shown}")
+                one = Scenario(
+                    str(path.parent.relative_to(folder)),
+                    f"{path.stem} {_filled(title, values)} {shown}",
+                )
                 for part in [*background, filled]:
                     _steps(part, one, folder)
                 yield one
@@ -77,13 +82,19 @@ def _examples(lines: Sequence[str]) -> list[Mapping[str, str]]:
         return [{}]
     found: list[Mapping[str, str]] = []
     for start in starts:
-        rows = [_cells(line) for line in itertools.takewhile(lambda row: row.strip(), lines[start + 1 :])]
+        rows = [
+            _cells(line)
+            for line in itertools.takewhile(lambda row: row.strip(), lines[start + 1 :])
+        ]
         found += [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
     return found
 
 
 def _cells(line: str) -> list[str]:
-    return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line.strip())[1:-1]]
+    return [
+        cell.strip().replace("\\|", "|")
+        for cell in re.split(r"(?<!\\)\|", line.strip())[1:-1]
+    ]
 
 
 def _filled(line: str, values: Mapping[str, str]) -> str:
@@ -99,7 +110,9 @@ def _steps(lines: Sequence[str], one: Scenario, folder: Path) -> None:
         place += 1
         text, table = "", list[list[str]]()
         if place < len(lines) and lines[place].strip() == '"""':
-            stop = next(n for n in range(place + 1, len(lines)) if lines[n].strip() == '"""')
+            stop = next(
+                n for n in range(place + 1, len(lines)) if lines[n].strip() == '"""'
+            )
             text, place = "\n".join(lines[place + 1 : stop]), stop + 1
         while place < len(lines) and lines[place].strip().startswith("|"):
             table.append(_cells(lines[place]))
@@ -109,7 +122,9 @@ def _steps(lines: Sequence[str], one: Scenario, folder: Path) -> None:
         _step(line, text, table, one, folder)
 
 
-def _step(line: str, text: str, table: list[list[str]], one: Scenario, folder: Path) -> None:
+def _step(
+    line: str, text: str, table: list[list[str]], one: Scenario, folder: Path
+) -> None:
     if line.startswith("having executed"):
         one.given.append(text)
     elif line.startswith("parameters are"):
@@ -119,7 +134,11 @@ def _step(line: str, text: str, table: list[list[str]], one: Scenario, folder: P
     elif line.startswith("the result should be empty"):
         one.expected = [[]]
     elif line.startswith("the result should be"):
-        one.expected, one.ordered, one.loose = table, ", in order" in line, "ignoring element order" in line
+        one.expected, one.ordered, one.loose = (
+            table,
+            ", in order" in line,
+            "ignoring element order" in line,
+        )
     elif " should be raised" in line:
         one.error = line.split(" should be")[0] + line.rsplit(":", 1)[-1]
     elif line.startswith("the side effects should be"):
@@ -139,7 +158,9 @@ class Values(lexer.Cursor):
         token = self.here
         if token.kind in ("string", "whole", "number"):
             self.step()
-            return {"string": str, "whole": int, "number": float}[token.kind](token.value)
+            return {"string": str, "whole": int, "number": float}[token.kind](
+                token.value
+            )
         if self.take_sign("-"):
             return -self.value()
         if self.take_sign("["):
@@ -209,7 +230,9 @@ class Values(lexer.Cursor):
 class _Maker(Values):
     """Runs CREATE statements, with UNWIND of a range before them at most."""
 
-    def __init__(self, text: str, graph: Graph, names: dict[str, str], known: Mapping[str, Any]) -> None:
+    def __init__(
+        self, text: str, graph: Graph, names: dict[str, str], known: Mapping[str, Any]
+    ) -> None:
         super().__init__(text, known)
         self.graph, self.names = graph, names
 
@@ -236,7 +259,9 @@ class _Maker(Values):
             self.take_sign(">")
             stop = self.end()
             pair = (stop, start) if left else (start, stop)
-            self.graph.edges.append(projection.Edge(*pair, relation, properties=properties))
+            self.graph.edges.append(
+                projection.Edge(*pair, relation, properties=properties)
+            )
             start = stop
 
     def end(self) -> str:
@@ -249,7 +274,11 @@ class _Maker(Values):
         key = f"n{len(self.graph.nodes)}"
         kind = ":".join(sorted(set(labels))) or NOTHING
         own = {n: v for n, v in properties.items() if v is not None}
-        name_, type_, said = own.pop("name", None), own.pop("type", None), own.pop("description", None)
+        name_, type_, said = (
+            own.pop("name", None),
+            own.pop("type", None),
+            own.pop("description", None),
+        )
         self.graph.nodes.append(projection.Node(key, kind, name_, type_, said, own))
         if name:
             self.names[name] = key
@@ -260,7 +289,11 @@ def graph(given: Sequence[str]) -> Graph:
     """The graph that these statements make; raises Unread for what is more than CREATE."""
     made = Graph()
     for text in given:
-        found = re.match(r"\s*UNWIND\s+range\((\d+),\s*(\d+)\)\s+AS\s+(\w+)\s+(CREATE.*)", text, re.DOTALL)
+        found = re.match(
+            r"\s*UNWIND\s+range\((\d+),\s*(\d+)\)\s+AS\s+(\w+)\s+(CREATE.*)",
+            text,
+            re.DOTALL,
+        )
         if found:
             for number in range(int(found[1]), int(found[2]) + 1):
                 _Maker(found[4], made, {}, {found[3]: number}).run()

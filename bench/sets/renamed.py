@@ -1,4 +1,6 @@
-"""Labelled texts with other names in them: shows whether a finder knows the names of a set or reads the text."""
+"""Labelled texts with other names in them: shows whether a finder knows the names of a
+set or reads the text.
+"""
 
 import random
 import re
@@ -8,7 +10,27 @@ from reverie.privacy import folding, lists
 
 Labels = Sequence[tuple[str, str]]
 # Sounds of which names are made.
-_STARTS = ["br", "cr", "d", "f", "g", "h", "k", "l", "m", "n", "p", "r", "s", "st", "t", "v", "w", "th", "sh"]
+_STARTS = [
+    "br",
+    "cr",
+    "d",
+    "f",
+    "g",
+    "h",
+    "k",
+    "l",
+    "m",
+    "n",
+    "p",
+    "r",
+    "s",
+    "st",
+    "t",
+    "v",
+    "w",
+    "th",
+    "sh",
+]
 _MIDDLES = ["a", "e", "i", "o", "u", "ae", "ei"]
 _ENDS = ["n", "r", "l", "k", "s", "x", "nd", "m", ""]
 _PLACE_ENDS = ["ford", "moor", "burg", "ville", "field", "sea", "wick"]
@@ -52,12 +74,16 @@ _GIVEN = [
 
 
 def stems(labels: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The words that make the names of a set: those of persons, and those of the rest that are in no dictionary."""
+    """The words that make the names of a set: those of persons, and those of the rest
+    that are in no dictionary.
+    """
     found: dict[str, str] = {}
     for name, kind in sorted(labels):
         for word in name.split():
             plain = folding.plain(word)
-            if kind == "person" or not any(lists.english(part) for part in plain.split("-")):
+            if kind == "person" or not any(
+                lists.english(part) for part in plain.split("-")
+            ):
                 found.setdefault(word, kind)
     return found
 
@@ -69,7 +95,11 @@ def mapping(found: Mapping[str, str], chance: random.Random) -> dict[str, str]:
         other = word
         while other in made.values() or other in found:
             listed = kind == "person" and chance.random() < 0.5
-            other = chance.choice(_GIVEN) if listed else _invented(chance, kind).capitalize()
+            other = (
+                chance.choice(_GIVEN)
+                if listed
+                else _invented(chance, kind).capitalize()
+            )
         made[word] = other
     return made
 
@@ -86,5 +116,8 @@ def texts(
     words = "|".join(re.escape(word) for word in sorted(others, key=len, reverse=True))
     pattern = re.compile(rf"(?<!\w)({words})(?=s?(?!\w))")
     for text, labels in given:
-        renamed = [(pattern.sub(lambda match: others[match[0]], name), kind) for name, kind in labels]
+        renamed = [
+            (pattern.sub(lambda match: others[match[0]], name), kind)
+            for name, kind in labels
+        ]
         yield pattern.sub(lambda match: others[match[0]], text), renamed

@@ -1,4 +1,6 @@
-"""What a labelled set is made of: texts to keep, questions, and the units of text that answer them."""
+"""What a labelled set is made of: texts to keep, questions, and the units of text that
+answer them.
+"""
 
 import gzip
 import hashlib
@@ -49,7 +51,9 @@ class Chat:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """What one user keeps. Either notes and chats, or a folder of files for the importer (a unit for each file)."""
+    """What one user keeps. Either notes and chats, or a folder of files for the
+    importer (a unit for each file).
+    """
 
     name: str
     notes: tuple[Note, ...] = ()
@@ -58,26 +62,40 @@ class Corpus:
 
     @property
     def key(self) -> str:
-        """A digest of the content: what was imported under it need not be imported again."""
+        """A digest of the content: what was imported under it need not be imported
+        again.
+        """
         digest = hashlib.sha256(repr((self.notes, self.chats)).encode())
         for file in sorted(self.folder.rglob("*")) if self.folder else ():
             if file.is_file():
-                digest.update(f"{file.relative_to(self.folder or file)}\0".encode() + file.read_bytes())
+                digest.update(
+                    f"{file.relative_to(self.folder or file)}\0".encode()
+                    + file.read_bytes()
+                )
         return digest.hexdigest()[:16]
 
     def units(self) -> dict[str, tuple[str, str]]:
         """The text and the language of every unit that is known before the import."""
         found = {
-            note.unit: (f"{note.title}\n{note.text}" if note.title else note.text, note.language) for note in self.notes
+            note.unit: (
+                f"{note.title}\n{note.text}" if note.title else note.text,
+                note.language,
+            )
+            for note in self.notes
         }
         for chat in self.chats:
-            found |= {f"{chat.conversation}/{turn.id}": (turn.said, "en") for turn in chat.turns}
+            found |= {
+                f"{chat.conversation}/{turn.id}": (turn.said, "en")
+                for turn in chat.turns
+            }
         return found
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, the units that answer it, and those that the set's authors published where corrections differ."""
+    """A question, the units that answer it, and those that the set's authors published
+    where corrections differ.
+    """
 
     text: str
     gold: frozenset[str]
@@ -89,7 +107,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Questions to one corpus. The figures of all tasks with the same `row` are taken together."""
+    """Questions to one corpus. The figures of all tasks with the same `row` are taken
+    together.
+    """
 
     row: str
     corpus: Corpus
@@ -108,11 +128,17 @@ def loaded(file: Path) -> Any:
 
 
 def spread(tasks: Sequence[Task], limit: int) -> list[Task]:
-    """Of each row at most `limit` questions, evenly spread over its tasks; tasks left without one are dropped."""
+    """Of each row at most `limit` questions, evenly spread over its tasks; tasks left
+    without one are dropped.
+    """
     kept: list[Task] = []
     for row in dict.fromkeys(task.row for task in tasks):
         mine = [task for task in tasks if task.row == row]
-        every = max(1.0, sum(len(task.questions) for task in mine) / limit) if limit else 1.0
+        every = (
+            max(1.0, sum(len(task.questions) for task in mine) / limit)
+            if limit
+            else 1.0
+        )
         seen, due = 0, 0.0
         for task in mine:
             chosen: list[Question] = []
@@ -127,7 +153,9 @@ def spread(tasks: Sequence[Task], limit: int) -> list[Task]:
 
 
 def of_code(packages: Sequence[str]) -> str:
-    """A digest of some packages of the product: what was kept under another was made by other code."""
+    """A digest of some packages of the product: what was kept under another was made by
+    other code.
+    """
     digest = hashlib.sha256()
     root = Path(reverie.__file__).parent
     for package in packages:

@@ -1,4 +1,6 @@
-"""Personal numbers and emails with valid check digits in eight spellings, and decoys that look like them. Seeded."""
+"""Personal numbers and emails with valid check digits in eight spellings, and decoys
+that look like them. Seeded.
+"""
 
 import itertools
 import random
@@ -6,13 +8,47 @@ import string
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-SPELLINGS = ("plain", "spaced", "dotted", "dashed", "lower", "nbsp", "full_width", "zero_width")
-KINDS = ("card", "iban", "dni", "nie", "phone_es", "phone_us", "phone_de", "phone_uk", "email")
+SPELLINGS = (
+    "plain",
+    "spaced",
+    "dotted",
+    "dashed",
+    "lower",
+    "nbsp",
+    "full_width",
+    "zero_width",
+)
+KINDS = (
+    "card",
+    "iban",
+    "dni",
+    "nie",
+    "phone_es",
+    "phone_us",
+    "phone_de",
+    "phone_uk",
+    "email",
+)
 _DNI = "TRWAGMYFPDXBNJZSQVHLCKE"
 _SENTENCES = {
-    "en": ("Please note: {}.", "I wrote {} on the form", "{} is what they gave me", "Here it is ({}) as you asked."),
-    "es": ("Apunta esto: {}.", "He puesto {} en el formulario", "{} es lo que me dieron", "Aquí lo tienes ({})."),
-    "de": ("Bitte notieren: {}.", "Im Formular steht {}", "{} haben sie mir gegeben", "Hier ist es ({})."),
+    "en": (
+        "Please note: {}.",
+        "I wrote {} on the form",
+        "{} is what they gave me",
+        "Here it is ({}) as you asked.",
+    ),
+    "es": (
+        "Apunta esto: {}.",
+        "He puesto {} en el formulario",
+        "{} es lo que me dieron",
+        "Aquí lo tienes ({}).",
+    ),
+    "de": (
+        "Bitte notieren: {}.",
+        "Im Formular steht {}",
+        "{} haben sie mir gegeben",
+        "Hier ist es ({}).",
+    ),
 }
 _CUED = {
     "card": ("My card is {}", "Tarjeta: {}"),
@@ -39,21 +75,39 @@ class Case:
 
 
 def cases(seed: int, each: int) -> Iterator[Case]:
-    """`each` values of every kind in every spelling, half of them after a word that says what they are."""
+    """`each` values of every kind in every spelling, half of them after a word that
+    says what they are.
+    """
     chance = random.Random(seed)
     for kind in KINDS:
         for number in range(each):
             value = _MAKE[kind](chance)
             for spelling in SPELLINGS:
-                sentences = _CUED[kind] if number % 2 else _SENTENCES[chance.choice(("en", "es", "de"))]
-                yield _case(chance.choice(sentences), spell(kind, value, spelling), kind, spelling)
+                sentences = (
+                    _CUED[kind]
+                    if number % 2
+                    else _SENTENCES[chance.choice(("en", "es", "de"))]
+                )
+                yield _case(
+                    chance.choice(sentences),
+                    spell(kind, value, spelling),
+                    kind,
+                    spelling,
+                )
     for value in decoys(chance, each * 4):
-        yield _case(chance.choice(_SENTENCES[chance.choice(("en", "es", "de"))]), value, "decoy", "plain")
+        yield _case(
+            chance.choice(_SENTENCES[chance.choice(("en", "es", "de"))]),
+            value,
+            "decoy",
+            "plain",
+        )
 
 
 def _case(sentence: str, value: str, kind: str, spelling: str) -> Case:
     start = sentence.index("{}")
-    return Case(sentence.replace("{}", value), start, start + len(value), kind, spelling)
+    return Case(
+        sentence.replace("{}", value), start, start + len(value), kind, spelling
+    )
 
 
 def spell(kind: str, value: list[str], spelling: str) -> str:
@@ -68,7 +122,9 @@ def spell(kind: str, value: list[str], spelling: str) -> str:
         "dashed": lambda: "-".join(value),
         "lower": plain.lower,
         "nbsp": lambda: "\u00a0".join(value),
-        "full_width": lambda: "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in plain),
+        "full_width": lambda: "".join(
+            chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in plain
+        ),
         "zero_width": lambda: "\u200b".join(value),
     }
     return made[spelling]()
@@ -91,7 +147,9 @@ def _email(value: list[str], spelling: str) -> str:
 
 
 def _luhn(digits: str) -> str:
-    total = sum(sum(divmod(int(d) * (2 - n % 2), 10)) for n, d in enumerate(reversed(digits)))
+    total = sum(
+        sum(divmod(int(d) * (2 - n % 2), 10)) for n, d in enumerate(reversed(digits))
+    )
     return digits + str(-total % 10)
 
 
@@ -107,7 +165,16 @@ def _card(chance: random.Random) -> list[str]:
     return [number[a:b] for a, b in itertools.pairwise(cuts)]
 
 
-_BBAN = {"ES": "d20", "DE": "d18", "GB": "a4d14", "FR": "d20", "IT": "a1d22", "NL": "a4d10", "AT": "d16", "CH": "d17"}
+_BBAN = {
+    "ES": "d20",
+    "DE": "d18",
+    "GB": "a4d14",
+    "FR": "d20",
+    "IT": "a1d22",
+    "NL": "a4d10",
+    "AT": "d16",
+    "CH": "d17",
+}
 
 
 def _iban(chance: random.Random) -> list[str]:
@@ -140,11 +207,19 @@ def _phone_es(chance: random.Random) -> list[str]:
         number = "6" + chance.choice("0123456789") + number[2:]
     if number.startswith("95"):
         number = "952" + number[3:]
-    return [*(["+34"] if chance.random() < 0.3 else []), number[:3], number[3:5], number[5:7], number[7:]]
+    return [
+        *(["+34"] if chance.random() < 0.3 else []),
+        number[:3],
+        number[3:5],
+        number[5:7],
+        number[7:],
+    ]
 
 
 def _phone_us(chance: random.Random) -> list[str]:
-    area = chance.choice(("212", "415", "617", "312", "206", "305", "718", "702", "512", "303"))
+    area = chance.choice(
+        ("212", "415", "617", "312", "206", "305", "718", "702", "512", "303")
+    )
     return [
         *(["+1"] if chance.random() < 0.3 else []),
         area,
@@ -154,7 +229,17 @@ def _phone_us(chance: random.Random) -> list[str]:
 
 
 def _phone_de(chance: random.Random) -> list[str]:
-    area, size = chance.choice((("30", 8), ("89", 8), ("40", 7), ("151", 8), ("171", 7), ("160", 7), ("221", 7)))
+    area, size = chance.choice(
+        (
+            ("30", 8),
+            ("89", 8),
+            ("40", 7),
+            ("151", 8),
+            ("171", 7),
+            ("160", 7),
+            ("221", 7),
+        )
+    )
     rest = chance.choice("23456789") + _digits(chance, size - 1)
     head = ["+49", area] if chance.random() < 0.4 else ["0" + area]
     return [*head, rest[: size // 2], rest[size // 2 :]]
@@ -162,7 +247,10 @@ def _phone_de(chance: random.Random) -> list[str]:
 
 def _phone_uk(chance: random.Random) -> list[str]:
     if chance.random() < 0.5:
-        head, rest = "7" + chance.choice(("400", "700", "911", "800", "533")), _digits(chance, 6)
+        head, rest = (
+            "7" + chance.choice(("400", "700", "911", "800", "533")),
+            _digits(chance, 6),
+        )
     else:
         head, rest = "20", chance.choice("78") + "9" + _digits(chance, 6)
     start = ["+44", head] if chance.random() < 0.4 else ["0" + head]
@@ -175,7 +263,12 @@ def _email_value(chance: random.Random) -> list[str]:
         + chance.choice((".", "_", ""))
         + chance.choice(("Ruiz", "Berg", "Smith"))
     )
-    return [user, chance.choice(("Example.com", "mail.Example.org", "correo.Ejemplo.es", "beispiel-post.de"))]
+    return [
+        user,
+        chance.choice(
+            ("Example.com", "mail.Example.org", "correo.Ejemplo.es", "beispiel-post.de")
+        ),
+    ]
 
 
 _MAKE: dict[str, Callable[[random.Random], list[str]]] = {
@@ -192,7 +285,9 @@ _MAKE: dict[str, Callable[[random.Random], list[str]]] = {
 
 
 def decoys(chance: random.Random, count: int) -> Iterator[str]:
-    """Numbers with a wrong check digit, orders, versions, amounts, hashes, ISBNs, measures."""
+    """Numbers with a wrong check digit, orders, versions, amounts, hashes, ISBNs,
+    measures.
+    """
     for number in range(count):
         yield _DECOYS[number % len(_DECOYS)](chance)
 
@@ -204,7 +299,9 @@ def _wrong_card(chance: random.Random) -> str:
 
 def _wrong_iban(chance: random.Random) -> str:
     iban = "".join(_iban(chance))
-    return iban[:2] + f"{(int(iban[2:4]) + chance.randrange(1, 90)) % 100:02d}" + iban[4:]
+    return (
+        iban[:2] + f"{(int(iban[2:4]) + chance.randrange(1, 90)) % 100:02d}" + iban[4:]
+    )
 
 
 def _wrong_dni(chance: random.Random) -> str:
@@ -220,11 +317,19 @@ _DECOYS: tuple[Callable[[random.Random], str], ...] = (
     _wrong_card,
     _wrong_iban,
     _wrong_dni,
-    lambda chance: f"order {_digits(chance, 9)}" if chance.random() < 0.5 else f"pedido {_digits(chance, 10)}",
-    lambda chance: f"{chance.randrange(30)}.{chance.randrange(90)}.{chance.randrange(400, 999)}",
+    lambda chance: (
+        f"order {_digits(chance, 9)}"
+        if chance.random() < 0.5
+        else f"pedido {_digits(chance, 10)}"
+    ),
+    lambda chance: (
+        f"{chance.randrange(30)}.{chance.randrange(90)}.{chance.randrange(400, 999)}"
+    ),
     lambda chance: f"{chance.randrange(10, 9000)}.{_digits(chance, 2)} EUR",
     lambda chance: "".join(chance.choice("0123456789abcdef") for _ in range(12)) + "a1",
     lambda chance: f"978{_digits(chance, 10)}",
     _size,
-    lambda chance: f"{chance.randrange(10, 99)} {chance.choice(('km', 'kg', 'pages', 'Seiten', 'min'))}",
+    lambda chance: (
+        f"{chance.randrange(10, 99)} {chance.choice(('km', 'kg', 'pages', 'Seiten', 'min'))}"
+    ),
 )

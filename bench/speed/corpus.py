@@ -1,6 +1,8 @@
-"""The generated life that search is timed on: texts by Zipf's law, a vector given for each of them, and questions.
+"""The generated life that search is timed on: texts by Zipf's law, a vector given for
+each of them, and questions.
 
-Everything follows from a seed and a number, so nothing has to be kept: not the texts, not which record is which.
+Everything follows from a seed and a number, so nothing has to be kept: not the texts,
+not which record is which.
 """
 
 import hashlib
@@ -26,18 +28,31 @@ PASSAGES_A_RECORD = 10
 MODEL = "bench-given/384"
 # Floor as the built-in model's.
 CALIBRATION = base.Calibration(floor=0.08)
-# English enough for the product to index stems, as it does of real text, and too few to weigh.
+# English enough for the product to index stems, as it does of real text, and too few to
+# weigh.
 _FUNCTION_WORDS = "the of and to in that it with for was".split()  # noqa: SIM905
 _FUNCTION_SHARE = 1 / 8
 _SHORTEST, _LONGEST = 170, 285
 _SPEAKERS = ("Ana", "Ben")
-_KINDS = ("note", "note", "note", "note", "note", "chat", "chat", "chat", "file", "file")
+_KINDS = (
+    "note",
+    "note",
+    "note",
+    "note",
+    "note",
+    "chat",
+    "chat",
+    "chat",
+    "file",
+    "file",
+)
 _START = datetime(2020, 1, 1, tzinfo=UTC)
 
-# The shape of the vectors: each is the sum of its topic's, its record's and its own, along axes of which the first
-# weigh most, about a common mean. Chosen to look like 4,000 to 7,500 real e5 vectors of the built-in model: similarity
-# to the nearest .80, the 10th .63, the 50th .48, anything .21 (sd .18), local dimension 14 (here .76, .63, .44, .17
-# (.15), 13).
+# The shape of the vectors: each is the sum of its topic's, its record's and its own,
+# along axes of which the first weigh most, about a common mean. Chosen to look like
+# 4,000 to 7,500 real e5 vectors of the built-in model: similarity to the nearest .80,
+# the 10th .63, the 50th .48, anything .21 (sd .18), local dimension 14 (here .76, .63,
+# .44, .17 (.15), 13).
 TOPICS = 2_000
 _TOPIC, _RECORD, _OWN, _MEAN = 0.6, 0.5, 0.62, 0.45
 _DECAY = 0.9
@@ -65,7 +80,12 @@ class Record:
         if self.kind == "note":
             return {"title": self.title, "content": whole}
         if self.kind == "file":
-            return {"name": self.title, "mime": "text/plain", "size": len(whole), "text": whole}
+            return {
+                "name": self.title,
+                "mime": "text/plain",
+                "size": len(whole),
+                "text": whole,
+            }
         moment = _START + timedelta(minutes=7 * self.number)
         spoken = [piece.partition(": ") for piece in self.pieces]
         turns = [
@@ -81,7 +101,9 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Words to look for, and the vector of what is meant: near that of the passage in row `near`."""
+    """Words to look for, and the vector of what is meant: near that of the passage in
+    row `near`.
+    """
 
     text: str
     near: int
@@ -95,7 +117,9 @@ class Corpus:
         self.size = passages_wanted
         self.seed = seed
         random = np.random.default_rng(seed)
-        sizes = random.integers(1, 2 * PASSAGES_A_RECORD, passages_wanted // PASSAGES_A_RECORD * 2 + 20)
+        sizes = random.integers(
+            1, 2 * PASSAGES_A_RECORD, passages_wanted // PASSAGES_A_RECORD * 2 + 20
+        )
         ends = np.cumsum(sizes)
         count = int(np.searchsorted(ends, passages_wanted)) + 1
         self._sizes = sizes[:count]
@@ -107,11 +131,17 @@ class Corpus:
         return Speaker()
 
     def record(self, number: int, *, edition: int = 0) -> Record:
-        """A record by its number. In another edition than 0 one of its passages says something else."""
+        """A record by its number. In another edition than 0 one of its passages says
+        something else.
+        """
         random = np.random.default_rng((self.seed, number))
         kind = _KINDS[int(random.integers(len(_KINDS)))]
-        title = " ".join(self._speaker.words(random, int(random.integers(2, 5)))).capitalize()
-        pieces = [self._speaker.passage(random) for _ in range(int(self._sizes[number]))]
+        title = " ".join(
+            self._speaker.words(random, int(random.integers(2, 5)))
+        ).capitalize()
+        pieces = [
+            self._speaker.passage(random) for _ in range(int(self._sizes[number]))
+        ]
         if edition:
             again = np.random.default_rng((self.seed, number, edition))
             pieces[int(again.integers(len(pieces)))] = self._speaker.passage(again)
@@ -124,14 +154,22 @@ class Corpus:
         return (self.record(number) for number in range(first, self.records))
 
     def questions(self, count: int, rows: "Known") -> list[Question]:
-        """Two to six words by the same law, so many as common as stop words, and a vector near some passage's."""
+        """Two to six words by the same law, so many as common as stop words, and a
+        vector near some passage's.
+        """
         random = np.random.default_rng((self.seed, 11))
         near = random.integers(0, self.size, count)
-        texts = [" ".join(self._speaker.words(random, int(random.integers(2, 7)))) for _ in range(count)]
+        texts = [
+            " ".join(self._speaker.words(random, int(random.integers(2, 7))))
+            for _ in range(count)
+        ]
         noise = _spread(random.integers(0, 2**64, count, dtype=np.uint64))
         noise /= np.linalg.norm(noise, axis=1, keepdims=True)
         vectors = _unit(rows.vectors[near].astype(np.float32) + _QUESTION_NOISE * noise)
-        return [Question(text, int(row), vector) for text, row, vector in zip(texts, near, vectors, strict=True)]
+        return [
+            Question(text, int(row), vector)
+            for text, row, vector in zip(texts, near, vectors, strict=True)
+        ]
 
     def _id(self, number: int) -> UUID:
         """In the order of time, as the product's own ids are (version 7)."""
@@ -140,7 +178,9 @@ class Corpus:
 
 
 class Speaker:
-    """Nonsense that can be pronounced: rank r of the vocabulary as often as 1 / (r + 2) says."""
+    """Nonsense that can be pronounced: rank r of the vocabulary as often as 1 / (r + 2)
+    says.
+    """
 
     def __init__(self) -> None:
         random = np.random.default_rng(5)
@@ -150,10 +190,15 @@ class Speaker:
 
     def words(self, random: np.random.Generator, count: int) -> list[str]:
         """That many words."""
-        return [self._words[rank] for rank in np.searchsorted(self._sums, random.random(count)).tolist()]
+        return [
+            self._words[rank]
+            for rank in np.searchsorted(self._sums, random.random(count)).tolist()
+        ]
 
     def passage(self, random: np.random.Generator) -> str:
-        """Sentences of 170 to 285 characters in all, so that the product cuts here and nowhere else."""
+        """Sentences of 170 to 285 characters in all, so that the product cuts here and
+        nowhere else.
+        """
         wanted = int(random.integers(_SHORTEST + 20, _LONGEST))
         drawn = iter(self.words(random, 80))
         function = iter((random.random(80) < _FUNCTION_SHARE).tolist())
@@ -179,7 +224,9 @@ class Speaker:
 
 
 class Known:
-    """The key and the exact vector of every passage in the order of the corpus, in files: shape (passages, 384)."""
+    """The key and the exact vector of every passage in the order of the corpus, in
+    files: shape (passages, 384).
+    """
 
     def __init__(self, hashes: Hashes, vectors: Halves) -> None:
         self.hashes = hashes
@@ -196,16 +243,31 @@ class Known:
         """What PostgreSQL's bit_xor gives of the same keys as signed numbers."""
         return int(np.bitwise_xor.reduce(self.hashes).astype(np.int64))
 
-    def nearest(self, vectors: NDArray[np.float32], count: int, *, at_once: int = 20_000) -> Rows:
-        """The rows of the nearest passages of each vector, exact by the float16 kept here: shape (n, count)."""
+    def nearest(
+        self, vectors: NDArray[np.float32], count: int, *, at_once: int = 20_000
+    ) -> Rows:
+        """The rows of the nearest passages of each vector, exact by the float16 kept
+        here: shape (n, count).
+        """
         best = np.full((len(vectors), count), -2.0, dtype=np.float32)
         found = np.full((len(vectors), count), -1, dtype=np.int64)
         for start in range(0, len(self.vectors), at_once):
-            scores = vectors @ self.vectors[start : start + at_once].astype(np.float32).T
-            rows: Rows = np.tile(np.arange(start, start + scores.shape[1], dtype=np.int64), (len(vectors), 1))
-            scores, rows = np.concatenate([best, scores], axis=1), np.concatenate([found, rows], axis=1)
+            scores = (
+                vectors @ self.vectors[start : start + at_once].astype(np.float32).T
+            )
+            rows: Rows = np.tile(
+                np.arange(start, start + scores.shape[1], dtype=np.int64),
+                (len(vectors), 1),
+            )
+            scores, rows = (
+                np.concatenate([best, scores], axis=1),
+                np.concatenate([found, rows], axis=1),
+            )
             top = np.argpartition(-scores, count - 1, axis=1)[:, :count]
-            best, found = np.take_along_axis(scores, top, 1), np.take_along_axis(rows, top, 1)
+            best, found = (
+                np.take_along_axis(scores, top, 1),
+                np.take_along_axis(rows, top, 1),
+            )
         return np.take_along_axis(found, np.argsort(-best, axis=1), 1)
 
 
@@ -215,12 +277,21 @@ def known(corpus: Corpus, folder: Path) -> Known:
     hashes, vectors = folder / f"{stem}.u64", folder / f"{stem}.f16"
     if not hashes.exists():
         made = np.empty(corpus.size, dtype=np.uint64)
-        file = np.memmap(vectors, dtype=np.float16, mode="w+", shape=(corpus.size, DIMENSIONS))
+        file = np.memmap(
+            vectors, dtype=np.float16, mode="w+", shape=(corpus.size, DIMENSIONS)
+        )
         row = 0
         for first in range(0, corpus.records, 200):
-            some = [corpus.record(number) for number in range(first, min(first + 200, corpus.records))]
+            some = [
+                corpus.record(number)
+                for number in range(first, min(first + 200, corpus.records))
+            ]
             texts = [text for record in some for text in record.embedded()]
-            keys = [passages.content_hash(record.title, piece) for record in some for piece in record.pieces]
+            keys = [
+                passages.content_hash(record.title, piece)
+                for record in some
+                for piece in record.pieces
+            ]
             made[row : row + len(texts)] = short(keys)
             file[row : row + len(texts)] = vectors_of(texts)
             row += len(texts)
@@ -234,11 +305,15 @@ def known(corpus: Corpus, folder: Path) -> Known:
 
 def short(keys: Sequence[bytes]) -> Hashes:
     """The first eight bytes of each key, as a number."""
-    return np.frombuffer(b"".join(key[:8] for key in keys), dtype=">u8").astype(np.uint64)
+    return np.frombuffer(b"".join(key[:8] for key in keys), dtype=">u8").astype(
+        np.uint64
+    )
 
 
 def vectors_of(texts: Sequence[str]) -> embedding.Vectors:
-    """The vector of each text, by the hashes of its first line (the record's title) and of the whole."""
+    """The vector of each text, by the hashes of its first line (the record's title) and
+    of the whole.
+    """
     titles, wholes = _seeds([text.partition("\n")[0] for text in texts]), _seeds(texts)
     with np.errstate(over="ignore"):
         topics = _spread(titles % np.uint64(TOPICS) + np.uint64(1))
@@ -248,7 +323,9 @@ def vectors_of(texts: Sequence[str]) -> embedding.Vectors:
 
 
 class Given(embedding.Embeddings):
-    """An embedder at the process's edge: passages by their hash, questions out of a dictionary, at once."""
+    """An embedder at the process's edge: passages by their hash, questions out of a
+    dictionary, at once.
+    """
 
     def __init__(self) -> None:
         super().__init__(config.Embedding(provider="none", batch=256))
@@ -261,10 +338,17 @@ class Given(embedding.Embeddings):
 
     def prepare(self, questions: Sequence[Question]) -> None:
         """Know the vectors of these questions."""
-        self._questions = {q.text: embedding.QueryVector(MODEL, q.vector.tolist(), CALIBRATION) for q in questions}
+        self._questions = {
+            q.text: embedding.QueryVector(MODEL, q.vector.tolist(), CALIBRATION)
+            for q in questions
+        }
 
     async def passages(
-        self, texts: Sequence[str], model: str | None = None, *, origin: embedding.Origin | None = None
+        self,
+        texts: Sequence[str],
+        model: str | None = None,
+        *,
+        origin: embedding.Origin | None = None,
     ) -> embedding.Vectors:
         self.made += len(texts)
         return vectors_of(texts)
@@ -278,7 +362,9 @@ class Given(embedding.Embeddings):
         origin: embedding.Origin | None = None,
     ) -> embedding.QueryVector:
         if text not in self._questions:
-            raise errors.EmbedderUnavailable("The bench has no vector for this question.")
+            raise errors.EmbedderUnavailable(
+                "The bench has no vector for this question."
+            )
         return self._questions[text]
 
     async def makes_sense(self, text: str) -> bool:
@@ -286,14 +372,20 @@ class Given(embedding.Embeddings):
 
 
 def _seeds(texts: Sequence[str]) -> Hashes:
-    digests = b"".join(hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
+    digests = b"".join(
+        hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts
+    )
     return np.frombuffer(digests, dtype=np.uint64)
 
 
 def _spread(seeds: Hashes) -> NDArray[np.float32]:
-    """A direction for each seed, along axes of falling weight, of length about 1: SplitMix64, 16 bits a number."""
+    """A direction for each seed, along axes of falling weight, of length about 1:
+    SplitMix64, 16 bits a number.
+    """
     with np.errstate(over="ignore"):
-        steps = np.arange(1, DIMENSIONS // 4 + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        steps = np.arange(1, DIMENSIONS // 4 + 1, dtype=np.uint64) * np.uint64(
+            0x9E3779B97F4A7C15
+        )
         x = seeds[:, None] + steps
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -306,11 +398,17 @@ _ROTATION: list[NDArray[np.float32]] = []
 
 
 def _rotation() -> NDArray[np.float32]:
-    """A random turn of axes whose weights fall by a power: the variance of all is 1. Shape (384, 384)."""
+    """A random turn of axes whose weights fall by a power: the variance of all is 1.
+    Shape (384, 384).
+    """
     if not _ROTATION:
         weights = np.arange(1, DIMENSIONS + 1) ** (-_DECAY / 2)
-        turned = np.linalg.qr(np.random.default_rng(3).standard_normal((DIMENSIONS, DIMENSIONS)))[0]
-        _ROTATION.append(((weights / np.linalg.norm(weights))[:, None] * turned).astype(np.float32))
+        turned = np.linalg.qr(
+            np.random.default_rng(3).standard_normal((DIMENSIONS, DIMENSIONS))
+        )[0]
+        _ROTATION.append(
+            ((weights / np.linalg.norm(weights))[:, None] * turned).astype(np.float32)
+        )
     return _ROTATION[0]
 
 
@@ -320,10 +418,16 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _vocabulary(random: np.random.Generator) -> list[str]:
     """Frequent words are short."""
-    opens, vowels, closes = "b d f g k l m n p r s t v z br dr gl kr pl st tr".split(), "aeiou", ["", "n", "r", "l"]  # noqa: SIM905
+    opens, vowels, closes = (
+        "b d f g k l m n p r s t v z br dr gl kr pl st tr".split(),  # noqa: SIM905
+        "aeiou",
+        ["", "n", "r", "l"],
+    )
     syllables = [a + b + c for a in opens for b in vowels for c in closes]
     words: dict[str, None] = {}
     while len(words) < VOCABULARY:
         count = 2 if len(words) < 3_000 else 3 if len(words) < 50_000 else 4
-        words.setdefault("".join(syllables[i] for i in random.integers(0, len(syllables), count)))
+        words.setdefault(
+            "".join(syllables[i] for i in random.integers(0, len(syllables), count))
+        )
     return list(words)

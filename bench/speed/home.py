@@ -1,4 +1,6 @@
-"""The home that search is timed in: the corpus kept by two users, through the product's own writes and worker."""
+"""The home that search is timed in: the corpus kept by two users, through the product's
+own writes and worker.
+"""
 
 import asyncio
 import contextlib
@@ -47,7 +49,9 @@ WHERE pg_relation_size(indexrelid) > 1000000 ORDER BY 2 DESC
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A corpus as a user of the product keeps it, with the exact vectors of its passages."""
+    """A corpus as a user of the product keeps it, with the exact vectors of its
+    passages.
+    """
 
     caller: callers.Caller
     plan: corpus.Corpus
@@ -68,7 +72,9 @@ class Home:
 
 @contextlib.asynccontextmanager
 async def opened(folder: Path, size: int, *, tenants: bool) -> AsyncGenerator[Home]:
-    """The home in a folder with everything in it, indexed and analysed; what is there already is not made again."""
+    """The home in a folder with everything in it, indexed and analysed; what is there
+    already is not made again.
+    """
     place = folder / "life"
     embedded.make_home(folder)
     embedded.make_home(place)
@@ -96,7 +102,9 @@ async def opened(folder: Path, size: int, *, tenants: bool) -> AsyncGenerator[Ho
 def _manifest(folder: Path) -> dict[str, Any]:
     """What is known of the home from before; says so if other code made it."""
     file, shape = folder / "bench.json", shapes.of_code(_INDEXED_BY)
-    known: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.exists() else {"shape": shape}
+    known: dict[str, Any] = (
+        json.loads(file.read_text("utf-8")) if file.exists() else {"shape": shape}
+    )
     if known["shape"] != shape:
         tell(
             f"{folder}: made by other code of {', '.join(_INDEXED_BY)}. It is used as it is, migrated; "
@@ -124,10 +132,16 @@ async def _tenant(life: app.App, built: dict[str, Any], folder: Path) -> callers
     return callers.Caller(UUID(built["tenant"]), "user", "tenant", frozenset({"*:*"}))
 
 
-async def _held(life: app.App, given: corpus.Given, kept: Kept, name: str) -> dict[str, Any]:
-    """Write what is missing, let the worker catch up, and check that the product holds what was planned."""
+async def _held(
+    life: app.App, given: corpus.Given, kept: Kept, name: str
+) -> dict[str, Any]:
+    """Write what is missing, let the worker catch up, and check that the product holds
+    what was planned.
+    """
     async with life.database.transaction(kept.caller) as tx:
-        there = {row["record_id"] for row in await tx.rows(_IDS, (kept.caller.user_id,))}
+        there = {
+            row["record_id"] for row in await tx.rows(_IDS, (kept.caller.user_id,))
+        }
     missing = kept.plan.records - len(there)
     began = time.perf_counter()
     written = await _write(life, kept, there, name) if missing else 0
@@ -137,12 +151,18 @@ async def _held(life: app.App, given: corpus.Given, kept: Kept, name: str) -> di
         await caught_up(life, given, kept.caller, name)
     embedding = time.perf_counter() - began
     if written:
-        await asyncio.to_thread(statements, life, "VACUUM ANALYZE")  # as autovacuum does within the first minutes
+        await asyncio.to_thread(
+            statements, life, "VACUUM ANALYZE"
+        )  # as autovacuum does within the first minutes
     async with life.database.transaction(kept.caller) as tx:
         (state,) = await tx.rows(_STATE, {"user": kept.caller.user_id})
     if (state["passages"], state["keys"]) != (kept.plan.size, kept.known.checksum()):
-        tell(f"{name}: {state['passages']:,} passages where {kept.plan.size:,} were planned, or other ones")
-    tell(f"{name}: {kept.plan.records:,} records, {state['passages']:,} passages, {state['vectors']:,} vectors")
+        tell(
+            f"{name}: {state['passages']:,} passages where {kept.plan.size:,} were planned, or other ones"
+        )
+    tell(
+        f"{name}: {kept.plan.records:,} records, {state['passages']:,} passages, {state['vectors']:,} vectors"
+    )
     return {
         "written": written,
         "write_passages_s": round(written / writing, 1) if written else 0,
@@ -152,8 +172,11 @@ async def _held(life: app.App, given: corpus.Given, kept: Kept, name: str) -> di
 
 
 @contextlib.asynccontextmanager
-async def _graph_afterwards(life: app.App, passages: int, name: str) -> AsyncGenerator[None]:
-    """From some hundred thousand new vectors on, the graph is built at once after them, by its own definition.
+async def _graph_afterwards(
+    life: app.App, passages: int, name: str
+) -> AsyncGenerator[None]:
+    """From some hundred thousand new vectors on, the graph is built at once after them,
+    by its own definition.
 
     So does whoever brings that many in: vector by vector it would take hours.
     """
@@ -161,7 +184,9 @@ async def _graph_afterwards(life: app.App, passages: int, name: str) -> AsyncGen
         yield
         return
     with owner_connection(life) as connection:
-        row = connection.execute("SELECT pg_get_indexdef('embedding_384'::regclass) AS made").fetchone()
+        row = connection.execute(
+            "SELECT pg_get_indexdef('embedding_384'::regclass) AS made"
+        ).fetchone()
         assert row
         connection.execute("DROP INDEX embedding_384")
         try:
@@ -176,7 +201,9 @@ async def _graph_afterwards(life: app.App, passages: int, name: str) -> AsyncGen
 
 
 async def _write(life: app.App, kept: Kept, there: set[UUID], name: str) -> int:
-    """All records that are not there yet, fifty to a transaction, two at once; returns how many passages."""
+    """All records that are not there yet, fifty to a transaction, two at once; returns
+    how many passages.
+    """
     began = said = time.perf_counter()
     written = 0
     batches = _batches(kept.plan, there)
@@ -186,11 +213,19 @@ async def _write(life: app.App, kept: Kept, there: set[UUID], name: str) -> int:
         for batch in batches:
             async with life.database.transaction(kept.caller) as tx:
                 for one in batch:
-                    await base.create(tx, kept.caller, catalogue.domain(one.kind), one.values(), record_id=one.id)
+                    await base.create(
+                        tx,
+                        kept.caller,
+                        catalogue.domain(one.kind),
+                        one.values(),
+                        record_id=one.id,
+                    )
             written += sum(len(one.pieces) for one in batch)
             if time.perf_counter() - said > _SAY_S:
                 said = time.perf_counter()
-                tell(f"{name}: {written:,} passages written, {written / (said - began):.0f} a second")
+                tell(
+                    f"{name}: {written:,} passages written, {written / (said - began):.0f} a second"
+                )
 
     async with asyncio.TaskGroup() as group:
         for _ in range(_AT_ONCE):
@@ -200,32 +235,46 @@ async def _write(life: app.App, kept: Kept, there: set[UUID], name: str) -> int:
 
 def _batches(made: corpus.Corpus, there: set[UUID]) -> Iterator[list[corpus.Record]]:
     for first in range(0, made.records, _BATCH):
-        some = (made.record(number) for number in range(first, min(first + _BATCH, made.records)))
+        some = (
+            made.record(number)
+            for number in range(first, min(first + _BATCH, made.records))
+        )
         if batch := [one for one in some if one.id not in there]:
             yield batch
 
 
-async def caught_up(life: app.App, given: corpus.Given, caller: callers.Caller, name: str) -> float:
-    """Run the product's worker until its slots have nothing to do for a caller; returns the seconds it took.
+async def caught_up(
+    life: app.App, given: corpus.Given, caller: callers.Caller, name: str
+) -> float:
+    """Run the product's worker until its slots have nothing to do for a caller; returns
+    the seconds it took.
 
-    progress.follow does this for commands, and counts all vectors five times a second: at this size that would be
-    most of the work.
+    progress.follow does this for commands, and counts all vectors five times a second:
+    at this size that would be most of the work.
     """
     began = said = time.perf_counter()
     before = given.made
     async with worker.Worker(life.database, given).running():
         while time.perf_counter() - began < _LONGEST_WAIT_S:
             async with life.database.transaction(caller) as tx:
-                standings = [one for one in await worker.standings(tx, caller) if not one.waits_for]
+                standings = [
+                    one
+                    for one in await worker.standings(tx, caller)
+                    if not one.waits_for
+                ]
             if trouble := [one.trouble for one in standings if one.trouble]:
                 tell(f"{name}: {trouble[0]}")
             elif not any(one.behind for one in standings):
                 return time.perf_counter() - began
             if time.perf_counter() - said > _SAY_S:
                 said, made = time.perf_counter(), given.made - before
-                tell(f"{name}: {made:,} passages embedded, {made / (said - began):.0f} a second")
+                tell(
+                    f"{name}: {made:,} passages embedded, {made / (said - began):.0f} a second"
+                )
             await asyncio.sleep(0.5)
-    raise SystemExit(f"{name}: the worker has not caught up in {_LONGEST_WAIT_S / 3600:.0f} hours")
+    raise SystemExit(
+        f"{name}: the worker has not caught up in {_LONGEST_WAIT_S / 3600:.0f} hours"
+    )
 
 
 def statements(life: app.App, *texts: str) -> None:
@@ -236,10 +285,15 @@ def statements(life: app.App, *texts: str) -> None:
 
 
 def sizes(life: app.App) -> dict[str, list[dict[str, Any]]]:
-    """Tables and indexes of a megabyte or more, with what is dead in them as far as PostgreSQL counted."""
+    """Tables and indexes of a megabyte or more, with what is dead in them as far as
+    PostgreSQL counted.
+    """
     with owner_connection(life) as connection:
         connection.execute("SELECT pg_stat_force_next_flush()")
-        tables, indexes = connection.execute(_TABLES).fetchall(), connection.execute(_INDEXES).fetchall()
+        tables, indexes = (
+            connection.execute(_TABLES).fetchall(),
+            connection.execute(_INDEXES).fetchall(),
+        )
         return {"tables": tables, "indexes": indexes}
 
 
@@ -247,8 +301,12 @@ def owner_connection(life: app.App) -> psycopg.Connection[dict[str, Any]]:
     """The tables' owner, seeing the user's rows."""
     assert life.server
     rows: psycopg.rows.RowFactory[dict[str, Any]] = psycopg.rows.dict_row
-    connection = psycopg.Connection[dict[str, Any]].connect(life.server.owner_url, autocommit=True, row_factory=rows)
-    connection.execute("SELECT set_config('reverie.user_id', %s, false)", (str(life.owner.user_id),))
+    connection = psycopg.Connection[dict[str, Any]].connect(
+        life.server.owner_url, autocommit=True, row_factory=rows
+    )
+    connection.execute(
+        "SELECT set_config('reverie.user_id', %s, false)", (str(life.owner.user_id),)
+    )
     return connection
 
 

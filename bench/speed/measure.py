@@ -1,4 +1,6 @@
-"""Taking times and recall: every system is asked each question in turn, so that noise is shared."""
+"""Taking times and recall: every system is asked each question in turn, so that noise
+is shared.
+"""
 
 import gc
 import statistics
@@ -23,15 +25,21 @@ _HASHES = "SELECT id, hash FROM passage WHERE user_id = %s AND id = ANY(%s)"
 
 
 def product(life: home.Home) -> dict[str, Ask]:
-    """The product's search and its signals, each as its callers call it. What changes with them, changes here."""
+    """The product's search and its signals, each as its callers call it. What changes
+    with them, changes here.
+    """
     database, caller = life.life.database, life.owner.caller
 
     async def whole(question: corpus.Question) -> object:
-        return await search.search(database, caller, life.given, queries.Query(text=question.text, limit=LIMIT))
+        return await search.search(
+            database, caller, life.given, queries.Query(text=question.text, limit=LIMIT)
+        )
 
     async def lexical(question: corpus.Question) -> object:
         async with database.snapshot(caller) as tx:
-            return await lexical_search.lexical(tx, caller, queries.Query(text=question.text))
+            return await lexical_search.lexical(
+                tx, caller, queries.Query(text=question.text)
+            )
 
     async def semantic(question: corpus.Question) -> object:
         return await _meant(life, caller, question)
@@ -39,18 +47,28 @@ def product(life: home.Home) -> dict[str, Ask]:
     return {"search": whole, "lexical": lexical, "semantic": semantic}
 
 
-async def _meant(life: home.Home, caller: callers.Caller, question: corpus.Question) -> list[int]:
+async def _meant(
+    life: home.Home, caller: callers.Caller, question: corpus.Question
+) -> list[int]:
     """The passages that the vector signal finds, nearest first."""
     asked = await query_model.ask(life.life.database, caller, life.given, question.text)
-    async with life.life.database.snapshot(caller, settings=lexical_search.graph_settings(asked.own)) as tx:
-        found = await lexical_search.semantic(tx, caller, queries.Query(text=question.text), asked)
+    async with life.life.database.snapshot(
+        caller, settings=lexical_search.graph_settings(asked.own)
+    ) as tx:
+        found = await lexical_search.semantic(
+            tx, caller, queries.Query(text=question.text), asked
+        )
     return [one.passage_id for one in found]
 
 
 async def timed(
-    systems: Mapping[str, Ask], questions: Sequence[corpus.Question], *, warm: bool = True
+    systems: Mapping[str, Ask],
+    questions: Sequence[corpus.Question],
+    *,
+    warm: bool = True,
 ) -> dict[str, list[float]]:
-    """Milliseconds of each question by system, asked one at a time, the systems in turn and each first as often.
+    """Milliseconds of each question by system, asked one at a time, the systems in turn
+    and each first as often.
 
     All is asked once before, unless it is warm.
     """
@@ -73,7 +91,9 @@ async def timed(
 
 
 async def outside(ask: Ask, questions: Sequence[corpus.Question]) -> dict[str, float]:
-    """What part of the product's time passes while no statement of it is with the database."""
+    """What part of the product's time passes while no statement of it is with the
+    database.
+    """
     busy: list[float] = []
     whole: list[float] = []
     for question in questions:
@@ -84,14 +104,18 @@ async def outside(ask: Ask, questions: Sequence[corpus.Question]) -> dict[str, f
         busy.append(_covered(spans))
     return {
         "database_p50_ms": round(1000 * statistics.median(busy), 2),
-        "outside_p50_ms": round(1000 * statistics.median(a - b for a, b in zip(whole, busy, strict=True)), 2),
+        "outside_p50_ms": round(
+            1000 * statistics.median(a - b for a, b in zip(whole, busy, strict=True)), 2
+        ),
         "outside_share": round(1 - sum(busy) / sum(whole), 3),
     }
 
 
 @contextmanager
 def _in_flight() -> Generator[list[tuple[float, float]]]:
-    """The spans in which psycopg waits for the server: every statement, BEGIN and COMMIT passes through `wait`."""
+    """The spans in which psycopg waits for the server: every statement, BEGIN and
+    COMMIT passes through `wait`.
+    """
     spans: list[tuple[float, float]] = []
     plain = psycopg.AsyncConnection.wait
 
@@ -118,25 +142,37 @@ def _covered(spans: Sequence[tuple[float, float]]) -> float:
     return total
 
 
-async def recall(life: home.Home, kept: home.Kept, questions: Sequence[corpus.Question], depth: int) -> float:
-    """The share of the exact nearest that the vector signal has among its first `depth`."""
+async def recall(
+    life: home.Home, kept: home.Kept, questions: Sequence[corpus.Question], depth: int
+) -> float:
+    """The share of the exact nearest that the vector signal has among its first
+    `depth`.
+    """
     found = [(await _meant(life, kept.caller, one))[:depth] for one in questions]
     ids = sorted({one for some in found for one in some})
     async with life.life.database.transaction(kept.caller) as tx:
         rows = await tx.rows(_HASHES, (kept.caller.user_id, ids))
-    places: list[int] = kept.known.rows(corpus.short([row["hash"] for row in rows])).tolist()
+    places: list[int] = kept.known.rows(
+        corpus.short([row["hash"] for row in rows])
+    ).tolist()
     row_of = {int(row["id"]): place for row, place in zip(rows, places, strict=True)}
-    return share(exact(kept, questions, depth), [[row_of[one] for one in some] for some in found])
+    return share(
+        exact(kept, questions, depth), [[row_of[one] for one in some] for some in found]
+    )
 
 
-def exact(kept: home.Kept, questions: Sequence[corpus.Question], depth: int) -> NDArray[np.int64]:
+def exact(
+    kept: home.Kept, questions: Sequence[corpus.Question], depth: int
+) -> NDArray[np.int64]:
     """The rows of the nearest passages of each question."""
     return kept.known.nearest(np.stack([one.vector for one in questions]), depth)
 
 
 def share(wanted: NDArray[np.int64], found: Sequence[Sequence[int]]) -> float:
     """How many of the wanted rows were found."""
-    hits = sum(len(set(a) & set(b)) for a, b in zip(wanted.tolist(), found, strict=True))
+    hits = sum(
+        len(set(a) & set(b)) for a, b in zip(wanted.tolist(), found, strict=True)
+    )
     return round(hits / wanted.size, 4)
 
 

@@ -1,6 +1,8 @@
-"""The peers: the same texts, vectors and questions in LanceDB, SQLite (FTS5 and sqlite-vec), tantivy and usearch.
+"""The peers: the same texts, vectors and questions in LanceDB, SQLite (FTS5 and
+sqlite-vec), tantivy and usearch.
 
-Each is set up as its own documentation does, with its defaults for the size. None is a dependency of the product.
+Each is set up as its own documentation does, with its defaults for the size. None is a
+dependency of the product.
 """
 
 import importlib
@@ -32,7 +34,9 @@ SLOW = frozenset({"sqlite"})
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A system that answers a question with rows, best first; `meant` by the vector alone, where it has one."""
+    """A system that answers a question with rows, best first; `meant` by the vector
+    alone, where it has one.
+    """
 
     name: str
     what: str
@@ -53,12 +57,21 @@ class Piece:
 def missing() -> list[str]:
     """The packages that are not installed, as pip takes them."""
     there = {one.name.lower() for one in importlib.metadata.distributions()}
-    return [f"{name}=={version}" for name, version in PACKAGES.items() if name not in there]
+    return [
+        f"{name}=={version}" for name, version in PACKAGES.items() if name not in there
+    ]
 
 
-def opened(kept: home.Kept, folder: Path, *, index: str, only: Sequence[str] = ()) -> list[Peer]:
+def opened(
+    kept: home.Kept, folder: Path, *, index: str, only: Sequence[str] = ()
+) -> list[Peer]:
     """All peers with the corpus in them; what is there already is not made again."""
-    makers = {"lancedb": _lancedb, "sqlite": _sqlite, "tantivy": _tantivy, "usearch": _usearch}
+    makers = {
+        "lancedb": _lancedb,
+        "sqlite": _sqlite,
+        "tantivy": _tantivy,
+        "usearch": _usearch,
+    }
     found: list[Peer] = []
     for name, maker in makers.items():
         if only and name not in only:
@@ -74,11 +87,17 @@ def opened(kept: home.Kept, folder: Path, *, index: str, only: Sequence[str] = (
         ready.touch()
         size = sum(file.stat().st_size for file in place.rglob("*") if file.is_file())
         found.append(Peer(name, what, ask, meant, size))
-        home.tell(f"{name}: ready after {time.perf_counter() - began:.1f} s, {size / 2**20:.0f} MB")
+        home.tell(
+            f"{name}: ready after {time.perf_counter() - began:.1f} s, {size / 2**20:.0f} MB"
+        )
     return found
 
 
-_Asks = tuple[Callable[[corpus.Question], list[int]], Callable[[corpus.Question], list[int]] | None, str]
+_Asks = tuple[
+    Callable[[corpus.Question], list[int]],
+    Callable[[corpus.Question], list[int]] | None,
+    str,
+]
 
 
 def _pieces(kept: home.Kept) -> Iterator[Piece]:
@@ -87,14 +106,20 @@ def _pieces(kept: home.Kept) -> Iterator[Piece]:
     for record in kept.plan.all():
         texts += record.pieces
         if len(texts) >= _CHUNK:
-            yield Piece(row, texts, kept.known.vectors[row : row + len(texts)].astype("float32"))
+            yield Piece(
+                row, texts, kept.known.vectors[row : row + len(texts)].astype("float32")
+            )
             row, texts = row + len(texts), []
     if texts:
-        yield Piece(row, texts, kept.known.vectors[row : row + len(texts)].astype("float32"))
+        yield Piece(
+            row, texts, kept.known.vectors[row : row + len(texts)].astype("float32")
+        )
 
 
 def _lancedb(place: Path, pieces: Iterator[Piece], index: str) -> _Asks:
-    os.environ.setdefault("LANCEDB_LOG", "error")  # its warnings would be part of its time
+    os.environ.setdefault(
+        "LANCEDB_LOG", "error"
+    )  # its warnings would be part of its time
     lancedb, pa = importlib.import_module("lancedb"), importlib.import_module("pyarrow")
     rerankers = importlib.import_module("lancedb.rerankers")
     connection = lancedb.connect(str(place / "db"))
@@ -109,18 +134,36 @@ def _lancedb(place: Path, pieces: Iterator[Piece], index: str) -> _Asks:
         else:
             made.add(data)
     if made is not None:
-        made.create_index(metric="cosine", vector_column_name="vector", index_type=index)
+        made.create_index(
+            metric="cosine", vector_column_name="vector", index_type=index
+        )
         made.create_fts_index("text", use_tantivy=False)
         made.optimize()
     table = connection.open_table("passage")
     reranker = rerankers.RRFReranker()
 
     def ask(question: corpus.Question) -> list[int]:
-        asked = table.search(query_type="hybrid").vector(question.vector).text(question.text).distance_type("cosine")
-        return [one["row"] for one in asked.rerank(reranker).select(["row", "text"]).limit(DEPTH).to_list()]
+        asked = (
+            table.search(query_type="hybrid")
+            .vector(question.vector)
+            .text(question.text)
+            .distance_type("cosine")
+        )
+        return [
+            one["row"]
+            for one in asked.rerank(reranker)
+            .select(["row", "text"])
+            .limit(DEPTH)
+            .to_list()
+        ]
 
     def meant(question: corpus.Question) -> list[int]:
-        asked = table.search(question.vector).distance_type("cosine").select(["row", "_distance"]).limit(DEPTH)
+        asked = (
+            table.search(question.vector)
+            .distance_type("cosine")
+            .select(["row", "_distance"])
+            .limit(DEPTH)
+        )
         return [one["row"] for one in asked.to_list()]
 
     return ask, meant, f"hybrid: {index}, FTS, RRF, top {DEPTH}"
@@ -129,22 +172,38 @@ def _lancedb(place: Path, pieces: Iterator[Piece], index: str) -> _Asks:
 def _sqlite(place: Path, pieces: Iterator[Piece], _: str) -> _Asks:
     sqlite_vec = importlib.import_module("sqlite_vec")
     # Python's own sqlite3 is often built without extensions.
-    connection = importlib.import_module("pysqlite3").connect(str(place / "passage.sqlite"))
+    connection = importlib.import_module("pysqlite3").connect(
+        str(place / "passage.sqlite")
+    )
     connection.enable_load_extension(True)
     sqlite_vec.load(connection)
     for piece in pieces:
         if piece.row == 0:
             connection.execute("CREATE VIRTUAL TABLE word USING fts5(text)")
-            connection.execute("CREATE VIRTUAL TABLE meaning USING vec0(vector float[384] distance_metric=cosine)")
+            connection.execute(
+                "CREATE VIRTUAL TABLE meaning USING vec0(vector float[384] distance_metric=cosine)"
+            )
         rows = range(piece.row + 1, piece.row + 1 + len(piece.texts))
-        connection.executemany("INSERT INTO word (rowid, text) VALUES (?, ?)", zip(rows, piece.texts, strict=True))
+        connection.executemany(
+            "INSERT INTO word (rowid, text) VALUES (?, ?)",
+            zip(rows, piece.texts, strict=True),
+        )
         vectors = zip(rows, (one.tobytes() for one in piece.vectors), strict=True)
-        connection.executemany("INSERT INTO meaning (rowid, vector) VALUES (?, ?)", vectors)
+        connection.executemany(
+            "INSERT INTO meaning (rowid, vector) VALUES (?, ?)", vectors
+        )
         connection.commit()
 
     def meant(question: corpus.Question) -> list[int]:
-        statement = "SELECT rowid FROM meaning WHERE vector MATCH ? AND k = ? ORDER BY distance"
-        return [row - 1 for (row,) in connection.execute(statement, (question.vector.tobytes(), DEPTH))]
+        statement = (
+            "SELECT rowid FROM meaning WHERE vector MATCH ? AND k = ? ORDER BY distance"
+        )
+        return [
+            row - 1
+            for (row,) in connection.execute(
+                statement, (question.vector.tobytes(), DEPTH)
+            )
+        ]
 
     def ask(question: corpus.Question) -> list[int]:
         words = " OR ".join(f'"{word}"' for word in question.text.split())
@@ -177,13 +236,21 @@ def _tantivy(place: Path, pieces: Iterator[Piece], _: str) -> _Asks:
 
     def ask(question: corpus.Question) -> list[int]:
         # The addresses alone, as engines are compared: the documents are not read.
-        return [address.doc for _, address in searcher.search(index.parse_query(question.text, ["text"]), DEPTH).hits]
+        return [
+            address.doc
+            for _, address in searcher.search(
+                index.parse_query(question.text, ["text"]), DEPTH
+            ).hits
+        ]
 
     return ask, None, f"BM25, top {DEPTH}"
 
 
 def _usearch(place: Path, pieces: Iterator[Piece], _: str) -> _Asks:
-    usearch, numpy = importlib.import_module("usearch.index"), importlib.import_module("numpy")
+    usearch, numpy = (
+        importlib.import_module("usearch.index"),
+        importlib.import_module("numpy"),
+    )
     index = usearch.Index(ndim=corpus.DIMENSIONS, metric="cos", dtype="f16")
     file, made = place / "hnsw.usearch", False
     for piece in pieces:

@@ -1,4 +1,6 @@
-"""Searching while the owner's records change: a thousand updates a minute, with the worker running beside."""
+"""Searching while the owner's records change: a thousand updates a minute, with the
+worker running beside.
+"""
 
 import asyncio
 import time
@@ -18,7 +20,9 @@ _LONGEST_S = 900.0
 
 
 class Editor:
-    """Changes one passage of random records, at an even pace, and puts back what it changed."""
+    """Changes one passage of random records, at an even pace, and puts back what it
+    changed.
+    """
 
     def __init__(self, life: home.Home, *, seed: int = 17) -> None:
         self._life = life
@@ -37,7 +41,9 @@ class Editor:
             self.changed[number] = self.changed.get(number, 0) + 1
             await self._write(number, self.changed[number])
             self.done += 1
-            self.late_s = max(0.0, time.perf_counter() - (began + self.done * 60 / A_MINUTE))
+            self.late_s = max(
+                0.0, time.perf_counter() - (began + self.done * 60 / A_MINUTE)
+            )
 
     async def restore(self) -> None:
         """The first edition of everything, so that the home can be measured again."""
@@ -48,12 +54,20 @@ class Editor:
         owner = self._life.owner
         record = owner.plan.record(number, edition=edition)
         async with self._life.life.database.transaction(owner.caller) as tx:
-            await base.update(tx, owner.caller, catalogue.domain(record.kind), record.id, record.values())
+            await base.update(
+                tx,
+                owner.caller,
+                catalogue.domain(record.kind),
+                record.id,
+                record.values(),
+            )
 
 
 @asynccontextmanager
 async def _running(life: home.Home, editor: Editor) -> AsyncGenerator[None]:
-    """The editor and the product's worker, for as long as the block lasts; what the editor met is raised."""
+    """The editor and the product's worker, for as long as the block lasts; what the
+    editor met is raised.
+    """
     async with worker.Worker(life.life.database, life.given).running():
         task = asyncio.create_task(editor.run(), name="updates")
         try:
@@ -65,19 +79,27 @@ async def _running(life: home.Home, editor: Editor) -> AsyncGenerator[None]:
                 raise met
 
 
-async def measured(life: home.Home, questions: Sequence[corpus.Question]) -> dict[str, Any]:
-    """The same questions in quiet and while records change, and the tables before and after."""
+async def measured(
+    life: home.Home, questions: Sequence[corpus.Question]
+) -> dict[str, Any]:
+    """The same questions in quiet and while records change, and the tables before and
+    after.
+    """
     asks = {"search": measure.product(life)["search"]}
     quiet = (await measure.timed(asks, questions))["search"]
     before = home.sizes(life.life)
     editor, busy, began = Editor(life), list[float](), time.perf_counter()
     try:
         async with _running(life, editor):
-            while (time.perf_counter() - began < SECONDS or not busy) and time.perf_counter() - began < _LONGEST_S:
+            while (
+                time.perf_counter() - began < SECONDS or not busy
+            ) and time.perf_counter() - began < _LONGEST_S:
                 busy += (await measure.timed(asks, questions, warm=False))["search"]
             took = time.perf_counter() - began
         done, late = editor.done, editor.late_s
-        behind = await home.caught_up(life.life, life.given, life.owner.caller, "after the updates")
+        behind = await home.caught_up(
+            life.life, life.given, life.owner.caller, "after the updates"
+        )
         after = home.sizes(life.life)
     finally:
         home.tell(f"putting back {len(editor.changed):,} records")
@@ -94,17 +116,22 @@ async def measured(life: home.Home, questions: Sequence[corpus.Question]) -> dic
     }
 
 
-def _compared(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _compared(
+    before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
     old = {one["name"]: one for one in before}
     return [
         {
             "name": one["name"],
-            "mb_before": round(old[one["name"]]["bytes"] / 2**20, 1) if one["name"] in old else 0,
+            "mb_before": round(old[one["name"]]["bytes"] / 2**20, 1)
+            if one["name"] in old
+            else 0,
             "mb_after": round(one["bytes"] / 2**20, 1),
             "live": one["live"],
             "dead_before": old[one["name"]]["dead"] if one["name"] in old else 0,
             "dead_after": one["dead"],
-            "vacuumed": one["vacuumed"] - (old[one["name"]]["vacuumed"] if one["name"] in old else 0),
+            "vacuumed": one["vacuumed"]
+            - (old[one["name"]]["vacuumed"] if one["name"] in old else 0),
         }
         for one in after
     ]

@@ -1,4 +1,6 @@
-"""Composition root: reads the configuration, starts the database, brings it up to date, hands everything out."""
+"""Composition root: reads the configuration, starts the database, brings it up to date,
+hands everything out.
+"""
 
 import asyncio
 import logging
@@ -24,7 +26,9 @@ _HEARTBEAT_S = 2.0
 
 @dataclass(frozen=True)
 class App:
-    """A running Reverie, as every surface gets it. `server` is None on the owner's own PostgreSQL."""
+    """A running Reverie, as every surface gets it. `server` is None on the owner's own
+    PostgreSQL.
+    """
 
     settings: config.Config
     database: db.Database
@@ -32,7 +36,9 @@ class App:
     models: chat.Models
     server: embedded.Server | None
     owner: callers.Caller
-    projections: projection.Projections = field(default_factory=lambda: projection.Projections(held=2))
+    projections: projection.Projections = field(
+        default_factory=lambda: projection.Projections(held=2)
+    )
     nursery: reading.Nursery = field(default_factory=reading.Nursery)
 
     @property
@@ -43,7 +49,11 @@ class App:
     @property
     def owner_url(self) -> str:
         """The database as the role that owns the tables."""
-        return self.server.owner_url if self.server is not None else self.settings.database_url
+        return (
+            self.server.owner_url
+            if self.server is not None
+            else self.settings.database_url
+        )
 
     @property
     def token_file(self) -> Path:
@@ -62,16 +72,22 @@ def read_settings() -> config.Config:
 
 
 def demo_settings() -> config.Config:
-    """The configuration of the demo: a home and a database of its own, unless REVERIE_HOME names one."""
+    """The configuration of the demo: a home and a database of its own, unless
+    REVERIE_HOME names one.
+    """
     if os.environ.get("REVERIE_HOME"):
         return read_settings()
     home = config.default_home(root=os.geteuid() == 0, environ=os.environ)
-    return config.load({**os.environ, "REVERIE_HOME": f"{home}-demo", "REVERIE_DATABASE_URL": ""})
+    return config.load(
+        {**os.environ, "REVERIE_HOME": f"{home}-demo", "REVERIE_DATABASE_URL": ""}
+    )
 
 
 @asynccontextmanager
 async def opened(settings: config.Config) -> AsyncGenerator[App]:
-    """Everything a surface needs, ready; closed again at the end, the embedded server too if nobody else uses it."""
+    """Everything a surface needs, ready; closed again at the end, the embedded server
+    too if nobody else uses it.
+    """
     embedded.make_home(settings.home)
     server: embedded.Server | None = None
     if settings.database_url:
@@ -82,17 +98,24 @@ async def opened(settings: config.Config) -> AsyncGenerator[App]:
         owner_url, app_url = server.owner_url, server.app_url
     try:
         if server is not None:
-            await runner.ensure_database(server.place.url(embedded.OWNER_ROLE, database="postgres"), embedded.DATABASE)
+            await runner.ensure_database(
+                server.place.url(embedded.OWNER_ROLE, database="postgres"),
+                embedded.DATABASE,
+            )
         await runner.migrate(owner_url)
         database = db.Database(app_url)
         await database.open()
         opening = gateway.Door(database, _rules(settings))
         models = chat.Models(settings.model, opening)
         cache = settings.home / "cache"
-        embeddings = embedding.Embeddings(settings.embedding, settings.reranker, cache=cache, opening=opening)
+        embeddings = embedding.Embeddings(
+            settings.embedding, settings.reranker, cache=cache, opening=opening
+        )
         try:
             timezone = users.local_timezone(os.environ.get("TZ", ""))
-            owner = await tokens.ensure_owner(database, token_file(settings.home), timezone=timezone)
+            owner = await tokens.ensure_owner(
+                database, token_file(settings.home), timezone=timezone
+            )
             opened = App(settings, database, embeddings, models, server, owner)
             try:
                 yield opened
@@ -108,7 +131,9 @@ async def opened(settings: config.Config) -> AsyncGenerator[App]:
 
 
 def _rules(settings: config.Config) -> gateway.Rules:
-    """What holds for every call of a model. Without the key of the pseudonyms, nothing private goes to a cloud."""
+    """What holds for every call of a model. Without the key of the pseudonyms, nothing
+    private goes to a cloud.
+    """
     try:
         key = vault.open_key(settings.home)
     except errors.ReverieError as lost:
@@ -126,18 +151,25 @@ def _rules(settings: config.Config) -> gateway.Rules:
 
 def _pattern_files(settings: config.Config) -> list[Path]:
     own = settings.home / "patterns.toml"
-    return [*([own] if own.exists() else []), *(settings.home / one for one in settings.privacy.patterns)]
+    return [
+        *([own] if own.exists() else []),
+        *(settings.home / one for one in settings.privacy.patterns),
+    ]
 
 
 async def caller_of_token(app: App, token: str) -> callers.Caller:
     """Who a token speaks for. Raises Unauthorized."""
     if not token:
-        raise errors.Unauthorized("A token is needed.", hint=f"The owner's is in {app.token_file}.")
+        raise errors.Unauthorized(
+            "A token is needed.", hint=f"The owner's is in {app.token_file}."
+        )
     return await tokens.caller(app.database, token)
 
 
 async def keep_alive(reverie: App, *, told: Callable[[str], None]) -> None:
-    """Start the embedded server again whenever it was killed; runs until cancelled. `told` hears about it."""
+    """Start the embedded server again whenever it was killed; runs until cancelled.
+    `told` hears about it.
+    """
     while reverie.server is not None:
         await asyncio.sleep(_HEARTBEAT_S)
         try:

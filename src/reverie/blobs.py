@@ -19,7 +19,9 @@ _OLD_S = 24 * 3600
 
 
 class Incoming:
-    """Bytes on their way in, a bit at a time; `keep` makes them durable under their address."""
+    """Bytes on their way in, a bit at a time; `keep` makes them durable under their
+    address.
+    """
 
     def __init__(self, folder: Path, file: BinaryIO, half: Path) -> None:
         self._folder = folder
@@ -60,7 +62,8 @@ def digest_of(file: Path) -> str:
 
 
 def put(root: Path, user_id: UUID, data: bytes) -> str:
-    """Keep bytes durably and return their address. Keeping the same bytes again is free.
+    """Keep bytes durably and return their address. Keeping the same bytes again is
+    free.
 
     Raises DiskFull.
     """
@@ -74,7 +77,8 @@ def put(root: Path, user_id: UUID, data: bytes) -> str:
 
 
 def put_file(root: Path, user_id: UUID, file: Path) -> str:
-    """Keep a copy of a file and return its address: that of the bytes that were kept, whatever happens to the file.
+    """Keep a copy of a file and return its address: that of the bytes that were kept,
+    whatever happens to the file.
 
     Raises DiskFull, Unreadable.
     """
@@ -97,7 +101,9 @@ def _bit(file: BinaryIO) -> bytes:
 
 @contextlib.contextmanager
 def incoming(root: Path, user_id: UUID) -> Generator[Incoming]:
-    """Room for bytes that come in bit by bit; without `keep`, nothing of them stays. Raises DiskFull."""
+    """Room for bytes that come in bit by bit; without `keep`, nothing of them stays.
+    Raises DiskFull.
+    """
     folder = root / str(user_id)
     try:
         for one in (root, folder):
@@ -112,7 +118,9 @@ def incoming(root: Path, user_id: UUID) -> Generator[Incoming]:
         told = f"The original could not be kept under {root}: {refused.strerror}."
         if refused.errno in (errno.ENOSPC, errno.EDQUOT):
             raise errors.DiskFull(told, hint="Free some space and try again.") from None
-        raise errors.Misconfigured(told, hint="Reverie's home must be yours to write.") from None
+        raise errors.Misconfigured(
+            told, hint="Reverie's home must be yours to write."
+        ) from None
 
 
 def sweep(root: Path) -> None:

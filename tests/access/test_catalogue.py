@@ -1,4 +1,6 @@
-"""The database's own catalogue: every table is closed to all but its user, and the application's role owns nothing."""
+"""The database's own catalogue: every table is closed to all but its user, and the
+application's role owns nothing.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
@@ -18,7 +20,8 @@ from reverie.records import base, catalogue
 from tests.records import bodies
 
 WITHOUT_USER = {"migration"}
-# The schema `dbos` is not ours: it knows workflows by ids, and tests/ingest/test_durable.py looks at what it holds.
+# The schema `dbos` is not ours: it knows workflows by ids, and
+# tests/ingest/test_durable.py looks at what it holds.
 
 
 @pytest_asyncio.fixture
@@ -73,11 +76,20 @@ def test_every_table_is_closed(owner_url: str) -> None:
     ("statement", "what"),
     [
         ("CREATE TABLE bad (id uuid PRIMARY KEY)", "no user_id that is NOT NULL"),
-        ("ALTER TABLE note DISABLE ROW LEVEL SECURITY", "row-level security not enabled"),
-        ("ALTER TABLE note NO FORCE ROW LEVEL SECURITY", "row-level security not forced"),
+        (
+            "ALTER TABLE note DISABLE ROW LEVEL SECURITY",
+            "row-level security not enabled",
+        ),
+        (
+            "ALTER TABLE note NO FORCE ROW LEVEL SECURITY",
+            "row-level security not forced",
+        ),
         ("DROP POLICY owner ON note", "no policy"),
         ("CREATE UNIQUE INDEX ON note (id)", "a unique index without user_id"),
-        ("CREATE UNIQUE INDEX ON note (id) INCLUDE (user_id)", "a unique index without user_id"),
+        (
+            "CREATE UNIQUE INDEX ON note (id) INCLUDE (user_id)",
+            "a unique index without user_id",
+        ),
         ("ALTER TABLE note ALTER user_id DROP NOT NULL", "no user_id that is NOT NULL"),
         (
             "CREATE TABLE bad (user_id uuid NOT NULL, email_id uuid, n int, FOREIGN KEY (n) REFERENCES other);",
@@ -85,7 +97,9 @@ def test_every_table_is_closed(owner_url: str) -> None:
         ),
     ],
 )
-def test_the_check_itself_sees(owner_url: str, statement: LiteralString, what: str) -> None:
+def test_the_check_itself_sees(
+    owner_url: str, statement: LiteralString, what: str
+) -> None:
     with psycopg.connect(owner_url, autocommit=True) as connection:
         connection.execute("CREATE TABLE other (n int PRIMARY KEY)")
         if statement.startswith("ALTER TABLE note ALTER"):
@@ -101,15 +115,24 @@ WHERE n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast', 'dbos')
 
 
 def test_nothing_goes_around_the_policies(owner_url: str) -> None:
-    assert asked(owner_url, f"SELECT relname {OURS} AND relkind IN ('v', 'm', 'f')") == []
+    assert (
+        asked(owner_url, f"SELECT relname {OURS} AND relkind IN ('v', 'm', 'f')") == []
+    )
     assert asked(owner_url, "SELECT proname FROM pg_proc WHERE prosecdef") == []
     assert asked(owner_url, "SELECT evtname FROM pg_event_trigger") == []
     triggers: LiteralString = "EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal)"
     assert asked(owner_url, f"SELECT relname {OURS} AND {triggers}") == []
 
 
-DOORS = {("login", "by_hash"), ("token", "by_hash"), ("users", "first"), ("users", "roll")}
-"""The policies beside `owner`, each with its reason in docs/architecture.md, "Isolation"."""
+DOORS = {
+    ("login", "by_hash"),
+    ("token", "by_hash"),
+    ("users", "first"),
+    ("users", "roll"),
+}
+"""The policies beside `owner`, each with its reason in docs/architecture.md,
+"Isolation".
+"""
 
 
 def test_the_policies_are_these(owner_url: str) -> None:
@@ -119,22 +142,39 @@ def test_the_policies_are_these(owner_url: str) -> None:
         " WHERE schemaname = 'public'",
     )
     tables = {row[0] for row in asked(owner_url, TABLES)} - WITHOUT_USER
-    assert {(table, name) for table, name, *_ in rows if name == "owner"} == {(table, "owner") for table in tables}
+    assert {(table, name) for table, name, *_ in rows if name == "owner"} == {
+        (table, "owner") for table in tables
+    }
     assert {(table, name) for table, name, *_ in rows if name != "owner"} == DOORS
     for table, name, permissive, roles, cmd, qual, check in rows:
         assert (permissive, roles) == ("PERMISSIVE", "{public}"), table
         if name == "owner":
-            # The same rule for what is read and what is written: nobody can make a row for somebody else.
+            # The same rule for what is read and what is written: nobody can make a row
+            # for somebody else.
             assert (cmd, check) == ("ALL", None), table
-            assert qual == "(user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid)"
-    found = {(table, name): (cmd, qual or check) for table, name, _, _, cmd, qual, check in rows if name != "owner"}
-    assert {door: cmd for door, (cmd, _) in found.items()} == dict.fromkeys(DOORS, "SELECT") | {
-        ("users", "first"): "INSERT"
+            assert (
+                qual
+                == "(user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid)"
+            )
+    found = {
+        (table, name): (cmd, qual or check)
+        for table, name, _, _, cmd, qual, check in rows
+        if name != "owner"
     }
-    assert all("reverie.token_hash" in said for (_, name), (_, said) in found.items() if name == "by_hash")
+    assert {door: cmd for door, (cmd, _) in found.items()} == dict.fromkeys(
+        DOORS, "SELECT"
+    ) | {("users", "first"): "INSERT"}
+    assert all(
+        "reverie.token_hash" in said
+        for (_, name), (_, said) in found.items()
+        if name == "by_hash"
+    )
     # And what a query could be rewritten to: nothing.
     assert (
-        asked(owner_url, f"SELECT c.relname {OURS} AND EXISTS (SELECT FROM pg_rewrite r WHERE r.ev_class = c.oid)")
+        asked(
+            owner_url,
+            f"SELECT c.relname {OURS} AND EXISTS (SELECT FROM pg_rewrite r WHERE r.ev_class = c.oid)",
+        )
         == []
     )
 
@@ -156,11 +196,37 @@ def test_the_role_of_the_application(owner_url: str) -> None:
         " WHERE rolname = 'reverie_app'",
     )
     assert role == [(False,) * 5]
-    assert asked(owner_url, "SELECT relname FROM pg_class WHERE relowner = 'reverie_app'::regrole") == []
-    assert asked(owner_url, "SELECT proname FROM pg_proc WHERE proowner = 'reverie_app'::regrole") == []
-    assert asked(owner_url, "SELECT datname FROM pg_database WHERE datdba = 'reverie_app'::regrole") == []
-    assert asked(owner_url, "SELECT 1 FROM pg_auth_members WHERE member = 'reverie_app'::regrole") == []
-    assert asked(owner_url, "SELECT has_schema_privilege('reverie_app', 'public', 'CREATE')") == [(False,)]
+    assert (
+        asked(
+            owner_url,
+            "SELECT relname FROM pg_class WHERE relowner = 'reverie_app'::regrole",
+        )
+        == []
+    )
+    assert (
+        asked(
+            owner_url,
+            "SELECT proname FROM pg_proc WHERE proowner = 'reverie_app'::regrole",
+        )
+        == []
+    )
+    assert (
+        asked(
+            owner_url,
+            "SELECT datname FROM pg_database WHERE datdba = 'reverie_app'::regrole",
+        )
+        == []
+    )
+    assert (
+        asked(
+            owner_url,
+            "SELECT 1 FROM pg_auth_members WHERE member = 'reverie_app'::regrole",
+        )
+        == []
+    )
+    assert asked(
+        owner_url, "SELECT has_schema_privilege('reverie_app', 'public', 'CREATE')"
+    ) == [(False,)]
     granted = asked(
         owner_url,
         "SELECT DISTINCT privilege_type FROM information_schema.role_table_grants WHERE grantee = 'reverie_app'"
@@ -189,7 +255,9 @@ FORBIDDEN: Sequence[LiteralString] = (
 
 
 @pytest.mark.parametrize("statement", FORBIDDEN)
-def test_what_the_application_may_not(cluster: embedded.Server, fresh: str, statement: LiteralString) -> None:
+def test_what_the_application_may_not(
+    cluster: embedded.Server, fresh: str, statement: LiteralString
+) -> None:
     url = cluster.place.url(embedded.APP_ROLE, database=fresh)
     with (
         psycopg.connect(url, autocommit=True) as connection,
@@ -209,12 +277,25 @@ async def filled(database: db.Database, caller: callers.Caller) -> None:
         await tx.run("INSERT INTO embedding VALUES (%s, 'm', 'h', '[1,2]', 2)", (me,))
         await tx.run("INSERT INTO stale VALUES (%s, 'h')", (me,))
         asked_for = await ingestions.ask(tx, caller, "paths", {"paths": ["/a"]})
-        await ingestions.add(tx, caller, asked_for, [ingestions.New("/a", "a", {"file": "/a", "vault": False})])
+        await ingestions.add(
+            tx,
+            caller,
+            asked_for,
+            [ingestions.New("/a", "a", {"file": "/a", "vault": False})],
+        )
         await units_read.keep(tx, caller, "digest", [units.About("a title")])
-        await tx.run("INSERT INTO segment (user_id, size, words, passages) VALUES (%s, 1, 1, 'p')", (me,))
-        await tx.run("INSERT INTO posting SELECT user_id, id, 1, 0, 1, 'e' FROM segment WHERE user_id = %s", (me,))
+        await tx.run(
+            "INSERT INTO segment (user_id, size, words, passages) VALUES (%s, 1, 1, 'p')",
+            (me,),
+        )
+        await tx.run(
+            "INSERT INTO posting SELECT user_id, id, 1, 0, 1, 'e' FROM segment WHERE user_id = %s",
+            (me,),
+        )
         await tx.run("INSERT INTO model (user_id, name) VALUES (%s, 'm')", (me,))
-        await tx.run("INSERT INTO pseudonym VALUES (%s, 'user', 'person', 'd', 't', 'v')", (me,))
+        await tx.run(
+            "INSERT INTO pseudonym VALUES (%s, 'user', 'person', 'd', 't', 'v')", (me,)
+        )
         await tx.run("INSERT INTO pseudonym_key VALUES (%s, 'i')", (me,))
         await tx.run(
             "INSERT INTO pii_routing_log (user_id, feature, domain, lane, level, action, destination, model, tokens_in,"
@@ -222,22 +303,41 @@ async def filled(database: db.Database, caller: callers.Caller) -> None:
             (me,),
         )
         await tx.run("INSERT INTO password (user_id, hash) VALUES (%s, 'h')", (me,))
-        await tx.run("INSERT INTO login (user_id, hash, expires_at) VALUES (%s, 'h', now())", (me,))
-        await tx.run("INSERT INTO attempt (user_id, who, count) VALUES (%s, 'w', 1)", (me,))
-        await tx.run("INSERT INTO agent (user_id, name, about, scopes) VALUES (%s, 'n', '', '{}')", (me,))
+        await tx.run(
+            "INSERT INTO login (user_id, hash, expires_at) VALUES (%s, 'h', now())",
+            (me,),
+        )
+        await tx.run(
+            "INSERT INTO attempt (user_id, who, count) VALUES (%s, 'w', 1)", (me,)
+        )
+        await tx.run(
+            "INSERT INTO agent (user_id, name, about, scopes) VALUES (%s, 'n', '', '{}')",
+            (me,),
+        )
         await tx.run("INSERT INTO slot (user_id, name) VALUES (%s, 's')", (me,))
-        await tx.run("INSERT INTO letter VALUES (%s, 's', %s, 1, 1, 'r', now(), false)", (me, uuid4()))
+        await tx.run(
+            "INSERT INTO letter VALUES (%s, 's', %s, 1, 1, 'r', now(), false)",
+            (me, uuid4()),
+        )
         await tx.run("INSERT INTO imported_file VALUES (%s, 'p', 'd', now(), 1)", (me,))
-        await tx.run("INSERT INTO imported VALUES (%s, 'p', 'k', 'd', 'note', %s, now(), now(), 'o')", (me, uuid4()))
+        await tx.run(
+            "INSERT INTO imported VALUES (%s, 'p', 'k', 'd', 'note', %s, now(), now(), 'o')",
+            (me, uuid4()),
+        )
         await graph(tx, caller)
 
 
 async def graph(tx: db.Transaction, caller: callers.Caller) -> None:
     """A graph in which something was said, merged, kept apart and erased."""
-    made = [await nodes.add(tx, caller, nodes.New("person", name)) for name in ("Ana", "Bo", "Cy", "Dee")]
+    made = [
+        await nodes.add(tx, caller, nodes.New("person", name))
+        for name in ("Ana", "Bo", "Cy", "Dee")
+    ]
     ana, bo, cy, dee = [one.id for one in made if one is not None]
     said = links.Evidence(uuid4())
-    assert await links.relate(tx, caller, links.Fact(ana, bo, "collaborates_with"), said)
+    assert await links.relate(
+        tx, caller, links.Fact(ana, bo, "collaborates_with"), said
+    )
     await merging.merge(tx, caller, winner=ana, loser=cy, by=caller.label)
     await merging.keep_apart(tx, caller, ana, bo)
     await nodes.erase(tx, caller, dee)
@@ -258,7 +358,9 @@ async def test_without_a_user_there_is_nothing(
         async with database.transaction(owner) as tx:
             mine = int(await tx.value(count))
             assert mine > 0, f"{table}: fill it, or this test proves nothing"
-            users_seen = await tx.rows(db.compose("SELECT DISTINCT user_id FROM {t}", t=table))
+            users_seen = await tx.rows(
+                db.compose("SELECT DISTINCT user_id FROM {t}", t=table)
+            )
             assert [row["user_id"] for row in users_seen] == [owner.user_id]
         async with database.transaction(None) as tx:
             assert await tx.value(count) == 0
@@ -266,29 +368,47 @@ async def test_without_a_user_there_is_nothing(
                 assert await tx.run(db.compose("DELETE FROM {t}", t=table)) == 0
         with pytest.raises(errors.Forbidden):
             async with database.transaction(None) as tx:
-                await tx.run(db.compose("INSERT INTO {t} (user_id) VALUES (%s)", t=table), (owner.user_id,))
+                await tx.run(
+                    db.compose("INSERT INTO {t} (user_id) VALUES (%s)", t=table),
+                    (owner.user_id,),
+                )
         async with database.system() as tx:
             assert await tx.value(count) == (2 if table == "users" else 0)
         # Nor can a row be made for somebody else, or given to them.
-        for statement in ("INSERT INTO {t} (user_id) VALUES (%s)", "UPDATE {t} SET user_id = %s"):
+        for statement in (
+            "INSERT INTO {t} (user_id) VALUES (%s)",
+            "UPDATE {t} SET user_id = %s",
+        ):
             with pytest.raises(errors.ReverieError) as refused:
                 async with database.transaction(owner) as tx:
                     await tx.run(db.compose(statement, t=table), (other.user_id,))
-            # `users` is held by the foreign keys before its policy is asked; both refuse.
-            assert isinstance(refused.value, errors.Forbidden | errors.Invalid | errors.Conflict), table
+            # `users` is held by the foreign keys before its policy is asked; both
+            # refuse.
+            assert isinstance(
+                refused.value, errors.Forbidden | errors.Invalid | errors.Conflict
+            ), table
         if table in KEPT:
             with pytest.raises(errors.Forbidden):
                 async with database.transaction(owner) as tx:
                     await tx.run(db.compose("DELETE FROM {t}", t=table))
             continue
         async with database.transaction(owner) as tx:
-            assert await tx.run(db.compose("DELETE FROM {t} WHERE user_id = %s", t=table), (other.user_id,)) == 0
+            assert (
+                await tx.run(
+                    db.compose("DELETE FROM {t} WHERE user_id = %s", t=table),
+                    (other.user_id,),
+                )
+                == 0
+            )
 
 
 async def test_the_system_sees_who_there_is_and_cannot_change_them(
     database: db.Database, owner: callers.Caller, other: callers.Caller
 ) -> None:
-    assert {one.user_id for one in await users.all_users(database)} == {owner.user_id, other.user_id}
+    assert {one.user_id for one in await users.all_users(database)} == {
+        owner.user_id,
+        other.user_id,
+    }
     async with database.system() as tx:
         assert await tx.run("UPDATE users SET name = 'x'") == 0
         assert await tx.run("DELETE FROM users") == 0

@@ -1,4 +1,6 @@
-"""Two people with the same names and texts on one database: whatever either does, nothing of the other shows."""
+"""Two people with the same names and texts on one database: whatever either does,
+nothing of the other shows.
+"""
 
 import asyncio
 import random
@@ -29,7 +31,9 @@ class Person:
 
     caller: callers.Caller
     canary: str
-    records: dict[UUID, tuple[str, bool]] = field(default_factory=dict[UUID, tuple[str, bool]])
+    records: dict[UUID, tuple[str, bool]] = field(
+        default_factory=dict[UUID, tuple[str, bool]]
+    )
     log: int = 0
 
     def some(self, dice: random.Random) -> UUID:
@@ -40,7 +44,11 @@ class Walk:
     """A walk of random steps; every answer is searched for the other's canary and ids."""
 
     def __init__(
-        self, database: db.Database, embeddings: embedding.Embeddings, people: list[Person], seed: int
+        self,
+        database: db.Database,
+        embeddings: embedding.Embeddings,
+        people: list[Person],
+        seed: int,
     ) -> None:
         self.database, self.embeddings, self.people = database, embeddings, people
         self.dice = random.Random(seed)
@@ -64,17 +72,23 @@ class Walk:
                 assert str(one) not in said, (step.__name__, said)
 
     def body(self, me: Person, name: str) -> dict[str, Any]:
-        body = dict(self.dice.choice(bodies.BODIES[name])) | {"custom": {"mark": me.canary}}
+        body = dict(self.dice.choice(bodies.BODIES[name])) | {
+            "custom": {"mark": me.canary}
+        }
         column = bodies.TEXT[name]
         body[column] = f"{body.get(column) or 'shared words'} {me.canary}"
         if name == "diary":
-            body["date"] = f"2026-{self.dice.randint(1, 12):02d}-{self.dice.randint(1, 28):02d}"
+            body["date"] = (
+                f"2026-{self.dice.randint(1, 12):02d}-{self.dice.randint(1, 28):02d}"
+            )
         return body
 
     async def create(self, me: Person, them: Person) -> Any:
         name = self.dice.choice(list(catalogue.DOMAINS))
         async with self.database.transaction(me.caller) as tx:
-            made = await base.create(tx, me.caller, catalogue.domain(name), self.body(me, name))
+            made = await base.create(
+                tx, me.caller, catalogue.domain(name), self.body(me, name)
+            )
         me.records[made.id] = (name, False)
         me.log += 1
         return base.as_json(catalogue.domain(name), made)
@@ -84,7 +98,13 @@ class Walk:
         name, deleted = me.records.get(one, ("note", True))
         async with self.database.transaction(me.caller) as tx:
             before = await changes.recent(tx, me.caller, limit=1)
-            made = await base.update(tx, me.caller, catalogue.domain(name), one, {"custom": {"n": self.dice.random()}})
+            made = await base.update(
+                tx,
+                me.caller,
+                catalogue.domain(name),
+                one,
+                {"custom": {"n": self.dice.random()}},
+            )
             assert not deleted
             assert (await changes.recent(tx, me.caller, limit=1)) != before
         me.log += 1
@@ -129,18 +149,25 @@ class Walk:
                 lambda tx, one=one: base.get(tx, me.caller, domain, one),
                 lambda tx, one=one: base.get(tx, me.caller, domain, one, deleted=True),
                 lambda tx, one=one: base.read(tx, me.caller, domain, one),
-                lambda tx, one=one: base.update(tx, me.caller, domain, one, {"custom": {"x": 1}}),
+                lambda tx, one=one: base.update(
+                    tx, me.caller, domain, one, {"custom": {"x": 1}}
+                ),
                 lambda tx, one=one: base.delete(tx, me.caller, domain, one),
                 lambda tx, one=one: base.restore(tx, me.caller, domain, one),
                 lambda tx, one=one: base.create(
-                    tx, me.caller, catalogue.domain("feed_item"), {"content": "x", "feed_id": str(one)}
+                    tx,
+                    me.caller,
+                    catalogue.domain("feed_item"),
+                    {"content": "x", "feed_id": str(one)},
                 ),
             ):
                 try:
                     async with self.database.transaction(me.caller) as tx:
                         answers.append(("kept", str(await attempt(tx)), ""))
                 except errors.ReverieError as refused:
-                    answers.append((type(refused).__name__, refused.message, refused.hint))
+                    answers.append(
+                        (type(refused).__name__, refused.message, refused.hint)
+                    )
             async with self.database.transaction(me.caller) as tx:
                 assert await base.fetch(tx, me.caller, domain, [one]) == {}
             told.append(answers)
@@ -152,7 +179,9 @@ class Walk:
         name = self.dice.choice(list(catalogue.DOMAINS))
         deleted = self.dice.random() < 0.3
         async with self.database.transaction(me.caller) as tx:
-            page = await base.find(tx, me.caller, catalogue.domain(name), deleted=deleted, limit=5)
+            page = await base.find(
+                tx, me.caller, catalogue.domain(name), deleted=deleted, limit=5
+            )
         assert page.total == sum(one == (name, deleted) for one in me.records.values())
         return page
 
@@ -160,9 +189,13 @@ class Walk:
         async with self.database.transaction(me.caller) as tx:
             moment = await tx.value("SELECT now() - interval '1 hour'")
             found = await changes.since(tx, me.caller, moment=moment)
-        named = {one.record_id for one in (*found.created, *found.updated, *found.deleted)}
+        named = {
+            one.record_id for one in (*found.created, *found.updated, *found.deleted)
+        }
         assert named == set(me.records)
-        assert {one.record_id for one in found.deleted} == {one for one, (_, gone) in me.records.items() if gone}
+        assert {one.record_id for one in found.deleted} == {
+            one for one, (_, gone) in me.records.items() if gone
+        }
         return found
 
     async def recent(self, me: Person, them: Person) -> Any:
@@ -172,20 +205,41 @@ class Walk:
         return found
 
     async def searched(self, me: Person, them: Person) -> Any:
-        """For shared words, for one's own canary, and for the other's: of the last there is nothing to find."""
+        """For shared words, for one's own canary, and for the other's: of the last
+        there is nothing to find.
+        """
         answers: list[Any] = []
-        for text in ("shared words factura", me.canary, them.canary, f"{them.canary} Standup"):
-            results = await search.search(self.database, me.caller, self.embeddings, query.Query(text=text, limit=50))
-            hits = [(hit.record_id, hit.title, hit.line, [one.text for one in hit.passages]) for hit in results.hits]
-            assert {one[0] for one in hits} <= {one for one, (_, gone) in me.records.items() if not gone}
-            answers.append((hits, results.reason, results.hidden_cold, dict(results.signals)))
+        for text in (
+            "shared words factura",
+            me.canary,
+            them.canary,
+            f"{them.canary} Standup",
+        ):
+            results = await search.search(
+                self.database,
+                me.caller,
+                self.embeddings,
+                query.Query(text=text, limit=50),
+            )
+            hits = [
+                (hit.record_id, hit.title, hit.line, [one.text for one in hit.passages])
+                for hit in results.hits
+            ]
+            assert {one[0] for one in hits} <= {
+                one for one, (_, gone) in me.records.items() if not gone
+            }
+            answers.append(
+                (hits, results.reason, results.hidden_cold, dict(results.signals))
+            )
         return answers
 
     async def counts(self, me: Person, them: Person) -> Any:
         live = sum(not gone for _, gone in me.records.values())
         async with self.database.transaction(me.caller) as tx:
             assert await tx.value("SELECT count(*) FROM card") == live
-            assert await tx.value("SELECT count(DISTINCT record_id) FROM passage") == live
+            assert (
+                await tx.value("SELECT count(DISTINCT record_id) FROM passage") == live
+            )
             assert await tx.value("SELECT count(*) FROM users") == 1
             stray = "SELECT count(*) FROM fresh WHERE passage_id NOT IN (SELECT id FROM passage)"
             assert await tx.value(stray) == 0
@@ -199,7 +253,9 @@ class Walk:
     async def coverage(self, me: Person, them: Person) -> Any:
         async with self.database.transaction(me.caller) as tx:
             found = await embed.coverage(tx, me.caller, self.embeddings.model)
-            assert found.texts == await tx.value("SELECT count(DISTINCT hash) FROM passage")
+            assert found.texts == await tx.value(
+                "SELECT count(DISTINCT hash) FROM passage"
+            )
         return found
 
     async def slots(self, me: Person, them: Person) -> Any:
@@ -213,9 +269,15 @@ class Walk:
             return await tx.rows("SELECT user_id, name, kind, scopes FROM token")
 
 
-@pytest.mark.parametrize(("seed", "count"), [(1, 300), pytest.param(2, 5000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    ("seed", "count"), [(1, 300), pytest.param(2, 5000, marks=pytest.mark.soak)]
+)
 async def test_a_random_walk(
-    database: db.Database, owner: callers.Caller, other: callers.Caller, seed: int, count: int
+    database: db.Database,
+    owner: callers.Caller,
+    other: callers.Caller,
+    seed: int,
+    count: int,
 ) -> None:
     people = [Person(owner, CANARIES["owner"]), Person(other, CANARIES["other"])]
     with embedder.serving() as server:
@@ -234,8 +296,15 @@ async def test_the_same_unique_things_twice(
     one = uuid4()
     for caller in (owner, other):
         async with database.transaction(caller) as tx:
-            await base.create(tx, caller, catalogue.domain("diary"), {"date": "2026-01-01", "content": "x"})
-            await base.create(tx, caller, notes.NOTES, {"content": caller.name}, record_id=one)
+            await base.create(
+                tx,
+                caller,
+                catalogue.domain("diary"),
+                {"date": "2026-01-01", "content": "x"},
+            )
+            await base.create(
+                tx, caller, notes.NOTES, {"content": caller.name}, record_id=one
+            )
             await base.read(tx, caller, notes.NOTES, one)
     async with database.transaction(other) as tx:
         await base.delete(tx, other, notes.NOTES, one)
@@ -246,16 +315,22 @@ async def test_the_same_unique_things_twice(
 async def test_a_cancelled_task_leaves_no_user_behind(
     cluster: Any, fresh: str, owner: callers.Caller, other: callers.Caller
 ) -> None:
-    """The pool's only connection, dropped in the middle of a transaction, knows nobody afterwards."""
+    """The pool's only connection, dropped in the middle of a transaction, knows nobody
+    afterwards.
+    """
     database = db.Database(owner_pool_url(cluster, fresh), size=1)
     await database.open()
     try:
         for pause in ("SELECT pg_sleep(30)", None):
             reached = asyncio.Event()
 
-            async def work(pause: Any = pause, reached: asyncio.Event = reached) -> None:
+            async def work(
+                pause: Any = pause, reached: asyncio.Event = reached
+            ) -> None:
                 async with database.transaction(owner) as tx:
-                    await base.create(tx, owner, notes.NOTES, {"content": CANARIES["owner"]})
+                    await base.create(
+                        tx, owner, notes.NOTES, {"content": CANARIES["owner"]}
+                    )
                     reached.set()
                     if pause:
                         await tx.value(pause)
@@ -268,7 +343,12 @@ async def test_a_cancelled_task_leaves_no_user_behind(
             with pytest.raises(asyncio.CancelledError):
                 await task
             async with database.transaction(None) as tx:
-                assert await tx.value("SELECT nullif(current_setting('reverie.user_id', true), '')") is None
+                assert (
+                    await tx.value(
+                        "SELECT nullif(current_setting('reverie.user_id', true), '')"
+                    )
+                    is None
+                )
                 assert await tx.value("SELECT count(*) FROM note") == 0
             async with database.transaction(other) as tx:
                 assert await tx.rows("SELECT content FROM note") == []
@@ -282,28 +362,53 @@ def owner_pool_url(cluster: Any, fresh: str) -> str:
     return str(cluster.place.url("reverie_app", database=fresh))
 
 
-async def test_a_failed_transaction_leaves_no_user_behind(cluster: Any, fresh: str, owner: callers.Caller) -> None:
+async def test_a_failed_transaction_leaves_no_user_behind(
+    cluster: Any, fresh: str, owner: callers.Caller
+) -> None:
     database = db.Database(owner_pool_url(cluster, fresh), size=1)
     await database.open()
     try:
         with pytest.raises(errors.ReverieError):
             async with database.transaction(owner) as tx:
                 await tx.value("SELECT 1 / 0")
-        for door in (database.transaction(None), database.token_lookup(b"x"), database.system()):
+        for door in (
+            database.transaction(None),
+            database.token_lookup(b"x"),
+            database.system(),
+        ):
             async with door as tx:
-                assert await tx.value("SELECT nullif(current_setting('reverie.user_id', true), '')") is None
+                assert (
+                    await tx.value(
+                        "SELECT nullif(current_setting('reverie.user_id', true), '')"
+                    )
+                    is None
+                )
         async with database.transaction(None) as tx:
-            assert await tx.value("SELECT nullif(current_setting('reverie.system', true), '')") is None
-            assert await tx.value("SELECT nullif(current_setting('reverie.token_hash', true), '')") is None
+            assert (
+                await tx.value(
+                    "SELECT nullif(current_setting('reverie.system', true), '')"
+                )
+                is None
+            )
+            assert (
+                await tx.value(
+                    "SELECT nullif(current_setting('reverie.token_hash', true), '')"
+                )
+                is None
+            )
             assert await tx.value("SELECT count(*) FROM users") == 0
     finally:
         await database.close()
 
 
-async def test_who_finds_by_hash_finds_one_token(database: db.Database, owner: callers.Caller) -> None:
+async def test_who_finds_by_hash_finds_one_token(
+    database: db.Database, owner: callers.Caller
+) -> None:
     token = await tokens.mint(database, owner.user_id, name="second")
     async with database.token_lookup(tokens.digest(token)) as tx:
-        assert [row["name"] for row in await tx.rows("SELECT name FROM token")] == ["second"]
+        assert [row["name"] for row in await tx.rows("SELECT name FROM token")] == [
+            "second"
+        ]
         for table in ("users", "note", "change"):
             assert await tx.value(db.compose("SELECT count(*) FROM {t}", t=table)) == 0
         assert await tx.run("UPDATE token SET scopes = ARRAY['*:*']") == 0
@@ -316,7 +421,9 @@ async def test_no_embedder_isolates_as_well(
     none = embedding.Embeddings(config.Embedding(provider="none"))
     async with database.transaction(owner) as tx:
         await base.create(tx, owner, notes.NOTES, {"content": CANARIES["owner"]})
-    results = await search.search(database, other, none, query.Query(text=CANARIES["owner"]))
+    results = await search.search(
+        database, other, none, query.Query(text=CANARIES["owner"])
+    )
     assert results.hits == []
     none.close()
     assert len(await users.all_users(database)) == 2

@@ -1,4 +1,6 @@
-"""The matrix: every operation and every kind of caller, over the real API and the real tools, from the one table."""
+"""The matrix: every operation and every kind of caller, over the real API and the real
+tools, from the one table.
+"""
 
 import asyncio
 import random
@@ -34,16 +36,26 @@ class Asker:
     name: str
     caller: callers.Caller | None = None
     headers: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    page: bool = True  # False: a cookie without the header that only a page of ours knows
+    page: bool = (
+        True  # False: a cookie without the header that only a page of ours knows
+    )
 
 
 async def entered(reverie: app.App, name: str, **more: Any) -> Asker:
     """A token of these properties."""
-    token = await tokens.mint(reverie.database, reverie.owner.user_id, name=name, **more)
-    return Asker(name, await tokens.caller(reverie.database, token), [("Authorization", f"Bearer {token}")])
+    token = await tokens.mint(
+        reverie.database, reverie.owner.user_id, name=name, **more
+    )
+    return Asker(
+        name,
+        await tokens.caller(reverie.database, token),
+        [("Authorization", f"Bearer {token}")],
+    )
 
 
-async def login(reverie: app.App, user: users.User | callers.Caller, name: str) -> logins.Started:
+async def login(
+    reverie: app.App, user: users.User | callers.Caller, name: str
+) -> logins.Started:
     await logins.give_password(reverie.database, user.user_id, PASSWORD)
     return await logins.start(reverie.database, name=name, password=PASSWORD)
 
@@ -55,7 +67,9 @@ async def askers(reverie: app.App, other: callers.Caller) -> dict[str, Asker]:
     ended = [await entered(reverie, name) for name in ("revoked", "expired")]
     async with reverie.database.transaction(owner) as tx:
         await tx.run("UPDATE token SET revoked_at = now() WHERE name = 'revoked'")
-        await tx.run("UPDATE token SET expires_at = now() - interval '1 second' WHERE name = 'expired'")
+        await tx.run(
+            "UPDATE token SET expires_at = now() - interval '1 second' WHERE name = 'expired'"
+        )
     for one in ended:
         one.caller = None
     begun = await login(reverie, owner, "owner")
@@ -63,17 +77,39 @@ async def askers(reverie: app.App, other: callers.Caller) -> dict[str, Asker]:
     foreign = await tokens.mint(reverie.database, other.user_id, name="foreign")
     found = [
         Asker("nobody"),
-        Asker("garbage", None, [("Authorization", "Bearer " + tokens.PREFIX + "A" * 43)]),
+        Asker(
+            "garbage", None, [("Authorization", "Bearer " + tokens.PREFIX + "A" * 43)]
+        ),
         *ended,
-        Asker("login", begun.caller, [cookie, ("X-CSRF-Token", logins.page_token(begun.secret))]),
+        Asker(
+            "login",
+            begun.caller,
+            [cookie, ("X-CSRF-Token", logins.page_token(begun.secret))],
+        ),
         Asker("login without its page", begun.caller, [cookie], page=False),
         await entered(reverie, "owner"),
-        Asker("member", await tokens.caller(reverie.database, foreign), [("Authorization", f"Bearer {foreign}")]),
-        await entered(reverie, "machine", kind="machine", scopes=["notes:*", "search:read", "tokens:read"]),
+        Asker(
+            "member",
+            await tokens.caller(reverie.database, foreign),
+            [("Authorization", f"Bearer {foreign}")],
+        ),
+        await entered(
+            reverie,
+            "machine",
+            kind="machine",
+            scopes=["notes:*", "search:read", "tokens:read"],
+        ),
         await entered(reverie, "machine of all", kind="machine", scopes=["*:*"]),
         await entered(reverie, "agent of all", kind="agent", scopes=["*:*"]),
-        await entered(reverie, "agent", kind="agent", scopes=["notes:read", "tasks:write", "search:read"]),
-        await entered(reverie, "agent that only searches", kind="agent", scopes=["search:read"]),
+        await entered(
+            reverie,
+            "agent",
+            kind="agent",
+            scopes=["notes:read", "tasks:write", "search:read"],
+        ),
+        await entered(
+            reverie, "agent that only searches", kind="agent", scopes=["search:read"]
+        ),
         await entered(reverie, "agent without", kind="agent", scopes=[]),
         await entered(reverie, "main", kind="agent", scopes=["*:*"]),
     ]
@@ -82,7 +118,10 @@ async def askers(reverie: app.App, other: callers.Caller) -> dict[str, Asker]:
 
 def scoped(caller: callers.Caller, area: str, action: str) -> bool:
     """Written anew, on purpose: what a scope covers."""
-    return any(one in caller.scopes for one in (f"{area}:{action}", f"{area}:*", f"*:{action}", "*:*"))
+    return any(
+        one in caller.scopes
+        for one in (f"{area}:{action}", f"{area}:*", f"*:{action}", "*:*")
+    )
 
 
 def expected(asker: Asker, row: operations.Operation, method: str) -> int:
@@ -100,7 +139,13 @@ def expected(asker: Asker, row: operations.Operation, method: str) -> int:
         and (row.door != "login" or caller.login)
         and (not row.owner or caller.role == "owner")
         and (not row.area or scoped(caller, row.area, row.action))
-        and (not row.across or any(scoped(caller, one.plural, row.action) for one in catalogue.DOMAINS.values()))
+        and (
+            not row.across
+            or any(
+                scoped(caller, one.plural, row.action)
+                for one in catalogue.DOMAINS.values()
+            )
+        )
         and row.level < waits
     )
     return 0 if fine else 403
@@ -109,7 +154,8 @@ def expected(asker: Asker, row: operations.Operation, method: str) -> int:
 @pytest_asyncio.fixture
 async def client(reverie: app.App) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(app=server.create(reverie)), base_url="http://127.0.0.1:8585"
+        transport=httpx.ASGITransport(app=server.create(reverie)),
+        base_url="http://127.0.0.1:8585",
     ) as found:
         yield found
 
@@ -127,36 +173,62 @@ def offered(reverie: app.App) -> list[tuple[operations.Operation, str, str]]:
 
 
 QUERIES = {"search": "?q=x", "search.advanced": "?q=x"}
-# Bodies that are never kept: whoever is let in gets 422, or 401 for a login that does not fit.
+# Bodies that are never kept: whoever is let in gets 422, or 401 for a login that does
+# not fit.
 BODY = {"nonsense": 1}
 
 
-async def test_the_whole_matrix(reverie: app.App, askers: dict[str, Asker], client: httpx.AsyncClient) -> None:
+async def test_the_whole_matrix(
+    reverie: app.App, askers: dict[str, Asker], client: httpx.AsyncClient
+) -> None:
     wrong: list[str] = []
     count = 0
     # Last what ends the login.
-    for row, method, path in sorted(offered(reverie), key=lambda one: one[0].name == "session.end"):
+    for row, method, path in sorted(
+        offered(reverie), key=lambda one: one[0].name == "session.end"
+    ):
         for asker in askers.values():
-            if row.name == "session.end" and asker.caller and asker.caller.login and asker.page:
+            if (
+                row.name == "session.end"
+                and asker.caller
+                and asker.caller.login
+                and asker.page
+            ):
                 continue  # tests/access/test_logins.py logs out
             body = BODY if method in ("POST", "PATCH", "PUT") else None
-            answer = await client.request(method, path + QUERIES.get(row.name, ""), headers=asker.headers, json=body)
+            answer = await client.request(
+                method,
+                path + QUERIES.get(row.name, ""),
+                headers=asker.headers,
+                json=body,
+            )
             count += 1
             wanted = expected(asker, row, method)
             got = answer.status_code if answer.status_code in (401, 403) else 0
             if got != wanted or answer.status_code >= 500:
-                wrong.append(f"{row.name} by {asker.name}: {answer.status_code}, not {wanted or 'let in'}")
+                wrong.append(
+                    f"{row.name} by {asker.name}: {answer.status_code}, not {wanted or 'let in'}"
+                )
     assert not wrong, "\n".join(wrong)
     assert count > 1500
 
 
 def test_every_operation_is_offered(reverie: app.App) -> None:
-    there = {row.name for row, _, _ in offered(reverie)} | {one.operation.name for one in tools.TOOLS.values()}
+    there = {row.name for row, _, _ in offered(reverie)} | {
+        one.operation.name for one in tools.TOOLS.values()
+    }
     assert there == set(operations.OPERATIONS)
     assert tuple(one.plural for one in catalogue.DOMAINS.values()) == operations.DOMAINS
     for agent in agents.DEFAULTS.values():
         assert callers.checked(agent.scopes, operations.AREAS) == set(agent.scopes)
-    assert list(agents.DEFAULTS) == ["main", "infrastructure", "creative", "finance", "analytics", "research"]
+    assert list(agents.DEFAULTS) == [
+        "main",
+        "infrastructure",
+        "creative",
+        "finance",
+        "analytics",
+        "research",
+    ]
 
 
 def test_what_is_not_in_the_table_does_not_start(reverie: app.App) -> None:
@@ -174,7 +246,9 @@ def test_what_is_not_in_the_table_does_not_start(reverie: app.App) -> None:
         routes.check(api)
 
 
-async def test_the_tools_keep_to_the_table(reverie: app.App, askers: dict[str, Asker]) -> None:
+async def test_the_tools_keep_to_the_table(
+    reverie: app.App, askers: dict[str, Asker]
+) -> None:
     toolbox = base.Toolbox(reverie.database, reverie.embeddings)
     arguments: dict[str, dict[str, Any]] = {
         "search": {"query": "x"},
@@ -196,13 +270,19 @@ async def test_the_tools_keep_to_the_table(reverie: app.App, askers: dict[str, A
                 got = 403
             except errors.NotFound:
                 got = 0
-            assert got == expected(asker, tool.operation, "GET"), (tool.name, asker.name)
+            assert got == expected(asker, tool.operation, "GET"), (
+                tool.name,
+                asker.name,
+            )
 
 
-# Ways around ----------------------------------------------------------------------------------------------------
+# Ways around
+# ----------------------------------------------------------------------------------------------------
 
 
-async def test_other_spellings_of_an_address_open_nothing(askers: dict[str, Asker], client: httpx.AsyncClient) -> None:
+async def test_other_spellings_of_an_address_open_nothing(
+    askers: dict[str, Asker], client: httpx.AsyncClient
+) -> None:
     narrow = askers["agent that only searches"]
     for asker in (askers["nobody"], askers["revoked"], narrow):
         for path in (
@@ -211,16 +291,32 @@ async def test_other_spellings_of_an_address_open_nothing(askers: dict[str, Aske
             "/health%2f..%2fnotes", "/session/../notes", "/notes?x=/api/v1/health", "/notes#/health", "/%6eotes",
         ):  # fmt: skip
             for method in ("GET", "POST", "HEAD", "OPTIONS", "TRACE", "PROPFIND"):
-                answer = await client.request(method, ROOT + path, headers=asker.headers)
-                assert answer.status_code in (401, 403, 404, 405, 422), (asker.name, method, path)
+                answer = await client.request(
+                    method, ROOT + path, headers=asker.headers
+                )
+                assert answer.status_code in (401, 403, 404, 405, 422), (
+                    asker.name,
+                    method,
+                    path,
+                )
                 assert "items" not in answer.text
                 if asker.caller is None:
                     assert answer.status_code in (401, 422)
-    for path in ("/health/", "//health", "/health%2f", "/Health", "/health;x", "/session/", "/session%2fx"):
+    for path in (
+        "/health/",
+        "//health",
+        "/health%2f",
+        "/Health",
+        "/health;x",
+        "/session/",
+        "/session%2fx",
+    ):
         assert (await client.get(ROOT + path)).status_code in (401, 422), path
 
 
-async def test_headers_that_promise_more_are_not_believed(askers: dict[str, Asker], client: httpx.AsyncClient) -> None:
+async def test_headers_that_promise_more_are_not_believed(
+    askers: dict[str, Asker], client: httpx.AsyncClient
+) -> None:
     agent, owner = askers["agent"], askers["owner"]
     forged = [
         ("X-Forwarded-For", "127.0.0.1"), ("X-Real-IP", "127.0.0.1"), ("Forwarded", "for=127.0.0.1;host=localhost"),
@@ -230,23 +326,56 @@ async def test_headers_that_promise_more_are_not_believed(askers: dict[str, Aske
     ]  # fmt: skip
     for header in forged:
         assert (await client.get(f"{ROOT}/notes", headers=[header])).status_code == 401
-        assert (await client.get(f"{ROOT}/emails", headers=[*agent.headers, header])).status_code == 403
-        assert (await client.get(f"{ROOT}/notes", headers=[*agent.headers, header])).status_code == 200
-    made = (await client.post(f"{ROOT}/notes", headers=owner.headers, json={"content": "stays"})).json()["id"]
+        assert (
+            await client.get(f"{ROOT}/emails", headers=[*agent.headers, header])
+        ).status_code == 403
+        assert (
+            await client.get(f"{ROOT}/notes", headers=[*agent.headers, header])
+        ).status_code == 200
+    made = (
+        await client.post(
+            f"{ROOT}/notes", headers=owner.headers, json={"content": "stays"}
+        )
+    ).json()["id"]
     for name in ("X-HTTP-Method-Override", "X-Method-Override"):
-        answer = await client.post(f"{ROOT}/notes/{made}", headers=[*owner.headers, (name, "DELETE")])
+        answer = await client.post(
+            f"{ROOT}/notes/{made}", headers=[*owner.headers, (name, "DELETE")]
+        )
         assert answer.status_code == 405
-        answer = await client.get(f"{ROOT}/notes/{made}?_method=DELETE", headers=[*owner.headers, (name, "DELETE")])
+        answer = await client.get(
+            f"{ROOT}/notes/{made}?_method=DELETE",
+            headers=[*owner.headers, (name, "DELETE")],
+        )
         assert answer.status_code == 422
-    assert (await client.get(f"{ROOT}/notes/{made}", headers=owner.headers)).status_code == 200
-    for host in ("evil.example", "127.0.0.1.evil.example", "localhost@evil.example", ""):
-        assert (await client.get(f"{ROOT}/notes", headers=[*owner.headers, ("Host", host)])).status_code == 403
-    for origin in ("https://evil.example", "null", "http://127.0.0.1:1", "http://localhost"):
+    assert (
+        await client.get(f"{ROOT}/notes/{made}", headers=owner.headers)
+    ).status_code == 200
+    for host in (
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "localhost@evil.example",
+        "",
+    ):
+        assert (
+            await client.get(f"{ROOT}/notes", headers=[*owner.headers, ("Host", host)])
+        ).status_code == 403
+    for origin in (
+        "https://evil.example",
+        "null",
+        "http://127.0.0.1:1",
+        "http://localhost",
+    ):
         for asker in (owner, askers["login"]):
-            assert (await client.get(f"{ROOT}/notes", headers=[*asker.headers, ("Origin", origin)])).status_code == 403
+            assert (
+                await client.get(
+                    f"{ROOT}/notes", headers=[*asker.headers, ("Origin", origin)]
+                )
+            ).status_code == 403
 
 
-async def test_two_proofs_are_none(askers: dict[str, Asker], client: httpx.AsyncClient) -> None:
+async def test_two_proofs_are_none(
+    askers: dict[str, Asker], client: httpx.AsyncClient
+) -> None:
     owner, agent, person = askers["owner"], askers["agent"], askers["login"]
     for headers in (
         [*owner.headers, *agent.headers],
@@ -255,13 +384,20 @@ async def test_two_proofs_are_none(askers: dict[str, Asker], client: httpx.Async
         [*person.headers, *owner.headers],
         [*person.headers, person.headers[0]],
         [*person.headers, ("Cookie", f"{middleware.COOKIE}=x")],
-        [("Authorization", person.headers[0][1].replace(f"{middleware.COOKIE}=", "Bearer "))],
+        [
+            (
+                "Authorization",
+                person.headers[0][1].replace(f"{middleware.COOKIE}=", "Bearer "),
+            )
+        ],
         [("Cookie", owner.headers[0][1].replace("Bearer ", f"{middleware.COOKIE}="))],
     ):
         assert (await client.get(f"{ROOT}/notes", headers=headers)).status_code == 401
 
 
-async def test_a_token_in_an_address_is_refused(askers: dict[str, Asker], client: httpx.AsyncClient) -> None:
+async def test_a_token_in_an_address_is_refused(
+    askers: dict[str, Asker], client: httpx.AsyncClient
+) -> None:
     owner = askers["owner"]
     token = owner.headers[0][1].removeprefix("Bearer ")
     for path in (
@@ -278,7 +414,8 @@ async def test_a_token_in_an_address_is_refused(askers: dict[str, Asker], client
             assert token not in answer.text
 
 
-# Revocation, isolation ------------------------------------------------------------------------------------------------
+# Revocation, isolation
+# ------------------------------------------------------------------------------------------------
 
 
 async def test_revocation_counts_everywhere_within_a_second(
@@ -286,13 +423,19 @@ async def test_revocation_counts_everywhere_within_a_second(
 ) -> None:
     owner = askers["owner"]
     answer = await client.post(
-        f"{ROOT}/tokens", headers=owner.headers, json={"name": "sync", "kind": "machine", "scopes": ["*:*"]}
+        f"{ROOT}/tokens",
+        headers=owner.headers,
+        json={"name": "sync", "kind": "machine", "scopes": ["*:*"]},
     )
     assert answer.status_code == 201
     first = answer.json()
     mine = [("Authorization", f"Bearer {first['token']}")]
     child = (
-        await client.post(f"{ROOT}/tokens", headers=mine, json={"name": "x", "kind": "agent", "scopes": ["notes:*"]})
+        await client.post(
+            f"{ROOT}/tokens",
+            headers=mine,
+            json={"name": "x", "kind": "agent", "scopes": ["notes:*"]},
+        )
     ).json()
     theirs = [("Authorization", f"Bearer {child['token']}")]
     elsewhere = server.create(reverie)  # another process would ask the same database
@@ -301,12 +444,20 @@ async def test_revocation_counts_everywhere_within_a_second(
     ) as second:
         for one in (mine, theirs):
             assert (await second.get(f"{ROOT}/notes", headers=one)).status_code == 200
-        gone = await client.delete(f"{ROOT}/tokens/{first['id']}", headers=owner.headers)
+        gone = await client.delete(
+            f"{ROOT}/tokens/{first['id']}", headers=owner.headers
+        )
         assert gone.json() == {"revoked": 2}
         for one in (mine, theirs):
             assert (await second.get(f"{ROOT}/notes", headers=one)).status_code == 401
-    assert (await client.delete(f"{ROOT}/tokens/{NOWHERE}", headers=owner.headers)).status_code == 404
-    assert (await client.delete(f"{ROOT}/tokens/{first['id']}", headers=askers["member"].headers)).status_code == 404
+    assert (
+        await client.delete(f"{ROOT}/tokens/{NOWHERE}", headers=owner.headers)
+    ).status_code == 404
+    assert (
+        await client.delete(
+            f"{ROOT}/tokens/{first['id']}", headers=askers["member"].headers
+        )
+    ).status_code == 404
 
 
 async def test_search_shows_only_open_domains(
@@ -318,32 +469,60 @@ async def test_search_shows_only_open_domains(
         body = lives.bodies(domain.name, 1)[0]
         column = lives.SECRET[domain.name]
         body[column] = f"{body.get(column) or ''} {word}"
-        assert (await client.post(f"{ROOT}/{domain.plural}", headers=owner.headers, json=body)).status_code == 201
+        assert (
+            await client.post(
+                f"{ROOT}/{domain.plural}", headers=owner.headers, json=body
+            )
+        ).status_code == 201
     for domain in catalogue.DOMAINS.values():
-        kept = await entered(reverie, domain.name, kind="agent", scopes=[f"{domain.plural}:read", "search:read"])
+        kept = await entered(
+            reverie,
+            domain.name,
+            kind="agent",
+            scopes=[f"{domain.plural}:read", "search:read"],
+        )
         for path in ("search", "search/advanced"):
-            answer = await client.get(f"{ROOT}/{path}?q={word}&include_cold=true&limit=50", headers=kept.headers)
-            assert [one["domain"] for one in answer.json()["results"]] == [domain.name], (path, answer.text)
+            answer = await client.get(
+                f"{ROOT}/{path}?q={word}&include_cold=true&limit=50",
+                headers=kept.headers,
+            )
+            assert [one["domain"] for one in answer.json()["results"]] == [
+                domain.name
+            ], (path, answer.text)
             closed = "tasks" if domain.name != "task" else "notes"
-            answer = await client.get(f"{ROOT}/{path}?q={word}&domain={closed}", headers=kept.headers)
+            answer = await client.get(
+                f"{ROOT}/{path}?q={word}&domain={closed}", headers=kept.headers
+            )
             assert answer.status_code == 403
         for params in ("", "?since=2020-01-01T00:00:00Z"):
-            answer = (await client.get(f"{ROOT}/changes{params}", headers=kept.headers)).json()
+            answer = (
+                await client.get(f"{ROOT}/changes{params}", headers=kept.headers)
+            ).json()
             assert {one["domain"] for one in answer["items"]} == {domain.name}
             assert answer["meta"]["total"] == 1
         toolbox = base.Toolbox(reverie.database, reverie.embeddings)
         assert kept.caller
-        told = str(await tools.call(toolbox, kept.caller, "search", {"query": word, "include_cold": True}))
+        told = str(
+            await tools.call(
+                toolbox, kept.caller, "search", {"query": word, "include_cold": True}
+            )
+        )
         assert told.count("id:") == 1
     blind = askers["agent that only searches"]
     for path in (f"search?q={word}", "changes", "events/agenda"):
-        assert (await client.get(f"{ROOT}/{path}", headers=blind.headers)).status_code == 403
+        assert (
+            await client.get(f"{ROOT}/{path}", headers=blind.headers)
+        ).status_code == 403
 
 
 class Crowd:
-    """Three people on one API; every answer is searched for the words that only the two others have."""
+    """Three people on one API; every answer is searched for the words that only the two
+    others have.
+    """
 
-    def __init__(self, client: httpx.AsyncClient, secrets: dict[str, str], seed: int) -> None:
+    def __init__(
+        self, client: httpx.AsyncClient, secrets: dict[str, str], seed: int
+    ) -> None:
         self.client, self.secrets = client, secrets
         self.canaries = {name: f"canary{name}{uuid4().hex}" for name in secrets}
         self.ids: dict[str, list[str]] = {name: [] for name in secrets}
@@ -361,22 +540,36 @@ class Crowd:
         assert answer.status_code < 500, (sent.url, answer.text)
         if step <= 1 and answer.status_code == 201:
             self.ids[name].append(answer.json()["id"])
-        # A search repeats the words it was asked for in what it says of itself, never in results.
+        # A search repeats the words it was asked for in what it says of itself, never
+        # in results.
         seen = str(answer.json()["results"]) if step == 5 else answer.text
         self.calls += 1
         self.own += self.canaries[name] in seen
-        self.foreign += sum(canary in seen for one, canary in self.canaries.items() if one != name)
+        self.foreign += sum(
+            canary in seen for one, canary in self.canaries.items() if one != name
+        )
 
     def change(self, name: str, step: int) -> httpx.Request:
         """Make something, or try it with an id that may be somebody else's."""
         domain = self.dice.choice(list(catalogue.DOMAINS.values()))
         path, canary = f"{ROOT}/{domain.plural}", self.canaries[name]
         if step > 1:
-            method, end = {2: ("PATCH", ""), 3: ("DELETE", ""), 4: ("POST", "/restore")}[step]
-            return self.request(name, method, f"{path}/{self.some_id()}{end}", json={"custom": {"m": canary}})
+            method, end = {
+                2: ("PATCH", ""),
+                3: ("DELETE", ""),
+                4: ("POST", "/restore"),
+            }[step]
+            return self.request(
+                name,
+                method,
+                f"{path}/{self.some_id()}{end}",
+                json={"custom": {"m": canary}},
+            )
         body = lives.bodies(domain.name, 1)[0] | {"custom": {"mark": canary}}
         if domain.name == "diary":
-            body["date"] = (datetime.now(UTC).date() - timedelta(days=self.dice.randrange(30_000))).isoformat()
+            body["date"] = (
+                datetime.now(UTC).date() - timedelta(days=self.dice.randrange(30_000))
+            ).isoformat()
         body[lives.SECRET[domain.name]] = f"{canary} {len(self.ids[name])}"
         return self.request(name, "POST", path, json=body)
 
@@ -402,17 +595,32 @@ class Crowd:
         return self.client.build_request(method, path, headers=headers, **more)
 
 
-# A hundred thousand calls in twenty walks: each ends before pytest takes it for hanging.
-_WALKS = [(1500, 4), *(pytest.param(5_000, seed, marks=pytest.mark.soak) for seed in range(20))]
+# A hundred thousand calls in twenty walks: each ends before pytest takes it for
+# hanging.
+_WALKS = [
+    (1500, 4),
+    *(pytest.param(5_000, seed, marks=pytest.mark.soak) for seed in range(20)),
+]
 
 
 @pytest.mark.parametrize(("count", "seed"), _WALKS)
-async def test_mixed_calls_of_three_people(reverie: app.App, other: callers.Caller, count: int, seed: int) -> None:
+async def test_mixed_calls_of_three_people(
+    reverie: app.App, other: callers.Caller, count: int, seed: int
+) -> None:
     third = await users.create(reverie.database, name="third")
-    people = {"owner": reverie.owner.user_id, "other": other.user_id, "third": third.user_id}
-    secrets = {name: await tokens.mint(reverie.database, one, name=name) for name, one in people.items()}
+    people = {
+        "owner": reverie.owner.user_id,
+        "other": other.user_id,
+        "third": third.user_id,
+    }
+    secrets = {
+        name: await tokens.mint(reverie.database, one, name=name)
+        for name, one in people.items()
+    }
     transport = httpx.ASGITransport(app=server.create(reverie))
-    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8585", timeout=60) as client:
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://127.0.0.1:8585", timeout=60
+    ) as client:
         crowd = Crowd(client, secrets, seed)
         await asyncio.gather(*(crowd.walk(count // 10) for _ in range(10)))
     assert crowd.foreign == 0
@@ -426,9 +634,15 @@ async def test_a_client_that_drops_in_the_middle_leaves_nothing(
     """Calls cut off at every moment, then the next person on the same connections."""
     api = httpx.ASGITransport(app=server.create(reverie))
     mine, theirs = askers["owner"].headers, askers["member"].headers
-    async with httpx.AsyncClient(transport=api, base_url="http://127.0.0.1:8585") as client:
+    async with httpx.AsyncClient(
+        transport=api, base_url="http://127.0.0.1:8585"
+    ) as client:
         for _ in range(5):
-            await client.post(f"{ROOT}/notes", headers=mine, json={"content": "quetzalfeder", "title": "mine"})
+            await client.post(
+                f"{ROOT}/notes",
+                headers=mine,
+                json={"content": "quetzalfeder", "title": "mine"},
+            )
         dice = random.Random(1)
         looks = ("notes", "search?q=quetzalfeder", "changes")
         for number in range(60):
@@ -439,7 +653,9 @@ async def test_a_client_that_drops_in_the_middle_leaves_nothing(
             await asyncio.sleep(dice.random() * 0.02)
             for one in lost:
                 one.cancel()
-            answers = await asyncio.gather(*(client.get(f"{ROOT}/{path}", headers=theirs) for path in looks))
+            answers = await asyncio.gather(
+                *(client.get(f"{ROOT}/{path}", headers=theirs) for path in looks)
+            )
             await asyncio.gather(*lost, return_exceptions=True)
             for answer in answers:
                 assert answer.status_code == 200, (number, answer.text)
@@ -447,7 +663,12 @@ async def test_a_client_that_drops_in_the_middle_leaves_nothing(
             assert answers[1].json()["results"] == [], number
             assert answers[2].json()["items"] == [], number
         async with reverie.database.transaction(None) as tx:
-            assert await tx.value("SELECT nullif(current_setting('reverie.user_id', true), '')") is None
+            assert (
+                await tx.value(
+                    "SELECT nullif(current_setting('reverie.user_id', true), '')"
+                )
+                is None
+            )
 
 
 def test_scopes_beside_each_other() -> None:
@@ -455,7 +676,10 @@ def test_scopes_beside_each_other() -> None:
     assert callers.beyond(["notes:read", "tasks:write"], ["*:read"]) == ["tasks:write"]
     assert callers.beyond(["*:read"], ["notes:read"]) == ["*:read"]
     assert callers.beyond(["*:*"], ["*:read", "*:write"]) == ["*:*"]
-    assert callers.meet(["*:read", "notes:write"], ["notes:*", "tasks:write"]) == {"notes:read", "notes:write"}
+    assert callers.meet(["*:read", "notes:write"], ["notes:*", "tasks:write"]) == {
+        "notes:read",
+        "notes:write",
+    }
     assert callers.meet(["*:*"], ["a:b"]) == {"a:b"}
     assert callers.meet([], ["*:*"]) == frozenset()
     for wrong in (

@@ -1,4 +1,6 @@
-"""The composition root: one home gives one owner, one token, one server, however many processes open it."""
+"""The composition root: one home gives one owner, one token, one server, however many
+processes open it.
+"""
 
 import stat
 import tempfile
@@ -15,33 +17,46 @@ from reverie.records import base, notes
 @pytest.fixture
 def settings() -> Iterator[config.Config]:
     # Not under tmp_path: as root, PostgreSQL's user must be able to walk there.
-    with tempfile.TemporaryDirectory(prefix="rev-app-", dir="/tmp", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="rev-app-", dir="/tmp", ignore_cleanup_errors=True
+    ) as folder:
         Path(folder).chmod(0o711)
-        yield config.Config(home=Path(folder) / "home", embedding=config.Embedding(provider="none"))
+        yield config.Config(
+            home=Path(folder) / "home", embedding=config.Embedding(provider="none")
+        )
 
 
 def servers(home: Path) -> list[int]:
     found: list[int] = []
     for process in psutil.process_iter():
         try:
-            if process.name() == "postgres" and Path(process.cwd()) == (home / "postgres").resolve():
+            if (
+                process.name() == "postgres"
+                and Path(process.cwd()) == (home / "postgres").resolve()
+            ):
                 found.append(process.pid)
         except psutil.Error:
             continue
     return found
 
 
-async def test_opened_again_it_is_the_same_person_and_the_same_records(settings: config.Config) -> None:
+async def test_opened_again_it_is_the_same_person_and_the_same_records(
+    settings: config.Config,
+) -> None:
     async with app.opened(settings) as first:
         assert stat.S_IMODE(first.token_file.stat().st_mode) == 0o600
         assert first.owner.kind == "user"
         async with first.database.transaction(first.owner) as tx:
-            made = await base.create(tx, first.owner, notes.NOTES, {"title": "kept", "content": "x"})
+            made = await base.create(
+                tx, first.owner, notes.NOTES, {"title": "kept", "content": "x"}
+            )
     assert servers(settings.home) == []
     async with app.opened(settings) as second:
         assert second.owner == first.owner
         async with second.database.transaction(second.owner) as tx:
-            assert (await base.get(tx, second.owner, notes.NOTES, made.id)).title == "kept"
+            assert (
+                await base.get(tx, second.owner, notes.NOTES, made.id)
+            ).title == "kept"
         # Two at once share the server; who leaves first takes nothing from the other.
         async with app.opened(settings) as third:
             assert third.owner == second.owner
@@ -50,7 +65,9 @@ async def test_opened_again_it_is_the_same_person_and_the_same_records(settings:
     assert servers(settings.home) == []
 
 
-async def test_a_lost_token_is_made_anew_and_a_foreign_one_is_refused(settings: config.Config) -> None:
+async def test_a_lost_token_is_made_anew_and_a_foreign_one_is_refused(
+    settings: config.Config,
+) -> None:
     async with app.opened(settings) as first:
         token = first.token_file.read_text().strip()
         assert (await app.caller_of_token(first, token)).user_id == first.owner.user_id
@@ -75,7 +92,9 @@ async def test_a_failure_inside_lets_everything_go(settings: config.Config) -> N
     assert servers(settings.home) == []
 
 
-def test_the_demo_has_a_home_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_demo_has_a_home_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("REVERIE_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)

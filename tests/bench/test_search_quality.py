@@ -1,4 +1,6 @@
-"""The quality benchmark: its measures by hand, its readers on five documents each, and one run through the product."""
+"""The quality benchmark: its measures by hand, its readers on five documents each, and
+one run through the product.
+"""
 
 import csv
 import importlib
@@ -44,7 +46,10 @@ ASKED = {
 
 
 def _turns(session: int, said: list[tuple[str, str]]) -> list[dict[str, str]]:
-    return [{"speaker": who, "dia_id": f"D{session}:{at}", "text": text} for at, (who, text) in enumerate(said, 1)]
+    return [
+        {"speaker": who, "dia_id": f"D{session}:{at}", "text": text}
+        for at, (who, text) in enumerate(said, 1)
+    ]
 
 
 def _locomo(folder: Path) -> Path:
@@ -52,31 +57,59 @@ def _locomo(folder: Path) -> Path:
         "speaker_a": "Ann",
         "speaker_b": "Ben",
         "session_1_date_time": "1:56 pm on 8 May, 2023",
-        "session_1": _turns(1, [("Ann", TEXTS["a"]), ("Ben", TEXTS["b"]), ("Ann", TEXTS["c"])]),
+        "session_1": _turns(
+            1, [("Ann", TEXTS["a"]), ("Ben", TEXTS["b"]), ("Ann", TEXTS["c"])]
+        ),
         "session_2_date_time": "9:05 am on 25 May, 2023",
         "session_2": _turns(2, [("Ben", TEXTS["d"]), ("Ann", TEXTS["e"])]),
         "session_3_date_time": "9:05 am on 26 May, 2023",
     }
-    conversation["session_1"][2] |= {"blip_caption": "a photo of a train", "img_url": []}
+    conversation["session_1"][2] |= {
+        "blip_caption": "a photo of a train",
+        "img_url": [],
+    }
     qa = [
         {"question": ASKED["a"], "answer": "x", "evidence": ["D1:1"], "category": 4},
         {"question": ASKED["d"], "answer": "x", "evidence": ["D1:2"], "category": 1},
-        {"question": ASKED["c"], "answer": "x", "evidence": ["D1:3; D2:2"], "category": 1},
+        {
+            "question": ASKED["c"],
+            "answer": "x",
+            "evidence": ["D1:3; D2:2"],
+            "category": 1,
+        },
         {"question": "no evidence", "answer": "x", "evidence": [], "category": 3},
-        {"question": "evidence that is not there", "answer": "x", "evidence": ["D9:9"], "category": 3},
+        {
+            "question": "evidence that is not there",
+            "answer": "x",
+            "evidence": ["D9:9"],
+            "category": 3,
+        },
     ]
-    audit = [{"sample_id": "conv-1", "question": ASKED["d"], "correct_evidence": ["D2:1"]}]
+    audit = [
+        {"sample_id": "conv-1", "question": ASKED["d"], "correct_evidence": ["D2:1"]}
+    ]
     (folder / "audit_errors_mini.json").write_text(json.dumps(audit))
-    (folder / "mini.json").write_text(json.dumps([{"sample_id": "conv-1", "conversation": conversation, "qa": qa}]))
+    (folder / "mini.json").write_text(
+        json.dumps([{"sample_id": "conv-1", "conversation": conversation, "qa": qa}])
+    )
     return folder / "mini.json"
 
 
 def _xquad(folder: Path) -> Path:
     for language, mark in (("en", ""), ("de", " (deutsch)")):
         paragraphs = [
-            {"context": text + mark, "qas": [{"question": ASKED[key] + mark, "id": key}]} for key, text in TEXTS.items()
+            {
+                "context": text + mark,
+                "qas": [{"question": ASKED[key] + mark, "id": key}],
+            }
+            for key, text in TEXTS.items()
         ]
-        data = {"data": [{"title": "T", "paragraphs": paragraphs[:2]}, {"title": "U", "paragraphs": paragraphs[2:]}]}
+        data = {
+            "data": [
+                {"title": "T", "paragraphs": paragraphs[:2]},
+                {"title": "U", "paragraphs": paragraphs[2:]},
+            ]
+        }
         (folder / f"mini.{language}.json").write_text(json.dumps(data))
     return folder / "mini.en.json"
 
@@ -91,12 +124,26 @@ def _csv(rows: list[dict[str, str]]) -> str:
 
 def _scifact(folder: Path) -> Path:
     corpus = [
-        {"doc_id": str(at), "title": f"Title {key}", "abstract": f"['{text.replace(chr(39), '')}'\n \"It's 5 %.\"]"}
+        {
+            "doc_id": str(at),
+            "title": f"Title {key}",
+            "abstract": f"['{text.replace(chr(39), '')}'\n \"It's 5 %.\"]",
+        }
         for at, (key, text) in enumerate(TEXTS.items(), 1)
     ]
     claims = [
-        {"id": "7", "claim": ASKED["a"], "evidence_doc_id": "1", "cited_doc_ids": "[1 2]"},
-        {"id": "7", "claim": ASKED["a"], "evidence_doc_id": "2", "cited_doc_ids": "[1 2]"},
+        {
+            "id": "7",
+            "claim": ASKED["a"],
+            "evidence_doc_id": "1",
+            "cited_doc_ids": "[1 2]",
+        },
+        {
+            "id": "7",
+            "claim": ASKED["a"],
+            "evidence_doc_id": "2",
+            "cited_doc_ids": "[1 2]",
+        },
         {"id": "8", "claim": ASKED["e"], "evidence_doc_id": "", "cited_doc_ids": "[5]"},
     ]
     with zipfile.ZipFile(folder / "mini.zip", "w") as archive:
@@ -117,8 +164,12 @@ def home() -> Iterator[Path]:
 def test_measures_by_hand() -> None:
     ranked, gold = ["x", "a", "y", "b", "z"], {"a", "b", "c"}
     assert [measures.any_at(k, ranked, gold) for k in (1, 2, 5)] == [0, 1, 1]
-    assert [measures.share_at(k, ranked, gold) for k in (1, 2, 5)] == pytest.approx([0, 1 / 3, 2 / 3])
-    assert [measures.capped_at(k, ranked, gold) for k in (1, 2, 5)] == pytest.approx([0, 1 / 2, 2 / 3])
+    assert [measures.share_at(k, ranked, gold) for k in (1, 2, 5)] == pytest.approx(
+        [0, 1 / 3, 2 / 3]
+    )
+    assert [measures.capped_at(k, ranked, gold) for k in (1, 2, 5)] == pytest.approx(
+        [0, 1 / 2, 2 / 3]
+    )
     gained, best = 1 / math.log2(3) + 1 / math.log2(5), 1 + 1 / math.log2(3) + 1 / 2
     assert measures.ndcg_at(10, ranked, gold) == pytest.approx(gained / best)
     assert measures.ndcg_at(10, ["a", "b", "c"], gold) == pytest.approx(1)
@@ -131,7 +182,10 @@ def test_measures_by_hand() -> None:
 def test_worst_is_the_largest_loss_at_any_k() -> None:
     names = [f"{kind}@{k}" for kind in ("any", "share") for k in measures.KS]
     product = dict.fromkeys(names, 50.0)
-    words, vectors = dict.fromkeys(names, 40.0), dict.fromkeys(names, 45.0) | {"share@5": 53.0}
+    words, vectors = (
+        dict.fromkeys(names, 40.0),
+        dict.fromkeys(names, 45.0) | {"share@5": 53.0},
+    )
     assert measures.worst(product, (words, vectors)) == (-3.0, "share@5")
 
 
@@ -139,7 +193,10 @@ def test_locomo_corrects_labels_and_keeps_what_was_published(tmp_path: Path) -> 
     (task,) = conversations.locomo(_locomo(tmp_path))
     assert [len(chat.turns) for chat in task.corpus.chats] == [3, 2]
     assert task.corpus.chats[0].started == datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
-    assert task.corpus.units()["conv-1/D1:3"] == (f"Ann: {TEXTS['c']} [a photo of a train]", "en")
+    assert task.corpus.units()["conv-1/D1:3"] == (
+        f"Ann: {TEXTS['c']} [a photo of a train]",
+        "en",
+    )
     assert [set(one.gold) for one in task.questions] == [
         {"conv-1/D1:1"},
         {"conv-1/D2:1"},
@@ -154,10 +211,17 @@ def test_locomo_corrects_labels_and_keeps_what_was_published(tmp_path: Path) -> 
 def test_temporal_answers_are_turns_by_number(tmp_path: Path) -> None:
     (tmp_path / "ConversationData").mkdir()
     (tmp_path / "time_qs").mkdir()
-    conversation = json.loads(_locomo(tmp_path).read_text())[0]["conversation"] | {"session_3": []}
+    conversation = json.loads(_locomo(tmp_path).read_text())[0]["conversation"] | {
+        "session_3": []
+    }
     (tmp_path / "ConversationData" / "1.json").write_text(json.dumps(conversation))
-    group = {"questions": ["What did we discuss 17 days ago?", "17 days ago?"], "relevant_docs": [0, 1, 2]}
-    (tmp_path / "time_qs" / "test_rel_day.json").write_text(json.dumps({"file_1": [group], "file_2": [group]}))
+    group = {
+        "questions": ["What did we discuss 17 days ago?", "17 days ago?"],
+        "relevant_docs": [0, 1, 2],
+    }
+    (tmp_path / "time_qs" / "test_rel_day.json").write_text(
+        json.dumps({"file_1": [group], "file_2": [group]})
+    )
     (task,) = conversations.temporal(tmp_path)
     assert [one.text for one in task.questions] == group["questions"]
     assert task.questions[0].gold == {"1/D1:1", "1/D1:2", "1/D1:3"}
@@ -166,8 +230,18 @@ def test_temporal_answers_are_turns_by_number(tmp_path: Path) -> None:
 
 def test_xquad_asks_in_every_direction(tmp_path: Path) -> None:
     tasks = {task.row: task for task in documents.xquad(_xquad(tmp_path))}
-    assert list(tasks) == ["xquad en->en", "xquad en->de", "xquad de->en", "xquad de->de", "xquad mixed"]
-    assert [set(one.gold) for one in tasks["xquad en->de"].questions][:3] == [{"de/0"}, {"de/1"}, {"de/2"}]
+    assert list(tasks) == [
+        "xquad en->en",
+        "xquad en->de",
+        "xquad de->en",
+        "xquad de->de",
+        "xquad mixed",
+    ]
+    assert [set(one.gold) for one in tasks["xquad en->de"].questions][:3] == [
+        {"de/0"},
+        {"de/1"},
+        {"de/2"},
+    ]
     assert len(tasks["xquad mixed"].questions) == 10
     assert tasks["xquad mixed"].questions[0].gold == {"en/0", "de/0"}
 
@@ -181,13 +255,22 @@ def test_scifact_reads_claims_once_and_cuts_the_corpus(tmp_path: Path) -> None:
 
 
 def test_repliqa_and_vault(tmp_path: Path) -> None:
-    rows = [{"document_id": key, "document_extracted": text, "question": ASKED[key]} for key, text in TEXTS.items()]
-    (tmp_path / "mini.json").write_text(json.dumps([*rows, rows[0] | {"question": "lamp?"}]))
+    rows = [
+        {"document_id": key, "document_extracted": text, "question": ASKED[key]}
+        for key, text in TEXTS.items()
+    ]
+    (tmp_path / "mini.json").write_text(
+        json.dumps([*rows, rows[0] | {"question": "lamp?"}])
+    )
     (task,) = documents.repliqa(tmp_path / "mini.json")
     assert (len(task.corpus.notes), len(task.questions)) == (5, 6)
     (tmp_path / "vault" / "Notes").mkdir(parents=True)
-    (tmp_path / "vault" / "Saffron rice.md").write_text("Slow. See [[Notes/Lamp|the lighthouse]] and [[Nowhere]].")
-    (tmp_path / "vault" / "Notes" / "Lamp.md").write_text("Oil and glass. [[saffron rice]]")
+    (tmp_path / "vault" / "Saffron rice.md").write_text(
+        "Slow. See [[Notes/Lamp|the lighthouse]] and [[Nowhere]]."
+    )
+    (tmp_path / "vault" / "Notes" / "Lamp.md").write_text(
+        "Oil and glass. [[saffron rice]]"
+    )
     (task,) = documents.vault(tmp_path / "vault")
     found = {one.text: (set(one.gold), one.category) for one in task.questions}
     assert found == {
@@ -217,26 +300,48 @@ def test_turns_rank_by_the_score_of_their_passage_where_search_tells_it() -> Non
 
     held = SimpleNamespace(unit=lambda record, place: f"{record}/{place['turn']}")
     hits = [
-        SimpleNamespace(record_id="r", passages=[passage("1", score=0.9), passage("2", score=0.1)]),
-        SimpleNamespace(record_id="s", passages=[passage("3", score=0.5), passage("3", score=0.4)]),
+        SimpleNamespace(
+            record_id="r", passages=[passage("1", score=0.9), passage("2", score=0.1)]
+        ),
+        SimpleNamespace(
+            record_id="s", passages=[passage("3", score=0.5), passage("3", score=0.4)]
+        ),
     ]
     assert quality.ranking(SimpleNamespace(hits=hits), held) == ["r/1", "s/3", "r/2"]
     del hits[0].passages[0].score
     assert quality.ranking(SimpleNamespace(hits=hits), held) == ["r/1", "r/2", "s/3"]
 
 
-def test_a_run_through_the_product(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["--set", "locomo", "--data", str(_locomo(tmp_path)), "--pooled", "--keep", str(home)]
+def test_a_run_through_the_product(
+    tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [
+        "--set",
+        "locomo",
+        "--data",
+        str(_locomo(tmp_path)),
+        "--pooled",
+        "--keep",
+        str(home),
+    ]
     assert quality.main(given) == 0
     lines = capsys.readouterr().out.splitlines()
-    at = next(number for number, line in enumerate(lines) if line.startswith("locomo: 3 questions,"))
-    # Of three questions all find a turn first; one has two turns, of which one place holds half: 100 * 2.5 / 3.
+    at = next(
+        number
+        for number, line in enumerate(lines)
+        if line.startswith("locomo: 3 questions,")
+    )
+    # Of three questions all find a turn first; one has two turns, of which one place
+    # holds half: 100 * 2.5 / 3.
     for system, line in zip(quality.SYSTEMS, lines[at + 1 : at + 4], strict=True):
         name, any_1, *others = line.split()
         assert (name, any_1) == (system, "100.0")
         assert others[3] == "83.3"
     assert any("labels as published" in line for line in lines)
-    assert any(line.startswith("locomo: any@10 ") and line.endswith("90.0  yes") for line in lines)
+    assert any(
+        line.startswith("locomo: any@10 ") and line.endswith("90.0  yes")
+        for line in lines
+    )
     assert any(line.startswith("locomo pooled: any@10 over isolated") for line in lines)
 
     assert quality.main([*given, "--json"]) == 0
@@ -249,12 +354,30 @@ def test_a_run_through_the_product(tmp_path: Path, home: Path, capsys: pytest.Ca
     assert row["published"]["any@1"] == pytest.approx(200 / 3)
 
 
-def test_a_run_over_documents(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert quality.main(["--set", "scifact", "--data", str(_scifact(tmp_path)), "--keep", str(home), "--json"]) == 0
+def test_a_run_over_documents(
+    tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        quality.main(
+            [
+                "--set",
+                "scifact",
+                "--data",
+                str(_scifact(tmp_path)),
+                "--keep",
+                str(home),
+                "--json",
+            ]
+        )
+        == 0
+    )
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert (row["name"], row["questions"]) == ("scifact (5 abstracts)", 2)
-    # Both claims find their first abstract; the other of claim 7 shares no word with it.
+    # Both claims find their first abstract; the other of claim 7 shares no word with
+    # it.
     assert row["figures"]["bm25"]["share@1"] == pytest.approx(75)
-    assert row["figures"]["bm25"]["ndcg@10"] == pytest.approx(100 * (1 + 1 / (1 + 1 / math.log2(3))) / 2)
+    assert row["figures"]["bm25"]["ndcg@10"] == pytest.approx(
+        100 * (1 + 1 / (1 + 1 / math.log2(3))) / 2
+    )
     for system in quality.SYSTEMS:
         assert row["figures"][system]["any@1"] == pytest.approx(100)

@@ -55,15 +55,26 @@ def test_one_writer_passes_a_table_with_one_writer(tree: Path) -> None:
     ],
 )
 def test_one_writer_catches_a_second_writer(tree: Path, statement: str) -> None:
-    write(tree / "search" / "sneaky.py", f"async def f(db):\n    await db.execute('''\n{statement}''')")
+    write(
+        tree / "search" / "sneaky.py",
+        f"async def f(db):\n    await db.execute('''\n{statement}''')",
+    )
     code, said = run("one_writer", tree)
     assert code == 1
-    assert "reverie.records.notes and reverie.search.sneaky both write the table notes" in said
+    assert (
+        "reverie.records.notes and reverie.search.sneaky both write the table notes"
+        in said
+    )
 
 
 def test_one_writer_reads_f_strings_and_sql_files(tree: Path) -> None:
-    write(tree / "search" / "a.py", 'def f(n: int) -> str:\n    return f"DELETE FROM notes LIMIT {n}"')
-    (tree / "search" / "b.sql").write_text("-- DELETE FROM links\nINSERT INTO notes SELECT 1;", encoding="utf-8")
+    write(
+        tree / "search" / "a.py",
+        'def f(n: int) -> str:\n    return f"DELETE FROM notes LIMIT {n}"',
+    )
+    (tree / "search" / "b.sql").write_text(
+        "-- DELETE FROM links\nINSERT INTO notes SELECT 1;", encoding="utf-8"
+    )
     code, said = run("one_writer", tree)
     assert code == 1
     assert "reverie.records.notes and reverie.search and reverie.search.a" in said
@@ -79,22 +90,32 @@ def test_one_writer_refuses_a_table_named_at_run_time(tree: Path) -> None:
 
 def test_one_writer_knows_that_base_writes_every_domain(tree: Path) -> None:
     write(tree / "records" / "base.py", 'SAVE = "INSERT INTO {table} (id) VALUES (%s)"')
-    write(tree / "records" / "tasks.py", 'TASKS = base.Domain(name="task", plural="tasks")')
+    write(
+        tree / "records" / "tasks.py",
+        'TASKS = base.Domain(name="task", plural="tasks")',
+    )
     code, said = run("one_writer", tree, "-v")
     assert code == 0
     assert "reverie.records.base" in said
     write(tree / "search" / "sneaky.py", 'DONE = "UPDATE task SET done = true"')
     code, said = run("one_writer", tree)
     assert code == 1
-    assert "reverie.records.base and reverie.search.sneaky both write the table task" in said
+    assert (
+        "reverie.records.base and reverie.search.sneaky both write the table task"
+        in said
+    )
 
 
 def test_one_writer_counts_a_module_and_its_sql_file_once(tree: Path) -> None:
-    (tree / "records" / "notes.sql").write_text("UPDATE notes SET heat = 0;", encoding="utf-8")
+    (tree / "records" / "notes.sql").write_text(
+        "UPDATE notes SET heat = 0;", encoding="utf-8"
+    )
     assert run("one_writer", tree)[0] == 0
 
 
-def test_one_writer_leaves_out_prose_locks_upserts_temporary_tables_and_migrations(tree: Path) -> None:
+def test_one_writer_leaves_out_prose_locks_upserts_temporary_tables_and_migrations(
+    tree: Path,
+) -> None:
     write(
         tree / "search" / "fine.py",
         '"""INSERT INTO notes is done elsewhere."""\n'
@@ -106,7 +127,9 @@ def test_one_writer_leaves_out_prose_locks_upserts_temporary_tables_and_migratio
         tree / "pipeline.py",
         'FILL = "CREATE TEMPORARY TABLE incoming AS SELECT 1"\nMORE = "INSERT INTO incoming VALUES (2)"',
     )
-    (tree / "migrations" / "0001.sql").write_text("UPDATE notes SET heat = 0;", encoding="utf-8")
+    (tree / "migrations" / "0001.sql").write_text(
+        "UPDATE notes SET heat = 0;", encoding="utf-8"
+    )
     code, said = run("one_writer", tree, "-v")
     assert code == 0
     assert "incoming" not in said

@@ -33,15 +33,26 @@ def wait_until(holds: Callable[[], Any], seconds: float = 30) -> Any:
 
 @dataclass
 class Home:
-    """One REVERIE_HOME and the commands that run in it. Everything that was started ends with it."""
+    """One REVERIE_HOME and the commands that run in it. Everything that was started
+    ends with it.
+    """
 
     path: Path
     more: dict[str, str] = field(default_factory=dict)
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def environment(self, **more: str) -> dict[str, str]:
-        kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
-        own = {"HOME": str(self.path), "PYTHONPATH": str(SOURCES), "REVERIE_HOME": str(self.path), "TZ": "UTC"}
+        kept = {
+            name: os.environ[name]
+            for name in ("PATH", "LANG", "LC_ALL")
+            if name in os.environ
+        }
+        own = {
+            "HOME": str(self.path),
+            "PYTHONPATH": str(SOURCES),
+            "REVERIE_HOME": str(self.path),
+            "TZ": "UTC",
+        }
         return {**kept, **own, "COLUMNS": "200", **self.more, **more}
 
     def start(self, *arguments: str | Path, **more: str) -> subprocess.Popen[str]:
@@ -57,11 +68,15 @@ class Home:
         self.started.append(process)
         return process
 
-    def run(self, *arguments: str | Path, code: int = 0, **more: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str | Path, code: int = 0, **more: str
+    ) -> subprocess.CompletedProcess[str]:
         """Run a command to its end; it must exit with `code`, and never show a stack."""
         process = self.start(*arguments, **more)
         out, err = process.communicate(timeout=120)
-        assert process.returncode == code, f"{arguments}: {process.returncode}\n{out}\n{err}"
+        assert process.returncode == code, (
+            f"{arguments}: {process.returncode}\n{out}\n{err}"
+        )
         assert "Traceback" not in out + err
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
@@ -119,7 +134,9 @@ def home() -> Iterator[Home]:
 
 @pytest.fixture(scope="module")
 def warm_home() -> Iterator[Home]:
-    """A home for all tests of a module whose server stays up, so that each command starts at once."""
+    """A home for all tests of a module whose server stays up, so that each command
+    starts at once.
+    """
     made = make_home()
     server = embedded.acquire(made.path)
     yield made

@@ -19,7 +19,9 @@ SAMPLE = Path(reverie.sample.__file__).parent
 @pytest.fixture(scope="module")
 def kept(warm_home: Home) -> Home:
     """A home that holds the sample life."""
-    warm_home.run("import", SAMPLE / "vault", SAMPLE / "mail.mbox", SAMPLE / "contacts.vcf")
+    warm_home.run(
+        "import", SAMPLE / "vault", SAMPLE / "mail.mbox", SAMPLE / "contacts.vcf"
+    )
     return warm_home
 
 
@@ -48,7 +50,10 @@ def test_import_reports_every_file(warm_home: Home) -> None:
     home.file("report/film.mp4", "\x00\x00\x00\x18ftypmp42")
     home.file("report/conversations.json", '[{"title": "cut off", "mapping": {')
     told = home.json("import", good.parent)
-    assert {name: told[name] for name in ("imported", "updated", "unchanged", "skipped", "failed")} == {
+    assert {
+        name: told[name]
+        for name in ("imported", "updated", "unchanged", "skipped", "failed")
+    } == {
         "imported": 1,
         "updated": 0,
         "unchanged": 0,
@@ -123,7 +128,9 @@ def test_rebuild_says_how_many(kept: Home) -> None:
     before = kept.json("search", "García")
     assert "Rebuilt from " in kept.run("rebuild").stdout
     after = kept.json("search", "García")
-    assert [one["id"] for one in after["results"]] == [one["id"] for one in before["results"]]
+    assert [one["id"] for one in after["results"]] == [
+        one["id"] for one in before["results"]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -135,12 +142,23 @@ def test_rebuild_says_how_many(kept: Home) -> None:
         (("search", "x" * 1001), {}, "A search has at most 1000 characters."),
         (("search", ""), {}, "There is nothing to search for."),
         (("search", "x", "--domain", "dreams"), {}, "dreams"),
-        (("search", "x"), {"REVERIE_HOME": "/proc/reverie"}, "/proc/reverie cannot be made"),
-        (("search", "x"), {"REVERIE_DATABASE_URL": "postgresql://127.0.0.1:9/x"}, "PostgreSQL does not answer"),
+        (
+            ("search", "x"),
+            {"REVERIE_HOME": "/proc/reverie"},
+            "/proc/reverie cannot be made",
+        ),
+        (
+            ("search", "x"),
+            {"REVERIE_DATABASE_URL": "postgresql://127.0.0.1:9/x"},
+            "PostgreSQL does not answer",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_a_sentence(
-    warm_home: Home, arguments: tuple[str, ...], environment: dict[str, str], sentence: str
+    warm_home: Home,
+    arguments: tuple[str, ...],
+    environment: dict[str, str],
+    sentence: str,
 ) -> None:
     done = warm_home.run(*arguments, code=1, **environment)
     assert done.stdout == ""
@@ -148,14 +166,27 @@ def test_what_cannot_be_done_is_a_sentence(
     assert sentence in done.stderr
 
 
-@pytest.mark.parametrize("arguments", [("serach", "x"), ("search",), ("search", "x", "--limit", "0"), ("import",)])
+@pytest.mark.parametrize(
+    "arguments",
+    [("serach", "x"), ("search",), ("search", "x", "--limit", "0"), ("import",)],
+)
 def test_wrong_use_is_exit_code_2(warm_home: Home, arguments: tuple[str, ...]) -> None:
     assert warm_home.run(*arguments, code=2).stderr
 
 
 def test_help_needs_no_home(home: Home) -> None:
     shown = home.run("--help").stdout
-    for command in ("import", "search", "ask", "up", "mcp", "connect", "doctor", "rebuild", "demo"):
+    for command in (
+        "import",
+        "search",
+        "ask",
+        "up",
+        "mcp",
+        "connect",
+        "doctor",
+        "rebuild",
+        "demo",
+    ):
         assert command in shown
     assert home.run("version").stdout.strip() == reverie.__version__
     assert not (home.path / "postgres").exists()
@@ -164,21 +195,28 @@ def test_help_needs_no_home(home: Home) -> None:
 def test_broken_settings_are_named(home: Home) -> None:
     file = home.path / "config.toml"
     file.write_text("port = [")
-    assert f"{file} is not valid TOML" in " ".join(home.run("search", "x", code=1).stderr.split())
+    assert f"{file} is not valid TOML" in " ".join(
+        home.run("search", "x", code=1).stderr.split()
+    )
     file.write_text("colour = 'red'\n")
     assert "The setting `colour` is wrong" in home.run("search", "x", code=1).stderr
 
 
 def test_ctrl_c_keeps_what_was_done_and_the_next_run_goes_on(home: Home) -> None:
     for number in range(300):
-        home.file(f"notes/{number:03}.md", f"# Note {number:03}\n\n" + f"number {number} of a pile of notes\n\n" * 40)
+        home.file(
+            f"notes/{number:03}.md",
+            f"# Note {number:03}\n\n" + f"number {number} of a pile of notes\n\n" * 40,
+        )
     folder = home.path / "given" / "notes"
     home.run("search", "x")  # the cluster is made
     process = home.start("import", folder)
     server = embedded.acquire(home.path)
     try:
         with psycopg.connect(server.owner_url, autocommit=True) as connection:
-            wait_until(lambda: (_count(connection, "SELECT count(*) FROM imported_file")) >= 20)
+            wait_until(
+                lambda: (_count(connection, "SELECT count(*) FROM imported_file")) >= 20
+            )
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=20)
             assert process.returncode == 130, err
@@ -198,30 +236,45 @@ def test_ctrl_c_keeps_what_was_done_and_the_next_run_goes_on(home: Home) -> None
 
 
 def _count(connection: psycopg.Connection, statement: str) -> int:
-    """A number from every user's rows: the owner of the tables steps over row-level security for a moment."""
+    """A number from every user's rows: the owner of the tables steps over row-level
+    security for a moment.
+    """
     user = (
         connection.execute("SELECT set_config('reverie.system', 'on', false)")
         and connection.execute("SELECT user_id FROM users LIMIT 1").fetchone()
     )
     assert user
-    connection.execute("SELECT set_config('reverie.user_id', %s, false)", (str(user[0]),))
+    connection.execute(
+        "SELECT set_config('reverie.user_id', %s, false)", (str(user[0]),)
+    )
     row = connection.execute(statement.encode()).fetchone()
     assert row
     return int(row[0])
 
 
 def test_a_postgresql_of_ones_own(home: Home) -> None:
-    """A second cluster stands for the owner's server: nothing embedded is started, and nothing else changes."""
+    """A second cluster stands for the owner's server: nothing embedded is started, and
+    nothing else changes.
+    """
     elsewhere = make_home()
     server = embedded.acquire(elsewhere.path)
     try:
-        with psycopg.connect(server.place.url(embedded.OWNER_ROLE, database="postgres"), autocommit=True) as connection:
+        with psycopg.connect(
+            server.place.url(embedded.OWNER_ROLE, database="postgres"), autocommit=True
+        ) as connection:
             connection.execute("CREATE DATABASE mine")
         url = server.place.url(embedded.OWNER_ROLE, database="mine")
         note = home.file("a.md", "# A note\n\nthe quick brown fox")
-        assert json.loads(home.run("import", note, "--json", REVERIE_DATABASE_URL=url).stdout)["imported"] == 1
+        assert (
+            json.loads(
+                home.run("import", note, "--json", REVERIE_DATABASE_URL=url).stdout
+            )["imported"]
+            == 1
+        )
         assert "A note" in home.run("search", "fox", REVERIE_DATABASE_URL=url).stdout
-        assert "your own PostgreSQL" in home.run("doctor", REVERIE_DATABASE_URL=url).stdout
+        assert (
+            "your own PostgreSQL" in home.run("doctor", REVERIE_DATABASE_URL=url).stdout
+        )
         assert not (home.path / "postgres").exists()
         assert stat.S_IMODE((home.path / "token").stat().st_mode) == 0o600
         with psycopg.connect(url) as connection:

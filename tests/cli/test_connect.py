@@ -27,7 +27,11 @@ FILES = {
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home, and a `reverie` to be found."""
     for name in list(os.environ):
-        if name.startswith("REVERIE_") or name in ("XDG_DATA_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR"):
+        if name.startswith("REVERIE_") or name in (
+            "XDG_DATA_HOME",
+            "CODEX_HOME",
+            "CLAUDE_CONFIG_DIR",
+        ):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(sys, "platform", "linux")
@@ -76,9 +80,11 @@ def test_second_time_changes_nothing(home: Path, client: str) -> None:
     assert done.exit_code == 0
     assert "already" in done.output
     assert (file.read_bytes(), file.stat().st_mtime_ns) == before
-    assert sorted(one.name for one in file.parent.iterdir() if "reverie" not in one.name and one.name != "bin") == [
-        file.name
-    ]
+    assert sorted(
+        one.name
+        for one in file.parent.iterdir()
+        if "reverie" not in one.name and one.name != "bin"
+    ) == [file.name]
 
 
 @pytest.mark.parametrize("client", FILES)
@@ -126,7 +132,11 @@ def test_json_keeps_every_other_byte(home: Path, before: str, after: str) -> Non
     file.write_bytes(before.encode())
     done = _run("cursor", "--yes")
     assert done.exit_code == 0, done.output
-    entry = {"command": str(home / "bin" / "reverie"), "args": ["mcp", "--agent", "main"], "env": {}}
+    entry = {
+        "command": str(home / "bin" / "reverie"),
+        "args": ["mcp", "--agent", "main"],
+        "env": {},
+    }
     for mark, indent in (("@2", "  "), ("@t", "\t"), ("@", None)):
         laid_out = json.dumps(entry, indent=indent)
         after = after.replace(mark, laid_out.replace("\n", "\n" + (indent or "") * 2))
@@ -145,7 +155,9 @@ def test_json_with_windows_lines_and_a_mark(home: Path) -> None:
     assert text.count("\n") == text.count("\r\n")
 
 
-def test_our_old_entry_is_brought_up_to_date_and_the_owners_keys_stay(home: Path) -> None:
+def test_our_old_entry_is_brought_up_to_date_and_the_owners_keys_stay(
+    home: Path,
+) -> None:
     file = home / FILES["claude-code"]
     old: dict[str, Any] = {
         "numStartups": 7,
@@ -197,8 +209,14 @@ def test_toml_is_appended_to(home: Path) -> None:
     file.write_text(TOML)
     assert _run("codex", "--yes").exit_code == 0
     text = file.read_text()
-    assert text == f'{TOML}\n[mcp_servers.reverie]\ncommand = "{home}/bin/reverie"\nargs = ["mcp", "--agent", "main"]\n'
-    assert tomllib.loads(text)["mcp_servers"]["other"] == tomllib.loads(TOML)["mcp_servers"]["other"]
+    assert (
+        text
+        == f'{TOML}\n[mcp_servers.reverie]\ncommand = "{home}/bin/reverie"\nargs = ["mcp", "--agent", "main"]\n'
+    )
+    assert (
+        tomllib.loads(text)["mcp_servers"]["other"]
+        == tomllib.loads(TOML)["mcp_servers"]["other"]
+    )
     assert file.with_name("config.toml.bak").read_text() == TOML
 
 
@@ -254,7 +272,9 @@ def test_toml_that_cannot_be_changed_safely_is_left(home: Path) -> None:
         ("codex", b'a = "\xff"'),
     ],
 )
-def test_broken_files_are_refused_and_left(home: Path, client: str, content: bytes) -> None:
+def test_broken_files_are_refused_and_left(
+    home: Path, client: str, content: bytes
+) -> None:
     file = home / FILES[client]
     file.parent.mkdir()
     file.write_bytes(content)
@@ -282,7 +302,9 @@ def test_a_link_stays_a_link(home: Path) -> None:
     assert "reverie" in real.read_text()
 
 
-def test_a_file_that_changes_meanwhile_is_left(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_changes_meanwhile_is_left(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = home / FILES["claude-code"]
     file.write_text("{}")
 
@@ -304,11 +326,15 @@ def test_other_peoples_keys_are_not_shown(home: Path) -> None:
     assert "secret" not in _run("cursor", "--print").output
 
 
-def test_home_is_told_when_it_is_not_the_usual_one(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_home_is_told_when_it_is_not_the_usual_one(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("REVERIE_HOME", str(home / 'my "memory" 记忆'))
     for client in FILES:
         assert _run(client, "--yes").exit_code == 0
-        assert _entry(home, client)["env"] == {"REVERIE_HOME": str(home / 'my "memory" 记忆')}
+        assert _entry(home, client)["env"] == {
+            "REVERIE_HOME": str(home / 'my "memory" 记忆')
+        }
     usual = config.default_home(root=os.geteuid() == 0, environ={"HOME": str(home)})
     monkeypatch.setenv("REVERIE_HOME", str(usual))
     for client in FILES:
@@ -316,7 +342,9 @@ def test_home_is_told_when_it_is_not_the_usual_one(home: Path, monkeypatch: pyte
         assert not _entry(home, client).get("env")
 
 
-def test_the_database_address_is_never_written(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_database_address_is_never_written(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("REVERIE_HOME", str(home / "memory"))
     monkeypatch.setenv("REVERIE_DATABASE_URL", "postgresql://me:hunter2@db/reverie")
     done = _run("cursor", "--yes")
@@ -324,7 +352,9 @@ def test_the_database_address_is_never_written(home: Path, monkeypatch: pytest.M
     assert "database_url" in done.output
     assert "hunter2" not in done.output + (home / FILES["cursor"]).read_text()
     (home / "memory").mkdir()
-    (home / "memory" / "config.toml").write_text('database_url = "postgresql://me:hunter2@db/reverie"\n')
+    (home / "memory" / "config.toml").write_text(
+        'database_url = "postgresql://me:hunter2@db/reverie"\n'
+    )
     assert "database_url" not in _run("cursor", "--yes").output
 
 

@@ -1,4 +1,6 @@
-"""Documents by the commands: a PDF is found by its page, a folder is watched, a password is asked for."""
+"""Documents by the commands: a PDF is found by its page, a folder is watched, a
+password is asked for.
+"""
 
 import signal
 import time
@@ -31,7 +33,9 @@ def given(home: Home, name: str, data: bytes) -> Path:
 
 
 def test_a_pdf_is_found_with_its_page(warm_home: Home) -> None:
-    pdf = given(warm_home, "pdfs/garden.pdf", pdfs.built([pdfs.drawn([text]) for text in PAGES]))
+    pdf = given(
+        warm_home, "pdfs/garden.pdf", pdfs.built([pdfs.drawn([text]) for text in PAGES])
+    )
     broken = given(warm_home, "pdfs/broken.pdf", b"%PDF-1.7 and nothing more")
     told = warm_home.run("import", pdf.parent)
     assert "1 imported" in told.stdout
@@ -85,6 +89,9 @@ def test_doctor_tells_of_what_was_left_undone(warm_home: Home) -> None:
             connection.execute(LEFT)
             connection.execute("ALTER TABLE ingestion FORCE ROW LEVEL SECURITY")
             connection.execute("ALTER TABLE users FORCE ROW LEVEL SECURITY")
-        assert "taking in: 1 under way, which waits: no room" in warm_home.run("doctor").stdout
+        assert (
+            "taking in: 1 under way, which waits: no room"
+            in warm_home.run("doctor").stdout
+        )
     finally:
         server.release()

@@ -1,4 +1,6 @@
-"""`reverie up` as a process: the service, its end, a second one, a killed database; and the demo."""
+"""`reverie up` as a process: the service, its end, a second one, a killed database; and
+the demo.
+"""
 
 import json
 import re
@@ -40,13 +42,19 @@ class Service:
         except OSError:
             return False
 
-    def get(self, path: str, body: dict[str, Any] | None = None, *, token: bool = True) -> tuple[int, dict[str, Any]]:
+    def get(
+        self, path: str, body: dict[str, Any] | None = None, *, token: bool = True
+    ) -> tuple[int, dict[str, Any]]:
         """Status and JSON of a GET, or of a POST when there is a body."""
         headers = {"Content-Type": "application/json"}
         if token:
-            headers["Authorization"] = f"Bearer {(self.home.path / 'token').read_text().strip()}"
+            headers["Authorization"] = (
+                f"Bearer {(self.home.path / 'token').read_text().strip()}"
+            )
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/api/v1{path}", data=data, headers=headers)
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/api/v1{path}", data=data, headers=headers
+        )
         try:
             with urllib.request.urlopen(request, timeout=20) as answer:
                 return answer.status, json.load(answer)
@@ -81,7 +89,9 @@ def test_health_needs_no_token_and_everything_else_does(service: Service) -> Non
 
 
 def test_a_record_through_the_api_is_found_by_the_command(service: Service) -> None:
-    status, made = service.get("/notes", {"title": "Zwetschgen", "content": "a cake for Sunday"})
+    status, made = service.get(
+        "/notes", {"title": "Zwetschgen", "content": "a cake for Sunday"}
+    )
     assert status == 201
     found = service.home.json("search", "Zwetschgen")
     assert [one["id"] for one in found["results"]] == [made["id"]]
@@ -116,7 +126,9 @@ def test_a_port_in_use_is_told(service: Service, home: Home) -> None:
 
 
 def test_a_killed_database_comes_back(service: Service) -> None:
-    status, made = service.get("/notes", {"title": "Before the kill", "content": "kept"})
+    status, made = service.get(
+        "/notes", {"title": "Before the kill", "content": "kept"}
+    )
     assert status == 201
     postmaster = min(service.home.postgres(), key=lambda process: process.create_time())
     assert postmaster.ppid() not in {process.pid for process in service.home.postgres()}
@@ -131,7 +143,9 @@ def test_a_killed_database_comes_back(service: Service) -> None:
 
     wait_until(healed, 30)
     assert time.monotonic() - began < 30
-    assert service.get("/notes", {"title": "After the kill", "content": "kept"})[0] == 201
+    assert (
+        service.get("/notes", {"title": "After the kill", "content": "kept"})[0] == 201
+    )
     titles = [one["title"] for one in service.get("/search?q=kill")[1]["results"]]
     assert set(titles) == {"Before the kill", "After the kill"}
     assert service.process.poll() is None
@@ -142,7 +156,9 @@ def test_it_stops_cleanly(home: Home, number: signal.Signals) -> None:
     service = Service(home)
     assert service.get("/notes", {"title": "Kept", "content": "x"})[0] == 201
     assert service.home.postgres()
-    with socket.create_connection(("127.0.0.1", service.port)):  # somebody's idle connection holds nothing up
+    with socket.create_connection(
+        ("127.0.0.1", service.port)
+    ):  # somebody's idle connection holds nothing up
         out, err, took = service.stop(number)
     assert service.process.returncode == 0
     assert took < 10
@@ -156,7 +172,10 @@ def test_it_stops_cleanly(home: Home, number: signal.Signals) -> None:
 
 
 def _alive(process: subprocess.Popen[str]) -> bool:
-    return psutil.pid_exists(process.pid) and psutil.Process(process.pid).status() != psutil.STATUS_ZOMBIE
+    return (
+        psutil.pid_exists(process.pid)
+        and psutil.Process(process.pid).status() != psutil.STATUS_ZOMBIE
+    )
 
 
 def test_a_killed_service_leaves_nothing_in_the_way(home: Home) -> None:
@@ -176,7 +195,12 @@ def test_the_demo_twice() -> None:
     home = make_home(settings="")
     try:
         first = home.run("demo").stdout
-        for told in ("Domingo de playa", "An old invoice, politely", "Marta García", "Try next:"):
+        for told in (
+            "Domingo de playa",
+            "An old invoice, politely",
+            "Marta García",
+            "Try next:",
+        ):
             assert told in first
         assert "0 unchanged" in first
         began = time.monotonic()

@@ -1,4 +1,5 @@
-"""The pages say what the code says: links, commands, settings, modules, sentences, tables.
+"""The pages say what the code says: links, commands, settings, modules, sentences,
+tables.
 
 `python tests/docs/test_docs.py` writes the generated parts of the pages anew.
 """
@@ -23,7 +24,12 @@ API = TOP / "docs" / "howto" / "api.md"
 ACCESS = TOP / "docs" / "howto" / "access.md"
 WRONG = TOP / "docs" / "howto" / "when-something-is-wrong.md"
 DEPENDENCIES = TOP / "docs" / "decisions" / "0004-dependencies.md"
-PAGES = [TOP / "README.md", TOP / "CHANGELOG.md", TOP / "CONTRIBUTING.md", *sorted((TOP / "docs").rglob("*.md"))]
+PAGES = [
+    TOP / "README.md",
+    TOP / "CHANGELOG.md",
+    TOP / "CONTRIBUTING.md",
+    *sorted((TOP / "docs").rglob("*.md")),
+]
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
@@ -31,12 +37,15 @@ _COMMAND = re.compile(r"(?<![\w./-])reverie ([a-z][a-z-]*)")
 _VARIABLE = re.compile(r"\bREVERIE_[A-Z_]+\b")
 _HEADING = re.compile(r"^#+ +(.+?)\s*$", re.MULTILINE)
 _CODE = re.compile(r"`` (.+?) ``|`([^`\n]+)`")
-# What words around the command make of it in a sentence of prose or another program's arguments.
+# What words around the command make of it in a sentence of prose or another program's
+# arguments.
 _NO_COMMANDS = {"below"}
 
 
 def each_page() -> Callable[[Callable[..., None]], Callable[..., None]]:
-    return pytest.mark.parametrize("page", PAGES, ids=[str(one.relative_to(TOP)) for one in PAGES])
+    return pytest.mark.parametrize(
+        "page", PAGES, ids=[str(one.relative_to(TOP)) for one in PAGES]
+    )
 
 
 def prose(text: str) -> str:
@@ -46,13 +55,20 @@ def prose(text: str) -> str:
 
 def anchors(page: Path) -> set[str]:
     """The anchors that a page's headings make."""
-    titles = (re.sub(r"[`*]", "", one).lower() for one in _HEADING.findall(prose(page.read_text("utf-8"))))
+    titles = (
+        re.sub(r"[`*]", "", one).lower()
+        for one in _HEADING.findall(prose(page.read_text("utf-8")))
+    )
     return {re.sub(r"[^\w\- ]", "", one).replace(" ", "-") for one in titles}
 
 
 def block(page: Path, name: str) -> str:
     """The generated part of a page."""
-    found = re.search(rf"<!-- made by \S+: {name} -->\n(.*?)<!-- end -->", page.read_text("utf-8"), re.DOTALL)
+    found = re.search(
+        rf"<!-- made by \S+: {name} -->\n(.*?)<!-- end -->",
+        page.read_text("utf-8"),
+        re.DOTALL,
+    )
     assert found, f"{page.name} has no place for `{name}`"
     return found[1]
 
@@ -74,7 +90,9 @@ def test_every_relative_link_resolves(page: Path) -> None:
 def test_every_command_exists(page: Path) -> None:
     known = {*cli.COMMANDS, "version"}
     text = page.read_text("utf-8")
-    code = [found[2] for found in _FENCE.finditer(text) if found[1] not in {"python", "sql"}]
+    code = [
+        found[2] for found in _FENCE.finditer(text) if found[1] not in {"python", "sql"}
+    ]
     code += [one for pair in _CODE.findall(prose(text)) for one in pair]
     code += re.findall(r"^    (.+)$", prose(text), re.MULTILINE)
     named = {name for part in code for name in _COMMAND.findall(part)} - _NO_COMMANDS
@@ -92,19 +110,27 @@ def test_every_variable_exists(page: Path) -> None:
 def test_every_toml_example_is_a_configuration(page: Path) -> None:
     for language, body in _FENCE.findall(page.read_text("utf-8")):
         if language == "toml":
-            config.Config.model_validate(tomllib.loads(body) | {"home": Path("/nowhere")})
+            config.Config.model_validate(
+                tomllib.loads(body) | {"home": Path("/nowhere")}
+            )
 
 
 def test_every_setting_is_told() -> None:
     told = "\n".join(page.read_text("utf-8") for page in PAGES)
     for model in (config.Config, config.Embedding, config.Reranker, config.Search):
         for name in model.model_fields:
-            assert re.search(rf"\b{name}\b", told), f"no page tells of the setting `{name}`"
+            assert re.search(rf"\b{name}\b", told), (
+                f"no page tells of the setting `{name}`"
+            )
 
 
 def test_the_tree_holds_only_what_is_there() -> None:
     folder = inner = SOURCE
-    lines = [line for line in block(ARCHITECTURE, "tree").splitlines() if line and not line.startswith("```")]
+    lines = [
+        line
+        for line in block(ARCHITECTURE, "tree").splitlines()
+        if line and not line.startswith("```")
+    ]
     assert len(lines) > 50
     for line in lines:
         name = line.split()[0]
@@ -120,7 +146,9 @@ def test_the_tree_holds_only_what_is_there() -> None:
 def test_the_tree_holds_every_package() -> None:
     told = block(ARCHITECTURE, "tree")
     for layer in layers():
-        assert re.search(rf"^{layer}(/|\.py) ", told, re.MULTILINE), f"the tree lacks {layer}"
+        assert re.search(rf"^{layer}(/|\.py) ", told, re.MULTILINE), (
+            f"the tree lacks {layer}"
+        )
 
 
 def test_the_domains_are_those_of_the_code() -> None:
@@ -128,15 +156,24 @@ def test_the_domains_are_those_of_the_code() -> None:
 
 
 def test_the_operations_are_those_of_the_code() -> None:
-    assert block(ACCESS, "operations") == operation_table(), "run `python tests/docs/test_docs.py`"
+    assert block(ACCESS, "operations") == operation_table(), (
+        "run `python tests/docs/test_docs.py`"
+    )
     assert block(ACCESS, "agents") == topology(), "run `python tests/docs/test_docs.py`"
 
 
 def test_the_dependencies_are_those_of_the_project() -> None:
     project = tomllib.loads((TOP / "pyproject.toml").read_text("utf-8"))["project"]
-    asked = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
+    asked = [
+        *project["dependencies"],
+        *(one for extra in project["optional-dependencies"].values() for one in extra),
+    ]
     wanted = {re.split(r"[\[<>=~!; ]", one)[0] for one in asked}
-    told = set(re.findall(r"^\| ([a-z][\w-]+) \| ", DEPENDENCIES.read_text("utf-8"), re.MULTILINE)) - {"package"}
+    told = set(
+        re.findall(
+            r"^\| ([a-z][\w-]+) \| ", DEPENDENCIES.read_text("utf-8"), re.MULTILINE
+        )
+    ) - {"package"}
     assert told == wanted
 
 
@@ -148,7 +185,11 @@ def test_every_sentence_is_one_of_the_code() -> None:
             continue
         for pair in _CODE.findall(re.split(r"(?<!\\)\|", line)[1]):
             parts = [part.strip() for part in next(filter(None, pair)).split("…")]
-            missing += [part for part in parts if len(part) > 2 and not any(part in one for one in said)]
+            missing += [
+                part
+                for part in parts
+                if len(part) > 2 and not any(part in one for one in said)
+            ]
     assert not missing, f"nothing in the code says {missing}"
 
 
@@ -160,20 +201,35 @@ def constants() -> Iterator[str]:
                 yield node.value
 
 
-# What is generated ------------------------------------------------------------------------------------------
+# What is generated
+# ------------------------------------------------------------------------------------------
 
 
 def layers() -> list[str]:
     """The top-level modules in the order of the import rule, as far as they are there."""
     project = tomllib.loads((TOP / "pyproject.toml").read_text("utf-8"))
-    contract = next(one for one in project["tool"]["importlinter"]["contracts"] if one["id"] == "layers")
-    names = [re.sub(r"[()]", "", name).strip() for row in contract["layers"] for name in row.split("|")]
-    return [one for one in names if (SOURCE / one).is_dir() or (SOURCE / f"{one}.py").exists()]
+    contract = next(
+        one
+        for one in project["tool"]["importlinter"]["contracts"]
+        if one["id"] == "layers"
+    )
+    names = [
+        re.sub(r"[()]", "", name).strip()
+        for row in contract["layers"]
+        for name in row.split("|")
+    ]
+    return [
+        one
+        for one in names
+        if (SOURCE / one).is_dir() or (SOURCE / f"{one}.py").exists()
+    ]
 
 
 def sentence(path: Path) -> str:
     """The first sentence of a module."""
-    first = (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").partition("\n\n")[0]
+    first = (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").partition(
+        "\n\n"
+    )[0]
     return re.split(r"(?<=\.)\s", " ".join(first.split()), maxsplit=1)[0]
 
 
@@ -199,33 +255,51 @@ def tree() -> str:
 
 
 def domains() -> str:
-    rows = ["| domain | at | fields (required ones in bold) | filters of its list |", "|---|---|---|---|"]
+    rows = [
+        "| domain | at | fields (required ones in bold) | filters of its list |",
+        "|---|---|---|---|",
+    ]
     for one in catalogue.DOMAINS.values():
-        required = {db.column(name) for name, field in one.new.model_fields.items() if field.is_required()}
+        required = {
+            db.column(name)
+            for name, field in one.new.model_fields.items()
+            if field.is_required()
+        }
         names = [name for name in one.own if name not in one.derived]
-        fields = ", ".join(f"**{name}**" if name in required else name for name in names)
-        rows.append(f"| {one.name} | `/{one.plural}` | {fields} | {', '.join(one.filters)} |")
+        fields = ", ".join(
+            f"**{name}**" if name in required else name for name in names
+        )
+        rows.append(
+            f"| {one.name} | `/{one.plural}` | {fields} | {', '.join(one.filters)} |"
+        )
     return "\n" + "\n".join(rows) + "\n\n"
 
 
 def topology() -> str:
     rows = ["| agent | what it does | scopes |", "|---|---|---|"]
     rows += [
-        f"| {one.name} | {one.about} | {', '.join(f'`{s}`' for s in one.scopes)} |" for one in agents.DEFAULTS.values()
+        f"| {one.name} | {one.about} | {', '.join(f'`{s}`' for s in one.scopes)} |"
+        for one in agents.DEFAULTS.values()
     ]
     return "\n" + "\n".join(rows) + "\n\n"
 
 
 def operation_table() -> str:
     """The table of operations; what every domain has is told once."""
-    verbs = {name.partition(".")[2] for name in operations.OPERATIONS if name.startswith("bookmarks.")}
+    verbs = {
+        name.partition(".")[2]
+        for name in operations.OPERATIONS
+        if name.startswith("bookmarks.")
+    }
     rows = ["| operation | level | needs |", "|---|---|---|"]
     for one in operations.OPERATIONS.values():
         area, _, verb = one.name.partition(".")
         if area in operations.DOMAINS and verb in verbs:
             if area != operations.DOMAINS[0]:
                 continue
-            rows.append(f"| `<domain>.{verb}` | {one.level} | {one.told.replace(area, '<domain>')} |")
+            rows.append(
+                f"| `<domain>.{verb}` | {one.level} | {one.told.replace(area, '<domain>')} |"
+            )
         else:
             rows.append(f"| `{one.name}` | {one.level} | {one.told} |")
     return "\n" + "\n".join(rows) + "\n\n"
@@ -243,7 +317,9 @@ def main() -> None:
     for (page, name), make in PARTS.items():
         text = page.read_text("utf-8")
         start = text.index("\n", text.index(f": {name} -->")) + 1
-        page.write_text(text[:start] + make() + text[text.index("<!-- end -->", start) :], "utf-8")
+        page.write_text(
+            text[:start] + make() + text[text.index("<!-- end -->", start) :], "utf-8"
+        )
 
 
 if __name__ == "__main__":

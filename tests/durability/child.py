@@ -1,8 +1,10 @@
-"""The process that gets killed: does a job with the product's own functions and dies at a named point by SIGKILL.
+"""The process that gets killed: does a job with the product's own functions and dies at
+a named point by SIGKILL.
 
-Reads one job a line (JSON) and forks for each, so that a kill costs milliseconds. A point is `before` or `after` the
-n-th statement of a kind, a commit, a call of the embedder, an fsync or a rename; without a point the job runs to its
-end and lists the points it passed.
+Reads one job a line (JSON) and forks for each, so that a kill costs milliseconds. A
+point is `before` or `after` the n-th statement of a kind, a commit, a call of the
+embedder, an fsync or a rename; without a point the job runs to its end and lists the
+points it passed.
 """
 
 import asyncio
@@ -30,7 +32,9 @@ from reverie.pipeline import embed, heat, models, worker
 from reverie.records import base, catalogue
 
 _WRITES = re.compile(r'(INSERT INTO|UPDATE|DELETE FROM) "?(\w+)"?')
-_READS = re.compile(r'(set_config|pg_notify|pg_advisory\w+|pg_try_advisory\w+|LISTEN|FROM "?\w+"?)')
+_READS = re.compile(
+    r'(set_config|pg_notify|pg_advisory\w+|pg_try_advisory\w+|LISTEN|FROM "?\w+"?)'
+)
 
 Job = dict[str, Any]
 
@@ -55,9 +59,15 @@ class Points:
 
 def label_of(query: Any) -> str:
     """What a statement does: `insert into note`, `from slot`."""
-    text = query.as_string() if isinstance(query, psycopg.sql.Composable) else str(query)
+    text = (
+        query.as_string() if isinstance(query, psycopg.sql.Composable) else str(query)
+    )
     found = _WRITES.search(text) or _READS.search(text)
-    return " ".join(found.groups()).replace('"', "").lower() if found else text.split(maxsplit=1)[0].lower()
+    return (
+        " ".join(found.groups()).replace('"', "").lower()
+        if found
+        else text.split(maxsplit=1)[0].lower()
+    )
 
 
 def tap(points: Points) -> None:
@@ -111,13 +121,22 @@ def acknowledged(job: Job) -> list[str]:
     return file.read_text().split("\n") if file.exists() else []
 
 
-async def write(database: db.Database, caller: callers.Caller, job: Job, points: Points) -> None:
-    """Five writes, each acknowledged; what an earlier life has done already is not done again."""
+async def write(
+    database: db.Database, caller: callers.Caller, job: Job, points: Points
+) -> None:
+    """Five writes, each acknowledged; what an earlier life has done already is not done
+    again.
+    """
     note, diary = catalogue.domain("note"), catalogue.domain("diary")
     first, second = UUID(job["ids"][0]), UUID(job["ids"][1])
     acked = acknowledged(job)
 
-    async def create(tx: db.Transaction, domain: base.Domain[Any], record_id: UUID, body: dict[str, Any]) -> None:
+    async def create(
+        tx: db.Transaction,
+        domain: base.Domain[Any],
+        record_id: UUID,
+        body: dict[str, Any],
+    ) -> None:
         try:
             await base.get(tx, caller, domain, record_id, deleted=True)
         except errors.NotFound:
@@ -127,11 +146,20 @@ async def write(database: db.Database, caller: callers.Caller, job: Job, points:
         if not (await base.get(tx, caller, diary, second, deleted=True)).deleted_at:
             await base.delete(tx, caller, diary, second)
 
-    long = "\n\n".join(f"Paragraph {i} about zinnias and the weather of that day. " * 6 for i in range(4))
+    long = "\n\n".join(
+        f"Paragraph {i} about zinnias and the weather of that day. " * 6
+        for i in range(4)
+    )
     steps = {
-        "create note": lambda tx: create(tx, note, first, {"title": "Garden", "content": long}),
-        "create diary": lambda tx: create(tx, diary, second, {"date": "2026-02-18", "content": "dahlias"}),
-        "update note": lambda tx: base.update(tx, caller, note, first, {"content": f"{long}\n\nlavender"}),
+        "create note": lambda tx: create(
+            tx, note, first, {"title": "Garden", "content": long}
+        ),
+        "create diary": lambda tx: create(
+            tx, diary, second, {"date": "2026-02-18", "content": "dahlias"}
+        ),
+        "update note": lambda tx: base.update(
+            tx, caller, note, first, {"content": f"{long}\n\nlavender"}
+        ),
         "delete diary": delete,
         "restore diary": lambda tx: base.restore(tx, caller, diary, second),
     }
@@ -142,34 +170,48 @@ async def write(database: db.Database, caller: callers.Caller, job: Job, points:
             acknowledge(job, points, name)
 
 
-async def follow(database: db.Database, caller: callers.Caller, job: Job, points: Points) -> None:
+async def follow(
+    database: db.Database, caller: callers.Caller, job: Job, points: Points
+) -> None:
     """One slot until it has caught up."""
     slot = {"embedding": embed.EMBEDDING, "heat": heat.HEAT}[job["slot"]]
     embeddings = embedding.Embeddings(config.Embedding.model_validate(job["embedding"]))
     async with worker.Worker(database, embeddings, followers=(slot,)).running():
         while True:
             async with database.transaction(caller) as tx:
-                if not next(one for one in await worker.standings(tx, caller) if one.slot == slot.name).behind:
+                if not next(
+                    one
+                    for one in await worker.standings(tx, caller)
+                    if one.slot == slot.name
+                ).behind:
                     break
             await asyncio.sleep(0.01)
     embeddings.close()
 
 
-async def change_model(database: db.Database, caller: callers.Caller, job: Job, points: Points) -> None:
+async def change_model(
+    database: db.Database, caller: callers.Caller, job: Job, points: Points
+) -> None:
     """The embedding slot until only vectors of the present model are left."""
     embeddings = embedding.Embeddings(config.Embedding.model_validate(job["embedding"]))
-    async with worker.Worker(database, embeddings, followers=(embed.EMBEDDING,)).running():
+    async with worker.Worker(
+        database, embeddings, followers=(embed.EMBEDDING,)
+    ).running():
         while True:
             async with database.transaction(caller) as tx:
                 standing = await models.known(tx, caller)
                 covered = await embed.coverage(tx, caller, embeddings.model)
-            if covered.texts == covered.vectors and [one.name for one in standing] == [embeddings.model]:
+            if covered.texts == covered.vectors and [one.name for one in standing] == [
+                embeddings.model
+            ]:
                 break
             await asyncio.sleep(0.01)
     embeddings.close()
 
 
-async def bring_in(database: db.Database, caller: callers.Caller, job: Job, points: Points) -> None:
+async def bring_in(
+    database: db.Database, caller: callers.Caller, job: Job, points: Points
+) -> None:
     """Import a folder."""
     files = list(scan.find([Path(job["folder"])]))
     async with pool.Nursery() as reading:
@@ -182,12 +224,19 @@ def finish(job: Job, passed: list[str]) -> None:
     Path(job["passed"]).write_text(json.dumps(passed))
 
 
-JOBS = {"write": write, "follow": follow, "change model": change_model, "import": bring_in}
+JOBS = {
+    "write": write,
+    "follow": follow,
+    "change model": change_model,
+    "import": bring_in,
+}
 
 
 async def run(job: Job) -> None:
     points = Points(job.get("point"))
-    caller = callers.Caller(UUID(job["user"]), "user", "owner", frozenset({"*:*"}), "Europe/Madrid")
+    caller = callers.Caller(
+        UUID(job["user"]), "user", "owner", frozenset({"*:*"}), "Europe/Madrid"
+    )
     database = db.Database(job["url"], size=2)
     await database.open()
     tap(points)

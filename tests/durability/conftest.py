@@ -16,7 +16,9 @@ SOURCES = Path(reverie.__file__).parents[1]
 
 
 def environment() -> dict[str, str]:
-    """For child processes: our sources, and no threads of the linear algebra that would hinder a fork."""
+    """For child processes: our sources, and no threads of the linear algebra that would
+    hinder a fork.
+    """
     return {**os.environ, "PYTHONPATH": str(SOURCES), "OPENBLAS_NUM_THREADS": "1"}
 
 

@@ -1,7 +1,9 @@
-"""The process that gets killed while it ingests: asks for a folder and an upload, and dies at a named point by SIGKILL.
+"""The process that gets killed while it ingests: asks for a folder and an upload, and
+dies at a named point by SIGKILL.
 
-Like `child`, it reads one job a line and forks for each. A point is `before` or `after` the n-th statement that writes,
-commit, step, record of DBOS, message of a reader, or call that makes a blob durable.
+Like `child`, it reads one job a line and forks for each. A point is `before` or `after`
+the n-th statement that writes, commit, step, record of DBOS, message of a reader, or
+call that makes a blob durable.
 """
 
 import asyncio
@@ -80,9 +82,15 @@ class Tap:
         for step in ("scan", "take", "finish"):
             self.around_async(steps, step, lambda *_, step=step: f"step {step}")
         self.around_async(ingest_file._Intake, "add", _message)  # pyright: ignore[reportPrivateUsage]
-        self.around(_sys_db.SystemDatabase, "record_operation_result", lambda _, one: f"record {one['function_name']}")
+        self.around(
+            _sys_db.SystemDatabase,
+            "record_operation_result",
+            lambda _, one: f"record {one['function_name']}",
+        )
         self.around(_sys_db.SystemDatabase, "init_workflow", lambda *_: "workflow")
-        self.around(_sys_db.SystemDatabase, "update_workflow_outcome", lambda *_: "outcome")
+        self.around(
+            _sys_db.SystemDatabase, "update_workflow_outcome", lambda *_: "outcome"
+        )
         self.around(tempfile, "mkstemp", lambda *_: "half")
         self.around(blobs.Incoming, "write", lambda *_: "half written")
         self.around(os, "fsync", lambda *_: "fsync")
@@ -90,13 +98,20 @@ class Tap:
 
 
 def _message(_: object, message: object) -> str:
-    """What came from a reader; pages by their number, which another life does not count anew."""
+    """What came from a reader; pages by their number, which another life does not count
+    anew.
+    """
     if isinstance(message, units.Unit):
         return f"page {message.number}"
     return f"message {type(message).__name__.lower()}"
 
 
-async def ask(database: db.Database, caller: callers.Caller, kind: ingestions.Kind, request: dict[str, object]) -> UUID:
+async def ask(
+    database: db.Database,
+    caller: callers.Caller,
+    kind: ingestions.Kind,
+    request: dict[str, object],
+) -> UUID:
     async with database.transaction(caller) as tx:
         return await ingestions.ask(tx, caller, kind, request)
 
@@ -106,7 +121,11 @@ def folder_request(folder: str) -> dict[str, object]:
 
 
 def upload_request(root: Path, caller: callers.Caller) -> dict[str, object]:
-    return {"blob": blobs.put(root, caller.user_id, UPLOAD), "name": "heron.html", "path": "upload/heron.html"}
+    return {
+        "blob": blobs.put(root, caller.user_id, UPLOAD),
+        "name": "heron.html",
+        "path": "upload/heron.html",
+    }
 
 
 async def over(database: db.Database, caller: callers.Caller) -> bool:
@@ -115,15 +134,24 @@ async def over(database: db.Database, caller: callers.Caller) -> bool:
         return not await ingestions.unfinished(tx, caller)
 
 
-async def ingest(database: db.Database, caller: callers.Caller, job: child.Job, points: child.Points) -> None:
-    """The folder is asked for before there is anybody to take it in, the upload while somebody does."""
+async def ingest(
+    database: db.Database, caller: callers.Caller, job: child.Job, points: child.Points
+) -> None:
+    """The folder is asked for before there is anybody to take it in, the upload while
+    somebody does.
+    """
     root = Path(job["blobs"])
     await ask(database, caller, "paths", folder_request(job["folder"]))
     child.acknowledge(job, points, "folder")
     async with pool.Nursery() as reading:
         desk = ingest_file.Desk(database, caller, root, reading)
         async with durable.launched(desk, owner_url=job["owner_url"], patience_s=0.2):
-            await ask(database, caller, "upload", await asyncio.to_thread(upload_request, root, caller))
+            await ask(
+                database,
+                caller,
+                "upload",
+                await asyncio.to_thread(upload_request, root, caller),
+            )
             child.acknowledge(job, points, "upload")
             while not await over(database, caller):  # noqa: ASYNC110 - what we wait for is in the database
                 await asyncio.sleep(0.02)
@@ -131,7 +159,9 @@ async def ingest(database: db.Database, caller: callers.Caller, job: child.Job, 
 
 async def run(job: child.Job) -> None:
     points = child.Points(job.get("point"))
-    caller = callers.Caller(UUID(job["user"]), "user", "owner", frozenset({"*:*"}), "Europe/Madrid")
+    caller = callers.Caller(
+        UUID(job["user"]), "user", "owner", frozenset({"*:*"}), "Europe/Madrid"
+    )
     ingest_file._OFTEN_S = 0.0  # pyright: ignore[reportPrivateUsage, reportConstantRedefinition] - a page each transaction
     database = db.Database(job["url"])
     await database.open()

@@ -1,4 +1,6 @@
-"""What the tests of killed ingestions share: what is given, a database of one kill, and what is there in the end."""
+"""What the tests of killed ingestions share: what is given, a database of one kill, and
+what is there in the end.
+"""
 
 import asyncio
 import subprocess
@@ -70,13 +72,21 @@ def letter(number: int) -> bytes:
 
 
 def page(number: int) -> str:
-    return pdfs.drawn([f"Page {number} of the report: lantern number {number} burns by the gate all night."] * 3)
+    return pdfs.drawn(
+        [
+            f"Page {number} of the report: lantern number {number} burns by the gate all night."
+        ]
+        * 3
+    )
 
 
 def corpus(folder: Path) -> Path:
     """A small folder of what people have."""
     for number in range(3):
-        text = f"# Note {number}\n\nOn petunias, {number}.\n\n## Water\n\n" + f"Water bed {number} at dusk. " * 30
+        text = (
+            f"# Note {number}\n\nOn petunias, {number}.\n\n## Water\n\n"
+            + f"Water bed {number} at dusk. " * 30
+        )
         (folder / f"note{number}.md").write_text(text, encoding="utf-8")
     (folder / "2026-02-18.md").write_text("A day with seedlings.\n")
     (folder / "letters.mbox").write_bytes(letter(1) + letter(2) + letter(3))
@@ -86,11 +96,15 @@ def corpus(folder: Path) -> Path:
         b"<</Type/EmbeddedFile/Length 33>>stream\nroses to the north, herbs to east\nendstream",
     )
     pages = [page(number + 1) for number in range(PAGES)]
-    report = pdfs.built(pages, objects=inside, catalog="/Names<</EmbeddedFiles 10 0 R>>")
+    report = pdfs.built(
+        pages, objects=inside, catalog="/Names<</EmbeddedFiles 10 0 R>>"
+    )
     (folder / "report.pdf").write_bytes(report)
     word = docx.Document()
     word.add_heading("Contract", 1)
-    word.add_paragraph("The tenant waters the garden twice a week and keeps the key of the shed. " * 8)
+    word.add_paragraph(
+        "The tenant waters the garden twice a week and keeps the key of the shed. " * 8
+    )
     word.save(str(folder / "contract.docx"))
     rows = "".join(f"{number},kettle {number},{number * 3}\n" for number in range(45))
     (folder / "stock.csv").write_text(f"shelf,thing,count\n{rows}")
@@ -101,8 +115,15 @@ def corpus(folder: Path) -> Path:
 class Life:
     """A database of one kill, with its owner and its blobs."""
 
-    def __init__(self, database: db.Database, owner_url: str, caller: callers.Caller, blobs: Path) -> None:
-        self.database, self.owner_url, self.caller, self.blobs = database, owner_url, caller, blobs
+    def __init__(
+        self, database: db.Database, owner_url: str, caller: callers.Caller, blobs: Path
+    ) -> None:
+        self.database, self.owner_url, self.caller, self.blobs = (
+            database,
+            owner_url,
+            caller,
+            blobs,
+        )
 
     def job(self, corpus: Path, point: str | None = None) -> dict[str, Any]:
         return {
@@ -128,19 +149,26 @@ class Life:
     @asynccontextmanager
     async def working(self, reading: pool.Nursery) -> AsyncIterator[durable.Ingesting]:
         desk = ingest_file.Desk(self.database, self.caller, self.blobs, reading)
-        async with durable.launched(desk, owner_url=self.owner_url, patience_s=0.2) as ingesting_now:
+        async with durable.launched(
+            desk, owner_url=self.owner_url, patience_s=0.2
+        ) as ingesting_now:
             yield ingesting_now
 
     async def quiet(self, *, within_s: float = 60.0) -> None:
         """Until nothing is left to do, for us or for DBOS."""
 
         async def nothing_left() -> bool:
-            return await ingesting.over(self.database, self.caller) and not await self.pending()
+            return (
+                await ingesting.over(self.database, self.caller)
+                and not await self.pending()
+            )
 
         try:
             await until(nothing_left, within_s=within_s)
         except TimeoutError:
-            left = await self.rows("SELECT id, kind, state, worker, reason FROM ingestion")
+            left = await self.rows(
+                "SELECT id, kind, state, worker, reason FROM ingestion"
+            )
             raise TimeoutError(f"{left} {await self.pending()}") from None
 
     async def pending(self) -> list[tuple[Any, ...]]:
@@ -158,7 +186,9 @@ class Life:
 
 @dataclass(frozen=True)
 class Scene:
-    """Where ingestions live and die: the cluster, what is given, who gets killed, and who reads."""
+    """Where ingestions live and die: the cluster, what is given, who gets killed, and
+    who reads.
+    """
 
     cluster: embedded.Server
     template: str
@@ -185,7 +215,9 @@ class Scene:
 
 def clone(maintenance: str, name: str, template: str) -> None:
     with psycopg.connect(maintenance, autocommit=True) as connection:
-        connection.execute(db.compose("CREATE DATABASE {name} TEMPLATE {of}", name=name, of=template))
+        connection.execute(
+            db.compose("CREATE DATABASE {name} TEMPLATE {of}", name=name, of=template)
+        )
 
 
 def drop(maintenance: str, name: str) -> None:
@@ -194,8 +226,12 @@ def drop(maintenance: str, name: str) -> None:
 
 
 @asynccontextmanager
-async def scene(cluster: embedded.Server, template: str, folder: Path) -> AsyncIterator[Scene]:
-    """With a template that has the tables of DBOS, so that a kill does not pay for them."""
+async def scene(
+    cluster: embedded.Server, template: str, folder: Path
+) -> AsyncIterator[Scene]:
+    """With a template that has the tables of DBOS, so that a kill does not pay for
+    them.
+    """
     maintenance = cluster.place.url(embedded.OWNER_ROLE, database="postgres")
     name = f"template_{uuid4().hex[:12]}"
     clone(maintenance, name, template)
@@ -222,9 +258,17 @@ async def notes_of(one: Life) -> int:
 
 
 def told(record: Any) -> dict[str, Any]:
-    """What a record says, without what another run says otherwise: ids and the time of the run."""
-    values = {name: value for name, value in asdict(record).items() if name not in OWN and not isinstance(value, UUID)}
-    values["custom"] = {k: v for k, v in values["custom"].items() if k not in {"inside", "modified"}}
+    """What a record says, without what another run says otherwise: ids and the time of
+    the run.
+    """
+    values = {
+        name: value
+        for name, value in asdict(record).items()
+        if name not in OWN and not isinstance(value, UUID)
+    }
+    values["custom"] = {
+        k: v for k, v in values["custom"].items() if k not in {"inside", "modified"}
+    }
     return values
 
 
@@ -239,27 +283,42 @@ async def content(one: Life) -> dict[str, Any]:
         "SELECT path, key, ordinal, place, text FROM passage JOIN imported USING (user_id, record_id)"
         " ORDER BY path, key, ordinal"
     )
-    known = await one.rows("SELECT path, digest, items, state, reason FROM imported_file ORDER BY path")
+    known = await one.rows(
+        "SELECT path, digest, items, state, reason FROM imported_file ORDER BY path"
+    )
     keys = await one.rows("SELECT path, key, domain FROM imported ORDER BY path, key")
-    made = await one.rows("SELECT domain, action, count(*) FROM change GROUP BY 1, 2 ORDER BY 1, 2")
-    kept = sorted(str(file.relative_to(one.blobs / str(one.caller.user_id))) for file in one.blobs.rglob("??/*"))
+    made = await one.rows(
+        "SELECT domain, action, count(*) FROM change GROUP BY 1, 2 ORDER BY 1, 2"
+    )
+    kept = sorted(
+        str(file.relative_to(one.blobs / str(one.caller.user_id)))
+        for file in one.blobs.rglob("??/*")
+    )
     return {
         "records": sorted(records), "passages": passages, "files": known, "keys": keys, "log": made, "blobs": kept,
     }  # fmt: skip
 
 
 async def files_of(one: Life) -> dict[str, tuple[str, str, int, int]]:
-    """Each file of the first ingestion and the upload: what became of it, and how many records it gave."""
-    rows = await one.rows("SELECT path, state, reason, counts, passages FROM ingestion_file ORDER BY path")
+    """Each file of the first ingestion and the upload: what became of it, and how many
+    records it gave.
+    """
+    rows = await one.rows(
+        "SELECT path, state, reason, counts, passages FROM ingestion_file ORDER BY path"
+    )
     result: dict[str, tuple[str, str, int, int]] = {}
     for row in rows:
         count = row["counts"].get("imported", 0) + row["counts"].get("unchanged", 0)
-        result.setdefault(row["path"], (row["state"], row["reason"], count, row["passages"]))
+        result.setdefault(
+            row["path"], (row["state"], row["reason"], count, row["passages"])
+        )
     return result
 
 
 async def settled(one: Life, *, pages: bool = False) -> None:
-    """Nothing is left of the work itself; `pages`, unless they were read by one who died after another was done."""
+    """Nothing is left of the work itself; `pages`, unless they were read by one who
+    died after another was done.
+    """
     assert await one.pending() == []
     assert pages or await one.rows("SELECT number FROM unit") == []
     states = await one.rows("SELECT state, reason, worker FROM ingestion")

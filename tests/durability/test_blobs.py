@@ -63,7 +63,10 @@ def test_a_full_disk_is_named_and_leaves_no_half() -> None:
         assert [one.name for one in files(folder / "blobs")] == [kept]
         assert blobs.get(folder / "blobs", ME, kept) == b"early"
         filler.unlink()
-        assert blobs.get(folder / "blobs", ME, blobs.put(folder / "blobs", ME, data)) == data
+        assert (
+            blobs.get(folder / "blobs", ME, blobs.put(folder / "blobs", ME, data))
+            == data
+        )
 
 
 def test_what_was_left_half_written_is_swept_after_a_day(tmp_path: Path) -> None:

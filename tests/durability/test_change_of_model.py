@@ -1,4 +1,6 @@
-"""Killed by SIGKILL while all vectors are made anew by another model: it goes on, and hardly a text is made twice."""
+"""Killed by SIGKILL while all vectors are made anew by another model: it goes on, and
+hardly a text is made twice.
+"""
 
 import json
 from collections import Counter
@@ -21,7 +23,9 @@ NOTES = 40
 BATCH = 4
 
 
-async def with_old_vectors(database: db.Database, caller: callers.Caller, old: topics.Model) -> None:
+async def with_old_vectors(
+    database: db.Database, caller: callers.Caller, old: topics.Model
+) -> None:
     for topic in range(NOTES):
         async with database.transaction(caller) as tx:
             await base.create(tx, caller, notes.NOTES, {"content": f"zettel{topic}"})
@@ -33,7 +37,9 @@ async def with_old_vectors(database: db.Database, caller: callers.Caller, old: t
 
 async def held(database: db.Database, caller: callers.Caller) -> dict[str, int]:
     async with database.transaction(caller) as tx:
-        rows = await tx.rows("SELECT model, count(*) AS n FROM embedding GROUP BY model")
+        rows = await tx.rows(
+            "SELECT model, count(*) AS n FROM embedding GROUP BY model"
+        )
     return {row["model"]: row["n"] for row in rows}
 
 
@@ -48,9 +54,16 @@ async def held(database: db.Database, caller: callers.Caller) -> dict[str, int]:
     ],
 )
 async def test_killed_while_changing_the_model(
-    database: db.Database, owner: callers.Caller, victim: Victim, tmp_path: Path, point: str
+    database: db.Database,
+    owner: callers.Caller,
+    victim: Victim,
+    tmp_path: Path,
+    point: str,
 ) -> None:
-    old, new = topics.Model("old", dimensions=384, shift=0), topics.Model("new", dimensions=384, shift=5)
+    old, new = (
+        topics.Model("old", dimensions=384, shift=0),
+        topics.Model("new", dimensions=384, shift=5),
+    )
     old.open()
     new.open()
     await with_old_vectors(database, owner, old)
@@ -64,18 +77,24 @@ async def test_killed_while_changing_the_model(
     }
     assert victim.do(job | {"point": point}) == -9
     between = await held(database, owner)
-    # All old vectors are there until every new one is; at the last point they are gone, and only their count is not.
-    assert between.get("old@openai", 0) == (0 if point == "after delete from model #1" else NOTES)
+    # All old vectors are there until every new one is; at the last point they are gone,
+    # and only their count is not.
+    assert between.get("old@openai", 0) == (
+        0 if point == "after delete from model #1" else NOTES
+    )
     done = between.get("new@openai", 0)
     assert done % BATCH == 0
     assert done == NOTES if "delete" in point else 0 < done < NOTES
     embeddings = embedding.Embeddings(settings)
     for topic in range(NOTES):
-        results = await search.search(database, owner, embeddings, query.Query(text=f"frage{topic}"))
+        results = await search.search(
+            database, owner, embeddings, query.Query(text=f"frage{topic}")
+        )
         assert [hit.title for hit in results.hits[:1]] == [f"zettel{topic}"]
     asked = old.texts if done < NOTES else new.texts
     assert {f"frage{topic}" for topic in range(NOTES)} <= set(asked)
-    # The next process finishes, and asks for at most the batch that was under way again.
+    # The next process finishes, and asks for at most the batch that was under way
+    # again.
     assert victim.do(job) == 0
     json.loads((tmp_path / "passed").read_text())
     assert await held(database, owner) == {"new@openai": NOTES}
@@ -83,8 +102,12 @@ async def test_killed_while_changing_the_model(
     assert set(made) == {f"zettel{topic}" for topic in range(NOTES)}
     assert sum(made.values()) <= NOTES + BATCH
     async with database.transaction(owner) as tx:
-        assert [(one.name, one.vectors) for one in await models.known(tx, owner)] == [("new@openai", NOTES)]
-        assert await embed.coverage(tx, owner, "new@openai") == embed.Coverage(NOTES, NOTES)
+        assert [(one.name, one.vectors) for one in await models.known(tx, owner)] == [
+            ("new@openai", NOTES)
+        ]
+        assert await embed.coverage(tx, owner, "new@openai") == embed.Coverage(
+            NOTES, NOTES
+        )
     embeddings.close()
     old.close()
     new.close()

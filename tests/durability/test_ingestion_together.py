@@ -32,7 +32,10 @@ class Paused(pool.Nursery):
 
     async def read(self, job: pool.Job) -> AsyncGenerator[wire.Message, None]:
         async for message in super().read(job):
-            if isinstance(message, units.Unit) and message.number == lives.PAGES // 2 + 1:
+            if (
+                isinstance(message, units.Unit)
+                and message.number == lives.PAGES // 2 + 1
+            ):
                 self.reached.set()
                 await self.go_on.wait()
             yield message
@@ -45,7 +48,9 @@ async def test_a_document_that_two_read_at_once_is_whole(scene: lives.Scene) -> 
         [found] = scan.find([scene.corpus / "report.pdf"])
         slow = asyncio.create_task(ingest_file.take(desk, found))
         await paused.reached.wait()
-        await ingest_file.take(ingest_file.Desk(one.database, one.caller, one.blobs, scene.reading), found)
+        await ingest_file.take(
+            ingest_file.Desk(one.database, one.caller, one.blobs, scene.reading), found
+        )
         before = await lives.content(one)
         paused.go_on.set()
         with contextlib.suppress(errors.Unavailable):  # then it is tried again
@@ -57,10 +62,14 @@ async def test_a_document_that_two_read_at_once_is_whole(scene: lives.Scene) -> 
 
 
 async def test_two_processes_at_once_and_one_dies(scene: lives.Scene) -> None:
-    """Both are asked for the same files, in two ways; then one is killed, and the other has it all."""
+    """Both are asked for the same files, in two ways; then one is killed, and the other
+    has it all.
+    """
     async with scene.life() as one:
         async with one.working(scene.reading):
-            await ingesting.ask(one.database, one.caller, "paths", {"paths": [str(scene.corpus)]})
+            await ingesting.ask(
+                one.database, one.caller, "paths", {"paths": [str(scene.corpus)]}
+            )
             await one.quiet()
         expected = await lives.content(one)
     for point, code in ((None, 0), ("after page 5 #1", -9)):
@@ -71,13 +80,17 @@ async def test_two_processes_at_once_and_one_dies(scene: lives.Scene) -> None:
             async with one.working(scene.reading):
                 each = [str(file) for file in sorted(scene.corpus.iterdir())]
                 await ingesting.ask(one.database, one.caller, "paths", {"paths": each})
-                await ingesting.ask(one.database, one.caller, "paths", {"paths": [str(scene.corpus)]})
+                await ingesting.ask(
+                    one.database, one.caller, "paths", {"paths": [str(scene.corpus)]}
+                )
                 assert await other in (code, 0)
                 await one.quiet()
             await lives.settled(one, pages=point is not None)
             there = await lives.content(one)
             for name in ("passages", "files", "keys"):
-                mine = [row for row in there[name] if not row["path"].startswith("upload/")]
+                mine = [
+                    row for row in there[name] if not row["path"].startswith("upload/")
+                ]
                 assert mine == expected[name], (point, name)
             assert {row["action"] for row in there["log"]} == {"create"}, point
 

@@ -1,4 +1,6 @@
-"""Killed by SIGKILL at named points of writing, following and importing: nothing is lost, nothing is there twice."""
+"""Killed by SIGKILL at named points of writing, following and importing: nothing is
+lost, nothing is there twice.
+"""
 
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -34,7 +36,9 @@ def spread(points: Sequence[str], count: int) -> list[str]:
 
 async def new_user(database: db.Database) -> callers.Caller:
     user = await users.create(database, name="owner", timezone="Europe/Madrid")
-    return await tokens.caller(database, await tokens.mint(database, user.user_id, name="owner"))
+    return await tokens.caller(
+        database, await tokens.mint(database, user.user_id, name="owner")
+    )
 
 
 async def found(database: db.Database, caller: callers.Caller, text: str) -> set[UUID]:
@@ -45,40 +49,69 @@ async def found(database: db.Database, caller: callers.Caller, text: str) -> set
     return {hit.record_id for hit in results.hits}
 
 
-async def actions(database: db.Database, caller: callers.Caller) -> list[tuple[str, str]]:
+async def actions(
+    database: db.Database, caller: callers.Caller
+) -> list[tuple[str, str]]:
     """The change log as (domain, action), oldest first."""
     async with database.transaction(caller) as tx:
         return [
-            (row["domain"], row["action"]) for row in await tx.rows("SELECT domain, action FROM change ORDER BY seq")
+            (row["domain"], row["action"])
+            for row in await tx.rows("SELECT domain, action FROM change ORDER BY seq")
         ]
 
 
 async def whole(database: db.Database, caller: callers.Caller) -> None:
-    """Every live record has its card, its passages and their terms, as its text says, and nothing else has any."""
+    """Every live record has its card, its passages and their terms, as its text says,
+    and nothing else has any.
+    """
     async with database.transaction(caller) as tx:
         live: set[UUID] = set()
         for domain in catalogue.DOMAINS.values():
             for record in (await base.find(tx, caller, domain, limit=1000)).items:
                 live.add(record.id)
-                rows = await tx.rows("SELECT id, text FROM passage WHERE record_id = %s ORDER BY ordinal", (record.id,))
+                rows = await tx.rows(
+                    "SELECT id, text FROM passage WHERE record_id = %s ORDER BY ordinal",
+                    (record.id,),
+                )
                 said = "".join("".join(row["text"].split()) for row in rows)
                 text = domain.text(record)
-                meant = "".join("".join(one.text.split()) for one in text.sections) or "".join(text.title.split())
+                meant = "".join(
+                    "".join(one.text.split()) for one in text.sections
+                ) or "".join(text.title.split())
                 assert said == meant
-        assert {row["record_id"] for row in await tx.rows("SELECT record_id FROM card")} == live
-        assert {row["record_id"] for row in await tx.rows("SELECT record_id FROM passage")} == live
-        fresh = {row["passage_id"] for row in await tx.rows("SELECT passage_id FROM fresh")}
+        assert {
+            row["record_id"] for row in await tx.rows("SELECT record_id FROM card")
+        } == live
+        assert {
+            row["record_id"] for row in await tx.rows("SELECT record_id FROM passage")
+        } == live
+        fresh = {
+            row["passage_id"] for row in await tx.rows("SELECT passage_id FROM fresh")
+        }
         packed = [one.id for one in await postings.segments(tx, caller)]
         held = fresh | set(await postings.members(tx, caller, packed))
         assert {row["id"] for row in await tx.rows("SELECT id FROM passage")} <= held
-        assert await tx.value("SELECT count(*) FROM passage WHERE terms IS NULL OR terms = '\\x'") == 0
+        assert (
+            await tx.value(
+                "SELECT count(*) FROM passage WHERE terms IS NULL OR terms = '\\x'"
+            )
+            == 0
+        )
 
 
-WRITES = [("note", "create"), ("diary", "create"), ("note", "update"), ("diary", "delete"), ("diary", "restore")]
+WRITES = [
+    ("note", "create"),
+    ("diary", "create"),
+    ("note", "update"),
+    ("diary", "delete"),
+    ("diary", "restore"),
+]
 NAMES = ["create note", "create diary", "update note", "delete diary", "restore diary"]
 
 
-async def killed_writing(database: db.Database, victim: Victim, folder: Path, point: str) -> None:
+async def killed_writing(
+    database: db.Database, victim: Victim, folder: Path, point: str
+) -> None:
     caller = await new_user(database)
     ids = [uuid4(), uuid4()]
     acks = folder / f"{caller.user_id}.acks"
@@ -104,14 +137,22 @@ async def killed_writing(database: db.Database, victim: Victim, folder: Path, po
     assert await found(database, caller, "dahlias") == {ids[1]}
 
 
-async def points_of(database: db.Database, victim: Victim, folder: Path, job: dict[str, Any]) -> list[str]:
+async def points_of(
+    database: db.Database, victim: Victim, folder: Path, job: dict[str, Any]
+) -> list[str]:
     """Every point that a job passes when nobody kills it."""
-    job = {"url": database.url, "acks": str(folder / "dry.acks"), "passed": str(folder / "passed")} | job
+    job = {
+        "url": database.url,
+        "acks": str(folder / "dry.acks"),
+        "passed": str(folder / "passed"),
+    } | job
     assert victim.do(job) == 0
     return json.loads((folder / "passed").read_text())
 
 
-async def test_killed_while_writing(database: db.Database, victim: Victim, tmp_path: Path) -> None:
+async def test_killed_while_writing(
+    database: db.Database, victim: Victim, tmp_path: Path
+) -> None:
     dry = await new_user(database)
     job = {"do": "write", "user": str(dry.user_id), "ids": [str(uuid4()), str(uuid4())]}
     points = await points_of(database, victim, tmp_path, job)
@@ -139,7 +180,9 @@ async def test_killed_while_writing(database: db.Database, victim: Victim, tmp_p
 
 
 @pytest.mark.soak
-async def test_killed_at_every_point_of_writing(database: db.Database, victim: Victim, tmp_path: Path) -> None:
+async def test_killed_at_every_point_of_writing(
+    database: db.Database, victim: Victim, tmp_path: Path
+) -> None:
     dry = await new_user(database)
     job = {"do": "write", "user": str(dry.user_id), "ids": [str(uuid4()), str(uuid4())]}
     for point in await points_of(database, victim, tmp_path, job):
@@ -147,12 +190,16 @@ async def test_killed_at_every_point_of_writing(database: db.Database, victim: V
 
 
 @asynccontextmanager
-async def another(cluster: embedded.Server, template: str) -> AsyncIterator[db.Database]:
+async def another(
+    cluster: embedded.Server, template: str
+) -> AsyncIterator[db.Database]:
     """A database more than the test's own: a worker follows everybody in one."""
     name = f"kill_{uuid4().hex[:12]}"
     maintenance = cluster.place.url(embedded.OWNER_ROLE, database="postgres")
     with psycopg.connect(maintenance, autocommit=True) as connection:
-        connection.execute(db.compose("CREATE DATABASE {name} TEMPLATE {of}", name=name, of=template))
+        connection.execute(
+            db.compose("CREATE DATABASE {name} TEMPLATE {of}", name=name, of=template)
+        )
     pool = db.Database(cluster.place.url(embedded.APP_ROLE, database=name), size=4)
     await pool.open()
     try:
@@ -160,7 +207,9 @@ async def another(cluster: embedded.Server, template: str) -> AsyncIterator[db.D
     finally:
         await pool.close()
         with psycopg.connect(maintenance, autocommit=True) as connection:
-            connection.execute(db.compose("DROP DATABASE {name} WITH (FORCE)", name=name))
+            connection.execute(
+                db.compose("DROP DATABASE {name} WITH (FORCE)", name=name)
+            )
 
 
 async def some_life(database: db.Database, caller: callers.Caller) -> dict[UUID, float]:
@@ -168,7 +217,13 @@ async def some_life(database: db.Database, caller: callers.Caller) -> dict[UUID,
     made: list[UUID] = []
     for i in range(4):
         async with database.transaction(caller) as tx:
-            made.append((await base.create(tx, caller, notes.NOTES, {"content": f"begonia {i} " * 90})).id)
+            made.append(
+                (
+                    await base.create(
+                        tx, caller, notes.NOTES, {"content": f"begonia {i} " * 90}
+                    )
+                ).id
+            )
     async with database.transaction(caller) as tx:
         await base.update(tx, caller, notes.NOTES, made[0], {"content": "crocus"})
         await base.update(tx, caller, notes.NOTES, made[0], {"pinned": True})
@@ -180,7 +235,12 @@ async def some_life(database: db.Database, caller: callers.Caller) -> dict[UUID,
 
 
 async def killed_following(
-    database: db.Database, victim: Victim, folder: Path, server: embedder.Server, slot: str, point: str
+    database: db.Database,
+    victim: Victim,
+    folder: Path,
+    server: embedder.Server,
+    slot: str,
+    point: str,
 ) -> None:
     caller = await new_user(database)
     counts = await some_life(database, caller)
@@ -202,7 +262,9 @@ async def killed_following(
     assert lacking == 0
     async with database.transaction(caller) as tx:
         assert there == await tx.value("SELECT count(DISTINCT hash) FROM passage")
-    assert await found(database, caller, "begonia") == {one for i, one in enumerate(counts) if i in (2, 3)}
+    assert await found(database, caller, "begonia") == {
+        one for i, one in enumerate(counts) if i in (2, 3)
+    }
 
 
 FOLLOWING = {
@@ -250,10 +312,17 @@ async def test_killed_at_every_point_of_following(
         async with another(cluster, template) as database:
             caller = await new_user(database)
             await some_life(database, caller)
-            job = {"do": "follow", "slot": slot, "user": str(caller.user_id), "embedding": server.settings.model_dump()}
+            job = {
+                "do": "follow",
+                "slot": slot,
+                "user": str(caller.user_id),
+                "embedding": server.settings.model_dump(),
+            }
             points = await points_of(database, victim, tmp_path, job)
         # The polling at the end comes as often as it does.
-        for point in [one for one in points if not one.endswith(("from slot #3", "from users #2"))][:80]:
+        for point in [
+            one for one in points if not one.endswith(("from slot #3", "from users #2"))
+        ][:80]:
             async with another(cluster, template) as database:
                 await killed_following(database, victim, tmp_path, server, slot, point)
 
@@ -295,7 +364,9 @@ def belongings(folder: Path) -> Path:
     """A small folder of several formats."""
     folder.mkdir()
     (folder / "2026-02-18.md").write_text("A day with petunia seedlings.\n")
-    (folder / "Garden.md").write_text("---\ntags: [garden]\n---\n\nThe petunia bed needs shade.\n")
+    (folder / "Garden.md").write_text(
+        "---\ntags: [garden]\n---\n\nThe petunia bed needs shade.\n"
+    )
     (folder / "calendar.ics").write_text(CALENDAR.replace("\n", "\r\n"))
     (folder / "contacts.vcf").write_text(CARDS.replace("\n", "\r\n"))
     (folder / "mail.eml").write_text(MAIL.replace("\n", "\r\n"))
@@ -304,33 +375,61 @@ def belongings(folder: Path) -> Path:
 
 def originals(folder: Path) -> dict[str, bytes]:
     """The bytes of a folder's files, by address."""
-    return {blobs.digest(file.read_bytes()): file.read_bytes() for file in folder.iterdir()}
+    return {
+        blobs.digest(file.read_bytes()): file.read_bytes() for file in folder.iterdir()
+    }
 
 
 async def content(database: db.Database, caller: callers.Caller) -> dict[str, int]:
     """How many records of each domain there are."""
     async with database.transaction(caller) as tx:
-        pages = {name: await base.find(tx, caller, domain) for name, domain in catalogue.DOMAINS.items()}
+        pages = {
+            name: await base.find(tx, caller, domain)
+            for name, domain in catalogue.DOMAINS.items()
+        }
     return {name: page.total for name, page in pages.items() if page.total}
 
 
 async def killed_importing(
-    database: db.Database, victim: Victim, folder: Path, source: Path, expected: dict[str, int], point: str
+    database: db.Database,
+    victim: Victim,
+    folder: Path,
+    source: Path,
+    expected: dict[str, int],
+    point: str,
 ) -> None:
     caller = await new_user(database)
     root = folder / f"blobs-{caller.user_id}"
-    job = {"do": "import", "url": database.url, "user": str(caller.user_id), "folder": str(source), "blobs": str(root)}
-    assert victim.do(job | {"point": point, "passed": str(folder / "passed")}) == -9, point
+    job = {
+        "do": "import",
+        "url": database.url,
+        "user": str(caller.user_id),
+        "folder": str(source),
+        "blobs": str(root),
+    }
+    assert victim.do(job | {"point": point, "passed": str(folder / "passed")}) == -9, (
+        point
+    )
     await whole(database, caller)
     before = sum((await content(database, caller)).values())
     files = list(scan.find([source]))
-    again = await importer.run(ingest_file.Desk(database, caller, root, NURSERY), files, progress=lambda *_: None)
+    again = await importer.run(
+        ingest_file.Desk(database, caller, root, NURSERY),
+        files,
+        progress=lambda *_: None,
+    )
     assert again.imported == sum(expected.values()) - before, point
-    once_more = await importer.run(ingest_file.Desk(database, caller, root, NURSERY), files, progress=lambda *_: None)
+    once_more = await importer.run(
+        ingest_file.Desk(database, caller, root, NURSERY),
+        files,
+        progress=lambda *_: None,
+    )
     assert (once_more.imported, once_more.updated, once_more.failed) == (0, 0, 0)
     assert await content(database, caller) == expected
     log = await actions(database, caller)
-    assert sorted(log) == sorted((name, "create") for name, count in expected.items() for _ in range(count))
+    assert sorted(log) == sorted(
+        (name, "create") for name, count in expected.items() for _ in range(count)
+    )
     await whole(database, caller)
     texts = originals(source)
     async with database.transaction(caller) as tx:
@@ -342,12 +441,20 @@ async def killed_importing(
 
 
 async def importing(
-    database: db.Database, victim: Victim, folder: Path, choose: Callable[[list[str]], list[str]]
+    database: db.Database,
+    victim: Victim,
+    folder: Path,
+    choose: Callable[[list[str]], list[str]],
 ) -> int:
     """Kill an import at the chosen points; says at how many."""
     source = belongings(folder / "source")
     dry = await new_user(database)
-    job = {"do": "import", "user": str(dry.user_id), "folder": str(source), "blobs": str(folder / "dry")}
+    job = {
+        "do": "import",
+        "user": str(dry.user_id),
+        "folder": str(source),
+        "blobs": str(folder / "dry"),
+    }
     points = await points_of(database, victim, folder, job)
     expected = await content(database, dry)
     assert expected == {"note": 1, "event": 2, "contact": 1, "email": 1, "diary": 1}
@@ -358,10 +465,18 @@ async def importing(
     return len(chosen)
 
 
-async def test_killed_while_importing(database: db.Database, victim: Victim, tmp_path: Path) -> None:
+async def test_killed_while_importing(
+    database: db.Database, victim: Victim, tmp_path: Path
+) -> None:
     def choose(points: list[str]) -> list[str]:
         assert len(points) > 140
-        named = ["before fsync #1", "after fsync #1", "before rename #1", "after rename #1", "after fsync #2"]
+        named = [
+            "before fsync #1",
+            "after fsync #1",
+            "before rename #1",
+            "after rename #1",
+            "after fsync #2",
+        ]
         named += [
             "before insert into imported #1",
             "after insert into imported #2",
@@ -374,5 +489,7 @@ async def test_killed_while_importing(database: db.Database, victim: Victim, tmp
 
 
 @pytest.mark.soak
-async def test_killed_at_every_point_of_importing(database: db.Database, victim: Victim, tmp_path: Path) -> None:
+async def test_killed_at_every_point_of_importing(
+    database: db.Database, victim: Victim, tmp_path: Path
+) -> None:
     assert await importing(database, victim, tmp_path, list) > 140

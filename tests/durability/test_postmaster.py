@@ -1,4 +1,6 @@
-"""The database itself is killed, starved or held by several processes: it comes back, and nobody's word is broken."""
+"""The database itself is killed, starved or held by several processes: it comes back,
+and nobody's word is broken.
+"""
 
 import asyncio
 import os
@@ -37,7 +39,9 @@ def home() -> Iterator[Path]:
     finally:
         for process in psutil.process_iter():
             try:
-                if process.name() == "postgres" and Path(process.cwd()).is_relative_to(folder):
+                if process.name() == "postgres" and Path(process.cwd()).is_relative_to(
+                    folder
+                ):
                     process.kill()
             except psutil.Error:
                 continue
@@ -49,7 +53,9 @@ def postmaster(server: embedded.Server) -> int:
 
 
 def alive(pid: int) -> bool:
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    return (
+        psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    )
 
 
 def until(condition: Callable[[], bool], what: str, seconds: float = 45) -> None:
@@ -60,15 +66,24 @@ def until(condition: Callable[[], bool], what: str, seconds: float = 45) -> None
 
 
 @asynccontextmanager
-async def opened(server: embedded.Server) -> AsyncIterator[tuple[db.Database, callers.Caller]]:
+async def opened(
+    server: embedded.Server,
+) -> AsyncIterator[tuple[db.Database, callers.Caller]]:
     """A migrated database on a server, with its owner."""
-    await runner.ensure_database(server.place.url(embedded.OWNER_ROLE, database="postgres"), embedded.DATABASE)
+    await runner.ensure_database(
+        server.place.url(embedded.OWNER_ROLE, database="postgres"), embedded.DATABASE
+    )
     await runner.migrate(server.owner_url)
     database = db.Database(server.app_url)
     await database.open()
     try:
         user = await users.create(database, name="owner")
-        yield database, await tokens.caller(database, await tokens.mint(database, user.user_id, name="owner"))
+        yield (
+            database,
+            await tokens.caller(
+                database, await tokens.mint(database, user.user_id, name="owner")
+            ),
+        )
     finally:
         await database.close()
 
@@ -83,7 +98,10 @@ async def test_postmaster_killed_under_four_writers(rounds: int) -> None:
     with home() as folder, embedder.serving() as model:
         server = await asyncio.to_thread(embedded.acquire, folder)
         embeddings = embedding.Embeddings(model.settings)
-        async with opened(server) as (database, owner), worker.Worker(database, embeddings).running():
+        async with (
+            opened(server) as (database, owner),
+            worker.Worker(database, embeddings).running(),
+        ):
             acknowledged: list[UUID] = []
             refused = 0
             stop = asyncio.Event()
@@ -92,7 +110,9 @@ async def test_postmaster_killed_under_four_writers(rounds: int) -> None:
                 nonlocal refused
                 while not stop.is_set():
                     try:
-                        acknowledged.append(await note(database, owner, f"{number} {len(acknowledged)}"))
+                        acknowledged.append(
+                            await note(database, owner, f"{number} {len(acknowledged)}")
+                        )
                     except errors.DatabaseUnavailable:
                         refused += 1
                         await asyncio.sleep(0.05)
@@ -100,7 +120,9 @@ async def test_postmaster_killed_under_four_writers(rounds: int) -> None:
             writers = [asyncio.create_task(write(number)) for number in range(4)]
 
             async def go_on() -> None:
-                """Forty more writes, within the 30 seconds that a pool may take to recover."""
+                """Forty more writes, within the 30 seconds that a pool may take to
+                recover.
+                """
                 goal, deadline = len(acknowledged) + 40, time.monotonic() + 30
                 while True:
                     await asyncio.sleep(0.02)
@@ -119,10 +141,14 @@ async def test_postmaster_killed_under_four_writers(rounds: int) -> None:
             assert refused > 0
             async with database.transaction(owner) as tx:
                 kept = {row["id"] for row in await tx.rows("SELECT id FROM note")}
-                logged = [row["record_id"] for row in await tx.rows("SELECT record_id FROM change")]
+                logged = [
+                    row["record_id"]
+                    for row in await tx.rows("SELECT record_id FROM change")
+                ]
             assert set(acknowledged) <= kept
             assert sorted(logged) == sorted(kept)
-            # The followers have survived it too, and are still woken rather than polling.
+            # The followers have survived it too, and are still woken rather than
+            # polling.
             await caught_up(database, owner)
             assert await accesses(database, owner) == dict.fromkeys(kept, 1.0)
             assert (await vectors(database, owner))[1] == 0
@@ -143,9 +169,10 @@ async def test_listening_survives_a_restart() -> None:
                 os.kill(postmaster(server), signal.SIGKILL)
                 await asyncio.to_thread(server.revive)
                 deadline = time.monotonic() + 30
-                while not any(task.get_name() == "listen" and not task.done() for task in asyncio.all_tasks()) or not (
-                    await _listening(database, owner)
-                ):
+                while not any(
+                    task.get_name() == "listen" and not task.done()
+                    for task in asyncio.all_tasks()
+                ) or not (await _listening(database, owner)):
                     assert time.monotonic() < deadline, "nobody listens any more"
                     await asyncio.sleep(0.05)
         embeddings.close()
@@ -155,7 +182,11 @@ async def test_listening_survives_a_restart() -> None:
 async def _listening(database: db.Database, owner: callers.Caller) -> bool:
     try:
         async with database.transaction(owner) as tx:
-            return bool(await tx.value("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%%'"))
+            return bool(
+                await tx.value(
+                    "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%%'"
+                )
+            )
     except errors.DatabaseUnavailable:
         return False
 
@@ -181,13 +212,19 @@ def test_a_foreign_process_has_the_number_of_the_dead_server() -> None:
 
 
 def test_a_server_that_is_slow_to_answer_is_waited_for() -> None:
-    """One that another process has started and that still recovers must not be taken for one that cannot start."""
+    """One that another process has started and that still recovers must not be taken
+    for one that cannot start.
+    """
     with home() as folder:
         server = embedded.acquire(folder)
         pid = postmaster(server)
         os.kill(pid, signal.SIGSTOP)
         later = subprocess.Popen(
-            [sys.executable, "-c", f"import os, signal, time; time.sleep(7); os.kill({pid}, signal.SIGCONT)"]
+            [
+                sys.executable,
+                "-c",
+                f"import os, signal, time; time.sleep(7); os.kill({pid}, signal.SIGCONT)",
+            ]
         )
         try:
             second = embedded.acquire(folder)
@@ -272,7 +309,16 @@ def small_disk(megabytes: int) -> Iterator[Path]:
         pytest.skip("only root may mount a small disk")
     with home() as folder:
         mounted = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=0711", "tmpfs", str(folder)], check=False
+            [
+                "mount",
+                "-t",
+                "tmpfs",
+                "-o",
+                f"size={megabytes}m,mode=0711",
+                "tmpfs",
+                str(folder),
+            ],
+            check=False,
         )
         if mounted.returncode != 0:
             pytest.skip("this machine does not let us mount a small disk")
@@ -281,7 +327,9 @@ def small_disk(megabytes: int) -> Iterator[Path]:
         finally:
             for process in psutil.process_iter():
                 try:
-                    if process.name() == "postgres" and Path(process.cwd()).is_relative_to(folder):
+                    if process.name() == "postgres" and Path(
+                        process.cwd()
+                    ).is_relative_to(folder):
                         process.kill()
                         process.wait(10)
                 except psutil.Error:
@@ -317,7 +365,12 @@ async def test_a_full_disk_is_named_and_survived() -> None:
                         break
             assert refusals
             assert any(isinstance(one, errors.DiskFull) for one in refusals), refusals
-            assert "full" in next(one for one in refusals if isinstance(one, errors.DiskFull)).message
+            assert (
+                "full"
+                in next(
+                    one for one in refusals if isinstance(one, errors.DiskFull)
+                ).message
+            )
             filler.unlink()
             deadline = time.monotonic() + 60
             while True:
@@ -336,7 +389,10 @@ async def test_a_full_disk_is_named_and_survived() -> None:
 
 
 def test_no_room_for_a_database_is_named() -> None:
-    with small_disk(24) as folder, pytest.raises(errors.DiskFull, match="full") as refused:
+    with (
+        small_disk(24) as folder,
+        pytest.raises(errors.DiskFull, match="full") as refused,
+    ):
         embedded.acquire(folder)
     assert refused.value.hint
 

@@ -1,4 +1,6 @@
-"""The embedded server: private to one OS user, at home in any folder, and nobody's folders are opened for it."""
+"""The embedded server: private to one OS user, at home in any folder, and nobody's
+folders are opened for it.
+"""
 
 import os
 import pwd
@@ -33,7 +35,9 @@ def mode(path: Path) -> int:
 
 
 def answers(server: embedded.Server) -> bool:
-    with psycopg.connect(server.place.url(embedded.OWNER_ROLE, database="postgres")) as connection:
+    with psycopg.connect(
+        server.place.url(embedded.OWNER_ROLE, database="postgres")
+    ) as connection:
         row = connection.execute("SELECT 1").fetchone()
     return row == (1,)
 
@@ -47,9 +51,17 @@ def test_modes_of_a_new_home(folder: Path) -> None:
         assert mode(home) == (0o711 if ROOT else 0o700)
         assert mode(server.place.data) == mode(server.place.socket) == 0o700
         owner = server.place.user.pw_uid if server.place.user else os.geteuid()
-        assert {one.stat().st_uid for one in (server.place.data, server.place.socket)} == {owner}
+        assert {
+            one.stat().st_uid for one in (server.place.data, server.place.socket)
+        } == {owner}
         assert home.stat().st_uid == os.geteuid()
-        for private in ("pg_hba.conf", "pg_ident.conf", "postgresql.conf", "socket.conf", "server.log"):
+        for private in (
+            "pg_hba.conf",
+            "pg_ident.conf",
+            "postgresql.conf",
+            "socket.conf",
+            "server.log",
+        ):
             assert mode(server.place.data / private) & 0o077 == 0, private
         assert mode(server.place.socket / ".s.PGSQL.5432") == 0o700
         assert {one: mode(one) for one in before} == before
@@ -67,9 +79,13 @@ def test_an_existing_home_keeps_its_mode(folder: Path) -> None:
 
 
 def test_it_listens_on_no_port(cluster: embedded.Server) -> None:
-    with psycopg.connect(cluster.place.url(embedded.OWNER_ROLE, database="postgres")) as connection:
+    with psycopg.connect(
+        cluster.place.url(embedded.OWNER_ROLE, database="postgres")
+    ) as connection:
         assert connection.execute("SHOW listen_addresses").fetchone() == ("",)
-        assert connection.execute("SHOW unix_socket_directories").fetchone() == (str(cluster.place.socket),)
+        assert connection.execute("SHOW unix_socket_directories").fetchone() == (
+            str(cluster.place.socket),
+        )
 
 
 CONNECT = """
@@ -115,7 +131,15 @@ def test_no_other_user_can_connect(folder: Path) -> None:
         server.place.socket.chmod(0o755)
         (server.place.socket / ".s.PGSQL.5432").chmod(0o777)
         for role in roles:
-            refused = as_nobody([psql, "-w", "-c", "SELECT 1", server.place.url(role, database="postgres")])
+            refused = as_nobody(
+                [
+                    psql,
+                    "-w",
+                    "-c",
+                    "SELECT 1",
+                    server.place.url(role, database="postgres"),
+                ]
+            )
             assert refused.returncode == 2
             assert "Peer authentication failed" in refused.stderr
         readable = as_nobody(["/bin/ls", str(server.place.data)])
@@ -129,12 +153,20 @@ LONG = "a-rather-long-folder-name-that-nobody-would-type-but-some-backup-tool-ma
 
 @pytest.mark.parametrize(
     "name",
-    [f"{LONG}/{LONG}", "José's data", "with space, and comma", 'quote"d', "ünï/код/数据"],
+    [
+        f"{LONG}/{LONG}",
+        "José's data",
+        "with space, and comma",
+        'quote"d',
+        "ünï/код/数据",
+    ],
     ids=["long", "apostrophe", "comma", "quotation mark", "letters"],
 )
 def test_homes_of_all_kinds(folder: Path, name: str) -> None:
     home = folder / name
-    for part in reversed([one for one in home.parents if one.is_relative_to(folder) and one != folder]):
+    for part in reversed(
+        [one for one in home.parents if one.is_relative_to(folder) and one != folder]
+    ):
         part.mkdir(mode=0o711)
         part.chmod(0o711)
     server = embedded.acquire(home)
@@ -154,22 +186,30 @@ def test_homes_of_all_kinds(folder: Path, name: str) -> None:
 
 def test_a_home_that_was_moved(folder: Path) -> None:
     server = embedded.acquire(folder / "old")
-    with psycopg.connect(server.place.url(embedded.OWNER_ROLE, database="postgres")) as connection:
+    with psycopg.connect(
+        server.place.url(embedded.OWNER_ROLE, database="postgres")
+    ) as connection:
         connection.execute("CREATE TABLE remembered ()")
     server.release()
     (folder / "old").rename(folder / "new")
     server = embedded.acquire(folder / "new")
     try:
         assert server.place.socket.is_relative_to(folder / "new") or ROOT
-        with psycopg.connect(server.place.url(embedded.OWNER_ROLE, database="postgres")) as connection:
-            assert connection.execute("SELECT count(*) FROM remembered").fetchone() == (0,)
+        with psycopg.connect(
+            server.place.url(embedded.OWNER_ROLE, database="postgres")
+        ) as connection:
+            assert connection.execute("SELECT count(*) FROM remembered").fetchone() == (
+                0,
+            )
     finally:
         server.release()
 
 
 @as_root
 def test_a_closed_parent_stays_closed(folder: Path) -> None:
-    """Root with a home that PostgreSQL's user cannot reach: the data lies elsewhere, and nothing was opened."""
+    """Root with a home that PostgreSQL's user cannot reach: the data lies elsewhere,
+    and nothing was opened.
+    """
     closed = folder / "closed"
     closed.mkdir(mode=0o700)
     home = closed / "reverie"
@@ -194,7 +234,9 @@ def test_a_closed_parent_stays_closed(folder: Path) -> None:
 
 @as_root
 def test_a_socket_folder_of_somebody_else_is_not_taken(folder: Path) -> None:
-    """Neither a folder that another user made before us, nor a link that leads to one of ours."""
+    """Neither a folder that another user made before us, nor a link that leads to one
+    of ours.
+    """
     nobody = pwd.getpwnam("nobody")
     theirs = folder / "theirs"
     theirs.mkdir()
@@ -219,7 +261,9 @@ def test_a_home_that_cannot_be_made(folder: Path) -> None:
 
 @as_root
 def test_as_an_ordinary_user(folder: Path) -> None:
-    """Nobody's own Reverie: a home of 0700, a server that is nobody's, and root's modes nowhere."""
+    """Nobody's own Reverie: a home of 0700, a server that is nobody's, and root's modes
+    nowhere.
+    """
     nobody = pwd.getpwnam("nobody")
     os.chown(folder, nobody.pw_uid, nobody.pw_gid)
     program = (
@@ -230,8 +274,19 @@ def test_as_an_ordinary_user(folder: Path) -> None:
     )
     sources = Path(embedded.__file__).parents[1]
     if not (embedded._passable(Path(sys.executable)) and embedded._passable(sources)):
-        pytest.skip("this Python, or these sources, lie in a folder that is closed to other OS users")
-    done = as_nobody(["env", f"PYTHONPATH={sources}", sys.executable, "-c", program, str(folder / "home")])
+        pytest.skip(
+            "this Python, or these sources, lie in a folder that is closed to other OS users"
+        )
+    done = as_nobody(
+        [
+            "env",
+            f"PYTHONPATH={sources}",
+            sys.executable,
+            "-c",
+            program,
+            str(folder / "home"),
+        ]
+    )
     assert done.returncode == 0, done.stderr
     assert mode(folder / "home") == 0o700
     assert (folder / "home" / "postgres").stat().st_uid == nobody.pw_uid

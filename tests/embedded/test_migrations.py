@@ -1,4 +1,6 @@
-"""Migrations: each once, forward only, whoever owns the database; and schema.sql says what they make."""
+"""Migrations: each once, forward only, whoever owns the database; and schema.sql says
+what they make.
+"""
 
 import asyncio
 import getpass
@@ -23,9 +25,13 @@ from tests.durability.conftest import environment
 from tests.embedded import write_schema
 
 
-def test_schema_sql_is_what_the_migrations_make(cluster: embedded.Server, template: str) -> None:
+def test_schema_sql_is_what_the_migrations_make(
+    cluster: embedded.Server, template: str
+) -> None:
     kept = write_schema.TARGET.read_text(encoding="utf-8")
-    assert write_schema.dump(cluster, template) == kept, "run `python tests/embedded/write_schema.py` and read the diff"
+    assert write_schema.dump(cluster, template) == kept, (
+        "run `python tests/embedded/write_schema.py` and read the diff"
+    )
 
 
 def test_migrations_are_numbered_and_in_order() -> None:
@@ -35,7 +41,9 @@ def test_migrations_are_numbered_and_in_order() -> None:
     assert all(sql.strip() for _, sql in runner.files())
 
 
-async def test_migrating_twice_applies_nothing(cluster: embedded.Server, fresh: str) -> None:
+async def test_migrating_twice_applies_nothing(
+    cluster: embedded.Server, fresh: str
+) -> None:
     url = cluster.place.url(embedded.OWNER_ROLE, database=fresh)
     before = write_schema.dump(cluster, fresh)
     assert await runner.migrate(url) == []
@@ -53,7 +61,9 @@ def empty(cluster: embedded.Server) -> Iterator[str]:
         connection.execute("DROP DATABASE nothing_yet WITH (FORCE)")
 
 
-async def test_the_models_of_vectors_from_before_are_known(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_models_of_vectors_from_before_are_known(
+    empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     every = runner.files()
     before = [one for one in every if one[0] < "0003"]
     monkeypatch.setattr(runner, "files", lambda: before)
@@ -76,7 +86,11 @@ async def test_the_models_of_vectors_from_before_are_known(empty: str, monkeypat
         forced = connection.execute(
             "SELECT relname FROM pg_class WHERE relname IN ('model', 'embedding') AND relforcerowsecurity ORDER BY 1"
         ).fetchall()
-    assert rows == [("a", "x", 3, 1, None), ("a", "y", 3, 1, None), ("b", "x", 3, 1, None)]
+    assert rows == [
+        ("a", "x", 3, 1, None),
+        ("a", "y", 3, 1, None),
+        ("b", "x", 3, 1, None),
+    ]
     assert forced == [("embedding",), ("model",)]
 
 
@@ -89,7 +103,12 @@ print(",".join(asyncio.run(runner.migrate(sys.argv[1]))))
 
 def test_two_processes_at_once(empty: str, cluster: embedded.Server) -> None:
     processes = [
-        subprocess.Popen([sys.executable, "-c", MIGRATE, empty], stdout=subprocess.PIPE, text=True, env=environment())
+        subprocess.Popen(
+            [sys.executable, "-c", MIGRATE, empty],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        )
         for _ in range(3)
     ]
     said = [process.communicate(timeout=60)[0].strip() for process in processes]
@@ -101,25 +120,35 @@ def test_two_processes_at_once(empty: str, cluster: embedded.Server) -> None:
 async def test_two_that_make_the_same_database(cluster: embedded.Server) -> None:
     maintenance = cluster.place.url(embedded.OWNER_ROLE, database="postgres")
     try:
-        await asyncio.gather(*(runner.ensure_database(maintenance, "made_once") for _ in range(3)))
+        await asyncio.gather(
+            *(runner.ensure_database(maintenance, "made_once") for _ in range(3))
+        )
         with psycopg.connect(maintenance) as connection:
-            row = connection.execute("SELECT count(*) FROM pg_database WHERE datname = 'made_once'").fetchone()
+            row = connection.execute(
+                "SELECT count(*) FROM pg_database WHERE datname = 'made_once'"
+            ).fetchone()
         assert row == (1,)
     finally:
         with psycopg.connect(maintenance, autocommit=True) as connection:
             connection.execute("DROP DATABASE IF EXISTS made_once")
 
 
-async def test_a_newer_database_is_refused(cluster: embedded.Server, fresh: str) -> None:
+async def test_a_newer_database_is_refused(
+    cluster: embedded.Server, fresh: str
+) -> None:
     url = cluster.place.url(embedded.OWNER_ROLE, database=fresh)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("INSERT INTO migration (name) VALUES ('9999_tomorrow.sql')")
-    with pytest.raises(errors.Misconfigured, match=r"newer Reverie \(it has 9999_tomorrow\.sql\)") as refused:
+    with pytest.raises(
+        errors.Misconfigured, match=r"newer Reverie \(it has 9999_tomorrow\.sql\)"
+    ) as refused:
         await runner.migrate(url)
     assert refused.value.hint == "Update Reverie."
 
 
-async def test_a_migration_that_fails_leaves_nothing(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_migration_that_fails_leaves_nothing(
+    empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     good = runner.files()
     broken = [*good, ("9000_broken.sql", "CREATE TABLE half (); SELECT 1 / 0;")]
     monkeypatch.setattr(runner, "files", lambda: broken)
@@ -127,7 +156,12 @@ async def test_a_migration_that_fails_leaves_nothing(empty: str, monkeypatch: py
         await runner.migrate(empty)
     with psycopg.connect(empty, autocommit=True) as connection:
         assert connection.execute("SELECT to_regclass('half')").fetchone() == (None,)
-        names = [row[0] for row in connection.execute("SELECT name FROM migration ORDER BY name").fetchall()]
+        names = [
+            row[0]
+            for row in connection.execute(
+                "SELECT name FROM migration ORDER BY name"
+            ).fetchall()
+        ]
     assert names == [name for name, _ in good]
     monkeypatch.undo()
     assert await runner.migrate(empty) == []
@@ -137,12 +171,16 @@ async def test_a_database_that_is_not_there() -> None:
     for url in ("host=/nowhere dbname=x", "postgresql://127.0.0.1:1/x"):
         with pytest.raises(errors.DatabaseUnavailable) as refused:
             await runner.migrate(url)
-        assert refused.value.message.endswith(".") or refused.value.message.endswith(").")
+        assert refused.value.message.endswith(".") or refused.value.message.endswith(
+            ")."
+        )
 
 
 @pytest.fixture
 def foreign() -> Iterator[str]:
-    """A PostgreSQL of somebody's own: its URL for a role that may make roles and owns one database, and no more."""
+    """A PostgreSQL of somebody's own: its URL for a role that may make roles and owns
+    one database, and no more.
+    """
     home = Path(tempfile.mkdtemp(prefix="rev-", dir="/tmp"))
     home.chmod(0o711)
     server = embedded.acquire(home)
@@ -153,10 +191,14 @@ def foreign() -> Iterator[str]:
         maintenance = server.place.url(embedded.OWNER_ROLE, database="postgres")
         with psycopg.connect(maintenance, autocommit=True) as connection:
             connection.execute("CREATE ROLE elena LOGIN CREATEROLE")
-            connection.execute("CREATE DATABASE memories OWNER elena TEMPLATE template0")
+            connection.execute(
+                "CREATE DATABASE memories OWNER elena TEMPLATE template0"
+            )
             connection.execute("SELECT pg_reload_conf()")
         # pgvector is not a trusted extension: whoever runs the server puts it there.
-        with psycopg.connect(server.place.url(embedded.OWNER_ROLE, database="memories"), autocommit=True) as connection:
+        with psycopg.connect(
+            server.place.url(embedded.OWNER_ROLE, database="memories"), autocommit=True
+        ) as connection:
             connection.execute("CREATE EXTENSION vector")
         yield server.place.url("elena", database="memories")
     finally:
@@ -177,7 +219,10 @@ async def test_a_postgresql_of_the_owners_own(foreign: str, tmp_path: Path) -> N
             assert await tx.value("SELECT current_user::text") == db.APP_ROLE
             note = await base.create(tx, caller, notes.NOTES, {"content": "mine"})
             assert (await base.read(tx, caller, notes.NOTES, note.id)).content == "mine"
-            assert len((await changes.since(tx, caller, moment=note.created_at)).created) == 1
+            assert (
+                len((await changes.since(tx, caller, moment=note.created_at)).created)
+                == 1
+            )
         for nobody in (None, users.Reference(stranger.user_id)):
             async with database.transaction(nobody) as tx:
                 assert await tx.value("SELECT count(*) FROM note") == 0
@@ -188,19 +233,30 @@ async def test_a_postgresql_of_the_owners_own(foreign: str, tmp_path: Path) -> N
         await database.close()
 
 
-async def test_the_whole_application_on_the_owners_own(foreign: str, tmp_path: Path) -> None:
-    settings = config.Config(home=tmp_path / "home", database_url=foreign, embedding=config.Embedding(provider="none"))
+async def test_the_whole_application_on_the_owners_own(
+    foreign: str, tmp_path: Path
+) -> None:
+    settings = config.Config(
+        home=tmp_path / "home",
+        database_url=foreign,
+        embedding=config.Embedding(provider="none"),
+    )
     for _ in range(2):
         async with app.opened(settings) as reverie:
             assert reverie.server is None
             async with reverie.database.transaction(reverie.owner) as tx:
                 await base.create(tx, reverie.owner, notes.NOTES, {"content": "kept"})
-    async with app.opened(settings) as reverie, reverie.database.transaction(reverie.owner) as tx:
+    async with (
+        app.opened(settings) as reverie,
+        reverie.database.transaction(reverie.owner) as tx,
+    ):
         assert (await base.find(tx, reverie.owner, notes.NOTES)).total == 2
 
 
 async def test_without_pgvector_there_is_a_sentence(foreign: str) -> None:
-    with psycopg.connect(conninfo.make_conninfo(foreign, user=embedded.OWNER_ROLE), autocommit=True) as chief:
+    with psycopg.connect(
+        conninfo.make_conninfo(foreign, user=embedded.OWNER_ROLE), autocommit=True
+    ) as chief:
         chief.execute("DROP EXTENSION vector")
     with pytest.raises(errors.Misconfigured, match="vector") as refused:
         await runner.migrate(foreign)

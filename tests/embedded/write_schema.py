@@ -1,8 +1,10 @@
-"""Writes src/reverie/migrations/schema.sql: what all migrations make of an empty database, as pg_dump tells it.
+"""Writes src/reverie/migrations/schema.sql: what all migrations make of an empty
+database, as pg_dump tells it.
 
     python tests/embedded/write_schema.py
 
-Nothing reads that file but people and the test that compares it, so that a change of the shape shows in its diff.
+Nothing reads that file but people and the test that compares it, so that a change of
+the shape shows in its diff.
 """
 
 import asyncio
@@ -22,13 +24,23 @@ HEAD = """\
 -- Written by `python tests/embedded/write_schema.py`; tests/embedded/test_migrations.py keeps it equal.
 """
 # What a dump says of itself, of its session or of its version, and not of the tables.
-_NOISE = re.compile(r"^(--.*|SET .*|SELECT pg_catalog\.set_config.*|\\(un)?restrict .*)$\n?", re.MULTILINE)
+_NOISE = re.compile(
+    r"^(--.*|SET .*|SELECT pg_catalog\.set_config.*|\\(un)?restrict .*)$\n?",
+    re.MULTILINE,
+)
 
 
 def normalised(dump: str) -> str:
-    """The statements of a dump, without its remarks and with one empty line between them."""
+    """The statements of a dump, without its remarks and with one empty line between
+    them.
+    """
     bare = _NOISE.sub("", dump).replace("public.", "")
-    bare = re.sub(r"^ALTER (TABLE|SEQUENCE) (ONLY )?\S+ OWNER TO \S+;$\n?", "", bare, flags=re.MULTILINE)
+    bare = re.sub(
+        r"^ALTER (TABLE|SEQUENCE) (ONLY )?\S+ OWNER TO \S+;$\n?",
+        "",
+        bare,
+        flags=re.MULTILINE,
+    )
     return HEAD + "\n" + re.sub(r"\n{3,}", "\n\n", bare).strip() + "\n"
 
 
@@ -47,7 +59,9 @@ def dump(server: embedded.Server, database: str) -> str:
 
 async def made(server: embedded.Server, database: str) -> None:
     """A migrated database."""
-    await runner.ensure_database(server.place.url(embedded.OWNER_ROLE, database="postgres"), database)
+    await runner.ensure_database(
+        server.place.url(embedded.OWNER_ROLE, database="postgres"), database
+    )
     await runner.migrate(server.place.url(embedded.OWNER_ROLE, database=database))
 
 

@@ -1,4 +1,6 @@
-"""A small graph by hand and by readings, and what is asked of it, for the tests of the graph."""
+"""A small graph by hand and by readings, and what is asked of it, for the tests of the
+graph.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +26,9 @@ class Life:
     database: db.Database
     user: callers.Caller
 
-    async def node(self, name: str, kind: nodes.Kind = "person", **values: Any) -> nodes.Node:
+    async def node(
+        self, name: str, kind: nodes.Kind = "person", **values: Any
+    ) -> nodes.Node:
         async with self.database.transaction(self.user) as tx:
             made = await nodes.add(tx, self.user, nodes.New(kind, name, **values))
         assert made is not None
@@ -39,11 +43,19 @@ class Life:
             return await lookups.named(tx, self.user, name)
 
     async def relate(
-        self, begin: nodes.Node, relation: str, end: nodes.Node, *, record: UUID | None = None, **values: Any
+        self,
+        begin: nodes.Node,
+        relation: str,
+        end: nodes.Node,
+        *,
+        record: UUID | None = None,
+        **values: Any,
     ) -> links.Link | None:
         async with self.database.transaction(self.user) as tx:
             proof = links.Evidence(record, 1) if record else None
-            made = await links.relate(tx, self.user, links.Fact(begin.id, end.id, relation, **values), proof)
+            made = await links.relate(
+                tx, self.user, links.Fact(begin.id, end.id, relation, **values), proof
+            )
             await nodes.recount(tx, self.user, [begin.id, end.id])
             return made
 
@@ -73,17 +85,27 @@ class Life:
             found, _ = await lookups.listed(tx, self.user, kind="person", limit=1000)
         return sorted(one.name for one in found)
 
-    async def history(self, node: nodes.Node, relation: str) -> list[tuple[str, str, str]]:
-        """(name, from, to) of all intervals of a relation, by the day; `` for an open end."""
+    async def history(
+        self, node: nodes.Node, relation: str
+    ) -> list[tuple[str, str, str]]:
+        """(name, from, to) of all intervals of a relation, by the day; `` for an open
+        end.
+        """
         found = await self.links_of(node, ended=True)
-        told = [one for one in found if one.relation == relation and one.from_id == node.id]
+        told = [
+            one for one in found if one.relation == relation and one.from_id == node.id
+        ]
         names = {one.to_id: (await self.get(one.to_id)).name for one in told}
 
         def shown(moment: datetime | None) -> str:
             return f"{moment.astimezone(UTC):%Y-%m-%d}" if moment else ""
 
         return sorted(
-            ((names[one.to_id], shown(one.valid_from), shown(one.valid_to)) for one in told), key=lambda one: one[1]
+            (
+                (names[one.to_id], shown(one.valid_from), shown(one.valid_to))
+                for one in told
+            ),
+            key=lambda one: one[1],
         )
 
     async def snapshot(self) -> dict[str, list[dict[str, Any]]]:
@@ -96,7 +118,9 @@ class Life:
                 ),
                 "alias": await tx.rows("SELECT * FROM alias ORDER BY alias, node_id"),
                 "link": await tx.rows("SELECT * FROM link ORDER BY id"),
-                "evidence": await tx.rows("SELECT * FROM evidence ORDER BY link_id, record_id, by"),
+                "evidence": await tx.rows(
+                    "SELECT * FROM evidence ORDER BY link_id, record_id, by"
+                ),
             }
 
 
@@ -119,7 +143,9 @@ def reading(
     )
 
 
-def lives_in(who: str, where: str, at: str, record: UUID | None = None, **values: Any) -> update.Reading:
+def lives_in(
+    who: str, where: str, at: str, record: UUID | None = None, **values: Any
+) -> update.Reading:
     """A note that says where somebody lives."""
     return reading(
         record=record,

@@ -1,4 +1,6 @@
-"""What may be asked: what is refused and how, what is written for the engine, and that no text breaks the parser."""
+"""What may be asked: what is refused and how, what is written for the engine, and that
+no text breaks the parser.
+"""
 
 import string
 import time
@@ -74,7 +76,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "told"), REFUSED, ids=[text[:40] for text, _ in REFUSED])
+@pytest.mark.parametrize(
+    ("text", "told"), REFUSED, ids=[text[:40] for text, _ in REFUSED]
+)
 def test_what_is_not_reading_is_refused_and_named(text: str, told: str) -> None:
     with pytest.raises(errors.Invalid) as refused:
         parser.checked(text)
@@ -125,35 +129,59 @@ def test_a_path_without_an_upper_bound_gets_one_and_says_so() -> None:
         ("1 - 2 - 3 * 4 % 5", "1 - 2 - (3 * 4 % 5)"),
         ("1 - (2 - 3)", "1 - (2 - 3)"),
         ("-2 ^ 2", "-2 ^ 2"),
-        ("NOT 1 = 2 OR 3 < 4 < 5 AND true", "(NOT (1 = 2)) OR ((3 < 4 AND 4 < 5) AND true)"),
+        (
+            "NOT 1 = 2 OR 3 < 4 < 5 AND true",
+            "(NOT (1 = 2)) OR ((3 < 4 AND 4 < 5) AND true)",
+        ),
         ("[1] + 2 + [3]", "list_append([1], 2) + [3]"),
         ("'1' = 1", "false"),
         ("1 IN [1] = true", "(1 IN [1]) = true"),
     ],
 )
 def test_operators_bind_as_they_should(text: str, written: str) -> None:
-    assert parser.checked(f"RETURN {text} AS x").text == f"RETURN {written} AS c0 LIMIT {parser.ROWS + 1}"
+    assert (
+        parser.checked(f"RETURN {text} AS x").text
+        == f"RETURN {written} AS c0 LIMIT {parser.ROWS + 1}"
+    )
 
 
 def test_a_link_is_walked_once() -> None:
-    assert "id(v2) <> id(v4)" in parser.checked("MATCH (a)-[r]-(b)-[s]-(c) RETURN c").text
-    assert "<>" not in parser.checked("MATCH (a)-[:mentions]-(b)-[:works_at]-(c) RETURN c").text
+    assert (
+        "id(v2) <> id(v4)" in parser.checked("MATCH (a)-[r]-(b)-[s]-(c) RETURN c").text
+    )
+    assert (
+        "<>"
+        not in parser.checked("MATCH (a)-[:mentions]-(b)-[:works_at]-(c) RETURN c").text
+    )
 
 
 def test_rows_are_limited_before_they_are_made() -> None:
-    assert parser.checked("MATCH (a), (b) RETURN a, b").text.endswith(f"LIMIT {parser.ROWS + 1}")
-    assert parser.checked("MATCH (a) RETURN a LIMIT 100000").text.endswith(f"LIMIT {parser.ROWS + 1}")
+    assert parser.checked("MATCH (a), (b) RETURN a, b").text.endswith(
+        f"LIMIT {parser.ROWS + 1}"
+    )
+    assert parser.checked("MATCH (a) RETURN a LIMIT 100000").text.endswith(
+        f"LIMIT {parser.ROWS + 1}"
+    )
     assert parser.checked("MATCH (a) RETURN a LIMIT 3").text.endswith("LIMIT 3")
 
 
 def test_unknown_labels_and_relations_answer_with_the_schema() -> None:
-    shape = schema.Schema({"Person": {"key": "STRING"}}, {"works_at": schema.Relation([("Person", "Person")], {})})
-    for text in ("MATCH (n:Company) RETURN n", "MATCH (n)-[:EMPLOYED_BY]->(m) RETURN n"):
+    shape = schema.Schema(
+        {"Person": {"key": "STRING"}},
+        {"works_at": schema.Relation([("Person", "Person")], {})},
+    )
+    for text in (
+        "MATCH (n:Company) RETURN n",
+        "MATCH (n)-[:EMPLOYED_BY]->(m) RETURN n",
+    ):
         with pytest.raises(errors.Invalid) as refused:
             parser.checked(text, shape)
         assert "(Person {key})" in refused.value.hint
         assert "works_at" in refused.value.hint
-    assert ":`works_at`" in parser.checked("MATCH (n:PERSON)-[:WORKS_AT]->(m) RETURN n", shape).text
+    assert (
+        ":`works_at`"
+        in parser.checked("MATCH (n:PERSON)-[:WORKS_AT]->(m) RETURN n", shape).text
+    )
 
 
 @pytest.mark.parametrize(
@@ -178,7 +206,21 @@ def test_a_long_text_is_read_in_short_time(text: str) -> None:
     assert time.perf_counter() - started < 3
 
 
-_CLAUSES = ["MATCH", "RETURN", "WITH", "WHERE", "UNWIND", "AS", "AND", "NOT", "IN", "CASE", "WHEN", "ORDER BY", "UNION"]
+_CLAUSES = [
+    "MATCH",
+    "RETURN",
+    "WITH",
+    "WHERE",
+    "UNWIND",
+    "AS",
+    "AND",
+    "NOT",
+    "IN",
+    "CASE",
+    "WHEN",
+    "ORDER BY",
+    "UNION",
+]
 _PATTERNS = [
     "n",
     "(n)",
@@ -193,7 +235,21 @@ _PATTERNS = [
     "EXISTS {",
     "count(*)",
 ]
-_SIGNS = [*"()[]{}.,:|;*+-/%^=<>$`'\"\\ \n", "1", "1.5", "'x'", "$p", "0x", "é", "名", "\0", "/*", "//", "*/", ".."]
+_SIGNS = [
+    *"()[]{}.,:|;*+-/%^=<>$`'\"\\ \n",
+    "1",
+    "1.5",
+    "'x'",
+    "$p",
+    "0x",
+    "é",
+    "名",
+    "\0",
+    "/*",
+    "//",
+    "*/",
+    "..",
+]
 _WORDS = st.sampled_from([*parser.REFUSED, *_CLAUSES, *_PATTERNS, *_SIGNS])
 
 
@@ -207,7 +263,12 @@ def test_any_words_are_read_or_refused(text: str) -> None:
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.text(max_size=80) | st.text(string.printable, max_size=80).map(lambda text: f"MATCH (n) RETURN {text}"))
+@given(
+    st.text(max_size=80)
+    | st.text(string.printable, max_size=80).map(
+        lambda text: f"MATCH (n) RETURN {text}"
+    )
+)
 def test_any_text_is_read_or_refused(text: str) -> None:
     _read_or_refused(text)
 

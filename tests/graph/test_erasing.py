@@ -1,4 +1,6 @@
-"""Erasing: nothing of a person is left anywhere, and reading again does not bring them back."""
+"""Erasing: nothing of a person is left anywhere, and reading again does not bring them
+back.
+"""
 
 from contextlib import suppress
 from typing import Any, LiteralString
@@ -24,12 +26,20 @@ WHERE c.relkind = 'r' AND n.nspname = 'public' AND has_table_privilege(c.oid, 'S
 
 
 async def places(life: Life, *wanted: str) -> list[str]:
-    """The tables that hold any of these texts anywhere in a row, whatever the type and the case."""
+    """The tables that hold any of these texts anywhere in a row, whatever the type and
+    the case.
+    """
     found: list[str] = []
     for row in await life.rows(_TABLES):
-        asked = db.compose("SELECT t::text AS told FROM {table} AS t", table=row["name"])
+        asked = db.compose(
+            "SELECT t::text AS told FROM {table} AS t", table=row["name"]
+        )
         told = [one["told"].lower() for one in await life.rows(asked)]
-        found += [f"{row['name']}: {one}" for one in wanted if any(one.lower() in text for text in told)]
+        found += [
+            f"{row['name']}: {one}"
+            for one in wanted
+            if any(one.lower() in text for text in told)
+        ]
     return found
 
 
@@ -39,20 +49,31 @@ async def erased(life: Life, node_id: UUID) -> list[bytes]:
 
 
 async def purge(life: Life, record_id: UUID) -> None:
-    """The record itself and what follows from it, out of all tables: it is the owner's to erase."""
-    of_records: LiteralString = " AND EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = c.oid"
-    of_records += " AND a.attname = 'record_id') AND c.relname NOT IN ('node', 'evidence')"
+    """The record itself and what follows from it, out of all tables: it is the owner's
+    to erase.
+    """
+    of_records: LiteralString = (
+        " AND EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = c.oid"
+    )
+    of_records += (
+        " AND a.attname = 'record_id') AND c.relname NOT IN ('node', 'evidence')"
+    )
     tables = [row["name"] for row in await life.rows(_TABLES + of_records)]
     async with life.database.transaction(life.user) as tx:
         # Passages before cards, whichever comes first by name.
         for table in [*tables, *tables]:
             with suppress(errors.ReverieError):
                 async with tx.savepoint():
-                    await tx.run(db.compose("DELETE FROM {t} WHERE record_id = %s", t=table), (record_id,))
+                    await tx.run(
+                        db.compose("DELETE FROM {t} WHERE record_id = %s", t=table),
+                        (record_id,),
+                    )
         await tx.run("DELETE FROM email WHERE id = %s", (record_id,))
 
 
-async def test_nothing_is_left_and_nothing_comes_back(database: db.Database, owner: callers.Caller) -> None:
+async def test_nothing_is_left_and_nothing_comes_back(
+    database: db.Database, owner: callers.Caller
+) -> None:
     life = Life(database, owner)
     async with database.transaction(owner) as tx:
         record = await base.create(tx, owner, catalogue.domain("email"), MAIL)
@@ -60,29 +81,56 @@ async def test_nothing_is_left_and_nothing_comes_back(database: db.Database, own
                              named=[update.Named("concept", "Bees")],
                              stated=[update.Stated(NAME, "thinks_about", "Bees", {"mood": "keen"})])  # fmt: skip
     await life.learn(whole)
-    await life.learn(reading(record_fields.Person("Zenobia", (ADDRESS, "zq@home.example"), works_at="Acme"),
-                             organisations=[record_fields.Organisation("Acme")]))  # fmt: skip
+    await life.learn(
+        reading(
+            record_fields.Person(
+                "Zenobia", (ADDRESS, "zq@home.example"), works_at="Acme"
+            ),
+            organisations=[record_fields.Organisation("Acme")],
+        )
+    )
     person, bees = await life.named(NAME), await life.named("Bees")
-    friend, double, deep = await life.node("Bo"), await life.node("Zenobia Q"), await life.node("Z. Quarles")
+    friend, double, deep = (
+        await life.node("Bo"),
+        await life.node("Zenobia Q"),
+        await life.node("Z. Quarles"),
+    )
     twin = await life.node("Bees too", "concept")
     await life.relate(person, "thinks_about", twin, link_type="manual", by="user")
     async with database.transaction(owner) as tx:
-        await nodes.change(tx, owner, person, properties={"notes": f"{NAME} is tall"}, description="Quarles, a friend")
+        await nodes.change(
+            tx,
+            owner,
+            person,
+            properties={"notes": f"{NAME} is tall"},
+            description="Quarles, a friend",
+        )
         await merging.merge(tx, owner, winner=double.id, loser=deep.id, by="user")
         await merging.merge(tx, owner, winner=person.id, loser=double.id, by="user")
-        # The merge of two others remembers links that lead to her, one of them as a double.
+        # The merge of two others remembers links that lead to her, one of them as a
+        # double.
         merge = await merging.merge(tx, owner, winner=bees.id, loser=twin.id, by="user")
         await merging.keep_apart(tx, owner, person.id, friend.id)
     wanted = [NAME, ADDRESS, "zenobia", "quarles", "home.example", str(person.id), str(double.id), str(deep.id),
               person.key, double.key, deep.key]  # fmt: skip
-    assert {one.partition(":")[0] for one in await places(life, *wanted)} >= {"node", "alias", "link", "merge", "apart"}
+    assert {one.partition(":")[0] for one in await places(life, *wanted)} >= {
+        "node",
+        "alias",
+        "link",
+        "merge",
+        "apart",
+    }
     before = await life.version()
     await erased(life, person.id)
     await purge(life, record.id)
     assert await life.version() > before
     kept = await places(life, *wanted)
     assert [one for one in kept if not one.startswith("erased: ")] == []
-    assert {one.removeprefix("erased: ") for one in kept} == {person.key, double.key, deep.key}
+    assert {one.removeprefix("erased: ") for one in kept} == {
+        person.key,
+        double.key,
+        deep.key,
+    }
     # Her links went from the counts of others; undoing the merge of the others works.
     assert (await life.get(bees.id)).links == 1
     async with database.transaction(owner) as tx:
@@ -92,19 +140,33 @@ async def test_nothing_is_left_and_nothing_comes_back(database: db.Database, own
         reading(record_fields.Person("Somebody Else", ("zq@home.example",))),
         reading(record_fields.Person(ADDRESS, (ADDRESS,))),
         reading(record_fields.Person("Zenobia")),
-        reading(named=[update.Named("person", name) for name in (NAME, "zenobia q", "Z. Quarles", "Zenobia")]),
+        reading(
+            named=[
+                update.Named("person", name)
+                for name in (NAME, "zenobia q", "Z. Quarles", "Zenobia")
+            ]
+        ),
     ]
     for one in again:
         await life.learn(one)
     assert await life.people() == ["Bo", "me@example.org"]
-    left = [one for one in await places(life, *wanted) if not one.startswith("erased: ")]
+    left = [
+        one for one in await places(life, *wanted) if not one.startswith("erased: ")
+    ]
     assert left == []
     async with database.transaction(owner) as tx:
         assert await nodes.add(tx, owner, nodes.New("person", NAME.upper())) is None
-        assert await nodes.add(tx, owner, nodes.New("person", "New Name", emails=[ADDRESS.upper()])) is None
+        assert (
+            await nodes.add(
+                tx, owner, nodes.New("person", "New Name", emails=[ADDRESS.upper()])
+            )
+            is None
+        )
 
 
-async def test_a_namesake_keeps_to_itself(database: db.Database, owner: callers.Caller) -> None:
+async def test_a_namesake_keeps_to_itself(
+    database: db.Database, owner: callers.Caller
+) -> None:
     life = Life(database, owner)
     await life.learn(reading(record_fields.Person("Ana Ruiz")))
     await life.learn(reading(record_fields.Person("Ana Ruiz", ("ana@one.example",))))
@@ -117,7 +179,9 @@ async def test_a_namesake_keeps_to_itself(database: db.Database, owner: callers.
         await life.named("ana@two.example")
 
 
-async def test_erasing_a_concept_tells_the_hash_of_its_vector(database: db.Database, owner: callers.Caller) -> None:
+async def test_erasing_a_concept_tells_the_hash_of_its_vector(
+    database: db.Database, owner: callers.Caller
+) -> None:
     life = Life(database, owner)
     bees = await life.node("Bees", "concept", description="Insects")
     gone = await erased(life, bees.id)

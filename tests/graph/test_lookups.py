@@ -1,4 +1,6 @@
-"""Lookups: lists, neighbours, shortest paths and parts of a graph, checked against a plain walk in Python."""
+"""Lookups: lists, neighbours, shortest paths and parts of a graph, checked against a
+plain walk in Python.
+"""
 
 import itertools
 import random
@@ -18,12 +20,20 @@ from tests.graph.life import Life, day, reading
 Around = Mapping[UUID, set[UUID]]
 
 
-async def scattered(life: Life, dice: random.Random, *, size: int, count: int) -> list[nodes.Node]:
-    """A random graph: some links weak, ended, begun later, deleted or hidden by a merge; some nodes deleted."""
+async def scattered(
+    life: Life, dice: random.Random, *, size: int, count: int
+) -> list[nodes.Node]:
+    """A random graph: some links weak, ended, begun later, deleted or hidden by a
+    merge; some nodes deleted.
+    """
     made: list[nodes.Node] = []
     async with life.database.transaction(life.user) as tx:
         for i in range(size):
-            node = await nodes.add(tx, life.user, nodes.New(dice.choice(["person", "entity", "concept"]), f"N{i}"))
+            node = await nodes.add(
+                tx,
+                life.user,
+                nodes.New(dice.choice(["person", "entity", "concept"]), f"N{i}"),
+            )
             assert node
             made.append(node)
         for _ in range(count):
@@ -40,22 +50,35 @@ async def scattered(life: Life, dice: random.Random, *, size: int, count: int) -
         people = [one for one in made if one.kind == "person"]
         if len(people) > 1:
             winner, loser = dice.sample(people, 2)
-            await merging.merge(tx, life.user, winner=winner.id, loser=loser.id, by="user")
-        left = [one for one in made if one.id in await nodes.several(tx, life.user, [one.id for one in made])]
+            await merging.merge(
+                tx, life.user, winner=winner.id, loser=loser.id, by="user"
+            )
+        left = [
+            one
+            for one in made
+            if one.id in await nodes.several(tx, life.user, [one.id for one in made])
+        ]
         await nodes.delete(tx, life.user, dice.choice(left).id)
         await nodes.recount(tx, life.user, [one.id for one in made])
-        return list((await nodes.several(tx, life.user, [one.id for one in made])).values())
+        return list(
+            (await nodes.several(tx, life.user, [one.id for one in made])).values()
+        )
 
 
-async def around(life: Life, *, confidence: float = 0.5, as_of: datetime | None = None) -> Around:
+async def around(
+    life: Life, *, confidence: float = 0.5, as_of: datetime | None = None
+) -> Around:
     """Who is beside whom, out of the rows themselves."""
     rows = await life.rows(
-        "SELECT * FROM link WHERE deleted_at IS NULL AND hidden_by IS NULL AND confidence >= %s::real", confidence
+        "SELECT * FROM link WHERE deleted_at IS NULL AND hidden_by IS NULL AND confidence >= %s::real",
+        confidence,
     )
     found: dict[UUID, set[UUID]] = defaultdict(set)
     moment = as_of or datetime.now(UTC)
     for row in rows:
-        begun = as_of is None or row["valid_from"] is None or row["valid_from"] <= moment
+        begun = (
+            as_of is None or row["valid_from"] is None or row["valid_from"] <= moment
+        )
         if begun and (row["valid_to"] is None or row["valid_to"] > moment):
             found[row["from_id"]].add(row["to_id"])
             found[row["to_id"]].add(row["from_id"])
@@ -67,26 +90,48 @@ def walked(beside: Around, start: Sequence[UUID], depth: int) -> dict[UUID, int]
     far = dict.fromkeys(start, 0)
     edge = list(start)
     for step in range(1, depth + 1):
-        edge = [there for here in edge for there in beside.get(here, ()) if far.setdefault(there, step) == step]
+        edge = [
+            there
+            for here in edge
+            for there in beside.get(here, ())
+            if far.setdefault(there, step) == step
+        ]
         edge = list(dict.fromkeys(edge))
     return far
 
 
 @pytest.mark.parametrize("seed", range(12))
-async def test_neighbours_are_those_of_a_plain_walk(database: db.Database, owner: callers.Caller, seed: int) -> None:
+async def test_neighbours_are_those_of_a_plain_walk(
+    database: db.Database, owner: callers.Caller, seed: int
+) -> None:
     life, dice = Life(database, owner), random.Random(seed)
-    made = await scattered(life, dice, size=dice.randint(6, 25), count=dice.randint(5, 50))
+    made = await scattered(
+        life, dice, size=dice.randint(6, 25), count=dice.randint(5, 50)
+    )
     for as_of in (None, day("2026-01-15"), day("2026-02-15")):
         for confidence in (0.5, 0.6, 0.0):
             beside = await around(life, confidence=confidence, as_of=as_of)
             for depth in (1, 2, 3):
                 start = [one.id for one in dice.sample(made, dice.randint(1, 2))]
                 async with database.transaction(owner) as tx:
-                    found = await lookups.connections(tx, owner, start, depth=depth, confidence=confidence, as_of=as_of)
-                wanted = {node: far for node, far in walked(beside, start, depth).items() if far}
+                    found = await lookups.connections(
+                        tx,
+                        owner,
+                        start,
+                        depth=depth,
+                        confidence=confidence,
+                        as_of=as_of,
+                    )
+                wanted = {
+                    node: far
+                    for node, far in walked(beside, start, depth).items()
+                    if far
+                }
                 assert {one.node.id: one.depth for one in found} == wanted
                 assert len(found) == len(wanted)
-                assert [one.depth for one in found] == sorted(one.depth for one in found)
+                assert [one.depth for one in found] == sorted(
+                    one.depth for one in found
+                )
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -94,7 +139,9 @@ async def test_paths_are_as_short_as_those_of_a_plain_walk(
     database: db.Database, owner: callers.Caller, seed: int
 ) -> None:
     life, dice = Life(database, owner), random.Random(seed)
-    made = await scattered(life, dice, size=dice.randint(6, 30), count=dice.randint(6, 35))
+    made = await scattered(
+        life, dice, size=dice.randint(6, 30), count=dice.randint(6, 35)
+    )
     beside = await around(life)
     for _ in range(25):
         begin, end = dice.sample(made, 2)
@@ -105,12 +152,18 @@ async def test_paths_are_as_short_as_those_of_a_plain_walk(
         assert (found and len(found.links)) == far
         if found:
             ids = [one.id for one in found.nodes]
-            assert (ids[0], ids[-1], len(set(ids))) == (begin.id, end.id, len(found.links) + 1)
+            assert (ids[0], ids[-1], len(set(ids))) == (
+                begin.id,
+                end.id,
+                len(found.links) + 1,
+            )
             for here, there, link in zip(ids, ids[1:], found.links, strict=False):
                 assert {here, there} == {link.from_id, link.to_id}
 
 
-async def test_the_ends_of_a_path(database: db.Database, owner: callers.Caller, other: callers.Caller) -> None:
+async def test_the_ends_of_a_path(
+    database: db.Database, owner: callers.Caller, other: callers.Caller
+) -> None:
     life = Life(database, owner)
     chain = [await life.node(f"N{i}") for i in range(6)]
     for here, there in itertools.pairwise(chain):
@@ -134,7 +187,9 @@ async def test_the_ends_of_a_path(database: db.Database, owner: callers.Caller, 
             await lookups.path(tx, other, chain[0].id, chain[1].id)
 
 
-async def test_the_depth_and_the_number_of_neighbours_have_limits(database: db.Database, owner: callers.Caller) -> None:
+async def test_the_depth_and_the_number_of_neighbours_have_limits(
+    database: db.Database, owner: callers.Caller
+) -> None:
     life = Life(database, owner)
     hub = await life.node("Hub")
     spokes = [await life.node(f"S{i}") for i in range(8)]
@@ -151,15 +206,27 @@ async def test_the_depth_and_the_number_of_neighbours_have_limits(database: db.D
         assert await lookups.connections(tx, owner, [uuid4()]) == []
 
 
-async def test_lists(database: db.Database, owner: callers.Caller, other: callers.Caller) -> None:
+async def test_lists(
+    database: db.Database, owner: callers.Caller, other: callers.Caller
+) -> None:
     life = Life(database, owner)
-    await life.learn(reading(record_fields.Person("Ana Ruiz", ("ana@example.org",)), record_fields.Person("Ana Pérez"),
-                             named=[update.Named("entity", "Palanca", "company"),
-                                    update.Named("entity", "Rome", "place")]))  # fmt: skip
+    await life.learn(
+        reading(
+            record_fields.Person("Ana Ruiz", ("ana@example.org",)),
+            record_fields.Person("Ana Pérez"),
+            named=[
+                update.Named("entity", "Palanca", "company"),
+                update.Named("entity", "Rome", "place"),
+            ],
+        )
+    )
     await life.learn(reading(record_fields.Person("Ana Ruiz")))
     async with database.transaction(owner) as tx:
         found, count = await lookups.listed(tx, owner)
-        assert ([one.name for one in found], count) == (["Ana Ruiz", "Ana Pérez", "Palanca", "Rome"], 4)
+        assert ([one.name for one in found], count) == (
+            ["Ana Ruiz", "Ana Pérez", "Palanca", "Rome"],
+            4,
+        )
         found, count = await lookups.listed(tx, owner, limit=2, offset=1)
         assert ([one.name for one in found], count) == (["Ana Pérez", "Palanca"], 4)
         found, count = await lookups.listed(tx, owner, kind="entity", type_="place")
@@ -175,7 +242,9 @@ async def test_lists(database: db.Database, owner: callers.Caller, other: caller
         assert (await lookups.stats(tx, other)) == lookups.Stats({}, {}, 0)
 
 
-async def test_a_node_by_what_somebody_calls_it(database: db.Database, owner: callers.Caller) -> None:
+async def test_a_node_by_what_somebody_calls_it(
+    database: db.Database, owner: callers.Caller
+) -> None:
     life = Life(database, owner)
     ana = await life.node("Ana Ruiz", emails=["ana@example.org"])
     await life.node("Bea Ruiz")
@@ -191,13 +260,23 @@ async def test_a_node_by_what_somebody_calls_it(database: db.Database, owner: ca
             await life.named(nobody)
 
 
-async def test_links_of_a_node_in_time(database: db.Database, owner: callers.Caller, other: callers.Caller) -> None:
+async def test_links_of_a_node_in_time(
+    database: db.Database, owner: callers.Caller, other: callers.Caller
+) -> None:
     life = Life(database, owner)
     ana, bo = await life.node("Ana"), await life.node("Bo")
     soon = datetime.now(UTC) + timedelta(days=30)
-    await life.relate(ana, "collaborates_with", bo, valid_from=day("2020-01-01"), valid_to=day("2021-01-01"))
+    await life.relate(
+        ana,
+        "collaborates_with",
+        bo,
+        valid_from=day("2020-01-01"),
+        valid_to=day("2021-01-01"),
+    )
     await life.relate(ana, "has_relationship_with", bo, valid_to=soon, confidence=0.3)
-    assert [one.relation for one in await life.links_of(ana)] == ["has_relationship_with"]
+    assert [one.relation for one in await life.links_of(ana)] == [
+        "has_relationship_with"
+    ]
     assert await life.links_of(ana, confidence=0.5) == []
     assert [one.relation for one in await life.links_of(ana, ended=True)] == [
         "collaborates_with",
@@ -207,10 +286,16 @@ async def test_links_of_a_node_in_time(database: db.Database, owner: callers.Cal
     assert await life.links_of(bo, as_of=soon + timedelta(days=1)) == []
     assert len(await life.links_of(bo, as_of=day("2020-06-01"), limit=1)) == 1
     async with database.transaction(other) as tx:
-        assert await lookups.links_of(tx, other, [ana.id]) == await lookups.among(tx, other, [ana.id, bo.id]) == []
+        assert (
+            await lookups.links_of(tx, other, [ana.id])
+            == await lookups.among(tx, other, [ana.id, bo.id])
+            == []
+        )
 
 
-async def test_a_part_to_draw_and_counts(database: db.Database, owner: callers.Caller, other: callers.Caller) -> None:
+async def test_a_part_to_draw_and_counts(
+    database: db.Database, owner: callers.Caller, other: callers.Caller
+) -> None:
     life = Life(database, owner)
     await life.learn(reading(*(record_fields.Person(f"P{i}") for i in range(5))))
     people = [await life.named(f"P{i}") for i in range(5)]
@@ -225,7 +310,11 @@ async def test_a_part_to_draw_and_counts(database: db.Database, owner: callers.C
         assert len(await lookups.among(tx, owner, [one.id for one in people])) == 4
         found = await lookups.stats(tx, owner)
         assert found.nodes == {"person": 5, "source": 1}
-        assert found.links == {"collaborates_with": 3, "has_relationship_with": 1, "mentions": 5}
+        assert found.links == {
+            "collaborates_with": 3,
+            "has_relationship_with": 1,
+            "mentions": 5,
+        }
         assert found.version == await nodes.version(tx, owner) > 0
     async with database.transaction(other) as tx:
         assert await lookups.subgraph(tx, other) == (lookups.Part([], []), {})

@@ -1,4 +1,6 @@
-"""Merging: two nodes become one with all that they had, and undone they are two with all that they had."""
+"""Merging: two nodes become one with all that they had, and undone they are two with
+all that they had.
+"""
 
 import random
 from typing import Any
@@ -15,7 +17,9 @@ from tests.graph.life import Life, day, reading
 
 async def merged(life: Life, winner: nodes.Node, loser: nodes.Node) -> merging.Merge:
     async with life.database.transaction(life.user) as tx:
-        return await merging.merge(tx, life.user, winner=winner.id, loser=loser.id, by="user:owner")
+        return await merging.merge(
+            tx, life.user, winner=winner.id, loser=loser.id, by="user:owner"
+        )
 
 
 async def undone(life: Life, merge: merging.Merge) -> merging.Merge:
@@ -26,14 +30,23 @@ async def undone(life: Life, merge: merging.Merge) -> merging.Merge:
 def bare(snapshot: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
     """Without the moments of change."""
     return {
-        name: [{column: value for column, value in row.items() if column != "updated_at"} for row in rows]
+        name: [
+            {column: value for column, value in row.items() if column != "updated_at"}
+            for row in rows
+        ]
         for name, rows in snapshot.items()
     }
 
 
-async def test_everything_of_the_loser_is_the_winners(database: db.Database, owner: callers.Caller) -> None:
+async def test_everything_of_the_loser_is_the_winners(
+    database: db.Database, owner: callers.Caller
+) -> None:
     life, record = Life(database, owner), uuid4()
-    pepe = await life.node("Pepe", emails=["pepe@example.org"], properties={"birthday": "1980-01-01", "notes": "tall"})
+    pepe = await life.node(
+        "Pepe",
+        emails=["pepe@example.org"],
+        properties={"birthday": "1980-01-01", "notes": "tall"},
+    )
     jose = await life.node("José", description="A friend", properties={"notes": "kind"})
     bees, wax = await life.node("Bees", "concept"), await life.node("Wax", "concept")
     await life.relate(pepe, "thinks_about", bees)
@@ -57,23 +70,40 @@ async def test_everything_of_the_loser_is_the_winners(database: db.Database, own
         await life.get(jose.id)
     async with database.transaction(owner) as tx:
         assert await nodes.by_key(tx, owner, jose.key) == pepe
-        assert [one.id for one in await merging.history(tx, owner, pepe.id)] == [merge.id]
+        assert [one.id for one in await merging.history(tx, owner, pepe.id)] == [
+            merge.id
+        ]
 
 
-async def test_doubles_are_hidden_and_their_evidence_is_shared(database: db.Database, owner: callers.Caller) -> None:
+async def test_doubles_are_hidden_and_their_evidence_is_shared(
+    database: db.Database, owner: callers.Caller
+) -> None:
     life, first, second = Life(database, owner), uuid4(), uuid4()
-    one, two, bees = await life.node("Pepe"), await life.node("José"), await life.node("Bees", "concept")
-    kept = await life.relate(one, "thinks_about", bees, record=first, properties={"mood": "calm"})
-    await life.relate(two, "thinks_about", bees, record=second, properties={"mood": "cross"})
+    one, two, bees = (
+        await life.node("Pepe"),
+        await life.node("José"),
+        await life.node("Bees", "concept"),
+    )
+    kept = await life.relate(
+        one, "thinks_about", bees, record=first, properties={"mood": "calm"}
+    )
+    await life.relate(
+        two, "thinks_about", bees, record=second, properties={"mood": "cross"}
+    )
     await life.relate(two, "collaborates_with", one)
     before = bare(await life.snapshot())
     merge = await merged(life, one, two)
     assert kept
-    assert [(found.id, found.properties) for found in await life.links_of(one)] == [(kept.id, {"mood": "calm"})]
+    assert [(found.id, found.properties) for found in await life.links_of(one)] == [
+        (kept.id, {"mood": "calm"})
+    ]
     assert (await life.get(one.id)).links == 1
     assert (await life.get(bees.id)).links == 1
     async with database.transaction(owner) as tx:
-        assert {proof.record_id for proof in await links.proof(tx, owner, kept.id)} == {first, second}
+        assert {proof.record_id for proof in await links.proof(tx, owner, kept.id)} == {
+            first,
+            second,
+        }
     await undone(life, merge)
     assert bare(await life.snapshot()) == before
 
@@ -91,12 +121,18 @@ async def test_of_doubles_what_was_made_by_hand_stays(
     jose = await life.node("José")
     hand = await life.relate(jose, "thinks_about", bees, link_type="manual", by="user")
     before = bare(await life.snapshot())
-    merge = await merged(life, pepe, jose) if by_loser else await merged(life, jose, pepe)
+    merge = (
+        await merged(life, pepe, jose) if by_loser else await merged(life, jose, pepe)
+    )
     assert hand
-    assert [one.id for one in await life.links_of(bees) if one.relation == "thinks_about"] == [hand.id]
+    assert [
+        one.id for one in await life.links_of(bees) if one.relation == "thinks_about"
+    ] == [hand.id]
     await undone(life, merge)
     assert bare(await life.snapshot()) == before
-    merge = await merged(life, pepe, jose) if by_loser else await merged(life, jose, pepe)
+    merge = (
+        await merged(life, pepe, jose) if by_loser else await merged(life, jose, pepe)
+    )
     await life.unlearn(record)
     assert [one.id for one in await life.links_of(bees)] == [hand.id]
 
@@ -105,7 +141,11 @@ async def test_what_was_deleted_of_one_does_not_hide_what_is_of_the_other(
     database: db.Database, owner: callers.Caller
 ) -> None:
     life = Life(database, owner)
-    one, two, bees = await life.node("Pepe"), await life.node("José"), await life.node("Bees", "concept")
+    one, two, bees = (
+        await life.node("Pepe"),
+        await life.node("José"),
+        await life.node("Bees", "concept"),
+    )
     wrong = await life.relate(one, "thinks_about", bees)
     right = await life.relate(two, "thinks_about", bees)
     assert wrong
@@ -150,14 +190,20 @@ async def test_read_again_it_lands_on_the_winner_and_undone_it_is_as_before(
     for one in whole:
         await life.learn(one)
     assert bare(await life.snapshot()) == before
-    assert {node.id for node in (await life.named("Pepe"), await life.named("José"))} == {pepe.id, jose.id}
+    assert {
+        node.id for node in (await life.named("Pepe"), await life.named("José"))
+    } == {pepe.id, jose.id}
 
 
 async def test_what_a_merged_record_no_longer_says_does_not_come_back(
     database: db.Database, owner: callers.Caller
 ) -> None:
     life, record = Life(database, owner), uuid4()
-    pepe, jose, bees = await life.node("Pepe"), await life.node("José"), await life.node("Bees", "concept")
+    pepe, jose, bees = (
+        await life.node("Pepe"),
+        await life.node("José"),
+        await life.node("Bees", "concept"),
+    )
     known = [update.Named("person", "José"), update.Named("concept", "Bees")]
     told = [update.Stated("José", "thinks_about", "Bees")]
     await life.learn(reading(record=record, named=known, stated=told))
@@ -169,10 +215,14 @@ async def test_what_a_merged_record_no_longer_says_does_not_come_back(
     assert len(await life.links_of(pepe)) == 1
 
 
-async def test_what_came_since_stays_with_the_winner(database: db.Database, owner: callers.Caller) -> None:
+async def test_what_came_since_stays_with_the_winner(
+    database: db.Database, owner: callers.Caller
+) -> None:
     life = Life(database, owner)
     pepe = await life.node("Pepe")
-    jose = await life.node("José", description="d", properties={"notes": "n", "situation": "s"})
+    jose = await life.node(
+        "José", description="d", properties={"notes": "n", "situation": "s"}
+    )
     merge = await merged(life, pepe, jose)
     wax = await life.node("Wax", "concept")
     await life.relate(pepe, "thinks_about", wax)
@@ -182,11 +232,16 @@ async def test_what_came_since_stays_with_the_winner(database: db.Database, owne
     await undone(life, merge)
     pepe, jose = await life.get(pepe.id), await life.get(jose.id)
     assert (pepe.description, pepe.properties) == ("e", {"notes": "m"})
-    assert (jose.description, jose.properties) == ("d", {"notes": "n", "situation": "s"})
+    assert (jose.description, jose.properties) == (
+        "d",
+        {"notes": "n", "situation": "s"},
+    )
     assert (pepe.links, jose.links) == (1, 0)
 
 
-async def test_a_later_merge_is_undone_first(database: db.Database, owner: callers.Caller) -> None:
+async def test_a_later_merge_is_undone_first(
+    database: db.Database, owner: callers.Caller
+) -> None:
     life = Life(database, owner)
     a, b, c = [await life.node(name) for name in ("A", "B", "C")]
     x, y = await life.node("X", "concept"), await life.node("Y", "concept")
@@ -201,7 +256,9 @@ async def test_a_later_merge_is_undone_first(database: db.Database, owner: calle
         with pytest.raises(errors.Conflict):
             await undone(life, early)
     async with database.transaction(owner) as tx:
-        assert (await nodes.by_key(tx, owner, c.key)) == await nodes.get(tx, owner, a.id)
+        assert (await nodes.by_key(tx, owner, c.key)) == await nodes.get(
+            tx, owner, a.id
+        )
     for one in (third, second, first):
         await undone(life, one)
         with pytest.raises(errors.NotFound):
@@ -209,12 +266,21 @@ async def test_a_later_merge_is_undone_first(database: db.Database, owner: calle
     assert bare(await life.snapshot()) == before
 
 
-async def test_what_is_not_merged(database: db.Database, owner: callers.Caller, other: callers.Caller) -> None:
+async def test_what_is_not_merged(
+    database: db.Database, owner: callers.Caller, other: callers.Caller
+) -> None:
     life = Life(database, owner)
-    ana, bo, bees = await life.node("Ana"), await life.node("Bo"), await life.node("Bees", "concept")
+    ana, bo, bees = (
+        await life.node("Ana"),
+        await life.node("Bo"),
+        await life.node("Bees", "concept"),
+    )
     async with database.transaction(owner) as tx:
         me = await update.owner(tx, owner, name="Marta")
-        sources = [await nodes.source(tx, owner, domain="note", record_id=uuid4(), title=t) for t in "xy"]
+        sources = [
+            await nodes.source(tx, owner, domain="note", record_id=uuid4(), title=t)
+            for t in "xy"
+        ]
     assert me
     assert sources[0]
     assert sources[1]
@@ -226,7 +292,9 @@ async def test_what_is_not_merged(database: db.Database, owner: callers.Caller, 
     ):
         with pytest.raises(errors.Invalid):
             async with database.transaction(owner) as tx:
-                await merging.merge(tx, owner, winner=winner, loser=loser, by="user:owner")
+                await merging.merge(
+                    tx, owner, winner=winner, loser=loser, by="user:owner"
+                )
     theirs = Life(database, other)
     hers = await theirs.node("Ana")
     with pytest.raises(errors.NotFound):
@@ -243,13 +311,20 @@ async def test_what_is_not_merged(database: db.Database, owner: callers.Caller, 
         assert await merging.history(tx, other, ana.id) == []
 
 
-async def test_kept_apart(database: db.Database, owner: callers.Caller, other: callers.Caller) -> None:
+async def test_kept_apart(
+    database: db.Database, owner: callers.Caller, other: callers.Caller
+) -> None:
     life = Life(database, owner)
-    one, two = await life.node("ASR1603", "entity"), await life.node("ASR1605", "entity")
+    one, two = (
+        await life.node("ASR1603", "entity"),
+        await life.node("ASR1605", "entity"),
+    )
     async with database.transaction(owner) as tx:
         await merging.keep_apart(tx, owner, two.id, one.id)
         await merging.keep_apart(tx, owner, one.id, two.id)
-        assert await merging.kept_apart(tx, owner) == {(min(one.id, two.id), max(one.id, two.id))}
+        assert await merging.kept_apart(tx, owner) == {
+            (min(one.id, two.id), max(one.id, two.id))
+        }
     async with database.transaction(other) as tx:
         assert await merging.kept_apart(tx, other) == frozenset()
 
@@ -258,7 +333,11 @@ async def test_a_node_deleted_meanwhile_has_no_links_after_undoing(
     database: db.Database, owner: callers.Caller
 ) -> None:
     life = Life(database, owner)
-    one, two, bees = await life.node("Pepe"), await life.node("José"), await life.node("Bees", "concept")
+    one, two, bees = (
+        await life.node("Pepe"),
+        await life.node("José"),
+        await life.node("Bees", "concept"),
+    )
     await life.relate(one, "thinks_about", bees)
     await life.relate(two, "thinks_about", bees)
     merge = await merged(life, one, two)
@@ -272,8 +351,13 @@ RELATIONS = ("collaborates_with", "has_relationship_with", "relates_to")
 
 
 async def scattered(life: Life, dice: random.Random) -> list[nodes.Node]:
-    """A few people with many links among them, from few records, some by hand, some deleted, some with a time."""
-    people = [await life.node(f"P{i}", emails=[f"p{i}@example.org"]) for i in range(dice.randint(3, 6))]
+    """A few people with many links among them, from few records, some by hand, some
+    deleted, some with a time.
+    """
+    people = [
+        await life.node(f"P{i}", emails=[f"p{i}@example.org"])
+        for i in range(dice.randint(3, 6))
+    ]
     records: list[UUID | None] = [None, *(uuid4() for _ in range(4))]
     made: list[UUID] = []
     for _ in range(dice.randint(5, 30)):
@@ -294,7 +378,9 @@ async def scattered(life: Life, dice: random.Random) -> list[nodes.Node]:
 
 
 @pytest.mark.parametrize("seed", range(40))
-async def test_undone_in_turn_everything_is_as_before(database: db.Database, owner: callers.Caller, seed: int) -> None:
+async def test_undone_in_turn_everything_is_as_before(
+    database: db.Database, owner: callers.Caller, seed: int
+) -> None:
     life, dice = Life(database, owner), random.Random(seed)
     left = await scattered(life, dice)
     states, merges = [bare(await life.snapshot())], list[merging.Merge]()
@@ -305,8 +391,14 @@ async def test_undone_in_turn_everything_is_as_before(database: db.Database, own
         states.append(bare(await life.snapshot()))
         visible = [one for one in states[-1]["link"] if one["hidden_by"] is None]
         gone = {one["id"] for one in states[-1]["node"] if one["merged_into"]}
-        assert all(one["from_id"] != one["to_id"] and not {one["from_id"], one["to_id"]} & gone for one in visible)
-        facts = [(one["from_id"], one["to_id"], one["relation"], one["valid_from"]) for one in visible]
+        assert all(
+            one["from_id"] != one["to_id"] and not {one["from_id"], one["to_id"]} & gone
+            for one in visible
+        )
+        facts = [
+            (one["from_id"], one["to_id"], one["relation"], one["valid_from"])
+            for one in visible
+        ]
         assert len(set(facts)) == len(facts)
     for merge in reversed(merges):
         states.pop()

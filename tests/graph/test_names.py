@@ -1,4 +1,6 @@
-"""Who is who: keys, likeness of names in many spellings and scripts, verdicts on profiles, and the labelled sets."""
+"""Who is who: keys, likeness of names in many spellings and scripts, verdicts on
+profiles, and the labelled sets.
+"""
 
 import importlib.util
 import os
@@ -16,10 +18,15 @@ from hypothesis import strategies as st
 from reverie.graph.resolution import keys, matching
 from reverie.graph.resolution.matching import Profile
 
-DATA = Path(os.environ.get("TEST_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
+DATA = Path(
+    os.environ.get("TEST_DATA", Path(__file__).resolve().parents[3] / "shared" / "data")
+)
 BENCH = Path(__file__).resolve().parents[2] / "bench" / "names.py"
 ANN, BEN = UUID(int=1), UUID(int=2)
-TEXTS = st.one_of(st.text(max_size=40), st.text("aábcdeé xyz.-'ОбамаАльянс山田王偉김정은محمد IV12", max_size=30))
+TEXTS = st.one_of(
+    st.text(max_size=40),
+    st.text("aábcdeé xyz.-'ОбамаАльянс山田王偉김정은محمد IV12", max_size=30),
+)
 
 
 # ---------------------------------------------------------------------------------------------------------------- keys
@@ -50,8 +57,15 @@ def test_letters_that_only_look_accented_stay_apart() -> None:
 
 def test_a_key_is_stable_and_of_one_user_and_kind() -> None:
     key = keys.key(ANN, "person", "José García")
-    assert key == keys.key(ANN, "person", " jose  GARCIA") == "649840b8906e1f485d3b2ca7b3ba102f"
-    others = {keys.key(BEN, "person", "José García"), keys.key(ANN, "company", "José García")}
+    assert (
+        key
+        == keys.key(ANN, "person", " jose  GARCIA")
+        == "649840b8906e1f485d3b2ca7b3ba102f"
+    )
+    others = {
+        keys.key(BEN, "person", "José García"),
+        keys.key(ANN, "company", "José García"),
+    }
     assert len(others | {key, keys.key(ANN, "person", "Pepe García")}) == 4
 
 
@@ -183,7 +197,9 @@ def test_two_people_are_not_suggested(a: str, b: str) -> None:
 @pytest.mark.parametrize(("a", "b"), THINGS_ALIKE)
 def test_one_thing_in_two_spellings_is_suggested_only(a: str, b: str) -> None:
     assert keys.same(a, b, kind="company")
-    assert not matching.compare(Profile("company", (a,)), Profile("company", (b,))).automatic
+    assert not matching.compare(
+        Profile("company", (a,)), Profile("company", (b,))
+    ).automatic
 
 
 @pytest.mark.parametrize(("a", "b"), THINGS_APART)
@@ -196,7 +212,10 @@ def test_numbers_must_agree_in_every_kind_and_length() -> None:
     for a, b in [
         ("ASR1603", "ASR1605"),
         ("ASR1403", "ASR1405"),
-        ("Section 9 of the Great Northern Line", "Section 8 of the Great Northern Line"),
+        (
+            "Section 9 of the Great Northern Line",
+            "Section 8 of the Great Northern Line",
+        ),
     ]:
         for kind in ("product", "project", "person", "object"):
             assert not keys.same(a, b, kind=kind)
@@ -227,19 +246,33 @@ def test_two_of_one_name_with_different_addresses_stay_two() -> None:
 
 def test_two_of_one_name_of_whom_all_else_differs_are_not_even_suggested() -> None:
     a = Profile(
-        "person", ("John Smith",), emails=("john@one.org",), birthday="1970-01-02", address="1 High Street, Ely"
+        "person",
+        ("John Smith",),
+        emails=("john@one.org",),
+        birthday="1970-01-02",
+        address="1 High Street, Ely",
     )
-    b = Profile("person", ("John Smith",), emails=("john@two.org",), birthday="1981-12-24", address="Ring 7, Wien")
+    b = Profile(
+        "person",
+        ("John Smith",),
+        emails=("john@two.org",),
+        birthday="1981-12-24",
+        address="Ring 7, Wien",
+    )
     assert not matching.compare(a, b).suggested
 
 
 def test_the_same_email_wins_over_the_name() -> None:
-    a = Profile("person", ("José García",), emails=("jose@example.org", "j@example.org"))
+    a = Profile(
+        "person", ("José García",), emails=("jose@example.org", "j@example.org")
+    )
     b = Profile("person", ("Pepe",), emails=("JOSE@example.org",))
     verdict = matching.compare(a, b)
     assert verdict.automatic
     assert "same email" in verdict.reasons
-    assert matching.compare(a, Profile("person", (), emails=("jose@example.org",))).automatic
+    assert matching.compare(
+        a, Profile("person", (), emails=("jose@example.org",))
+    ).automatic
 
 
 @pytest.mark.parametrize(
@@ -249,14 +282,20 @@ def test_the_same_email_wins_over_the_name() -> None:
         (("Anna Huber", "info@example.org"), ("Anna Hubert", "info@example.org")),
     ],
 )
-def test_an_address_of_several_people_merges_nobody(a: tuple[str, str], b: tuple[str, str]) -> None:
+def test_an_address_of_several_people_merges_nobody(
+    a: tuple[str, str], b: tuple[str, str]
+) -> None:
     one, other = (Profile("person", (name,), emails=(email,)) for name, email in (a, b))
     assert not matching.compare(one, other).automatic
 
 
 def test_the_same_email_with_another_birthday_is_not_automatic() -> None:
-    a = Profile("person", ("Hans Huber",), emails=("hans@example.org",), birthday="1950-05-05")
-    b = Profile("person", ("Hans Huber",), emails=("hans@example.org",), birthday="1980-07-09")
+    a = Profile(
+        "person", ("Hans Huber",), emails=("hans@example.org",), birthday="1950-05-05"
+    )
+    b = Profile(
+        "person", ("Hans Huber",), emails=("hans@example.org",), birthday="1980-07-09"
+    )
     assert not matching.compare(a, b).automatic
 
 
@@ -265,53 +304,89 @@ def test_a_bare_name_is_the_one_of_that_name_but_not_one_of_two() -> None:
     one = Profile("person", ("ana lopez",), emails=("ana@one.org",))
     two = Profile("person", ("Ana López",), emails=("ana@two.org",))
     assert [found[2].automatic for found in matching.candidates([bare, one])] == [True]
-    assert not any(verdict.automatic for _, _, verdict in matching.candidates([bare, one, two]))
+    assert not any(
+        verdict.automatic for _, _, verdict in matching.candidates([bare, one, two])
+    )
 
 
 def test_an_identifier_merges_with_the_name_and_a_slip_in_it_suggests() -> None:
-    a = Profile("person", ("Ana López",), birthday="1990-01-31", identifiers=("6988048",))
-    b = Profile("person", ("ana lopez",), birthday="19900131", identifiers=("698-8048",))
-    c = Profile("person", ("Ana Lopes",), birthday="1990-01-13", identifiers=("6988084",))
+    a = Profile(
+        "person", ("Ana López",), birthday="1990-01-31", identifiers=("6988048",)
+    )
+    b = Profile(
+        "person", ("ana lopez",), birthday="19900131", identifiers=("698-8048",)
+    )
+    c = Profile(
+        "person", ("Ana Lopes",), birthday="1990-01-13", identifiers=("6988084",)
+    )
     assert matching.compare(a, b).automatic
     verdict = matching.compare(a, c)
     assert verdict.suggested
     assert not verdict.automatic
-    assert set(verdict.reasons) == {"names alike", "identifier a slip apart", "birthday a slip apart"}
+    assert set(verdict.reasons) == {
+        "names alike",
+        "identifier a slip apart",
+        "birthday a slip apart",
+    }
 
 
 def test_kinds_are_never_mixed() -> None:
-    assert matching.compare(Profile("person", ("Paris",)), Profile("place", ("Paris",))) == matching.NOTHING
-    assert matching.candidates([Profile("person", ("Paris",)), Profile("place", ("Paris",))]) == []
+    assert (
+        matching.compare(Profile("person", ("Paris",)), Profile("place", ("Paris",)))
+        == matching.NOTHING
+    )
+    assert (
+        matching.candidates(
+            [Profile("person", ("Paris",)), Profile("place", ("Paris",))]
+        )
+        == []
+    )
 
 
 def test_a_thing_of_the_same_name_and_kind_is_one() -> None:
-    verdict = matching.compare(Profile("company", ("Acme",)), Profile("company", (" ACME ",)))
+    verdict = matching.compare(
+        Profile("company", ("Acme",)), Profile("company", (" ACME ",))
+    )
     assert verdict.automatic
     assert verdict.score == 1
 
 
 def test_things_that_share_a_short_name_only_are_not_merged() -> None:
-    a, b = Profile("company", ("Deutsche Bahn", "DB")), Profile("company", ("Deutsche Bank", "DB"))
+    a, b = (
+        Profile("company", ("Deutsche Bahn", "DB")),
+        Profile("company", ("Deutsche Bank", "DB")),
+    )
     verdict = matching.compare(a, b)
     assert verdict.suggested
     assert not verdict.automatic
 
 
 def test_things_of_one_name_with_other_numbers_are_not_merged() -> None:
-    a, b = (Profile("company", ("Acme",), identifiers=(number,)) for number in ("DE136695976", "ATU12345675"))
+    a, b = (
+        Profile("company", ("Acme",), identifiers=(number,))
+        for number in ("DE136695976", "ATU12345675")
+    )
     assert not matching.compare(a, b).automatic
 
 
 def test_empty_facts_are_no_evidence() -> None:
-    a = Profile("person", ("Ana López",), phones=("-",), birthday="?", identifiers=("-",))
-    b = Profile("person", ("Eva Ruiz",), phones=("n/a",), birthday="unknown", identifiers=("/",))
+    a = Profile(
+        "person", ("Ana López",), phones=("-",), birthday="?", identifiers=("-",)
+    )
+    b = Profile(
+        "person", ("Eva Ruiz",), phones=("n/a",), birthday="unknown", identifiers=("/",)
+    )
     assert not matching.compare(a, b).suggested
 
 
 def test_a_birthday_may_lack_its_year_and_a_phone_its_country() -> None:
-    a = Profile("person", ("Ana López",), birthday="--01-31", phones=("+34 612 345 678",))
+    a = Profile(
+        "person", ("Ana López",), birthday="--01-31", phones=("+34 612 345 678",)
+    )
     b = Profile("person", ("A. López",), birthday="1990-01-31", phones=("612345678",))
-    assert {"same birthday without a year", "same phone"} < set(matching.compare(a, b).reasons)
+    assert {"same birthday without a year", "same phone"} < set(
+        matching.compare(a, b).reasons
+    )
 
 
 def test_one_of_several_names_is_enough() -> None:
@@ -323,13 +398,22 @@ PROFILES = st.builds(
     Profile,
     kind=st.sampled_from(["person", "company"]),
     names=st.lists(
-        st.sampled_from(["Ana López", "ana lopez", "A. López", "Pepe", "José", "", "ASR1603"]), max_size=2
+        st.sampled_from(
+            ["Ana López", "ana lopez", "A. López", "Pepe", "José", "", "ASR1603"]
+        ),
+        max_size=2,
     ).map(tuple),
-    emails=st.lists(st.sampled_from(["a@x.org", "A@x.org", "b@x.org", "info@x.org"]), max_size=2).map(tuple),
-    phones=st.lists(st.sampled_from(["+34 612 345 678", "612345678"]), max_size=1).map(tuple),
+    emails=st.lists(
+        st.sampled_from(["a@x.org", "A@x.org", "b@x.org", "info@x.org"]), max_size=2
+    ).map(tuple),
+    phones=st.lists(st.sampled_from(["+34 612 345 678", "612345678"]), max_size=1).map(
+        tuple
+    ),
     birthday=st.sampled_from(["", "1990-01-31", "1990-01-13", "?"]),
     address=st.sampled_from(["", "1 High Street", "High Street 1", "Ring 7"]),
-    identifiers=st.lists(st.sampled_from(["6988048", "6988084", "-"]), max_size=1).map(tuple),
+    identifiers=st.lists(st.sampled_from(["6988048", "6988084", "-"]), max_size=1).map(
+        tuple
+    ),
 )
 
 
@@ -342,7 +426,10 @@ def test_a_verdict_does_not_depend_on_the_order(a: Profile, b: Profile) -> None:
 
 def test_candidates_find_slips_nicknames_and_short_forms_among_many() -> None:
     rnd = random.Random(5)
-    made = [Profile("person", (f"{_word(rnd)} {_word(rnd)}",), emails=(f"{n}@example.org",)) for n in range(4_000)]
+    made = [
+        Profile("person", (f"{_word(rnd)} {_word(rnd)}",), emails=(f"{n}@example.org",))
+        for n in range(4_000)
+    ]
     planted = [
         ("José Garrido", "Pepe Garrido"),
         ("Katherine Voss", "Catherine Vos"),
@@ -354,11 +441,16 @@ def test_candidates_find_slips_nicknames_and_short_forms_among_many() -> None:
     started = time.process_time()
     found = {(i, j) for i, j, _ in matching.candidates(made)}
     assert {(4_000, 4_001), (4_002, 4_003), (4_004, 4_005)} <= found
-    assert time.process_time() - started < 25  # seconds, not hours: 8 million pairs are not looked at
+    assert (
+        time.process_time() - started < 25
+    )  # seconds, not hours: 8 million pairs are not looked at
 
 
 def _word(rnd: random.Random) -> str:
-    return "".join(rnd.choice("bdfgklmnprstv") + rnd.choice("aeiou") for _ in range(rnd.randint(2, 4))).capitalize()
+    return "".join(
+        rnd.choice("bdfgklmnprstv") + rnd.choice("aeiou")
+        for _ in range(rnd.randint(2, 4))
+    ).capitalize()
 
 
 # ------------------------------------------------------------------------------------------------------- labelled sets
@@ -378,15 +470,23 @@ def test_the_bench_counts_as_it_should() -> None:
     bench = _bench()
     assert bench.auc([0.9, 0.8, 0.3], [True, False, False]) == 1
     assert bench.auc([0.5, 0.5], [True, False]) == 0.5
-    assert bench.counted([0.9, 0.6, 0.2], [True, False, True], 0.5) == {"f1": 0.5, "precision": 0.5, "recall": 0.5}
+    assert bench.counted([0.9, 0.6, 0.2], [True, False, True], 0.5) == {
+        "f1": 0.5,
+        "precision": 0.5,
+        "recall": 0.5,
+    }
 
 
-@pytest.mark.skipif(not (DATA / "er-nomenklatura").exists(), reason="the labelled sets are not here")
+@pytest.mark.skipif(
+    not (DATA / "er-nomenklatura").exists(), reason="the labelled sets are not here"
+)
 def test_the_labelled_sets_reach_their_targets() -> None:
     report = _bench().run(DATA / "er-nomenklatura" / "cases_dev.csv", DATA / "er-febrl")
     assert report["f1"] >= 0.88
     assert report["auc"] >= 0.91
-    assert all(report["auc"] > baseline["auc"] for baseline in report["baselines"].values())
+    assert all(
+        report["auc"] > baseline["auc"] for baseline in report["baselines"].values()
+    )
     assert len(report["febrl"]) == 2
     for row in report["febrl"].values():
         assert row["wrong_automatic"] == 0

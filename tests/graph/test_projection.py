@@ -1,4 +1,6 @@
-"""The projection: what it answers, what it stops, whose rows it holds, and that it outlives its child."""
+"""The projection: what it answers, what it stops, whose rows it holds, and that it
+outlives its child.
+"""
 
 import asyncio
 import contextlib
@@ -21,16 +23,45 @@ from reverie.graph.cypher.projection import Edge, Node
 
 SINCE = datetime(2024, 5, 1, 12, 30, tzinfo=UTC)
 NODES = [
-    Node("p1", "Person", "José Ünsal", None, None, {"emails": ["jose@example.org", "j,[u]@x.org"], "is_owner": True}),
-    Node("p2", "Person", "王小明", None, 'A friend,\nof "old" \\ times \'n all', {"salience": 0.5}),
+    Node(
+        "p1",
+        "Person",
+        "José Ünsal",
+        None,
+        None,
+        {"emails": ["jose@example.org", "j,[u]@x.org"], "is_owner": True},
+    ),
+    Node(
+        "p2",
+        "Person",
+        "王小明",
+        None,
+        'A friend,\nof "old" \\ times \'n all',
+        {"salience": 0.5},
+    ),
     Node("p3", "Person", None),
-    Node("e1", "Entity", "Acme", "company", "", {"founded": 1999, "when": date(1999, 1, 2)}),
+    Node(
+        "e1",
+        "Entity",
+        "Acme",
+        "company",
+        "",
+        {"founded": 1999, "when": date(1999, 1, 2)},
+    ),
     Node("c1", "Concept", "gardening", None, "x" * 5000, {"notes": "n" * 300}),
 ]
 EDGES = [
     Edge("p1", "p2", "collaborates_with", "manual", 1.0, SINCE, None, {"closeness": 4}),
     Edge("p2", "p3", "collaborates_with", "inferred", 0.00007),
-    Edge("p1", "e1", "works_at", "extracted", 0.9, SINCE, datetime(2025, 1, 1, tzinfo=UTC)),
+    Edge(
+        "p1",
+        "e1",
+        "works_at",
+        "extracted",
+        0.9,
+        SINCE,
+        datetime(2025, 1, 1, tzinfo=UTC),
+    ),
     Edge("p1", "c1", "thinks_about", None, None, None, None, {"mood": "calm"}),
     Edge("p1", "nobody", "mentions"),
 ]
@@ -60,25 +91,46 @@ async def small() -> AsyncIterator[projection.Projection]:
 def large() -> projection.Rows:
     chance = random.Random(5)
     kinds = ["Person", "Concept", "Entity", "Source"]
-    nodes = [Node(f"n{n}", kinds[n % 4], f"Name {n}", None, "A line of text.", {"notes": "x"}) for n in range(10_000)]
-    ends = [(f"n{chance.randrange(10_000)}", f"n{chance.randrange(10_000)}") for _ in range(50_000)]
-    return nodes, [Edge(a, b, chance.choice(["mentions", "relates_to"]), "extracted", 0.5, SINCE) for a, b in ends]
+    nodes = [
+        Node(
+            f"n{n}", kinds[n % 4], f"Name {n}", None, "A line of text.", {"notes": "x"}
+        )
+        for n in range(10_000)
+    ]
+    ends = [
+        (f"n{chance.randrange(10_000)}", f"n{chance.randrange(10_000)}")
+        for _ in range(50_000)
+    ]
+    return nodes, [
+        Edge(a, b, chance.choice(["mentions", "relates_to"]), "extracted", 0.5, SINCE)
+        for a, b in ends
+    ]
 
 
-async def rows(held: projection.Projection, text: str, **parameters: object) -> list[list[object]]:
+async def rows(
+    held: projection.Projection, text: str, **parameters: object
+) -> list[list[object]]:
     return [list(row) for row in (await held.run(text, parameters=parameters)).rows]
 
 
-async def test_nodes_and_links_come_back_as_they_went_in(small: projection.Projection) -> None:
+async def test_nodes_and_links_come_back_as_they_went_in(
+    small: projection.Projection,
+) -> None:
     assert small.version == 3
     assert await rows(small, "MATCH (n {key: 'p1'}) RETURN n") == [
         [{"kind": "Person", "key": "p1", "name": "José Ünsal", **NODES[0].properties}]
     ]
-    assert await rows(small, "MATCH (n:Person) WHERE n.name = $name RETURN n.description", name="王小明") == [
-        [NODES[1].description]
-    ]
-    assert await rows(small, "MATCH (n:Entity) RETURN n.founded, n.when, n.description") == [[1999, "1999-01-02", ""]]
-    assert await rows(small, "MATCH (:Person {key: 'p1'})-[r:WORKS_AT]->(e) RETURN r, type(r), e.name") == [
+    assert await rows(
+        small,
+        "MATCH (n:Person) WHERE n.name = $name RETURN n.description",
+        name="王小明",
+    ) == [[NODES[1].description]]
+    assert await rows(
+        small, "MATCH (n:Entity) RETURN n.founded, n.when, n.description"
+    ) == [[1999, "1999-01-02", ""]]
+    assert await rows(
+        small, "MATCH (:Person {key: 'p1'})-[r:WORKS_AT]->(e) RETURN r, type(r), e.name"
+    ) == [
         [
             {
                 "relation": "works_at",
@@ -93,23 +145,31 @@ async def test_nodes_and_links_come_back_as_they_went_in(small: projection.Proje
             "Acme",
         ]
     ]
-    assert await rows(small, "MATCH (a)-[r]->(b) RETURN count(r)") == [[4]]  # the one to nobody is left out
+    assert await rows(small, "MATCH (a)-[r]->(b) RETURN count(r)") == [
+        [4]
+    ]  # the one to nobody is left out
 
 
 async def test_what_is_not_set_is_null(small: projection.Projection) -> None:
-    assert await rows(small, "MATCH (n:Person) WHERE n.name IS NULL RETURN n.key, n.name, n.emails") == [
-        ["p3", None, None]
-    ]
-    assert await rows(small, "MATCH (n:Person {key: 'p3'}) OPTIONAL MATCH (n)-[:works_at]->(e) RETURN e, e.name") == [
-        [None, None]
-    ]
-    assert await rows(small, "MATCH (n:Person {key: 'p3'}) OPTIONAL MATCH p = (n)-[:works_at]->(e) RETURN p") == [
-        [None]
-    ]
-    assert await rows(small, "RETURN [1, 2, 3][0], [1, 2, 3][-1], [1, 2, 3][7], [1, null][1], $x IS NULL", x=None) == [
-        [1, 3, None, None, True]
-    ]
-    assert await rows(small, "MATCH (n:Person) RETURN n.emails[1] AS mail ORDER BY mail") == [
+    assert await rows(
+        small, "MATCH (n:Person) WHERE n.name IS NULL RETURN n.key, n.name, n.emails"
+    ) == [["p3", None, None]]
+    assert await rows(
+        small,
+        "MATCH (n:Person {key: 'p3'}) OPTIONAL MATCH (n)-[:works_at]->(e) RETURN e, e.name",
+    ) == [[None, None]]
+    assert await rows(
+        small,
+        "MATCH (n:Person {key: 'p3'}) OPTIONAL MATCH p = (n)-[:works_at]->(e) RETURN p",
+    ) == [[None]]
+    assert await rows(
+        small,
+        "RETURN [1, 2, 3][0], [1, 2, 3][-1], [1, 2, 3][7], [1, null][1], $x IS NULL",
+        x=None,
+    ) == [[1, 3, None, None, True]]
+    assert await rows(
+        small, "MATCH (n:Person) RETURN n.emails[1] AS mail ORDER BY mail"
+    ) == [
         ["j,[u]@x.org"],
         [None],
         [None],
@@ -125,7 +185,9 @@ async def test_as_of_a_date(small: projection.Projection) -> None:
     assert await rows(small, text, day="2025-06-01") == []
 
 
-async def test_a_friend_of_a_friend_is_not_oneself(small: projection.Projection) -> None:
+async def test_a_friend_of_a_friend_is_not_oneself(
+    small: projection.Projection,
+) -> None:
     text = "MATCH (a {key: 'p1'})-[:collaborates_with]-(b)-[:collaborates_with]-(c) RETURN c.key"
     assert await rows(small, text) == [["p3"]]
 
@@ -133,9 +195,15 @@ async def test_a_friend_of_a_friend_is_not_oneself(small: projection.Projection)
 async def test_deep_paths() -> None:
     held = projection.Projection()
     chain = [Node(f"k{n}", "Concept", f"idea {n}") for n in range(60)]
-    await held.load(chain, [Edge(f"k{n}", f"k{n + 1}", "relates_to") for n in range(59)])
-    assert await rows(held, "MATCH (:Concept {key: 'k0'})-[*30]->(b) RETURN b.key") == [["k30"]]
-    answer = await held.run("MATCH p = (:Concept {key: 'k0'})-[*]->(b) RETURN length(p) AS l ORDER BY l DESC LIMIT 1")
+    await held.load(
+        chain, [Edge(f"k{n}", f"k{n + 1}", "relates_to") for n in range(59)]
+    )
+    assert await rows(held, "MATCH (:Concept {key: 'k0'})-[*30]->(b) RETURN b.key") == [
+        ["k30"]
+    ]
+    answer = await held.run(
+        "MATCH p = (:Concept {key: 'k0'})-[*]->(b) RETURN length(p) AS l ORDER BY l DESC LIMIT 1"
+    )
     assert answer.rows == [[8]]
     assert answer.notes
     shortest = "MATCH p = shortestPath((:Concept {key: 'k0'})-[*..20]-(:Concept {key: 'k12'})) RETURN p"
@@ -145,7 +213,9 @@ async def test_deep_paths() -> None:
     await held.close()
 
 
-async def test_long_values_are_shortened_unless_asked_for(small: projection.Projection) -> None:
+async def test_long_values_are_shortened_unless_asked_for(
+    small: projection.Projection,
+) -> None:
     text = "MATCH (n:Concept) RETURN n.description"
     assert len((await small.run(text)).rows[0][0]) == 200
     assert len((await small.run(text, verbose=True)).rows[0][0]) == 5000
@@ -156,21 +226,34 @@ async def test_answers_have_an_end(small: projection.Projection) -> None:
     assert (len(many.rows), many.truncated) == (parser.ROWS, True)
     exact = await small.run("UNWIND range(1, 200) AS x RETURN x")
     assert (len(exact.rows), exact.truncated) == (parser.ROWS, False)
-    wide = await small.run("MATCH (n:Concept) UNWIND range(1, 100) AS x RETURN n.description, x", verbose=True)
+    wide = await small.run(
+        "MATCH (n:Concept) UNWIND range(1, 100) AS x RETURN n.description, x",
+        verbose=True,
+    )
     assert wide.truncated
     assert sum(len(str(row)) for row in wide.rows) < projection.SIZE
 
 
-async def test_what_is_not_known_answers_with_the_schema(small: projection.Projection) -> None:
-    for text in ("MATCH (n:Company) RETURN n", "MATCH ()-[:likes]->(n) RETURN n", "MATCH (n) RETURN n.shoe_size"):
+async def test_what_is_not_known_answers_with_the_schema(
+    small: projection.Projection,
+) -> None:
+    for text in (
+        "MATCH (n:Company) RETURN n",
+        "MATCH ()-[:likes]->(n) RETURN n",
+        "MATCH (n) RETURN n.shoe_size",
+    ):
         with pytest.raises(errors.Invalid) as refused:
             await small.run(text)
         assert "(Entity {key, name, type" in refused.value.hint
         assert "Person->Entity" in refused.value.hint
 
 
-async def test_a_query_without_sense_is_told_in_its_own_names(small: projection.Projection) -> None:
-    with pytest.raises(errors.Invalid, match=r"Cannot find property shoe_size for somebody\."):
+async def test_a_query_without_sense_is_told_in_its_own_names(
+    small: projection.Projection,
+) -> None:
+    with pytest.raises(
+        errors.Invalid, match=r"Cannot find property shoe_size for somebody\."
+    ):
         await small.run("MATCH (somebody:Person) RETURN somebody.shoe_size")
     with pytest.raises(errors.Invalid, match=r"\$name"):
         await small.run("MATCH (n {name: $name}) RETURN n")
@@ -179,7 +262,9 @@ async def test_a_query_without_sense_is_told_in_its_own_names(small: projection.
 
 
 @pytest.mark.parametrize("text", TOO_MUCH, ids=[str(n) for n in range(len(TOO_MUCH))])
-async def test_a_query_that_takes_too_much_is_stopped(text: str, large: projection.Rows) -> None:
+async def test_a_query_that_takes_too_much_is_stopped(
+    text: str, large: projection.Rows
+) -> None:
     held = projection.Projection()
     await held.load(*large)
     started = time.perf_counter()
@@ -203,7 +288,9 @@ async def test_a_query_that_takes_too_much_is_stopped(text: str, large: projecti
     ],
     ids=range(7),
 )
-async def test_a_long_query_is_answered_or_stopped(text: str, small: projection.Projection) -> None:
+async def test_a_long_query_is_answered_or_stopped(
+    text: str, small: projection.Projection
+) -> None:
     started = time.perf_counter()
     with contextlib.suppress(errors.Invalid):
         await small.run(text)
@@ -211,7 +298,9 @@ async def test_a_long_query_is_answered_or_stopped(text: str, small: projection.
     assert await rows(small, "MATCH (n) RETURN count(*)") == [[5]]
 
 
-async def test_the_child_can_open_nothing_and_knows_nothing(small: projection.Projection) -> None:
+async def test_the_child_can_open_nothing_and_knows_nothing(
+    small: projection.Projection,
+) -> None:
     child = psutil.Process(small.pid)
     assert child.rlimit(psutil.RLIMIT_NOFILE) == (0, 0)
     assert child.rlimit(psutil.RLIMIT_FSIZE) == (0, 0)
@@ -219,7 +308,13 @@ async def test_the_child_can_open_nothing_and_knows_nothing(small: projection.Pr
     folder = Path(f"/proc/{small.pid}/fd")
     opened = {str(one.readlink()).split(":")[0] for one in folder.iterdir()}  # noqa: ASYNC240 -- the kernel's own
     assert opened <= {"pipe", "/dev/null", "socket"}
-    assert set(child.environ()) <= {"PYTHONPATH", "PATH", "LC_ALL", "TZ", "MALLOC_ARENA_MAX"}
+    assert set(child.environ()) <= {
+        "PYTHONPATH",
+        "PATH",
+        "LC_ALL",
+        "TZ",
+        "MALLOC_ARENA_MAX",
+    }
     assert child.cwd() == "/"
 
 
@@ -247,8 +342,12 @@ async def test_the_engine_refuses_to_write_even_if_the_parser_did_not(
     assert await rows(small, "MATCH (n) RETURN count(*)") == before
 
 
-@pytest.mark.parametrize("with_signal", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
-async def test_a_child_that_dies_is_made_anew(small: projection.Projection, with_signal: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    "with_signal", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM]
+)
+async def test_a_child_that_dies_is_made_anew(
+    small: projection.Projection, with_signal: signal.Signals
+) -> None:
     first = small.pid
     assert first
     os.kill(first, with_signal)
@@ -257,7 +356,9 @@ async def test_a_child_that_dies_is_made_anew(small: projection.Projection, with
     assert small.pid != first
 
 
-async def test_a_child_that_dies_while_it_is_asked_is_made_anew(large: projection.Rows) -> None:
+async def test_a_child_that_dies_while_it_is_asked_is_made_anew(
+    large: projection.Rows,
+) -> None:
     held = projection.Projection()
     await held.load(*large)
     asked = asyncio.create_task(held.run(TOO_MUCH[3]))
@@ -270,7 +371,9 @@ async def test_a_child_that_dies_while_it_is_asked_is_made_anew(large: projectio
     await held.close()
 
 
-async def test_a_caller_who_goes_away_leaves_no_answer_behind(large: projection.Rows) -> None:
+async def test_a_caller_who_goes_away_leaves_no_answer_behind(
+    large: projection.Rows,
+) -> None:
     held = projection.Projection()
     await held.load(*large)
     asked = asyncio.create_task(held.run(TOO_MUCH[3]))
@@ -291,7 +394,9 @@ async def test_an_idle_child_ends_and_comes_back() -> None:
     await held.close()
 
 
-async def test_ten_thousand_nodes_are_ready_in_two_seconds(large: projection.Rows) -> None:
+async def test_ten_thousand_nodes_are_ready_in_two_seconds(
+    large: projection.Rows,
+) -> None:
     held = projection.Projection()
     took: list[float] = []
     for _ in range(3):
@@ -312,17 +417,39 @@ async def test_odd_graphs_can_be_loaded() -> None:
             "a'\"`\\,\n",
             "Person",
             "\x1f,\"'",
-            properties={"Name": "again", "a b": 1, "e": [], "x": [1, "a"], "y": {"z": 1}},
+            properties={
+                "Name": "again",
+                "a b": 1,
+                "e": [],
+                "x": [1, "a"],
+                "y": {"z": 1},
+            },
         ),
         Node("a'\"`\\,\n", "Person", "a second one of this key"),
-        Node("b", "Odd `kind`", "b", properties={"x": 2**70, "e": ["one"], "nan": float("nan")}),
+        Node(
+            "b",
+            "Odd `kind`",
+            "b",
+            properties={"x": 2**70, "e": ["one"], "nan": float("nan")},
+        ),
     ]
-    await held.load(odd, [Edge("b", odd[0].key, "person"), Edge("b", "b", "Odd `relation`", properties={"from": 1})])
+    await held.load(
+        odd,
+        [
+            Edge("b", odd[0].key, "person"),
+            Edge("b", "b", "Odd `relation`", properties={"from": 1}),
+        ],
+    )
     assert await rows(held, "MATCH (n:Person) RETURN n.key, n.name, n.x, n.y") == [
         [odd[0].key, odd[0].name, '[1, "a"]', '{"z": 1}']
     ]
-    assert await rows(held, "MATCH (n:`Odd ``kind```) RETURN n.x, n.e, n.nan") == [[str(2**70), ["one"], None]]
-    assert await rows(held, "MATCH (n)-[r]->(m) RETURN type(r) AS t ORDER BY t") == [["Odd `relation`"], ["person_"]]
+    assert await rows(held, "MATCH (n:`Odd ``kind```) RETURN n.x, n.e, n.nan") == [
+        [str(2**70), ["one"], None]
+    ]
+    assert await rows(held, "MATCH (n)-[r]->(m) RETURN type(r) AS t ORDER BY t") == [
+        ["Odd `relation`"],
+        ["person_"],
+    ]
     await held.close()
 
 
@@ -337,7 +464,9 @@ async def test_a_user_sees_only_what_was_loaded_for_that_user() -> None:
         own = await held.of(user_id, 1, read)  # type: ignore[arg-type]
         assert await rows(own, "MATCH (n) RETURN n.name") == [[name]]
 
-    await asyncio.gather(*(ask(user_id, name) for _ in range(5) for user_id, name in users.items()))
+    await asyncio.gather(
+        *(ask(user_id, name) for _ in range(5) for user_id, name in users.items())
+    )
     await held.close()
 
 
@@ -397,7 +526,9 @@ async def test_no_child_is_left_when_all_is_closed() -> None:
 
 
 def _slowness() -> float:
-    """How much slower than a quiet machine this one is just now, by a fixed amount of work; 1 at least."""
+    """How much slower than a quiet machine this one is just now, by a fixed amount of
+    work; 1 at least.
+    """
     started = time.perf_counter()
     sum(n * n for n in range(2_000_000))
     return max(1.0, (time.perf_counter() - started) / 0.12)

@@ -1,4 +1,6 @@
-"""Relations: what they allow, what they leave out and what they refuse, with what is allowed."""
+"""Relations: what they allow, what they leave out and what they refuse, with what is
+allowed.
+"""
 
 from typing import Any
 
@@ -32,15 +34,30 @@ def test_every_relation_is_tried_here() -> None:
 @pytest.mark.parametrize("relation", FROM_TO)
 def test_what_a_relation_does_not_know_is_left_out(relation: str) -> None:
     begin, end = FROM_TO[relation]
-    assert relations.checked(relation, begin, end, {"colour": "blue", "weight": [1], "notes": None}) == {}
+    assert (
+        relations.checked(
+            relation, begin, end, {"colour": "blue", "weight": [1], "notes": None}
+        )
+        == {}
+    )
 
 
 @pytest.mark.parametrize(
     ("relation", "properties"),
     [
         ("thinks_about", {"mood": "curious", "frequency": "daily"}),
-        ("has_relationship_with", {"attitude_towards_person": "loving", "closeness": 5, "relationship_type": "sister"}),
-        ("has_relationship_with", {"attitude_towards_person": "hostile", "closeness": 1, "notes": "x" * 4000}),
+        (
+            "has_relationship_with",
+            {
+                "attitude_towards_person": "loving",
+                "closeness": 5,
+                "relationship_type": "sister",
+            },
+        ),
+        (
+            "has_relationship_with",
+            {"attitude_towards_person": "hostile", "closeness": 1, "notes": "x" * 4000},
+        ),
         ("relates_to", {"relationship_type": "part of", "relevance": 10, "notes": "n"}),
         ("involves", {"relevance": 1, "notes": "n"}),
         ("produced", {"relevance": 7, "notes": "n"}),
@@ -49,7 +66,9 @@ def test_what_a_relation_does_not_know_is_left_out(relation: str) -> None:
 )
 def test_what_is_right_is_kept(relation: str, properties: dict[str, Any]) -> None:
     begin, end = FROM_TO[relation]
-    assert relations.checked(relation, begin, end, {**properties, "more": 1}) == properties
+    assert (
+        relations.checked(relation, begin, end, {**properties, "more": 1}) == properties
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,7 +90,9 @@ def test_what_is_right_is_kept(relation: str, properties: dict[str, Any]) -> Non
         ("thinks_about", {"mood": "x" * 4001}, "4,000"),
     ],
 )
-def test_what_is_wrong_is_refused_with_what_is_allowed(relation: str, properties: dict[str, Any], told: str) -> None:
+def test_what_is_wrong_is_refused_with_what_is_allowed(
+    relation: str, properties: dict[str, Any], told: str
+) -> None:
     begin, end = FROM_TO[relation]
     with pytest.raises(errors.Invalid) as refused:
         relations.checked(relation, begin, end, properties)
@@ -103,18 +124,28 @@ def test_unknown_relations_and_wrong_ends_are_refused_with_the_list() -> None:
         ("located_in", "person", "concept"),
     ],
 )
-def test_ends_that_do_not_fit(relation: str, begin: relations.Kind, end: relations.Kind) -> None:
+def test_ends_that_do_not_fit(
+    relation: str, begin: relations.Kind, end: relations.Kind
+) -> None:
     with pytest.raises(errors.Invalid):
         relations.checked(relation, begin, end, {})
     assert relations.fitting(relation, begin, end, {}) is None
 
 
 def test_a_reader_loses_the_wrong_property_and_not_the_link() -> None:
-    told = relations.fitting("has_relationship_with", "person", "person", {"closeness": 9, "notes": "n", "x": 1})
+    told = relations.fitting(
+        "has_relationship_with",
+        "person",
+        "person",
+        {"closeness": 9, "notes": "n", "x": 1},
+    )
     assert told == {"notes": "n"}
     assert relations.fitting("nonsense", "person", "person", {}) is None
 
 
 def test_which_facts_replace_each_other() -> None:
-    assert {name for name in relations.RELATIONS if relations.exclusive(name)} == {"located_in", "works_at"}
+    assert {name for name in relations.RELATIONS if relations.exclusive(name)} == {
+        "located_in",
+        "works_at",
+    }
     assert not relations.exclusive("nonsense")

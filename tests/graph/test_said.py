@@ -1,4 +1,6 @@
-"""What a record says by its fields: people and organisations, and nobody where there is nobody."""
+"""What a record says by its fields: people and organisations, and nobody where there is
+nobody.
+"""
 
 from typing import Any
 
@@ -11,10 +13,14 @@ from reverie.records import base, catalogue
 from tests.records import bodies
 
 
-async def said_of(database: db.Database, caller: callers.Caller, domain: str, **body: Any) -> record_fields.Said:
+async def said_of(
+    database: db.Database, caller: callers.Caller, domain: str, **body: Any
+) -> record_fields.Said:
     """What a record of this domain says, kept as the product keeps it."""
     async with database.transaction(caller) as tx:
-        return record_fields.of(await base.create(tx, caller, catalogue.domain(domain), body))
+        return record_fields.of(
+            await base.create(tx, caller, catalogue.domain(domain), body)
+        )
 
 
 @pytest.mark.parametrize(
@@ -46,7 +52,14 @@ def test_roles_are_nobody(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["ana@x.org", "ana.ruiz@x.org", "informatica.ana@x.org", "teamwork@x.org", "lis@x.org"]
+    "address",
+    [
+        "ana@x.org",
+        "ana.ruiz@x.org",
+        "informatica.ana@x.org",
+        "teamwork@x.org",
+        "lis@x.org",
+    ],
 )
 def test_people_are_somebody(address: str) -> None:
     assert not record_fields.is_role(address)
@@ -70,20 +83,43 @@ def test_a_name_for_an_address(address: str, name: str) -> None:
 async def test_a_contact(database: db.Database, owner: callers.Caller) -> None:
     found = await said_of(database, owner, "contact", **bodies.BODIES["contact"][0])
     (person,) = found.people
-    assert (person.name, person.emails, person.relation) == ("José García Márquez", ("jose@example.org",), "mentions")
+    assert (person.name, person.emails, person.relation) == (
+        "José García Márquez",
+        ("jose@example.org",),
+        "mentions",
+    )
     assert (person.works_at, person.job_title) == ("Palanca S.L.", "Ingeniero")
     assert person.properties == {"birthday": "1980-02-29"}
     assert [one.name for one in found.organisations] == ["Palanca S.L."]
 
 
-async def test_the_card_of_a_company_is_no_person(database: db.Database, owner: callers.Caller) -> None:
-    found = await said_of(database, owner, "contact", display_name="Palanca S.L.", company="Palanca S.L.", notes="n")
+async def test_the_card_of_a_company_is_no_person(
+    database: db.Database, owner: callers.Caller
+) -> None:
+    found = await said_of(
+        database,
+        owner,
+        "contact",
+        display_name="Palanca S.L.",
+        company="Palanca S.L.",
+        notes="n",
+    )
     assert found.people == ()
-    assert [(one.name, one.properties) for one in found.organisations] == [("Palanca S.L.", {"notes": "n"})]
+    assert [(one.name, one.properties) for one in found.organisations] == [
+        ("Palanca S.L.", {"notes": "n"})
+    ]
 
 
-async def test_an_office_address_on_a_card_is_not_of_its_person(database: db.Database, owner: callers.Caller) -> None:
-    found = await said_of(database, owner, "contact", display_name="Ana", emails=["Ana@x.org", "info@x.org"])
+async def test_an_office_address_on_a_card_is_not_of_its_person(
+    database: db.Database, owner: callers.Caller
+) -> None:
+    found = await said_of(
+        database,
+        owner,
+        "contact",
+        display_name="Ana",
+        emails=["Ana@x.org", "info@x.org"],
+    )
     assert found.people[0].emails == ("ana@x.org",)
 
 
@@ -114,7 +150,9 @@ async def test_an_event(database: db.Database, owner: callers.Caller) -> None:
         {"email": "no-reply@calendar.example"},
         {},
     ]
-    found = await said_of(database, owner, "event", title="t", start="2026-01-01", attendees=attendees)
+    found = await said_of(
+        database, owner, "event", title="t", start="2026-01-01", attendees=attendees
+    )
     assert [(one.name, one.emails, one.relation, one.role) for one in found.people] == [
         ("Ana López", ("ana@example.org",), "attended_by", "CHAIR"),
         ("Bo Beck", ("bo.beck@example.org",), "attended_by", ""),
@@ -124,7 +162,11 @@ async def test_an_event(database: db.Database, owner: callers.Caller) -> None:
 
 
 @pytest.mark.parametrize("domain", sorted(bodies.BODIES))
-async def test_every_kind_of_record_can_be_asked(database: db.Database, owner: callers.Caller, domain: str) -> None:
+async def test_every_kind_of_record_can_be_asked(
+    database: db.Database, owner: callers.Caller, domain: str
+) -> None:
     for body in bodies.BODIES[domain]:
         found = await said_of(database, owner, domain, **body)
-        assert bool(found.people or found.organisations) <= (domain in {"contact", "event", "email"})
+        assert bool(found.people or found.organisations) <= (
+            domain in {"contact", "event", "email"}
+        )

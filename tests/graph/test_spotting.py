@@ -1,4 +1,6 @@
-"""What is found in a text without a model, what of it matters, what it says plainly; the figures on the real set."""
+"""What is found in a text without a model, what of it matters, what it says plainly;
+the figures on the real set.
+"""
 
 import importlib
 import os
@@ -15,7 +17,9 @@ from reverie.graph.extraction import lexicon, mentions, text_relations
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 bench = importlib.import_module("extraction_entities")
-DATA = Path(os.environ.get("TEST_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
+DATA = Path(
+    os.environ.get("TEST_DATA", Path(__file__).resolve().parents[3] / "shared" / "data")
+)
 SET = DATA / "mempalace-extraction" / "entity_extraction"
 
 
@@ -89,7 +93,11 @@ def test_known_nodes_are_found_by_all_their_names_and_win() -> None:
         mentions.KnownNode("k3", "concept", "slow cooking"),
     )
     text = "pepe? No: Pepe and jose ramon ibarra did slow cooking at Harrow; I harrow a field."
-    keys = [(one.text, one.key, one.type) for one in mentions.find(text, known=known) if one.key]
+    keys = [
+        (one.text, one.key, one.type)
+        for one in mentions.find(text, known=known)
+        if one.key
+    ]
     assert keys == [
         ("Pepe", "k1", "person"),
         ("jose ramon ibarra", "k1", "person"),
@@ -101,14 +109,20 @@ def test_known_nodes_are_found_by_all_their_names_and_win() -> None:
 def test_similar_names_stay_apart() -> None:
     known = (mentions.KnownNode("k1", "entity", "ASR1603", "product"),)
     text = "The ASR1605 is not the ASR1603."
-    assert [(one.text, one.key) for one in mentions.find(text, known=known) if one.key] == [("ASR1603", "k1")]
+    assert [
+        (one.text, one.key) for one in mentions.find(text, known=known) if one.key
+    ] == [("ASR1603", "k1")]
 
 
 def matter(text: str, **more: Any) -> list[str]:
     spotted = mentions.find(text)
     return [
         one.name
-        for one in mentions.matters(spotted, tied=text_relations.tied(text_relations.relations(text, spotted)), **more)
+        for one in mentions.matters(
+            spotted,
+            tied=text_relations.tied(text_relations.relations(text, spotted)),
+            **more,
+        )
     ]
 
 
@@ -141,9 +155,13 @@ def test_a_city_in_passing_does_not_matter_and_a_planned_move_to_it_does() -> No
         ("If Anna moved to Oslo we would miss her.", []),
     ],
 )  # fmt: skip
-def test_what_is_said_plainly_becomes_a_relation(text: str, expected: list[str]) -> None:
+def test_what_is_said_plainly_becomes_a_relation(
+    text: str, expected: list[str]
+) -> None:
     said = text_relations.relations(text, mentions.find(text))
-    assert sorted(f"{one.subject} {one.relation} {one.object} {one.valid_from}" for one in said) == sorted(expected)
+    assert sorted(
+        f"{one.subject} {one.relation} {one.object} {one.valid_from}" for one in said
+    ) == sorted(expected)
 
 
 def test_a_relation_points_to_its_sentence() -> None:
@@ -153,13 +171,22 @@ def test_a_relation_points_to_its_sentence() -> None:
 
 
 def test_german_words_are_told_from_names() -> None:
-    assert all(lexicon.german(word) for word in ("Wareneingang", "Rechnungsprüfung", "Häuser", "Handlungsbogen"))
+    assert all(
+        lexicon.german(word)
+        for word in ("Wareneingang", "Rechnungsprüfung", "Häuser", "Handlungsbogen")
+    )
     assert not any(lexicon.german(word) for word in ("Quenby", "Stonewater", "Zorplex"))
 
 
 def test_hostile_texts_take_linear_time() -> None:
     chance = random.Random(3)
-    for text in ("A" * 100_000, "Ann " * 25_000, "Ann-" * 25_000, "[[" * 50_000, "I moved to Oslo and " * 5_000):
+    for text in (
+        "A" * 100_000,
+        "Ann " * 25_000,
+        "Ann-" * 25_000,
+        "[[" * 50_000,
+        "I moved to Oslo and " * 5_000,
+    ):
         started = time.perf_counter()
         text_relations.relations(text, mentions.find(text))
         assert time.perf_counter() - started < 20, text[:20]

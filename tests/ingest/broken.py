@@ -1,4 +1,5 @@
-"""Broken and hostile files: twenty formats, each with sixteen defects, made from documents that are made here.
+"""Broken and hostile files: twenty formats, each with sixteen defects, made from
+documents that are made here.
 
     python tests/ingest/broken.py FOLDER [SEED]
 
@@ -39,7 +40,9 @@ SLIDE_NS = (
 )
 SHEET_NS = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
 LAUGHS = (
-    "<!DOCTYPE x [<!ENTITY a0 'ha'>" + "".join(f"<!ENTITY a{n} '{f'&a{n - 1};' * 10}'>" for n in range(1, 10)) + "]>"
+    "<!DOCTYPE x [<!ENTITY a0 'ha'>"
+    + "".join(f"<!ENTITY a{n} '{f'&a{n - 1};' * 10}'>" for n in range(1, 10))
+    + "]>"
 )
 
 
@@ -63,7 +66,9 @@ def variants(seed: int = SEED) -> Iterator[Variant]:
             yield Variant(kind, defect, _maker(kind, base, defect, seed))
 
 
-def _maker(kind: str, base: Callable[[], bytes], defect: str, seed: int) -> Callable[[], bytes]:
+def _maker(
+    kind: str, base: Callable[[], bytes], defect: str, seed: int
+) -> Callable[[], bytes]:
     def make() -> bytes:
         chance = random.Random(f"{seed} {kind} {defect}")
         return DEFECTS[defect](kind, base(), chance)
@@ -74,7 +79,14 @@ def _maker(kind: str, base: Callable[[], bytes], defect: str, seed: int) -> Call
 # ------------------------------------------------------------------------------------------------ sound documents
 
 
-def pdf(content: bytes = b"", *, more: str = "", kids: str = "3 0 R", catalog: str = "", packed: bytes = b"") -> bytes:
+def pdf(
+    content: bytes = b"",
+    *,
+    more: str = "",
+    kids: str = "3 0 R",
+    catalog: str = "",
+    packed: bytes = b"",
+) -> bytes:
     """A PDF of one page; `packed` is its content, packed already."""
     text = content or f"BT /F1 12 Tf 72 720 Td ({WORDS * 3}) Tj ET".encode("latin-1")
     stream = packed or zlib.compress(text)
@@ -82,7 +94,8 @@ def pdf(content: bytes = b"", *, more: str = "", kids: str = "3 0 R", catalog: s
         f"<< /Type /Catalog /Pages 2 0 R {catalog} >>".encode(),
         f"<< /Type /Pages /Kids [{kids}] /Count 1 >>".encode(),
         b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >>>>>>",
-        b"<< /Length %d /Filter /FlateDecode >>\nstream\n%b\nendstream" % (len(stream), stream),
+        b"<< /Length %d /Filter /FlateDecode >>\nstream\n%b\nendstream"
+        % (len(stream), stream),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ]
     data = b"%PDF-1.7\n"
@@ -97,7 +110,9 @@ def pdf(content: bytes = b"", *, more: str = "", kids: str = "3 0 R", catalog: s
 
 def image(kind: str, size: tuple[int, int] = (120, 80)) -> bytes:
     buffer = io.BytesIO()
-    Image.frombytes("RGB", size, random.Random(SEED).randbytes(3 * size[0] * size[1])).save(buffer, kind)
+    Image.frombytes(
+        "RGB", size, random.Random(SEED).randbytes(3 * size[0] * size[1])
+    ).save(buffer, kind)
     return buffer.getvalue()
 
 
@@ -106,7 +121,9 @@ def zipped(members: Mapping[str, bytes | str]) -> bytes:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, data in members.items():
             stored = zipfile.ZIP_STORED if name == "mimetype" else zipfile.ZIP_DEFLATED
-            archive.writestr(zipfile.ZipInfo(name, (2024, 1, 1, 0, 0, 0)), data, stored, 1)
+            archive.writestr(
+                zipfile.ZipInfo(name, (2024, 1, 1, 0, 0, 0)), data, stored, 1
+            )
     return buffer.getvalue()
 
 
@@ -120,7 +137,12 @@ def timeless(data: bytes) -> bytes:
     members = unzipped(data)
     core = members["docProps/core.xml"]
     return zipped(
-        {**members, "docProps/core.xml": re.sub(rb"(?<=>)\d{4}-\d\d-\d\dT[^<]*", b"2024-01-01T00:00:00Z", core)}
+        {
+            **members,
+            "docProps/core.xml": re.sub(
+                rb"(?<=>)\d{4}-\d\d-\d\dT[^<]*", b"2024-01-01T00:00:00Z", core
+            ),
+        }
     )
 
 
@@ -185,7 +207,10 @@ def row_of(text: str) -> str:
 
 def book(chapter: str = "", *, spine: str = '<itemref idref="c1"/>') -> bytes:
     """An EPUB of one chapter, which is XHTML."""
-    inside = chapter or f"<html {HTML_NS}><body><h1>One</h1>{f'<p>{WORDS}</p>' * 20}</body></html>"
+    inside = (
+        chapter
+        or f"<html {HTML_NS}><body><h1>One</h1>{f'<p>{WORDS}</p>' * 20}</body></html>"
+    )
     opf = (
         '<package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata/><manifest>'
         '<item id="c1" href="c1.xhtml" media-type="application/xhtml+xml"/></manifest>'
@@ -199,8 +224,15 @@ def book(chapter: str = "", *, spine: str = '<itemref idref="c1"/>') -> bytes:
     return zipped({"mimetype": "application/epub+zip", **members})
 
 
-def ole(streams: Sequence[tuple[str, bytes]], *, first_fat: Sequence[int] | None = None, sectors: int = 1) -> bytes:
-    """An OLE file with streams of at least 4096 bytes each; the FAT's entries and its sector count can be lies."""
+def ole(
+    streams: Sequence[tuple[str, bytes]],
+    *,
+    first_fat: Sequence[int] | None = None,
+    sectors: int = 1,
+) -> bytes:
+    """An OLE file with streams of at least 4096 bytes each; the FAT's entries and its
+    sector count can be lies.
+    """
     fat: list[int] = [0xFFFFFFFD, 0xFFFFFFFE]
     body = b""
     entries = [_entry("Root Entry", 5, 0xFFFFFFFE, 0, 1)]
@@ -217,15 +249,26 @@ def ole(streams: Sequence[tuple[str, bytes]], *, first_fat: Sequence[int] | None
     for place, value in enumerate(first_fat or ()):
         fat[place] = value
     table = struct.pack("<128I", *(fat + [0xFFFFFFFF] * 128)[:128])
-    head = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16) + struct.pack("<HHHHH", 0x3E, 3, 0xFFFE, 9, 6) + bytes(6)
-    head += struct.pack("<IIIIIIIII", 0, sectors, 1, 0, 4096, 0xFFFFFFFE, 0, 0xFFFFFFFE, 0)
+    head = (
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+        + bytes(16)
+        + struct.pack("<HHHHH", 0x3E, 3, 0xFFFE, 9, 6)
+        + bytes(6)
+    )
+    head += struct.pack(
+        "<IIIIIIIII", 0, sectors, 1, 0, 4096, 0xFFFFFFFE, 0, 0xFFFFFFFE, 0
+    )
     head += struct.pack("<109I", 0, *[0xFFFFFFFF] * 108)
     return head + table + b"".join(entries[:4]) + body
 
 
-def _entry(name: str, kind: int, start: int, size: int, child: int, right: int = 0xFFFFFFFF) -> bytes:
+def _entry(
+    name: str, kind: int, start: int, size: int, child: int, right: int = 0xFFFFFFFF
+) -> bytes:
     coded = (name + "\x00").encode("utf-16-le")
-    data = coded.ljust(64, b"\x00") + struct.pack("<HBBIII", len(coded), kind, 1, 0xFFFFFFFF, right, child)
+    data = coded.ljust(64, b"\x00") + struct.pack(
+        "<HBBIII", len(coded), kind, 1, 0xFFFFFFFF, right, child
+    )
     return data + bytes(36) + struct.pack("<IQ", start, size)
 
 
@@ -236,22 +279,32 @@ def biff(cells: int = 30, text: bytes = WORDS.encode("latin-1")) -> bytes:
         return struct.pack("<HH", number, len(data)) + data
 
     labels = b"".join(
-        record(0x0204, struct.pack("<HHHH", row, 0, 15, len(text)) + text) for row in range(min(cells, 65_535))
+        record(0x0204, struct.pack("<HHHH", row, 0, 15, len(text)) + text)
+        for row in range(min(cells, 65_535))
     )
     start = record(0x0809, struct.pack("<HHHH", 0x0500, 0x0005, 0, 0))
-    sheet = record(0x0809, struct.pack("<HHHH", 0x0500, 0x0010, 0, 0)) + labels + record(0x000A, b"")
+    sheet = (
+        record(0x0809, struct.pack("<HHHH", 0x0500, 0x0010, 0, 0))
+        + labels
+        + record(0x000A, b"")
+    )
     place = len(start) + 4 + 7 + 3 + 4
     named = record(0x0085, struct.pack("<IBBB", place, 0, 0, 3) + b"One")
     return start + named + record(0x000A, b"") + sheet
 
 
-def message(body: str = "", *, kind: str = "text/plain; charset=utf-8", more: str = "") -> bytes:
+def message(
+    body: str = "", *, kind: str = "text/plain; charset=utf-8", more: str = ""
+) -> bytes:
     head = f"From: ann@a.org\nTo: bob@b.org\nSubject: Journey\nDate: Mon, 1 Jan 2024 10:00:00 +0000\n{more}"
     return f"{head}MIME-Version: 1.0\nContent-Type: {kind}\n\n{body or WORDS * 5}\n".encode()
 
 
 def calendar(inside: str = "") -> bytes:
-    event = inside or "DTSTART:20240101T100000Z\r\nDTEND:20240101T110000Z\r\nSUMMARY:Journey\r\n"
+    event = (
+        inside
+        or "DTSTART:20240101T100000Z\r\nDTEND:20240101T110000Z\r\nSUMMARY:Journey\r\n"
+    )
     return f"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\n{event}END:VEVENT\r\nEND:VCALENDAR\r\n".encode()
 
 
@@ -261,7 +314,11 @@ def page(inside: str = "") -> bytes:
 
 
 def rich(inside: str = "") -> bytes:
-    return b"{\\rtf1\\ansi\\ansicpg1252 " + (inside or f"\\b Journey\\b0\\par {WORDS * 20}").encode("cp1252") + b"}"
+    return (
+        b"{\\rtf1\\ansi\\ansicpg1252 "
+        + (inside or f"\\b Journey\\b0\\par {WORDS * 20}").encode("cp1252")
+        + b"}"
+    )
 
 
 def chat(text: str = WORDS) -> str:
@@ -282,7 +339,12 @@ BASES: Mapping[str, Callable[[], bytes]] = {
     "rtf": rich,
     "html": page,
     "xls": lambda: ole([("Book", biff())]),
-    "msg": lambda: ole([("__properties_version1.0", bytes(512)), ("__substg1.0_1000001F", WORDS.encode("utf-16-le"))]),
+    "msg": lambda: ole(
+        [
+            ("__properties_version1.0", bytes(512)),
+            ("__substg1.0_1000001F", WORDS.encode("utf-16-le")),
+        ]
+    ),
     "eml": message,
     "csv": ("day,what,sum\n" + f"2024-01-01,{WORDS},5\n" * 50).encode,
     "md": f"---\ntitle: Journey\n---\n# One\n\n{WORDS * 5}\n\n## Two\n\n{WORDS}".encode,
@@ -290,32 +352,52 @@ BASES: Mapping[str, Callable[[], bytes]] = {
     "json": chat().encode,
     "ics": calendar,
 }
-OFFICE = {"docx": "word/document.xml", "pptx": "ppt/slides/slide1.xml", "xlsx": "xl/worksheets/sheet1.xml"}
+OFFICE = {
+    "docx": "word/document.xml",
+    "pptx": "ppt/slides/slide1.xml",
+    "xlsx": "xl/worksheets/sheet1.xml",
+}
 PARTS = {**OFFICE, "odt": "content.xml", "ods": "content.xml", "epub": "c1.xhtml"}
 OLE = {"xls", "msg"}
 IMAGES = {"png", "jpg", "tiff"}
 
 
 def _in_docx(text: str) -> bytes:
-    return part("docx", f"<w:document {WORD_NS}><w:body><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:body></w:document>")
+    return part(
+        "docx",
+        f"<w:document {WORD_NS}><w:body><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:body></w:document>",
+    )
 
 
 def _in_pptx(text: str) -> bytes:
     shape = f"<p:sp><p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp>"
-    return part("pptx", f"<p:sld {SLIDE_NS}><p:cSld><p:spTree>{shape}</p:spTree></p:cSld></p:sld>")
+    return part(
+        "pptx",
+        f"<p:sld {SLIDE_NS}><p:cSld><p:spTree>{shape}</p:spTree></p:cSld></p:sld>",
+    )
 
 
 def _in_xlsx(text: str) -> bytes:
     cell = f'<c r="A1" t="inlineStr"><is><t>{text}</t></is></c>'
-    return part("xlsx", f'<worksheet {SHEET_NS}><sheetData><row r="1">{cell}</row></sheetData></worksheet>')
+    return part(
+        "xlsx",
+        f'<worksheet {SHEET_NS}><sheetData><row r="1">{cell}</row></sheetData></worksheet>',
+    )
 
 
 def _in_msg(text: str) -> bytes:
-    return ole([("__properties_version1.0", bytes(512)), ("__substg1.0_1000001F", text.encode("utf-16-le"))])
+    return ole(
+        [
+            ("__properties_version1.0", bytes(512)),
+            ("__substg1.0_1000001F", text.encode("utf-16-le")),
+        ]
+    )
 
 
 AROUND: Mapping[str, Callable[[str], bytes]] = {
-    "pdf": lambda text: pdf(f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET".encode("latin-1", "replace")),
+    "pdf": lambda text: pdf(
+        f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET".encode("latin-1", "replace")
+    ),
     "docx": _in_docx,
     "pptx": _in_pptx,
     "xlsx": _in_xlsx,
@@ -324,7 +406,9 @@ AROUND: Mapping[str, Callable[[str], bytes]] = {
     "epub": lambda text: book(f"<html {HTML_NS}><body><p>{text}</p></body></html>"),
     "html": lambda text: page(f"<p>{text}</p>"),
     "rtf": rich,
-    "xls": lambda text: ole([("Book", biff(3, text.encode("latin-1", "replace")[:8000]))]),
+    "xls": lambda text: ole(
+        [("Book", biff(3, text.encode("latin-1", "replace")[:8000]))]
+    ),
     "msg": _in_msg,
     "eml": message,
     "csv": lambda text: f"day,what\n1,{text}\n".encode(),
@@ -334,7 +418,9 @@ AROUND: Mapping[str, Callable[[str], bytes]] = {
 
 
 def around(kind: str, text: str) -> bytes:
-    """A document of the kind with this as its text, which may hold marks of the kind's own."""
+    """A document of the kind with this as its text, which may hold marks of the kind's
+    own.
+    """
     return AROUND[kind](text) if kind in AROUND else text.encode()
 
 
@@ -345,10 +431,20 @@ def part(kind: str, xml: str | bytes) -> bytes:
 
 def png(width: int, height: int, data: bytes, *more: tuple[bytes, bytes]) -> bytes:
     def chunk(name: bytes, body: bytes) -> bytes:
-        return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+        return (
+            struct.pack(">I", len(body))
+            + name
+            + body
+            + struct.pack(">I", zlib.crc32(name + body))
+        )
 
     head = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0))
-    body = head + b"".join(chunk(name, one) for name, one in more) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
+    body = (
+        head
+        + b"".join(chunk(name, one) for name, one in more)
+        + chunk(b"IDAT", data)
+        + chunk(b"IEND", b"")
+    )
     return b"\x89PNG\r\n\x1a\n" + body
 
 
@@ -365,9 +461,13 @@ def swollen(kind: str, size: int) -> bytes:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in unzipped(BASES[kind]()).items():
             if name != PARTS[kind]:
-                archive.writestr(name, data, zipfile.ZIP_STORED if name == "mimetype" else None)
+                archive.writestr(
+                    name, data, zipfile.ZIP_STORED if name == "mimetype" else None
+                )
                 continue
-            at = data.find(b">", data.find(b"<", 60)) + 1  # inside of the first element that is no declaration
+            at = (
+                data.find(b">", data.find(b"<", 60)) + 1
+            )  # inside of the first element that is no declaration
             with archive.open(name, "w", force_zip64=True) as member:
                 member.write(data[:at])
                 for _ in range(size // MB):
@@ -402,19 +502,30 @@ def encrypted(kind: str, data: bytes, chance: random.Random) -> bytes:
     secret = chance.randbytes(8000)
     if kind == "pdf":
         key = chance.randbytes(32).hex()
-        return pdf(more=f"/ID [<{key}> <{key}>] /Encrypt << /Filter /Standard /V 1 /R 2 /O <{key}> /U <{key}> /P -4 >>")
+        return pdf(
+            more=f"/ID [<{key}> <{key}>] /Encrypt << /Filter /Standard /V 1 /R 2 /O <{key}> /U <{key}> /P -4 >>"
+        )
     if kind in OFFICE:
         return ole([("EncryptionInfo", secret), ("EncryptedPackage", secret)])
     if kind in {"odt", "ods"}:
         coded = '<manifest:encryption-data manifest:checksum="x"/>'
-        return opendocument({"odt": "text", "ods": "spreadsheet"}[kind], text_of("x"), manifest=coded)
+        return opendocument(
+            {"odt": "text", "ods": "spreadsheet"}[kind], text_of("x"), manifest=coded
+        )
     if kind == "epub":
         return locked(data)
     if kind == "eml":
-        return message(base64.encodebytes(secret).decode(), kind="application/pkcs7-mime; smime-type=enveloped-data")
+        return message(
+            base64.encodebytes(secret).decode(),
+            kind="application/pkcs7-mime; smime-type=enveloped-data",
+        )
     if kind in OLE or kind in IMAGES:
         return data[:512] + secret
-    return b"-----BEGIN PGP MESSAGE-----\n\n" + base64.encodebytes(secret) + b"-----END PGP MESSAGE-----\n"
+    return (
+        b"-----BEGIN PGP MESSAGE-----\n\n"
+        + base64.encodebytes(secret)
+        + b"-----END PGP MESSAGE-----\n"
+    )
 
 
 def _shouting_jpg(data: bytes) -> bytes:
@@ -429,7 +540,9 @@ def _packed_mail(data: bytes) -> bytes:
 
 
 def _aliases(data: bytes) -> bytes:
-    lines = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
+    lines = "".join(
+        f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12)
+    )
     return f"---\na0: &a0 [x]\n{lines}---\ntext".encode()
 
 
@@ -437,13 +550,19 @@ BOMBS: Mapping[str, Callable[[bytes], bytes]] = {
     "pdf": lambda data: pdf(packed=squeezed(1500 * MB, b"q Q 0 0 m\n")),
     "png": lambda data: png(60_000, 60_000, squeezed(450 * MB, b"\x00")),
     "jpg": _shouting_jpg,
-    "tiff": lambda data: data.replace(struct.pack("<HHIHH", 256, 4, 1, 120, 0), struct.pack("<HHII", 256, 4, 1, 10**6)),
+    "tiff": lambda data: data.replace(
+        struct.pack("<HHIHH", 256, 4, 1, 120, 0), struct.pack("<HHII", 256, 4, 1, 10**6)
+    ),
     "eml": _packed_mail,
     "md": _aliases,
-    "ics": lambda data: calendar("DTSTART:00010101T000000Z\r\nRRULE:FREQ=SECONDLY;COUNT=999999999\r\n" * 50),
+    "ics": lambda data: calendar(
+        "DTSTART:00010101T000000Z\r\nRRULE:FREQ=SECONDLY;COUNT=999999999\r\n" * 50
+    ),
     "json": lambda data: b"[" + b"[]," * 5_000_000 + b"[]]",
     "xls": lambda data: ole([("Book", biff(250, b"x" * 200) * 1)]),
-    "msg": lambda data: ole([("__properties_version1.0", bytes(512)), ("__substg1.0_10090102", _tnef())]),
+    "msg": lambda data: ole(
+        [("__properties_version1.0", bytes(512)), ("__substg1.0_10090102", _tnef())]
+    ),
 }
 
 
@@ -455,12 +574,17 @@ def _tnef() -> bytes:
 def bomb(kind: str, data: bytes, chance: random.Random) -> bytes:
     if kind in PARTS:
         return swollen(kind, 1000 * MB)
-    return BOMBS[kind](data) if kind in BOMBS else gzip.compress(bytes(200 * MB), 6, mtime=0)
+    return (
+        BOMBS[kind](data)
+        if kind in BOMBS
+        else gzip.compress(bytes(200 * MB), 6, mtime=0)
+    )
 
 
 def _many_parts(data: bytes) -> bytes:
     return b"From: a@b\n" + b"".join(
-        b'Content-Type: multipart/mixed; boundary="%d"\n\n--%d\n' % (n, n) for n in range(5000)
+        b'Content-Type: multipart/mixed; boundary="%d"\n\n--%d\n' % (n, n)
+        for n in range(5000)
     )
 
 
@@ -482,10 +606,15 @@ NESTED: Mapping[str, Callable[[bytes], bytes]] = {
         f"<p:sld {SLIDE_NS}><p:cSld><p:spTree>{'<p:grpSp>' * DEEP}{'</p:grpSp>' * DEEP}</p:spTree></p:cSld></p:sld>",
     ),
     "xlsx": lambda data: part(
-        "xlsx", f"<worksheet {SHEET_NS}><sheetData>{'<row>' * DEEP}{'</row>' * DEEP}</sheetData></worksheet>"
+        "xlsx",
+        f"<worksheet {SHEET_NS}><sheetData>{'<row>' * DEEP}{'</row>' * DEEP}</sheetData></worksheet>",
     ),
-    "odt": lambda data: around("odt", "<text:span>" * DEEP + "x" + "</text:span>" * DEEP),
-    "ods": lambda data: around("ods", "<text:span>" * DEEP + "x" + "</text:span>" * DEEP),
+    "odt": lambda data: around(
+        "odt", "<text:span>" * DEEP + "x" + "</text:span>" * DEEP
+    ),
+    "ods": lambda data: around(
+        "ods", "<text:span>" * DEEP + "x" + "</text:span>" * DEEP
+    ),
     "epub": lambda data: around("epub", "<div>" * DEEP + "x" + "</div>" * DEEP),
     "html": lambda data: around("html", "<div>" * DEEP + "x" + "</div>" * DEEP),
     "rtf": lambda data: rich("{" * DEEP + "x" + "}" * DEEP),
@@ -511,11 +640,20 @@ def bad_encoding(kind: str, data: bytes, chance: random.Random) -> bytes:
     if kind in PARTS:
         main = unzipped(data)[PARTS[kind]]
         body = main.partition(b"?>")[2] or main
-        return part(kind, b'<?xml version="1.0" encoding="utf-16"?>' + body.replace(b">", b">" + mixed, 5))
+        return part(
+            kind,
+            b'<?xml version="1.0" encoding="utf-16"?>'
+            + body.replace(b">", b">" + mixed, 5),
+        )
     if kind == "html":
-        return page().replace(b"<head>", b"<head><meta charset='x-no-such-charset'>") + mixed
+        return (
+            page().replace(b"<head>", b"<head><meta charset='x-no-such-charset'>")
+            + mixed
+        )
     if kind == "eml":
-        return message(kind="text/plain; charset=x-no-such-charset").replace(b"Journey", mixed)
+        return message(kind="text/plain; charset=x-no-such-charset").replace(
+            b"Journey", mixed
+        )
     middle = len(data) // 2
     return data[:middle] + mixed + data[middle:]
 
@@ -547,7 +685,8 @@ def huge_sizes(kind: str, data: bytes, chance: random.Random) -> bytes:
         if kind == "ods":
             return opendocument("spreadsheet", sheet_of(cells))
         return part(
-            kind, f'<worksheet {SHEET_NS}><dimension ref="A1:XFD1048576"/><sheetData>{wide}</sheetData></worksheet>'
+            kind,
+            f'<worksheet {SHEET_NS}><dimension ref="A1:XFD1048576"/><sheetData>{wide}</sheetData></worksheet>',
         )
     if kind in PARTS:  # each member says that it is 4 GB
         changed = bytearray(data)
@@ -559,23 +698,37 @@ def huge_sizes(kind: str, data: bytes, chance: random.Random) -> bytes:
     if kind in OLE:
         return ole([("Book", biff())], sectors=0xFFFFFFF0)
     edits: dict[str, Callable[[], bytes]] = {
-        "pdf": lambda: data.replace(b"/Length ", b"/Length 99999999").replace(b"/Count 1", b"/Count 2147483647"),
+        "pdf": lambda: data.replace(b"/Length ", b"/Length 99999999").replace(
+            b"/Count 1", b"/Count 2147483647"
+        ),
         "png": lambda: png(2**31 - 1, 2**31 - 1, b"x"),
         "jpg": lambda: data[:2] + b"\xff\xe1\xff\xff" + data[2:],
         "tiff": lambda: data[:4] + b"\xf0\xff\xff\xff" + data[8:],
         "rtf": lambda: rich("\\bin2147483647 x\\fs99999999999999999999 y"),
-        "html": lambda: page("<table><tr><td colspan=999999999 rowspan=999999999>x</td></tr></table>" * 50),
-        "eml": lambda: message(more="Content-Length: 99999999999999\n" + "X: y\n" * 100_000),
+        "html": lambda: page(
+            "<table><tr><td colspan=999999999 rowspan=999999999>x</td></tr></table>"
+            * 50
+        ),
+        "eml": lambda: message(
+            more="Content-Length: 99999999999999\n" + "X: y\n" * 100_000
+        ),
         "csv": lambda: b"," * (4 * MB) + b"\n" + b"1,2\n" * 1000,
-        "json": lambda: b'[{"title": 1e999999, "create_time": ' + b"9" * 5000 + b', "mapping": {}}]',
-        "ics": lambda: calendar("DTSTART:99991231T235959Z\r\nDURATION:P99999999999D\r\nSUMMARY:x\r\n"),
+        "json": lambda: (
+            b'[{"title": 1e999999, "create_time": ' + b"9" * 5000 + b', "mapping": {}}]'
+        ),
+        "ics": lambda: calendar(
+            "DTSTART:99991231T235959Z\r\nDURATION:P99999999999D\r\nSUMMARY:x\r\n"
+        ),
     }
     return edits.get(kind, lambda: b"9" * (2 * MB))()
 
 
 def recursive(kind: str, data: bytes, chance: random.Random) -> bytes:
     if kind in OLE:  # each sector of the FAT comes after itself
-        return ole([("Book" if kind == "xls" else "__properties_version1.0", biff())], first_fat=[0, 1, 2, 3, 2])
+        return ole(
+            [("Book" if kind == "xls" else "__properties_version1.0", biff())],
+            first_fat=[0, 1, 2, 3, 2],
+        )
     if kind in PARTS:
         main = unzipped(data)[PARTS[kind]].decode()
         body = main.partition("?>")[2] if main.startswith("<?") else main
@@ -583,14 +736,27 @@ def recursive(kind: str, data: bytes, chance: random.Random) -> bytes:
         return part(kind, LAUGHS + body[:at] + "&a9;" + body[at:])
     edits: dict[str, Callable[[], bytes]] = {
         "pdf": partial(pdf, kids="2 0 R 2 0 R 3 0 R", catalog="/Outlines 1 0 R"),
-        "png": lambda: png(10, 10, zlib.compress(bytes(30)), (b"zTXt", b"a\x00\x00" + squeezed(200 * MB, b"x"))),
-        "tiff": lambda: data[:4] + b"\x08\x00\x00\x00" + struct.pack("<HHHIII", 1, 330, 4, 1, 8, 8),
+        "png": lambda: png(
+            10,
+            10,
+            zlib.compress(bytes(30)),
+            (b"zTXt", b"a\x00\x00" + squeezed(200 * MB, b"x")),
+        ),
+        "tiff": lambda: (
+            data[:4] + b"\x08\x00\x00\x00" + struct.pack("<HHHIII", 1, 330, 4, 1, 8, 8)
+        ),
         "html": (LAUGHS + "<html><body>&a9;</body></html>").encode,
-        "rtf": lambda: rich("{\\*\\shppict{\\pict{\\object{\\field{\\fldinst}}}}}" * 20_000),
+        "rtf": lambda: rich(
+            "{\\*\\shppict{\\pict{\\object{\\field{\\fldinst}}}}}" * 20_000
+        ),
         "eml": partial(_within, 300),
         "md": ("---\na: &a\n  b: *a\n---\n[[recursive]] ![[recursive]] " * 1000).encode,
-        "ics": lambda: calendar("DTSTART:20240101\r\nRELATED-TO:1\r\nRRULE:FREQ=DAILY\r\nRRULE:FREQ=YEARLY\r\n"),
-        "json": lambda: b'[{"title":"x","current_node":"a","mapping":{"a":{"parent":"b"},"b":{"parent":"a"}}}]',
+        "ics": lambda: calendar(
+            "DTSTART:20240101\r\nRELATED-TO:1\r\nRRULE:FREQ=DAILY\r\nRRULE:FREQ=YEARLY\r\n"
+        ),
+        "json": lambda: (
+            b'[{"title":"x","current_node":"a","mapping":{"a":{"parent":"b"},"b":{"parent":"a"}}}]'
+        ),
     }
     return edits.get(kind, lambda: data + data[::-1])()
 

@@ -21,7 +21,9 @@ _kept: list[str] = []
 
 
 def page(number: int, text: str = "text") -> units.Unit:
-    return units.Unit(number, 0, (units.Block(text, place={"page": number}),), {"page": number})
+    return units.Unit(
+        number, 0, (units.Block(text, place={"page": number}),), {"page": number}
+    )
 
 
 def endless(given: units.Given) -> Iterator[units.Read]:
@@ -116,7 +118,10 @@ def wide(given: units.Given) -> Iterator[units.Read]:
 
 def long(given: units.Given) -> Iterator[units.Read]:
     yield page(1)
-    blocks = (units.Block(f"ü{number}", "row", 0, {"rows": [number, number]}) for number in range(50_000))
+    blocks = (
+        units.Block(f"ü{number}", "row", 0, {"rows": [number, number]})
+        for number in range(50_000)
+    )
     yield units.Unit(2, 2, tuple(blocks), {"sheet": "One"}, "long")
 
 
@@ -150,7 +155,13 @@ def lying(given: units.Given) -> Iterator[units.Read]:
 def around(given: units.Given) -> Iterator[units.Read]:
     """What can be seen from inside."""
     said = {
-        "files": ",".join(sorted(str(one.readlink()) for one in Path("/proc/self/fd").iterdir() if one.is_symlink())),
+        "files": ",".join(
+            sorted(
+                str(one.readlink())
+                for one in Path("/proc/self/fd").iterdir()
+                if one.is_symlink()
+            )
+        ),
         "environment": ",".join(os.environ),
         "group": str(os.getpgrp() == os.getpid()),
         "core": str(resource.getrlimit(resource.RLIMIT_CORE)),
@@ -159,11 +170,19 @@ def around(given: units.Given) -> Iterator[units.Read]:
         "number": str(os.getpid()),
         "kept": ",".join(_kept),
         "write": _try(lambda: Path(_PLACE, "reverie-child-wrote").write_text("x")),
-        "network": _try(lambda: socket.create_connection(("127.0.0.1", int(given.data)), timeout=2)),
-        "heavy": ",".join(name for name in ("numpy", "onnxruntime", "rapidocr", "pypdfium2") if name in sys.modules),
+        "network": _try(
+            lambda: socket.create_connection(("127.0.0.1", int(given.data)), timeout=2)
+        ),
+        "heavy": ",".join(
+            name
+            for name in ("numpy", "onnxruntime", "rapidocr", "pypdfium2")
+            if name in sys.modules
+        ),
     }
     _kept.append(given.name)
-    yield units.Unit(1, 1, tuple(units.Block(f"{name}={value}") for name, value in said.items()))
+    yield units.Unit(
+        1, 1, tuple(units.Block(f"{name}={value}") for name, value in said.items())
+    )
 
 
 def _try(what: object) -> str:
@@ -195,7 +214,10 @@ def parent(given: units.Given) -> Iterator[units.Read]:
 def plain(given: units.Given) -> Iterator[units.Read]:
     yield units.About("Title", "Ann", "2024-01-02", "utf-8")
     place = {"page": 7, "rows": [1, 2], "section": "One"}
-    blocks = units.Block("Head", "heading", 2), units.Block("a\x00b \ud800 ñ", "row", 0, place)
+    blocks = (
+        units.Block("Head", "heading", 2),
+        units.Block("a\x00b \ud800 ñ", "row", 0, place),
+    )
     yield units.Unit(7, 9, blocks, {"page": 7}, "by OCR")
     yield units.Attachment("ü.bin", "image/png", bytes(range(256)))
 

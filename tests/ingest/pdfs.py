@@ -3,8 +3,16 @@
 from collections.abc import Sequence
 
 
-def built(contents: Sequence[str], *, page: str = "", objects: Sequence[bytes] = (), catalog: str = "") -> bytes:
-    """A PDF whose pages draw `contents` with Helvetica; `objects` are numbered from 10 on."""
+def built(
+    contents: Sequence[str],
+    *,
+    page: str = "",
+    objects: Sequence[bytes] = (),
+    catalog: str = "",
+) -> bytes:
+    """A PDF whose pages draw `contents` with Helvetica; `objects` are numbered from 10
+    on.
+    """
     numbers = [100 + 2 * index for index in range(len(contents))]
     kids = " ".join(f"{number} 0 R" for number in numbers)
     bodies = {
@@ -20,15 +28,26 @@ def built(contents: Sequence[str], *, page: str = "", objects: Sequence[bytes] =
             f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F 3 0 R>>>>"
             f"/Contents {number + 1} 0 R {page}>>"
         ).encode()
-        bodies[number + 1] = b"<</Length %d>>stream\n%s\nendstream" % (len(stream), stream)
+        bodies[number + 1] = b"<</Length %d>>stream\n%s\nendstream" % (
+            len(stream),
+            stream,
+        )
     out, places = b"%PDF-1.7\n", {}
     for number, body in sorted(bodies.items()):
         places[number] = len(out)
         out += b"%d 0 obj\n%s\nendobj\n" % (number, body)
-    table = b"".join(b"%d 1\n%010d 00000 n \n" % (number, place) for number, place in places.items())
-    end = b"trailer<</Size %d/Root 1 0 R/Info 4 0 R>>\nstartxref\n%d\n%%%%EOF" % (max(bodies) + 1, len(out))
+    table = b"".join(
+        b"%d 1\n%010d 00000 n \n" % (number, place) for number, place in places.items()
+    )
+    end = b"trailer<</Size %d/Root 1 0 R/Info 4 0 R>>\nstartxref\n%d\n%%%%EOF" % (
+        max(bodies) + 1,
+        len(out),
+    )
     return out + b"xref\n0 1\n0000000000 65535 f \n" + table + end
 
 
 def drawn(lines: Sequence[str], *, x: int = 60, y: int = 780, size: int = 11) -> str:
-    return "".join(f"BT /F {size} Tf {x} {y - 14 * n} Td ({line}) Tj ET\n" for n, line in enumerate(lines))
+    return "".join(
+        f"BT /F {size} Tf {x} {y - 14 * n} Td ({line}) Tj ET\n"
+        for n, line in enumerate(lines)
+    )

@@ -1,4 +1,6 @@
-"""Broken and hostile files through the product's own nursery: each ends with a reason, within its limits."""
+"""Broken and hostile files through the product's own nursery: each ends with a reason,
+within its limits.
+"""
 
 import time
 from collections.abc import AsyncIterator
@@ -13,7 +15,8 @@ from reverie.ingest.sandbox import limits, pool, wire
 from tests.ingest import broken
 
 MB = 1024 * 1024
-# What takes seconds to make is left to `make soak`; of the rest, three a format here, other ones for each format.
+# What takes seconds to make is left to `make soak`; of the rest, three a format here,
+# other ones for each format.
 COSTLY = {"bomb", "long_line", "recursive"}
 QUICK = [defect for defect in broken.DEFECTS if defect not in COSTLY]
 ALL = list(broken.variants())
@@ -21,7 +24,8 @@ SOME = [
     variant
     for place, kind in enumerate(broken.BASES)
     for variant in ALL
-    if variant.kind == kind and variant.defect in {QUICK[(place * 3 + step) % len(QUICK)] for step in range(3)}
+    if variant.kind == kind
+    and variant.defect in {QUICK[(place * 3 + step) % len(QUICK)] for step in range(3)}
 ]
 
 
@@ -34,7 +38,11 @@ async def opened() -> AsyncIterator[pool.Nursery]:
 
 async def ends(opened: pool.Nursery, variant: broken.Variant, seconds: float) -> None:
     """Read it and see that it ends as it should."""
-    job = pool.Job(variant.make(), PurePosixPath(variant.name), allowed=limits.Limits(seconds=seconds))
+    job = pool.Job(
+        variant.make(),
+        PurePosixPath(variant.name),
+        allowed=limits.Limits(seconds=seconds),
+    )
     last: wire.Message | None = None
     wait, before = 0.0, time.monotonic()
     async for message in opened.read(job):
@@ -49,18 +57,26 @@ async def ends(opened: pool.Nursery, variant: broken.Variant, seconds: float) ->
 
 
 @pytest.mark.parametrize("variant", SOME, ids=lambda variant: variant.name)
-async def test_a_broken_file_ends_with_a_reason(opened: pool.Nursery, variant: broken.Variant) -> None:
+async def test_a_broken_file_ends_with_a_reason(
+    opened: pool.Nursery, variant: broken.Variant
+) -> None:
     await ends(opened, variant, seconds=10)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("variant", ALL, ids=lambda variant: variant.name)
-async def test_every_broken_file_ends_with_a_reason(opened: pool.Nursery, variant: broken.Variant) -> None:
+async def test_every_broken_file_ends_with_a_reason(
+    opened: pool.Nursery, variant: broken.Variant
+) -> None:
     await ends(opened, variant, seconds=30)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in broken.BASES if kind not in {"jpg", "tiff"}])  # png is as slow
-async def test_what_they_are_made_from_is_sound(opened: pool.Nursery, kind: str) -> None:
+@pytest.mark.parametrize(
+    "kind", [kind for kind in broken.BASES if kind not in {"jpg", "tiff"}]
+)  # png is as slow
+async def test_what_they_are_made_from_is_sound(
+    opened: pool.Nursery, kind: str
+) -> None:
     job = pool.Job(broken.BASES[kind](), PurePosixPath(f"sound.{kind}"))
     *items, last = [message async for message in opened.read(job)]
     assert isinstance(last, wire.Done), last
@@ -70,7 +86,21 @@ async def test_what_they_are_made_from_is_sound(opened: pool.Nursery, kind: str)
 def test_there_are_three_hundred_of_them_and_a_seed_gives_the_same_again() -> None:
     assert len(ALL) >= 300
     assert len(SOME) >= 60
-    chosen = [variant for variant in ALL if variant.defect in {"flipped", "encrypted", "wrong_type"}]
-    assert [variant.make() for variant in chosen] == [variant.make() for variant in chosen]
-    other = {variant.name: variant.make() for variant in broken.variants(8) if variant.defect == "flipped"}
-    assert all(other[variant.name] != variant.make() for variant in chosen if variant.defect == "flipped")
+    chosen = [
+        variant
+        for variant in ALL
+        if variant.defect in {"flipped", "encrypted", "wrong_type"}
+    ]
+    assert [variant.make() for variant in chosen] == [
+        variant.make() for variant in chosen
+    ]
+    other = {
+        variant.name: variant.make()
+        for variant in broken.variants(8)
+        if variant.defect == "flipped"
+    }
+    assert all(
+        other[variant.name] != variant.make()
+        for variant in chosen
+        if variant.defect == "flipped"
+    )

@@ -1,4 +1,6 @@
-"""Word and PowerPoint documents, the guard before packed files, and what hostile or broken files come to."""
+"""Word and PowerPoint documents, the guard before packed files, and what hostile or
+broken files come to.
+"""
 
 import io
 import time
@@ -42,7 +44,11 @@ READERS = {
 
 
 def units_of(reader, data: bytes, first: int = 1) -> list[units.Unit]:
-    return [one for one in reader.read(units.Given(data, "a", first)) if isinstance(one, units.Unit)]
+    return [
+        one
+        for one in reader.read(units.Given(data, "a", first))
+        if isinstance(one, units.Unit)
+    ]
 
 
 def texts(reader, data: bytes) -> list[str]:
@@ -150,13 +156,22 @@ class TestWord:
                     f'<w:footnote w:id="0" w:type="separator">{paragraph("no")}</w:footnote>'
                     f'<w:footnote w:id="2">{paragraph("a note")}</w:footnote>',
                 ),
-                "comments.xml": part("comments", f'<w:comment w:author="Ana">{paragraph("why?")}</w:comment>'),
+                "comments.xml": part(
+                    "comments",
+                    f'<w:comment w:author="Ana">{paragraph("why?")}</w:comment>',
+                ),
                 "header1.xml": part("hdr", paragraph("Letterhead")),
                 "header2.xml": part("hdr", paragraph("Letterhead")),
                 "footer1.xml": part("ftr", paragraph("Imprint")),
             },
         )
-        assert texts(word, data) == ["Letterhead", "body", "[2] a note", "[Comment by Ana] why?", "Imprint"]
+        assert texts(word, data) == [
+            "Letterhead",
+            "body",
+            "[2] a note",
+            "[Comment by Ana] why?",
+            "Imprint",
+        ]
 
     def test_a_merged_cell_says_its_text_in_each_row_it_covers(self):
         document = docx.Document()
@@ -192,7 +207,9 @@ def deck() -> bytes:
     for at, text in enumerate(["Name", "Sum", "x", "1"]):
         table.cell(at // 2, at % 2).text = text
     group = one.shapes.add_group_shape()
-    group.shapes.add_textbox(Inches(1), Inches(6), Inches(1), Inches(1)).text_frame.text = "grouped"
+    group.shapes.add_textbox(
+        Inches(1), Inches(6), Inches(1), Inches(1)
+    ).text_frame.text = "grouped"
     one.notes_slide.notes_text_frame.text = "say this"
     two = presentation.slides.add_slide(presentation.slide_layouts[5])
     two.shapes.title.text = "Second"
@@ -227,7 +244,9 @@ class TestSlides:
         assert [unit.number for unit in units_of(slides, deck(), first=2)] == [2]
 
     def test_a_damaged_slide_does_not_take_the_others_with_it(self):
-        first, second = units_of(slides, replaced(deck(), "ppt/slides/slide1.xml", "<broken"))
+        first, second = units_of(
+            slides, replaced(deck(), "ppt/slides/slide1.xml", "<broken")
+        )
         assert (first.blocks, first.remark) == ((), "the slide is damaged")
         assert second.blocks
 
@@ -256,7 +275,9 @@ def hostile() -> Iterator[tuple[str, object, bytes]]:
             (opendocument, "content.xml", text),
             (sheets, "xl/workbook.xml", book),
         ):
-            changed = bomb(part, data) if make is None else replaced(data, part, make("w"))
+            changed = (
+                bomb(part, data) if make is None else replaced(data, part, make("w"))
+            )
             yield f"{name} {part}", reader, changed
     yield "page", html, nested("div").encode()
     yield "rtf", rtf, rb"{\rtf1" + b"{" * 200_000 + b"x"
@@ -314,20 +335,32 @@ class TestHostile:
 
 
 class TestSamples:
-    @pytest.mark.skipif(not (DATA / "formats-docling").is_dir(), reason="the sample documents are not here")
+    @pytest.mark.skipif(
+        not (DATA / "formats-docling").is_dir(),
+        reason="the sample documents are not here",
+    )
     def test_every_sample_is_read_or_refused_with_a_reason(self):
-        files = [file for file in sorted((DATA / "formats-docling").glob("*/sources/*")) if file.is_file()]
+        files = [
+            file
+            for file in sorted((DATA / "formats-docling").glob("*/sources/*"))
+            if file.is_file()
+        ]
         for file in files:
             reader = READERS.get(file.suffix[1:])
             if reader is not None:
                 assert texts(reader, file.read_bytes()), file.name
 
-    @pytest.mark.skipif(not (DATA / "formats-docling").is_dir(), reason="the sample documents are not here")
+    @pytest.mark.skipif(
+        not (DATA / "formats-docling").is_dir(),
+        reason="the sample documents are not here",
+    )
     def test_samples_of_other_formats_and_cut_ones_raise_nothing_else(self):
         for file in sorted((DATA / "formats-docling").glob("*/sources/*")):
             data = file.read_bytes()
             for suffix, reader in READERS.items():
-                for given in (data if suffix != file.suffix[1:] else data[: len(data) * 3 // 4],):
+                for given in (
+                    data if suffix != file.suffix[1:] else data[: len(data) * 3 // 4],
+                ):
                     try:
                         texts(reader, given)
                     except errors.Unreadable as error:

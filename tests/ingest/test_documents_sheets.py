@@ -1,4 +1,6 @@
-"""Spreadsheets: rows with the numbers of the sheet, headers, dates, and sheets that are large or pretend to be."""
+"""Spreadsheets: rows with the numbers of the sheet, headers, dates, and sheets that are
+large or pretend to be.
+"""
 
 import datetime as dt
 import io
@@ -25,7 +27,11 @@ ODF = (
 
 
 def units_of(data: bytes, first: int = 1, reader=sheets) -> list[units.Unit]:
-    return [one for one in reader.read(units.Given(data, "a", first)) if isinstance(one, units.Unit)]
+    return [
+        one
+        for one in reader.read(units.Given(data, "a", first))
+        if isinstance(one, units.Unit)
+    ]
 
 
 def saved(book: openpyxl.Workbook) -> bytes:
@@ -45,7 +51,8 @@ def workbook(sheet: str, texts: str = "<sst/>") -> bytes:
         )
         archive.writestr(
             "xl/_rels/workbook.xml.rels",
-            relation % f'<Relationship Id="a" Type="{OFFICE}/worksheet" Target="s.xml"/>'
+            relation
+            % f'<Relationship Id="a" Type="{OFFICE}/worksheet" Target="s.xml"/>'
             f'<Relationship Id="b" Type="{OFFICE}/sharedStrings" Target="t.xml"/>',
         )
         archive.writestr("xl/s.xml", f'<worksheet xmlns="{MAIN}">{sheet}</worksheet>')
@@ -70,9 +77,18 @@ class TestWorkbook:
         book: Any = openpyxl.Workbook()
         page = book.active
         page.title = "Ducks"
-        for row in (["Counted by Ana"], [], ["Year", "Ducks", "When"], [2024, 12.0, dt.date(2024, 3, 4)]):
+        for row in (
+            ["Counted by Ana"],
+            [],
+            ["Year", "Ducks", "When"],
+            [2024, 12.0, dt.date(2024, 3, 4)],
+        ):
             page.append(row)
-        page["A9"], page["B9"], page["C9"] = 2025, 0.1 + 0.2, dt.datetime(2025, 3, 4, 5, 6)  # noqa: DTZ001 -- sheets know no zones
+        page["A9"], page["B9"], page["C9"] = (
+            2025,
+            0.1 + 0.2,
+            dt.datetime(2025, 3, 4, 5, 6),  # noqa: DTZ001 -- sheets know no zones
+        )
         book.create_sheet("Flags").append([True, "x | y\nz"])
         first, second = units_of(saved(book))
         assert [(block.text, block.kind, block.place) for block in first.blocks] == [
@@ -81,7 +97,11 @@ class TestWorkbook:
             ("2024 | 12 | 2024-03-04", "row", {"rows": [4, 4]}),
             ("2025 | 0.3 | 2025-03-04 05:06", "row", {"rows": [9, 9]}),
         ]
-        assert (first.place, second.place, first.total) == ({"sheet": "Ducks"}, {"sheet": "Flags"}, 2)
+        assert (first.place, second.place, first.total) == (
+            {"sheet": "Ducks"},
+            {"sheet": "Flags"},
+            2,
+        )
         assert [block.text for block in second.blocks] == ["TRUE | x | y z"]
 
     def test_columns_stay_where_the_header_has_them(self):
@@ -119,10 +139,19 @@ class TestWorkbook:
         page["B2"].comment = openpyxl.comments.Comment("counted twice", "Ana")
         chart: Any = openpyxl.chart.BarChart()
         chart.title = "Ducks a year"
-        chart.add_data(openpyxl.chart.Reference(page, min_col=2, min_row=1, max_row=3), titles_from_data=True)
+        chart.add_data(
+            openpyxl.chart.Reference(page, min_col=2, min_row=1, max_row=3),
+            titles_from_data=True,
+        )
         page.add_chart(chart, "D1")
         said = [block.text for block in units_of(saved(book))[0].blocks]
-        assert said[:5] == ["Year | Ducks", "2024 | 3", "2025 | 4", "Ducks a year", "Bar chart"]
+        assert said[:5] == [
+            "Year | Ducks",
+            "2024 | 3",
+            "2025 | 4",
+            "Ducks a year",
+            "Bar chart",
+        ]
         assert said[-1] == "[Comment B2, Ana] counted twice"
 
     def test_a_long_sheet_is_several_units_each_with_the_header(self, monkeypatch):
@@ -136,7 +165,9 @@ class TestWorkbook:
         assert [unit.number for unit in found] == [1, 2, 3]
         assert all(unit.blocks[0].text == "Number | Square" for unit in found)
         rows = [block for unit in found for block in unit.blocks if block.kind == "row"]
-        assert [block.place["rows"] for block in rows] == [[at, at] for at in range(2, 252)]
+        assert [block.place["rows"] for block in rows] == [
+            [at, at] for at in range(2, 252)
+        ]
         assert units_of(data, first=3) == found[2:]
 
     def test_a_declared_size_costs_nothing(self):
@@ -153,14 +184,18 @@ class TestWorkbook:
     def test_shared_texts_cannot_multiply_without_end(self, monkeypatch):
         monkeypatch.setattr(sheetrows, "MOST", 100_000)
         texts = f'<sst xmlns="{MAIN}"><si><t>{"word " * 2000}</t></si></sst>'
-        sheet = "<sheetData>" + '<row><c t="s"><v>0</v></c></row>' * 100 + "</sheetData>"
+        sheet = (
+            "<sheetData>" + '<row><c t="s"><v>0</v></c></row>' * 100 + "</sheetData>"
+        )
         with pytest.raises(errors.Unreadable, match="unpack to more than"):
             units_of(workbook(sheet, texts))
 
     def test_a_sheet_that_is_a_bomb_is_stopped(self, monkeypatch):
         monkeypatch.setattr(packed, "FROM", 500_000)
         row = "<row><c><v>1</v></c></row>"
-        sheet = "<sheetData>" + row * (packed.FROM // len(row) + 20_000) + "</sheetData>"
+        sheet = (
+            "<sheetData>" + row * (packed.FROM // len(row) + 20_000) + "</sheetData>"
+        )
         with pytest.raises(errors.Unreadable, match="unpacks to more than"):
             units_of(workbook(sheet))
 
@@ -213,6 +248,9 @@ class TestOpenDocumentSheets:
     def test_repeated_cells_are_bounded(self):
         cell = '<table:table-cell table:number-columns-repeated="16000"><text:p>x</text:p></table:table-cell>'
         row = f'<table:table-row table:number-rows-repeated="1000000">{cell}</table:table-row>'
-        (unit,) = units_of(spreadsheet(f'<table:table table:name="A">{row}</table:table>'), reader=opendocument)
+        (unit,) = units_of(
+            spreadsheet(f'<table:table table:name="A">{row}</table:table>'),
+            reader=opendocument,
+        )
         assert len(unit.blocks) == 1
         assert len(unit.blocks[0].text) < 1000

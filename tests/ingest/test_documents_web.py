@@ -34,7 +34,11 @@ def read(reader, data: bytes) -> tuple[units.About, list[units.Unit]]:
 
 
 def blocks(reader, data: bytes) -> list[tuple[str, str, int]]:
-    return [(one.text, one.kind, one.level) for unit in read(reader, data)[1] for one in unit.blocks]
+    return [
+        (one.text, one.kind, one.level)
+        for unit in read(reader, data)[1]
+        for one in unit.blocks
+    ]
 
 
 def texts(reader, data: bytes) -> list[str]:
@@ -66,14 +70,19 @@ c</pre><p style="display:none">hidden</p><p>H<sub>2</sub>O<br>end</p></main><foo
         ]
 
     def test_a_short_page_is_all_content(self):
-        assert texts(html, b"<body><nav><a href=x>One</a></nav><ul role=menu><li>Two</ul></body>") == ["One", "- Two"]
+        assert texts(
+            html, b"<body><nav><a href=x>One</a></nav><ul role=menu><li>Two</ul></body>"
+        ) == ["One", "- Two"]
 
     def test_text_that_only_looks_like_navigation_stays(self):
         page = f"<div class='menu'><p>{LONG}</p></div><p>{LONG}</p>"
         assert len(texts(html, page.encode())) == 2
 
     def test_of_a_page_of_links_the_article_is_chosen(self):
-        links = "".join(f"<div><a href='/{n}'>Another story number {n} to look at</a></div>" for n in range(300))
+        links = "".join(
+            f"<div><a href='/{n}'>Another story number {n} to look at</a></div>"
+            for n in range(300)
+        )
         page = f"<html><body><div>{links}</div><div><h1>Ducks</h1><p>{LONG}</p><p>{LONG}</p></div></body></html>"
         said = " ".join(texts(html, page.encode()))
         assert "about ducks and lakes" in said
@@ -92,7 +101,12 @@ c</pre><p style="display:none">hidden</p><p>H<sub>2</sub>O<br>end</p></main><foo
     def test_cells_say_what_covers_them_and_a_title_across_all_is_said_once(self):
         page = b"""<table><tr><td colspan=3>Ducks<tr><th>Year<th colspan=2>Seen
           <tr><td rowspan=2>2024<td>1<td>2<tr><td>3<td>4</table>"""
-        assert texts(html, page) == ["Ducks", "Year | Seen | Seen", "2024 | 1 | 2", "2024 | 3 | 4"]
+        assert texts(html, page) == [
+            "Ducks",
+            "Year | Seen | Seen",
+            "2024 | 1 | 2",
+            "2024 | 3 | 4",
+        ]
 
     def test_cells_cannot_multiply_without_end(self):
         rows = "<tr>" + "<td rowspan=60 colspan=60>text" * 20 + "<tr><td>a" * 4000
@@ -114,9 +128,13 @@ def book(**more: str) -> bytes:
         '<item id="one" href="t/1.xhtml" media-type="application/xhtml+xml"/>'
         '<item id="nav" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/></manifest>'
         '<spine><itemref idref="nav"/><itemref idref="one"/><itemref idref="two"/></spine></package>',
-        "O/nav.xhtml": chapter.format('<nav><ol><li><a href="t/1.xhtml">Chapter I</a></li></ol></nav>'),
+        "O/nav.xhtml": chapter.format(
+            '<nav><ol><li><a href="t/1.xhtml">Chapter I</a></li></ol></nav>'
+        ),
         "O/t/1.xhtml": chapter.format("<h2>The First</h2><p>once</p>"),
-        "O/t/2 b.xhtml": chapter.format("<h2>The Second</h2><p>broken &nbsp; <b>upon</p>"),
+        "O/t/2 b.xhtml": chapter.format(
+            "<h2>The Second</h2><p>broken &nbsp; <b>upon</p>"
+        ),
     }
     return zipped(**(parts | more))
 
@@ -127,12 +145,17 @@ class TestBook:
         assert about == units.About("Poems", "Ana", "1834-01-02")
         assert [block.text for block in one.blocks] == ["The First", "once"]
         assert [block.text for block in two.blocks] == ["The Second", "broken upon"]
-        assert (one.place, two.place) == ({"section": "Chapter I"}, {"section": "The Second"})
+        assert (one.place, two.place) == (
+            {"section": "Chapter I"},
+            {"section": "The Second"},
+        )
         assert [unit.total for unit in (one, two)] == [2, 2]
 
     def test_copy_protection_is_named_and_scrambled_fonts_are_no_matter(self):
         for name, locked in (("O/t/1.xhtml", True), ("O/fonts/a.otf", False)):
-            data = book(**{"META-INF/encryption.xml": f'<e><CipherReference URI="{name}"/></e>'})
+            data = book(
+                **{"META-INF/encryption.xml": f'<e><CipherReference URI="{name}"/></e>'}
+            )
             if locked:
                 with pytest.raises(errors.Locked):
                     read(epub, data)
@@ -148,7 +171,8 @@ def document(body: str, **more: str) -> bytes:
 class TestOpenDocument:
     def test_a_text_has_headings_lists_tables_and_notes(self):
         meta = (
-            f"<office:document-meta {ODF}><office:meta><dc:title>Plan</dc:title></office:meta></office:document-meta>"
+            f"<office:document-meta {ODF}><office:meta><dc:title>Plan</dc:title>"
+            "</office:meta></office:document-meta>"
         )
         data = document(
             "<office:text><text:tracked-changes><text:p>gone</text:p></text:tracked-changes>"
@@ -189,7 +213,10 @@ class TestOpenDocument:
 
     def test_an_encrypted_file_wants_its_password(self):
         with pytest.raises(errors.Locked):
-            read(opendocument, document("", **{"META-INF/manifest.xml": "<m><encryption-data/></m>"}))
+            read(
+                opendocument,
+                document("", **{"META-INF/manifest.xml": "<m><encryption-data/></m>"}),
+            )
 
 
 class TestRichText:
@@ -199,7 +226,11 @@ class TestRichText:
             rb"Caf\'e9 \u8364?\par next\par\trowd\cellx1\cellx2 a\cell b\cell\row end\par}"
         )
         about, _ = read(rtf, data)
-        assert (about.title, about.created, about.encoding) == ("Pl\u00e4ne", "2024-05-06", "cp1252")
+        assert (about.title, about.created, about.encoding) == (
+            "Pl\u00e4ne",
+            "2024-05-06",
+            "cp1252",
+        )
         assert blocks(rtf, data) == [
             ("Caf\u00e9 \u20ac", "text", 0),
             ("next", "text", 0),
@@ -210,7 +241,9 @@ class TestRichText:
     def test_another_alphabet_is_read(self):
         said = "\u041f\u0440\u0438\u0432\u0435\u0442"
         coded = "".join(f"\\'{byte:02x}" for byte in said.encode("cp1251"))
-        assert texts(rtf, f"{{\\rtf1\\ansi\\ansicpg1251 {coded}\\par}}".encode()) == [said]
+        assert texts(rtf, f"{{\\rtf1\\ansi\\ansicpg1251 {coded}\\par}}".encode()) == [
+            said
+        ]
 
     def test_what_is_no_rich_text_is_refused(self):
         with pytest.raises(errors.Unreadable, match="not a Rich Text"):

@@ -21,25 +21,40 @@ def desk_of(reverie: app.App) -> ingest_file.Desk:
 
 
 @contextlib.asynccontextmanager
-async def working(reverie: app.App, *, version: str = durable.VERSION) -> AsyncIterator[None]:
+async def working(
+    reverie: app.App, *, version: str = durable.VERSION
+) -> AsyncIterator[None]:
     owner_url = reverie.database.url.replace(embedded.APP_ROLE, embedded.OWNER_ROLE)
-    async with durable.launched(desk_of(reverie), owner_url=owner_url, patience_s=0.2, version=version):
+    async with durable.launched(
+        desk_of(reverie), owner_url=owner_url, patience_s=0.2, version=version
+    ):
         yield
 
 
-async def ask(reverie: app.App, *paths: Path, caller: callers.Caller | None = None, **wishes: object) -> UUID:
+async def ask(
+    reverie: app.App,
+    *paths: Path,
+    caller: callers.Caller | None = None,
+    **wishes: object,
+) -> UUID:
     caller = caller or reverie.owner
     async with reverie.database.transaction(caller) as tx:
-        return await ingestions.ask(tx, caller, "paths", {"paths": [str(one) for one in paths], **wishes})
+        return await ingestions.ask(
+            tx, caller, "paths", {"paths": [str(one) for one in paths], **wishes}
+        )
 
 
-async def far(reverie: app.App, ingestion_id: UUID, caller: callers.Caller | None = None) -> status.Status:
+async def far(
+    reverie: app.App, ingestion_id: UUID, caller: callers.Caller | None = None
+) -> status.Status:
     caller = caller or reverie.owner
     async with reverie.database.transaction(caller) as tx:
         return await status.status(tx, caller, ingestion_id, model="")
 
 
-async def until(condition: Callable[[], Awaitable[object]], *, within_s: float = 60.0) -> None:
+async def until(
+    condition: Callable[[], Awaitable[object]], *, within_s: float = 60.0
+) -> None:
     for _ in range(round(within_s / 0.02)):
         if await condition():
             return
@@ -48,7 +63,11 @@ async def until(condition: Callable[[], Awaitable[object]], *, within_s: float =
 
 
 async def ended(
-    reverie: app.App, ingestion_id: UUID, *, caller: callers.Caller | None = None, within_s: float = 60.0
+    reverie: app.App,
+    ingestion_id: UUID,
+    *,
+    caller: callers.Caller | None = None,
+    within_s: float = 60.0,
 ) -> status.Status:
     async def over() -> bool:
         return (await far(reverie, ingestion_id, caller)).ended
@@ -57,7 +76,9 @@ async def ended(
     return await far(reverie, ingestion_id, caller)
 
 
-async def held(reverie: app.App, domain: base.Domain[Any], caller: callers.Caller | None = None) -> list[Any]:
+async def held(
+    reverie: app.App, domain: base.Domain[Any], caller: callers.Caller | None = None
+) -> list[Any]:
     caller = caller or reverie.owner
     async with reverie.database.transaction(caller) as tx:
         return (await base.find(tx, caller, domain, limit=1000)).items
@@ -68,7 +89,9 @@ def folder(tmp_path: Path) -> Path:
     given = tmp_path / "given"
     given.mkdir()
     for number in range(5):
-        (given / f"note{number}.md").write_text(f"# Note {number}\n\nabout petunias\n", encoding="utf-8")
+        (given / f"note{number}.md").write_text(
+            f"# Note {number}\n\nabout petunias\n", encoding="utf-8"
+        )
     (given / "broken.docx").write_bytes(b"PK\x03\x04 no archive")
     (given / "film.mp4").write_bytes(b"\x00\x00\x00\x18ftypmp42")
     (given / "page.html").write_text(
@@ -77,9 +100,13 @@ def folder(tmp_path: Path) -> Path:
     return given
 
 
-async def test_a_folder_comes_in_once_and_says_how_far_it_is(reverie: app.App, folder: Path) -> None:
+async def test_a_folder_comes_in_once_and_says_how_far_it_is(
+    reverie: app.App, folder: Path
+) -> None:
     first = await ask(reverie, folder)
-    assert await ask(reverie, folder) == first  # while it is open, the same request is the same ingestion
+    assert (
+        await ask(reverie, folder) == first
+    )  # while it is open, the same request is the same ingestion
     waiting = await far(reverie, first)
     assert [(step.name, step.state) for step in waiting.steps] == [
         ("scan", "waiting"), ("extract", "waiting"), ("save", "waiting"), ("embed", "waiting"),
@@ -95,20 +122,30 @@ async def test_a_folder_comes_in_once_and_says_how_far_it_is(reverie: app.App, f
         again = await ask(reverie, folder)
         assert again != first
         second = await ended(reverie, again)
-        assert second.files == {"unchanged": 6, "skipped": 1, "failed": 1}  # what failed is told again, and not read
+        assert second.files == {
+            "unchanged": 6,
+            "skipped": 1,
+            "failed": 1,
+        }  # what failed is told again, and not read
     assert len(await held(reverie, notes.NOTES)) == 5
     [page] = await held(reverie, files.FILES)
     assert page.custom["title"] == "Roses"
     assert "Roses want sun." in page.text
 
 
-async def test_a_changed_document_is_replaced_in_place(reverie: app.App, tmp_path: Path) -> None:
+async def test_a_changed_document_is_replaced_in_place(
+    reverie: app.App, tmp_path: Path
+) -> None:
     page = tmp_path / "page.html"
-    page.write_text("<h1>Old</h1><p>The heron stands in the pond.</p>", encoding="utf-8")
+    page.write_text(
+        "<h1>Old</h1><p>The heron stands in the pond.</p>", encoding="utf-8"
+    )
     async with working(reverie):
         await ended(reverie, await ask(reverie, page))
         [before] = await held(reverie, files.FILES)
-        page.write_text("<h1>New</h1><p>The stork stands on the roof.</p>", encoding="utf-8")
+        page.write_text(
+            "<h1>New</h1><p>The stork stands on the roof.</p>", encoding="utf-8"
+        )
         done = await ended(reverie, await ask(reverie, page))
     assert done.records == {"imported": 0, "updated": 1, "unchanged": 0}
     [after] = await held(reverie, files.FILES)
@@ -116,12 +153,18 @@ async def test_a_changed_document_is_replaced_in_place(reverie: app.App, tmp_pat
     assert "stork" in after.text
     assert "heron" not in after.text
     async with reverie.database.transaction(reverie.owner) as tx:
-        texts = await tx.rows("SELECT text FROM passage WHERE user_id = %s", (reverie.owner.user_id,))
+        texts = await tx.rows(
+            "SELECT text FROM passage WHERE user_id = %s", (reverie.owner.user_id,)
+        )
     assert not [row for row in texts if "heron" in row["text"]]
 
 
-async def test_work_that_a_dead_process_left_is_taken_over(reverie: app.App, folder: Path) -> None:
-    """As after a kill: the row says that somebody works on it, and nobody holds that name's lock."""
+async def test_work_that_a_dead_process_left_is_taken_over(
+    reverie: app.App, folder: Path
+) -> None:
+    """As after a kill: the row says that somebody works on it, and nobody holds that
+    name's lock.
+    """
     left = await ask(reverie, folder)
     async with reverie.database.transaction(reverie.owner) as tx:
         assert await ingestions.take_next(tx, reverie.owner, "ingest:dead") == left
@@ -131,9 +174,13 @@ async def test_work_that_a_dead_process_left_is_taken_over(reverie: app.App, fol
     assert done.files["imported"] == 6
 
 
-async def test_a_process_that_ends_leaves_its_work_to_the_next(reverie: app.App, folder: Path) -> None:
+async def test_a_process_that_ends_leaves_its_work_to_the_next(
+    reverie: app.App, folder: Path
+) -> None:
     for number in range(60):
-        (folder / f"more{number}.md").write_text(f"# More {number}\n\nand more\n", encoding="utf-8")
+        (folder / f"more{number}.md").write_text(
+            f"# More {number}\n\nand more\n", encoding="utf-8"
+        )
     left = await ask(reverie, folder)
 
     async def begun() -> bool:
@@ -149,20 +196,28 @@ async def test_a_process_that_ends_leaves_its_work_to_the_next(reverie: app.App,
     assert len(await held(reverie, notes.NOTES)) == 65
 
 
-async def test_an_upgrade_loses_no_work_in_flight(reverie: app.App, tmp_path: Path) -> None:
-    """The application version that DBOS knows has changed, with twenty workflows on their way."""
+async def test_an_upgrade_loses_no_work_in_flight(
+    reverie: app.App, tmp_path: Path
+) -> None:
+    """The application version that DBOS knows has changed, with twenty workflows on
+    their way.
+    """
     folders = [tmp_path / f"folder{number}" for number in range(20)]
     for number, one in enumerate(folders):
         one.mkdir()
         for other in range(3):
-            (one / f"n{other}.md").write_text(f"# {number} {other}\n\ntext\n", encoding="utf-8")
+            (one / f"n{other}.md").write_text(
+                f"# {number} {other}\n\ntext\n", encoding="utf-8"
+            )
     asked = [await ask(reverie, one) for one in folders]
 
     async def flying() -> bool:
         return len(await workflows(reverie, "PENDING")) == 20
 
     async with reverie.database.transaction(reverie.owner) as tx:
-        await ledger.turn(tx, reverie.owner)  # nobody can save, and so none of them ends, however slow the others begin
+        await ledger.turn(
+            tx, reverie.owner
+        )  # nobody can save, and so none of them ends, however slow the others begin
         async with working(reverie, version="old"):
             await until(flying)
     left = await workflows(reverie, "PENDING")
@@ -174,7 +229,9 @@ async def test_an_upgrade_loses_no_work_in_flight(reverie: app.App, tmp_path: Pa
     assert {one.ingestion.state for one in done} == {"done"}
     assert len(await held(reverie, notes.NOTES)) == 60
     finished = await workflows(reverie, "SUCCESS")
-    assert {one["id"] for one in left} <= {one["id"] for one in finished if one["application_version"] == "new"}
+    assert {one["id"] for one in left} <= {
+        one["id"] for one in finished if one["application_version"] == "new"
+    }
 
 
 async def workflows(reverie: app.App, *statuses: str) -> list[dict[str, Any]]:
@@ -191,14 +248,20 @@ async def none_left(reverie: app.App) -> bool:
     return not await workflows(reverie, "PENDING", "ENQUEUED")
 
 
-async def test_a_file_at_which_the_process_dies_is_parked(reverie: app.App, folder: Path) -> None:
+async def test_a_file_at_which_the_process_dies_is_parked(
+    reverie: app.App, folder: Path
+) -> None:
     left = await ask(reverie, folder)
     async with working(reverie):
         await ended(reverie, left)
     async with reverie.database.transaction(reverie.owner) as tx:
-        poison = await ingestions.ask(tx, reverie.owner, "paths", {"paths": [str(folder)], "again": True})
+        poison = await ingestions.ask(
+            tx, reverie.owner, "paths", {"paths": [str(folder)], "again": True}
+        )
         await ingestions.take_next(tx, reverie.owner, "ingest:dead")
-        new = ingestions.New("/poison.pdf", "poison.pdf", {"file": "/poison.pdf", "vault": False})
+        new = ingestions.New(
+            "/poison.pdf", "poison.pdf", {"file": "/poison.pdf", "vault": False}
+        )
         await ingestions.add(tx, reverie.owner, poison, [new])
         for _ in range(ingestions.TRIES):
             assert await ingestions.begin(tx, reverie.owner, poison, 1)
@@ -210,7 +273,9 @@ async def test_a_file_at_which_the_process_dies_is_parked(reverie: app.App, fold
     assert "3 times" in parked[0].reason
 
 
-async def test_what_is_stopped_stays_stopped_until_it_is_asked_for_again(reverie: app.App, folder: Path) -> None:
+async def test_what_is_stopped_stays_stopped_until_it_is_asked_for_again(
+    reverie: app.App, folder: Path
+) -> None:
     stopped = await ask(reverie, folder)
     async with reverie.database.transaction(reverie.owner) as tx:
         await ingestions.end(tx, reverie.owner, stopped, "stopped")
@@ -225,19 +290,25 @@ async def test_what_is_stopped_stays_stopped_until_it_is_asked_for_again(reverie
     assert done.files["imported"] == 6
 
 
-async def test_a_password_is_forgotten_when_it_has_served(reverie: app.App, folder: Path) -> None:
+async def test_a_password_is_forgotten_when_it_has_served(
+    reverie: app.App, folder: Path
+) -> None:
     asked = await ask(reverie, folder, password="open sesame")
     async with working(reverie):
         await ended(reverie, asked)
     async with reverie.database.transaction(reverie.owner) as tx:
-        rows = await tx.rows("SELECT request FROM ingestion WHERE user_id = %s", (reverie.owner.user_id,))
+        rows = await tx.rows(
+            "SELECT request FROM ingestion WHERE user_id = %s", (reverie.owner.user_id,)
+        )
         assert "sesame" not in str(rows)
         kept = await tx.rows("SELECT inputs FROM dbos.workflow_status")
     assert kept
     assert "sesame" not in str(kept)
 
 
-async def test_a_folder_that_is_gone_fails_with_a_sentence(reverie: app.App, tmp_path: Path) -> None:
+async def test_a_folder_that_is_gone_fails_with_a_sentence(
+    reverie: app.App, tmp_path: Path
+) -> None:
     asked = await ask(reverie, tmp_path / "nowhere")
     async with working(reverie):
         done = await ended(reverie, asked)
@@ -245,7 +316,9 @@ async def test_a_folder_that_is_gone_fails_with_a_sentence(reverie: app.App, tmp
     assert "nowhere" in done.ingestion.reason
 
 
-async def test_two_people_do_not_see_each_other(reverie: app.App, other: callers.Caller, folder: Path) -> None:
+async def test_two_people_do_not_see_each_other(
+    reverie: app.App, other: callers.Caller, folder: Path
+) -> None:
     theirs = await ask(reverie, folder, caller=other)
     async with working(reverie):
         await ended(reverie, theirs, caller=other)
@@ -255,12 +328,16 @@ async def test_two_people_do_not_see_each_other(reverie: app.App, other: callers
     assert [one.name for one in reverie.blobs.iterdir()] == [str(other.user_id)]
 
 
-async def test_workflows_that_ended_long_ago_are_forgotten(reverie: app.App, folder: Path) -> None:
+async def test_workflows_that_ended_long_ago_are_forgotten(
+    reverie: app.App, folder: Path
+) -> None:
     async with working(reverie):
         await ended(reverie, await ask(reverie, folder))
     count = "SELECT count(*) FROM dbos.workflow_status"
     async with reverie.database.transaction(None) as tx:
-        await tx.run("UPDATE dbos.workflow_status SET created_at = created_at - 8 * 86400000::bigint")
+        await tx.run(
+            "UPDATE dbos.workflow_status SET created_at = created_at - 8 * 86400000::bigint"
+        )
         assert await tx.value(count) == 1
 
     async def forgotten() -> bool:
@@ -271,10 +348,16 @@ async def test_workflows_that_ended_long_ago_are_forgotten(reverie: app.App, fol
         await until(forgotten)
 
 
-async def test_an_upload_does_not_wait_for_a_long_import(reverie: app.App, folder: Path) -> None:
+async def test_an_upload_does_not_wait_for_a_long_import(
+    reverie: app.App, folder: Path
+) -> None:
     for number in range(600):
-        (folder / f"more{number}.md").write_text(f"# More {number}\n\nand more\n", encoding="utf-8")
-    blob = blobs.put(reverie.blobs, reverie.owner.user_id, b"# Urgent\n\nsent just now\n")
+        (folder / f"more{number}.md").write_text(
+            f"# More {number}\n\nand more\n", encoding="utf-8"
+        )
+    blob = blobs.put(
+        reverie.blobs, reverie.owner.user_id, b"# Urgent\n\nsent just now\n"
+    )
     async with working(reverie):
         long = await ask(reverie, folder)
 

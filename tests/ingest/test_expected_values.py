@@ -1,4 +1,6 @@
-"""The real files, imported and read back through the API, against what their jCal, jCard and `Expect:` say."""
+"""The real files, imported and read back through the API, against what their jCal,
+jCard and `Expect:` say.
+"""
 
 import json
 from collections.abc import AsyncIterator
@@ -13,13 +15,25 @@ from reverie.access import tokens, users
 from reverie.ingest import importer, ingest_file, report, scan
 from reverie.web import server
 from tests.conftest import DATA, NURSERY
-from tests.ingest.test_readers_data import ENTRY, FEED, SIMPLE, components, expectations, files, values
+from tests.ingest.test_readers_data import (
+    ENTRY,
+    FEED,
+    SIMPLE,
+    components,
+    expectations,
+    files,
+    values,
+)
 
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"the test data is not at {DATA}")
+pytestmark = pytest.mark.skipif(
+    not DATA.is_dir(), reason=f"the test data is not at {DATA}"
+)
 
 
 class Reader:
-    """Imports one file at a time, each for a person of its own, and reads the records as that person's client."""
+    """Imports one file at a time, each for a person of its own, and reads the records
+    as that person's client.
+    """
 
     def __init__(self, reverie: app.App, client: httpx.AsyncClient) -> None:
         self._reverie = reverie
@@ -31,12 +45,18 @@ class Reader:
         user = await users.create(database, name=path.name, timezone="Europe/Madrid")
         token = await tokens.mint(database, user.user_id, name="reader")
         self._headers = {"Authorization": f"Bearer {token}"}
-        desk = ingest_file.Desk(database, await tokens.caller(database, token), self._reverie.blobs, NURSERY)
-        done = await importer.run(desk, list(scan.find([path])), progress=lambda number, file: None)
+        desk = ingest_file.Desk(
+            database, await tokens.caller(database, token), self._reverie.blobs, NURSERY
+        )
+        done = await importer.run(
+            desk, list(scan.find([path])), progress=lambda number, file: None
+        )
         return done.files[0]
 
     async def all(self, domain: str) -> list[dict[str, Any]]:
-        answer = await self._client.get(f"/api/v1/{domain}", params={"limit": 200}, headers=self._headers)
+        answer = await self._client.get(
+            f"/api/v1/{domain}", params={"limit": 200}, headers=self._headers
+        )
         assert answer.status_code == 200, answer.text
         return answer.json()["items"]
 
@@ -44,12 +64,16 @@ class Reader:
 @pytest.fixture
 async def reader(reverie: app.App) -> AsyncIterator[Reader]:
     transport = httpx.ASGITransport(app=server.create(reverie))
-    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8585") as client:
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://127.0.0.1:8585"
+    ) as client:
         yield Reader(reverie, client)
 
 
 async def test_calendars(reader: Reader) -> None:
-    """Every property of every event that jCal tells and that we have a field for; who has no start is named."""
+    """Every property of every event that jCal tells and that we have a field for; who
+    has no start is named.
+    """
     compared = left_out = calendars = 0
     for path in files("ics", ".json"):
         calendars += 1
@@ -65,7 +89,11 @@ async def test_calendars(reader: Reader) -> None:
         for event in wanted:
             if event not in dated:
                 reasons = [told.reason, *(item["reason"] for item in told.skipped)]
-                assert any("no start time" in reason and values(event, "summary")[0][3] in reason for reason in reasons)
+                assert any(
+                    "no start time" in reason
+                    and values(event, "summary")[0][3] in reason
+                    for reason in reasons
+                )
                 left_out += 1
         for event, record in zip(dated, kept, strict=True):
             compared += compare_event(event, record)
@@ -75,7 +103,11 @@ async def test_calendars(reader: Reader) -> None:
 
 def compare_event(event: list[Any], record: dict[str, Any]) -> int:
     compared = 0
-    for name, field in (("summary", "title"), ("description", "description"), ("location", "location")):
+    for name, field in (
+        ("summary", "title"),
+        ("description", "description"),
+        ("location", "location"),
+    ):
         for prop in values(event, name):
             assert record[field] == prop[3]
             compared += 1
@@ -96,7 +128,9 @@ async def test_contacts(reader: Reader) -> None:
         card = json.loads(path.read_text())
         told = await reader.take(path.with_suffix(".vcf"))
         kept = await reader.all("contacts")
-        if not values(card, "fn"):  # vcard_grouped: addresses only, no name to file them under
+        if not values(
+            card, "fn"
+        ):  # vcard_grouped: addresses only, no name to file them under
             assert (told.status, bool(told.reason), kept) == ("skipped", True, [])
             continue
         cards += 1
@@ -140,12 +174,15 @@ def compare_card(card: list[Any], record: dict[str, Any]) -> int:
 
 
 async def test_feeds(reader: Reader) -> None:
-    """The `Expect:` of each feed that speaks of a field of ours (the readers' tests check all 183 expressions)."""
+    """The `Expect:` of each feed that speaks of a field of ours (the readers' tests
+    check all 183 expressions).
+    """
     checked = 0
     for path, expression, headers in expectations():
         match = SIMPLE.match(expression.removeprefix("not bozo and ").strip())
         if match is None or "Content-Location" in headers or path.parent.name == "base":
-            continue  # addresses relative to the server: a file on disk was served from nowhere
+            # addresses relative to the server: a file on disk was served from nowhere
+            continue
         holder, name, value = match.group(1), match.group(2), match.group(4)
         whole = holder == "feed"
         field = FEED.get(name) if whole else {"content": "content", **ENTRY}.get(name)
@@ -154,7 +191,9 @@ async def test_feeds(reader: Reader) -> None:
         await reader.take(path)
         record = (await reader.all("feeds" if whole else "feed-items"))[0]
         wanted = eval(value, {"__builtins__": {}}).strip()
-        assert (record[field] or "") == wanted or record["custom"].get(name) == wanted, (path, record)
+        assert (record[field] or "") == wanted or record["custom"].get(
+            name
+        ) == wanted, (path, record)
         checked += 1
     assert checked >= 60
 
@@ -163,4 +202,6 @@ async def test_every_item_of_a_feed_belongs_to_it(reader: Reader) -> None:
     for path in [one for one, _, _ in expectations()][::10]:
         await reader.take(path)
         (feed,) = await reader.all("feeds")
-        assert {item["feed_id"] for item in await reader.all("feed-items")} <= {feed["id"]}
+        assert {item["feed_id"] for item in await reader.all("feed-items")} <= {
+            feed["id"]
+        }

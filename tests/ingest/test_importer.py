@@ -1,4 +1,6 @@
-"""The importer: every file ends with a status and a reason, nothing comes in twice, no edit and no byte is lost."""
+"""The importer: every file ends with a status and a reason, nothing comes in twice, no
+edit and no byte is lost.
+"""
 
 import json
 import os
@@ -47,8 +49,12 @@ END:VEVENT
 
 def calendar(**summaries: str) -> str:
     """A calendar of events by UID."""
-    parts = [EVENT.format(uid=uid, summary=summary) for uid, summary in summaries.items()]
-    return f"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//test//EN\n{''.join(parts)}END:VCALENDAR\n".replace("\n", "\r\n")
+    parts = [
+        EVENT.format(uid=uid, summary=summary) for uid, summary in summaries.items()
+    ]
+    return f"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//test//EN\n{''.join(parts)}END:VCALENDAR\n".replace(
+        "\n", "\r\n"
+    )
 
 
 @dataclass
@@ -89,7 +95,9 @@ class Desk:
 
     async def all(self, domain: base.Domain, *, deleted: bool = False) -> list[Any]:
         async with self.database.transaction(self.caller) as tx:
-            return (await base.find(tx, self.caller, domain, limit=1000, deleted=deleted)).items
+            return (
+                await base.find(tx, self.caller, domain, limit=1000, deleted=deleted)
+            ).items
 
     async def change(self, domain: base.Domain, record: Any, **values: object) -> None:
         async with self.database.transaction(self.caller) as tx:
@@ -133,18 +141,37 @@ async def test_the_seven_folders_come_in_once(desk: Desk) -> None:
     assert held == first.imported
     second = await desk.run(*paths)
     assert (second.imported, second.updated, second.failed) == (0, 0, 0)
-    assert sum([len(await desk.all(domain)) for domain in catalogue.DOMAINS.values()]) == held
+    assert (
+        sum([len(await desk.all(domain)) for domain in catalogue.DOMAINS.values()])
+        == held
+    )
     # What was left out as a whole is told again, with its reason.
-    again = {one.path for one in second.files}  # without the attachments of letters that are known
-    left_out = {one.path: one.reason for one in first.files if one.status == "skipped" and one.path in again}
-    assert {one.path: one.reason for one in second.files if one.status == "skipped"} == left_out
+    again = {
+        one.path for one in second.files
+    }  # without the attachments of letters that are known
+    left_out = {
+        one.path: one.reason
+        for one in first.files
+        if one.status == "skipped" and one.path in again
+    }
+    assert {
+        one.path: one.reason for one in second.files if one.status == "skipped"
+    } == left_out
     json.dumps(first.as_json())
 
 
-async def test_the_sample_life_comes_in_whole_and_every_original_is_kept(desk: Desk) -> None:
-    files = [one for one in scan.find([SAMPLE], name="sample") if one.file.suffix not in (".py", ".pyc")]
+async def test_the_sample_life_comes_in_whole_and_every_original_is_kept(
+    desk: Desk,
+) -> None:
+    files = [
+        one
+        for one in scan.find([SAMPLE], name="sample")
+        if one.file.suffix not in (".py", ".pyc")
+    ]
     done = await importer.run(
-        ingest_file.Desk(desk.database, desk.caller, desk.blobs, NURSERY), files, progress=lambda number, file: None
+        ingest_file.Desk(desk.database, desk.caller, desk.blobs, NURSERY),
+        files,
+        progress=lambda number, file: None,
     )
     assert done.failed == 0
     assert done.imported >= 200
@@ -166,14 +193,17 @@ async def test_a_second_run_and_touched_files_change_nothing(desk: Desk) -> None
     desk.file("b/c.ics", calendar(x="Dentist", y="Piano"))
     desk.file(
         "mail.mbox",
-        "From ana@example.org Tue May  5 10:00:00 2026\n" + MAIL.format(subject="Hi", number=1, body="hello"),
+        "From ana@example.org Tue May  5 10:00:00 2026\n"
+        + MAIL.format(subject="Hi", number=1, body="hello"),
     )
     assert counts(await desk.run()) == (4, 0, 0)
     assert counts(await desk.run()) == (0, 0, 4)
     for path in desk.folder.rglob("*"):
         os.utime(path)
     assert counts(await desk.run()) == (0, 0, 4)
-    assert counts(await desk.run(desk.folder / "a.md", desk.folder / "b", desk.folder)) == (0, 0, 7)
+    assert counts(
+        await desk.run(desk.folder / "a.md", desk.folder / "b", desk.folder)
+    ) == (0, 0, 7)
     assert len(await desk.all(notes.NOTES)) == 1
 
 
@@ -182,7 +212,10 @@ async def test_a_changed_file_updates_its_record_and_no_other(desk: Desk) -> Non
     desk.file("b.md", "# Two\n\nsecond")
     desk.file("c.ics", calendar(x="Dentist", y="Piano"))
     await desk.run()
-    before = {record.id: record.updated_at for record in [*await desk.all(notes.NOTES), *await desk.all(events.EVENTS)]}
+    before = {
+        record.id: record.updated_at
+        for record in [*await desk.all(notes.NOTES), *await desk.all(events.EVENTS)]
+    }
     desk.file("a.md", "# One\n\nfirst, and more", age=-10)
     desk.file("c.ics", calendar(x="Dentist", y="Piano lesson"), age=-10)
     assert counts(await desk.run()) == (0, 2, 2)
@@ -190,7 +223,9 @@ async def test_a_changed_file_updates_its_record_and_no_other(desk: Desk) -> Non
     assert {record.id for record in after} == before.keys()
     changed = [record for record in after if record.updated_at != before[record.id]]
     assert sorted(record.title for record in changed) == ["One", "Piano lesson"]
-    assert b"and more" in await desk.original(next(one for one in changed if one.title == "One"))
+    assert b"and more" in await desk.original(
+        next(one for one in changed if one.title == "One")
+    )
 
 
 async def test_what_changed_here_and_in_the_file_is_kept_twice(desk: Desk) -> None:
@@ -203,7 +238,9 @@ async def test_what_changed_here_and_in_the_file_is_kept_twice(desk: Desk) -> No
     done = await desk.run()
     assert counts(done) == (1, 0, 0)
     assert "both are kept" in done.files[0].skipped[0]["reason"]
-    texts = sorted(note.content.strip().splitlines()[-1] for note in await desk.all(notes.NOTES))
+    texts = sorted(
+        note.content.strip().splitlines()[-1] for note in await desk.all(notes.NOTES)
+    )
     assert texts == ["from the file", "my own words"]
     assert counts(await desk.run()) == (0, 0, 1)
     desk.file("a.md", "# One\n\nfrom the file again", age=-20)
@@ -211,8 +248,12 @@ async def test_what_changed_here_and_in_the_file_is_kept_twice(desk: Desk) -> No
     assert len(await desk.all(notes.NOTES)) == 2
 
 
-async def test_an_edit_outlives_a_change_of_its_neighbour_in_the_file(desk: Desk) -> None:
-    """The file changes elsewhere first, then at the edited item: the edit is still known as one."""
+async def test_an_edit_outlives_a_change_of_its_neighbour_in_the_file(
+    desk: Desk,
+) -> None:
+    """The file changes elsewhere first, then at the edited item: the edit is still
+    known as one.
+    """
     desk.file("c.ics", calendar(x="Dentist", y="Piano"))
     await desk.run()
     mine = next(one for one in await desk.all(events.EVENTS) if one.title == "Dentist")
@@ -237,8 +278,13 @@ async def test_what_was_deleted_here_stays_deleted(desk: Desk) -> None:
     desk.file("again.ics", calendar(x="Dentist"), age=-10)
     done = await desk.run()
     assert counts(done) == (0, 0, 3)
-    assert any(item["reason"] == "you deleted it" for one in done.files for item in one.skipped)
-    assert [await desk.all(domain) for domain in (notes.NOTES, events.EVENTS)] == [[], []]
+    assert any(
+        item["reason"] == "you deleted it" for one in done.files for item in one.skipped
+    )
+    assert [await desk.all(domain) for domain in (notes.NOTES, events.EVENTS)] == [
+        [],
+        [],
+    ]
 
 
 async def test_a_second_entry_for_a_day_becomes_a_note(desk: Desk) -> None:
@@ -248,14 +294,19 @@ async def test_a_second_entry_for_a_day_becomes_a_note(desk: Desk) -> None:
     assert done.imported == 2
     (entry,) = await desk.all(diary.DIARY)
     (note,) = await desk.all(notes.NOTES)
-    assert {entry.content.strip(), note.content.strip()} == {"It rained.", "It rained there too."}
+    assert {entry.content.strip(), note.content.strip()} == {
+        "It rained.",
+        "It rained there too.",
+    }
     assert "kept as a note" in done.files[1].skipped[0]["reason"]
     assert note.title
     assert "2026-05-01" in note.title
     assert counts(await desk.run()) == (0, 0, 2)
     desk.file("work/2026-05-01.md", "It rained there too, all day.", age=-10)
     assert counts(await desk.run()) == (0, 1, 1)
-    assert [one.content.strip() for one in await desk.all(notes.NOTES)] == ["It rained there too, all day."]
+    assert [one.content.strip() for one in await desk.all(notes.NOTES)] == [
+        "It rained there too, all day."
+    ]
 
 
 # --- The same thing in two files ----------------------------------------------------------------------------
@@ -266,7 +317,8 @@ async def test_one_event_and_one_mail_in_two_files_are_one_record(desk: Desk) ->
     desk.file("copy/a.ics", calendar(x="Dentist", y="Piano"))
     desk.file(
         "inbox.mbox",
-        "From ana@example.org Tue May  5 10:00:00 2026\n" + MAIL.format(subject="Hi", number=1, body="hello"),
+        "From ana@example.org Tue May  5 10:00:00 2026\n"
+        + MAIL.format(subject="Hi", number=1, body="hello"),
     )
     desk.file("one.eml", MAIL.format(subject="Hi", number=1, body="hello"))
     done = await desk.run()
@@ -279,7 +331,9 @@ async def test_one_event_and_one_mail_in_two_files_are_one_record(desk: Desk) ->
 
 
 async def test_two_exports_of_one_calendar_do_not_fight(desk: Desk) -> None:
-    """Each new export changes the record that the other one changed before: no copy is made of it."""
+    """Each new export changes the record that the other one changed before: no copy is
+    made of it.
+    """
     desk.file("a.ics", calendar(x="Dentist"), age=100)
     desk.file("b.ics", calendar(x="Dentist"), age=90)
     await desk.run()
@@ -297,11 +351,15 @@ async def test_an_older_file_does_not_win(desk: Desk) -> None:
     desk.file("old/backup.ics", calendar(x="Dentist"), age=5000)
     done = await desk.run()
     assert (done.imported, done.updated) == (0, 0)
-    assert any("newer version" in item["reason"] for one in done.files for item in one.skipped)
+    assert any(
+        "newer version" in item["reason"] for one in done.files for item in one.skipped
+    )
     assert [one.title for one in await desk.all(events.EVENTS)] == ["Dentist at eleven"]
 
 
-async def test_a_named_source_is_known_wherever_it_lies(desk: Desk, tmp_path: Path) -> None:
+async def test_a_named_source_is_known_wherever_it_lies(
+    desk: Desk, tmp_path: Path
+) -> None:
     desk.file("a.md", "# One\n\nfirst")
     desk.file("deep/b.md", "# Two\n\nsecond")
     moved = tmp_path / "elsewhere" / "copy"
@@ -331,18 +389,26 @@ async def test_a_broken_file_in_the_middle_stops_nothing(desk: Desk) -> None:
     assert (again.imported, again.failed) == (0, done.failed)
 
 
-async def test_what_comes_before_the_broken_place_is_kept_and_the_rest_follows(desk: Desk) -> None:
+async def test_what_comes_before_the_broken_place_is_kept_and_the_rest_follows(
+    desk: Desk,
+) -> None:
     path = desk.file("c.ics", calendar(x="Dentist", y="Piano"))
     await desk.run()
     whole = path.read_text()
-    desk.file("c.ics", whole.replace("END:VCALENDAR", EVENT.format(uid="z", summary="Last")), age=-10)
+    desk.file(
+        "c.ics",
+        whole.replace("END:VCALENDAR", EVENT.format(uid="z", summary="Last")),
+        age=-10,
+    )
     await desk.run()
     titles = {one.title for one in await desk.all(events.EVENTS)}
     assert titles >= {"Dentist", "Piano"}
     assert len(await desk.all(events.EVENTS)) == len(titles)
 
 
-async def test_files_that_cannot_be_read_are_named(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_files_that_cannot_be_read_are_named(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     desk.file("a.md", "# One\n\nfirst")
     gone = desk.file("gone.md", "# Gone\n\nsoon")
     large = desk.file("large.md", "")
@@ -351,7 +417,9 @@ async def test_files_that_cannot_be_read_are_named(desk: Desk, monkeypatch: pyte
     files = list(scan.find([desk.folder]))
     gone.unlink()
     done = await importer.run(
-        ingest_file.Desk(desk.database, desk.caller, desk.blobs, NURSERY), files, progress=lambda number, file: None
+        ingest_file.Desk(desk.database, desk.caller, desk.blobs, NURSERY),
+        files,
+        progress=lambda number, file: None,
     )
     by_name = {one.path: one for one in done.files}
     assert by_name["a.md"].status == "imported"
@@ -372,11 +440,19 @@ async def test_files_and_folders_of_others_are_named(desk: Desk) -> None:
         closed.chmod(0o700)
     by_name = {one.path: one for one in done.files}
     assert by_name["a.md"].status == "imported"
-    assert (by_name["closed.md"].status, by_name["closed.md"].reason) == ("failed", "cannot be read: Permission denied")
-    assert (by_name["folder"].status, by_name["folder"].reason) == ("skipped", "a folder that cannot be read")
+    assert (by_name["closed.md"].status, by_name["closed.md"].reason) == (
+        "failed",
+        "cannot be read: Permission denied",
+    )
+    assert (by_name["folder"].status, by_name["folder"].reason) == (
+        "skipped",
+        "a folder that cannot be read",
+    )
 
 
-async def test_links_pipes_and_sockets_are_named_and_not_followed(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_links_pipes_and_sockets_are_named_and_not_followed(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     desk.file("a.md", "# One\n\nfirst")
     (desk.folder / "loop").symlink_to(desk.folder)
     (desk.folder / "again.md").symlink_to(desk.folder / "a.md")
@@ -387,7 +463,10 @@ async def test_links_pipes_and_sockets_are_named_and_not_followed(desk: Desk, mo
         listening.bind("socket.md")
         done = await desk.run()
     reasons = {one.path: one.reason for one in done.files}
-    link, special = "a symbolic link is not followed", "not a file but a pipe, a socket or a device"
+    link, special = (
+        "a symbolic link is not followed",
+        "not a file but a pipe, a socket or a device",
+    )
     assert reasons == {
         "a.md": "",
         "again.md": link,
@@ -404,7 +483,9 @@ def test_a_path_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
         list(scan.find([tmp_path / "nowhere"]))
 
 
-async def test_strange_names_break_nothing(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_strange_names_break_nothing(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Two names that differ in one byte that is no UTF-8 are two files."""
     odd: list[bytes] = [
         b"caf\xe9.md",
@@ -437,11 +518,19 @@ async def test_strange_names_break_nothing(desk: Desk, capsys: pytest.CaptureFix
 async def test_a_turn_is_found_with_its_chat_and_its_id(desk: Desk) -> None:
     await desk.run(SAMPLE / "chats")
     kept = {chat.id: chat for chat in await desk.all(chats.CHATS)}
-    chat, turn = next((chat, turn) for chat in kept.values() for turn in chat.turns if turn["speaker"] != "user")
+    chat, turn = next(
+        (chat, turn)
+        for chat in kept.values()
+        for turn in chat.turns
+        if turn["speaker"] != "user"
+    )
     words = " ".join(turn["text"].split()[:6])
     embeddings = embedding.Embeddings(config.Embedding(provider="none"))
     results = await searching.search(
-        desk.database, desk.caller, embeddings, queries.Query(text=words, domains=("chat",))
+        desk.database,
+        desk.caller,
+        embeddings,
+        queries.Query(text=words, domains=("chat",)),
     )
     embeddings.close()
     hit = results.hits[0]

@@ -21,7 +21,13 @@ def every(items: Iterable[Any]) -> list[Any]:
 
 def source(data: bytes | str, name: str = "x") -> drafts.Source:
     raw = data if isinstance(data, bytes) else data.encode()
-    return drafts.Source(Path("/x") / name, PurePosixPath(name), raw, False, dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
+    return drafts.Source(
+        Path("/x") / name,
+        PurePosixPath(name),
+        raw,
+        False,
+        dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
+    )
 
 
 def calendar(*bodies: str) -> list[Any]:
@@ -54,7 +60,9 @@ def test_a_plain_event() -> None:
     )
     assert draft.key == "uid:1"
     assert draft.fields["title"] == "Stand, up\nnow"
-    assert draft.fields["start"] == dt.datetime(2024, 1, 5, 9, tzinfo=ZoneInfo("Europe/Berlin"))
+    assert draft.fields["start"] == dt.datetime(
+        2024, 1, 5, 9, tzinfo=ZoneInfo("Europe/Berlin")
+    )
     assert draft.fields["timezone"] == "Europe/Berlin"
     assert draft.fields["calendar"] == "Work"
     assert draft.fields["status"] == "tentative"
@@ -77,7 +85,9 @@ def test_duration_and_all_day() -> None:
     assert timed.fields["end"] == dt.datetime(2024, 1, 5, 10, 30, tzinfo=dt.UTC)
     assert (whole.fields["all_day"], whole.fields["end"]) == (True, dt.date(2024, 1, 6))
     assert days.fields["end"] == dt.date(2024, 1, 8)
-    assert night.fields["end"].isoformat() == "2024-03-31T07:00:00+02:00"  # eight hours over the change of clocks
+    assert (
+        night.fields["end"].isoformat() == "2024-03-31T07:00:00+02:00"
+    )  # eight hours over the change of clocks
 
 
 @pytest.mark.parametrize(
@@ -97,7 +107,9 @@ def test_zones(tzid: str, zone: str | None, offset: int | None) -> None:
     )
     (draft,) = calendar(own, event(f"DTSTART;TZID={tzid}:20240105T090000"))
     assert draft.fields.get("timezone") == zone
-    assert draft.fields["start"].utcoffset() == (dt.timedelta(hours=offset) if offset else None)
+    assert draft.fields["start"].utcoffset() == (
+        dt.timedelta(hours=offset) if offset else None
+    )
 
 
 def test_a_floating_time_stays_floating() -> None:
@@ -108,7 +120,11 @@ def test_a_floating_time_stays_floating() -> None:
 
 def occurrences(draft: Any) -> list[str]:
     start = draft.fields["start"]
-    start = start if isinstance(start, dt.datetime) else dt.datetime.combine(start, dt.time())
+    start = (
+        start
+        if isinstance(start, dt.datetime)
+        else dt.datetime.combine(start, dt.time())
+    )
     rule: Any = rrule.rrulestr(draft.fields["recurrence"], dtstart=start)
     return [f"{moment:%m%dT%H}" for moment in rule[:20]]
 
@@ -124,9 +140,20 @@ def test_recurrence_reads_with_dateutil() -> None:
         )
     )
     assert draft.fields["recurrence"].count("RRULE:") == 2
-    assert occurrences(draft) == ["0325T09", "0326T09", "0401T09", "0415T09", "0501T07", "0502T07"]
+    assert occurrences(draft) == [
+        "0325T09",
+        "0326T09",
+        "0401T09",
+        "0415T09",
+        "0501T07",
+        "0502T07",
+    ]
     (draft,) = calendar(
-        event("DTSTART;VALUE=DATE:20240101", "RRULE:FREQ=DAILY;UNTIL=20240104", "EXDATE;VALUE=DATE:20240102")
+        event(
+            "DTSTART;VALUE=DATE:20240101",
+            "RRULE:FREQ=DAILY;UNTIL=20240104",
+            "EXDATE;VALUE=DATE:20240102",
+        )
     )
     assert occurrences(draft) == ["0101T00", "0103T00", "0104T00"]
 
@@ -134,7 +161,11 @@ def test_recurrence_reads_with_dateutil() -> None:
 def test_an_overridden_occurrence_is_an_event_of_its_own() -> None:
     master, changed = calendar(
         event("DTSTART:20240101T090000Z", "RRULE:FREQ=DAILY;COUNT=3"),
-        event("DTSTART:20240102T150000Z", "RECURRENCE-ID:20240102T090000Z", "SUMMARY:later"),
+        event(
+            "DTSTART:20240102T150000Z",
+            "RECURRENCE-ID:20240102T090000Z",
+            "SUMMARY:later",
+        ),
     )
     assert occurrences(master) == ["0101T09", "0103T09"]
     assert changed.key == "uid:1/20240102T090000Z"
@@ -145,7 +176,13 @@ def test_a_broken_event_is_skipped_and_the_rest_read() -> None:
     items = calendar(
         event("DTSTART:yesterday", uid="1"),
         event("SUMMARY:no start", uid="2"),
-        event("DTSTART:20240101T090000Z", "DTEND:never", "RRULE:FREQ=SOMETIMES", "nonsense", uid="3"),
+        event(
+            "DTSTART:20240101T090000Z",
+            "DTEND:never",
+            "RRULE:FREQ=SOMETIMES",
+            "nonsense",
+            uid="3",
+        ),
     )
     assert [item.reason for item in items[:2]] == [
         "VEVENT: not a date: 'yesterday'",
@@ -159,14 +196,21 @@ def test_a_broken_event_is_skipped_and_the_rest_read() -> None:
 
 def test_the_newer_of_two_versions_is_kept() -> None:
     old, new = calendar(
-        event("DTSTART:20240101T090000Z", "SEQUENCE:1"), event("DTSTART:20240102T090000Z", "SEQUENCE:2")
+        event("DTSTART:20240101T090000Z", "SEQUENCE:1"),
+        event("DTSTART:20240102T090000Z", "SEQUENCE:2"),
     )
     assert isinstance(old, drafts.Skip)
     assert new.fields["start"].day == 2
 
 
 def test_a_calendar_cut_off() -> None:
-    items = every(ics.read(source("BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:1\nDTSTART:20240101T090000Z\nSUMMARY:he")))
+    items = every(
+        ics.read(
+            source(
+                "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:1\nDTSTART:20240101T090000Z\nSUMMARY:he"
+            )
+        )
+    )
     assert items[0].fields["title"] == "he"
 
 
@@ -180,14 +224,20 @@ def test_tasks_and_journals() -> None:
     )
     assert task.domain == "task"
     assert task.fields["due"] == dt.date(2024, 1, 5)
-    assert (task.fields["priority"], task.fields["column"], task.fields["board"]) == ("high", "done", "Work")
+    assert (task.fields["priority"], task.fields["column"], task.fields["board"]) == (
+        "high",
+        "done",
+        "Work",
+    )
     assert task.fields["completed_at"] == dt.datetime(2024, 1, 4, 8, tzinfo=dt.UTC)
     assert (journal.domain, journal.fields["content"]) == ("note", "It was good")
     assert isinstance(busy, drafts.Skip)
 
 
 def card(*lines: str) -> Any:
-    (item,) = vcf.read(source("\r\n".join(["BEGIN:VCARD", *lines, "END:VCARD"]).encode("latin-1")))
+    (item,) = vcf.read(
+        source("\r\n".join(["BEGIN:VCARD", *lines, "END:VCARD"]).encode("latin-1"))
+    )
     return item
 
 
@@ -220,7 +270,9 @@ def test_card_3_0_grouped_and_folded() -> None:
         "FN:Ana",
         "item1.TEL;TYPE=pref:+34 1",
         "item1.X-ABLabel:_$!<Assistant>!$_",
-        "ADR;TYPE=HOME:;;Calle\\nMayor 1;Madrid;;28001;España".encode().decode("latin-1"),
+        "ADR;TYPE=HOME:;;Calle\\nMayor 1;Madrid;;28001;España".encode().decode(
+            "latin-1"
+        ),
         "BDAY:1604-04-15",
         "NICKNAME:A,B",
     )
@@ -249,7 +301,16 @@ def test_birthdays(line: str, birthday: dt.date | None, custom: str | None) -> N
 
 def test_several_cards() -> None:
     one = "BEGIN:VCARD\nFN:A\nTEL:1\nEND:VCARD\n"
-    items = list(vcf.read(source(one + one + one.replace("TEL:1", "TEL:1\nNOTE:x") + "BEGIN:VCARD\nTEL:\nEND:VCARD")))
+    items = list(
+        vcf.read(
+            source(
+                one
+                + one
+                + one.replace("TEL:1", "TEL:1\nNOTE:x")
+                + "BEGIN:VCARD\nTEL:\nEND:VCARD"
+            )
+        )
+    )
     assert [type(item).__name__ for item in items] == ["Draft", "Skip", "Draft", "Skip"]
     assert items[0].key != items[2].key
 
@@ -261,7 +322,10 @@ def test_not_a_card() -> None:
 
 def test_a_fold_may_cut_a_letter_in_two() -> None:
     data = "SUMMARY:aü".encode()
-    assert contentlines.parse(next(contentlines.unfold(data[:-1] + b"\r\n " + data[-1:]))).text == "aü"  # pyright: ignore[reportOptionalMemberAccess]
+    unfolded = next(contentlines.unfold(data[:-1] + b"\r\n " + data[-1:]))
+    line = contentlines.parse(unfolded)
+    assert line is not None
+    assert line.text == "aü"
 
 
 def test_bookmarks() -> None:

@@ -1,4 +1,6 @@
-"""The readers over the real files of shared/data, and against the expectations that come with them."""
+"""The readers over the real files of shared/data, and against the expectations that
+come with them.
+"""
 
 import datetime as dt
 import json
@@ -16,23 +18,37 @@ from reverie.ingest import detect, drafts
 from reverie.ingest.documents import kinds
 from reverie.ingest.formats import contentlines, feeds, ics, vcf
 
-DATA = Path(os.environ.get("TEST_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
+DATA = Path(
+    os.environ.get("TEST_DATA", Path(__file__).resolve().parents[3] / "shared" / "data")
+)
 FOLDERS = ("vault-obsidian", "ics", "vcf", "mail", "feeds", "bookmarks", "memorybank")
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"the test data is not at {DATA}")
+pytestmark = pytest.mark.skipif(
+    not DATA.is_dir(), reason=f"the test data is not at {DATA}"
+)
 
 
 def source(path: Path, root: Path) -> drafts.Source:
     mtime = dt.datetime.fromtimestamp(path.stat().st_mtime, dt.UTC)
     vault = any((folder / ".obsidian").is_dir() for folder in path.parents)
-    return drafts.Source(path, PurePosixPath(path.relative_to(root).as_posix()), path.read_bytes(), vault, mtime)
+    return drafts.Source(
+        path,
+        PurePosixPath(path.relative_to(root).as_posix()),
+        path.read_bytes(),
+        vault,
+        mtime,
+    )
 
 
 def files(folder: str, suffix: str = "") -> Iterator[Path]:
-    return (path for path in sorted((DATA / folder).rglob(f"*{suffix}")) if path.is_file())
+    return (
+        path for path in sorted((DATA / folder).rglob(f"*{suffix}")) if path.is_file()
+    )
 
 
 def drafts_of(reader: Callable[..., Iterator[Any]], path: Path) -> list[drafts.Draft]:
-    return [item for item in reader(source(path, DATA)) if isinstance(item, drafts.Draft)]
+    return [
+        item for item in reader(source(path, DATA)) if isinstance(item, drafts.Draft)
+    ]
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -51,7 +67,9 @@ def test_every_file_ends_in_drafts_or_a_reason(folder: str) -> None:
             ends["unreadable"] += 1
             continue
         assert items, path
-        keys = [item.key for item in items if isinstance(item, drafts.Draft) and item.key]
+        keys = [
+            item.key for item in items if isinstance(item, drafts.Draft) and item.key
+        ]
         assert len(keys) == len(set(keys)), path
         for item in items:
             ends[item.domain if isinstance(item, drafts.Draft) else "skips"] += 1
@@ -76,7 +94,10 @@ def test_the_numbers_of_records() -> None:
     for folder, number in least.items():
         found = 0
         for path in files(folder):
-            reader = detect.look(path.read_bytes()[: detect.HEAD], PurePosixPath(path.relative_to(DATA / folder)))
+            reader = detect.look(
+                path.read_bytes()[: detect.HEAD],
+                PurePosixPath(path.relative_to(DATA / folder)),
+            )
             if not isinstance(reader, str | kinds.Document):
                 found += len(drafts_of(reader, path))
         assert found >= number, folder
@@ -109,11 +130,20 @@ def test_events_are_what_jcal_says() -> None:
             components_seen += 1
             summary = next((str(prop[3]) for prop in values(event, "summary")), "")
             uid = next((prop[3] for prop in values(event, "uid")), None)
-            if not values(event, "dtstart"):  # no record without a start: the report names the event instead
-                assert any(isinstance(item, drafts.Skip) and summary in item.reason for item in items)
+            if not values(
+                event, "dtstart"
+            ):  # no record without a start: the report names the event instead
+                assert any(
+                    isinstance(item, drafts.Skip) and summary in item.reason
+                    for item in items
+                )
                 skipped += 1
                 continue
-            draft = next(item for item in items if isinstance(item, drafts.Draft) and item.key.startswith(f"uid:{uid}"))
+            draft = next(
+                item
+                for item in items
+                if isinstance(item, drafts.Draft) and item.key.startswith(f"uid:{uid}")
+            )
             compared += compare_event(event, draft.fields)
     assert components_seen == 3
     assert skipped == 2  # component.ics
@@ -122,14 +152,22 @@ def test_events_are_what_jcal_says() -> None:
 
 def compare_event(event: list[Any], fields: Any) -> int:
     compared = 0
-    for name, field in (("summary", "title"), ("description", "description"), ("location", "location")):
+    for name, field in (
+        ("summary", "title"),
+        ("description", "description"),
+        ("location", "location"),
+    ):
         for prop in values(event, name):
             assert fields.get(field, "") == prop[3]
             compared += 1
     for name, field in (("dtstart", "start"), ("dtend", "end")):
         for prop in values(event, name):
             moment = fields[field]
-            written = moment.isoformat() if not isinstance(moment, dt.datetime) else f"{moment:%Y-%m-%dT%H:%M:%S}"
+            written = (
+                moment.isoformat()
+                if not isinstance(moment, dt.datetime)
+                else f"{moment:%Y-%m-%dT%H:%M:%S}"
+            )
             assert written == prop[3].removesuffix("Z")
             compared += 1
     for prop in values(event, "uid"):
@@ -146,7 +184,9 @@ def test_contacts_are_what_jcard_says() -> None:
     for path in files("vcf", ".json"):
         card = json.loads(path.read_text())
         found = drafts_of(vcf.read, path.with_suffix(".vcf"))
-        if not values(card, "fn"):  # vcard_grouped: addresses only, no name to file them under
+        if not values(
+            card, "fn"
+        ):  # vcard_grouped: addresses only, no name to file them under
             assert path.stem == "vcard_grouped"
             assert not found
             continue
@@ -178,10 +218,18 @@ def compare_card(card: list[Any], fields: Any) -> int:
             assert fields[field] == prop[3]
             checks += 1
     for prop in values(card, "bday")[:1]:
-        known = fields["birthday"].isoformat() if "birthday" in fields else custom["birthday"]
+        known = (
+            fields["birthday"].isoformat()
+            if "birthday" in fields
+            else custom["birthday"]
+        )
         assert known == prop[3][:10]
         checks += 1
-    for prop, address in zip(values(card, "adr"), [fields.get("address"), *custom.get("addresses", [])], strict=False):
+    for prop, address in zip(
+        values(card, "adr"),
+        [fields.get("address"), *custom.get("addresses", [])],
+        strict=False,
+    ):
         assert all(part in address for part in prop[3] if part)
         checks += 1
     for prop in values(card, "nickname"):
@@ -192,7 +240,8 @@ def compare_card(card: list[Any], fields: Any) -> int:
 
 # --- Expect: of the feeds -----------------------------------------------------------------------------------
 
-# feedparser 6.0 knows only "yes" and "clean" here; "true" and "false" came later. No field of ours holds it.
+# feedparser 6.0 knows only "yes" and "clean" here; "true" and "false" came later. No
+# field of ours holds it.
 KNOWN = {"itunes_channel_explicit_false.xml", "itunes_item_explicit_true.xml"}
 EXPECT = re.compile(rb"Expect:\s*(.+)")
 HEADER = re.compile(rb"Header:\s*([\w-]+):\s*(.+)")
@@ -206,8 +255,15 @@ ENTRY = {
     "description": "content",
     "published": "published",
 }
-FEED = {"title": "title", "link": "site_url", "description": "description", "tagline": "description"}
-SIMPLE = re.compile(r"(entries\[0\]|feed)\['(\w+)'\](\[0\]\['value'\])? == ('(?:[^'\\]|\\.)*'|\"[^\"]*\")$")
+FEED = {
+    "title": "title",
+    "link": "site_url",
+    "description": "description",
+    "tagline": "description",
+}
+SIMPLE = re.compile(
+    r"(entries\[0\]|feed)\['(\w+)'\](\[0\]\['value'\])? == ('(?:[^'\\]|\\.)*'|\"[^\"]*\")$"
+)
 
 
 def expectations() -> Iterator[tuple[Path, str, dict[str, str]]]:
@@ -216,9 +272,13 @@ def expectations() -> Iterator[tuple[Path, str, dict[str, str]]]:
         expected = EXPECT.search(data)
         if expected is None:
             continue
-        # As feedparser's own tests serve them: from this address, and with the headers the comment names.
+        # As feedparser's own tests serve them: from this address, and with the headers
+        # the comment names.
         headers = {"content-location": f"http://127.0.0.1:8097/{path.name}"}
-        headers |= {name.decode().lower(): value.decode().strip() for name, value in HEADER.findall(data)}
+        headers |= {
+            name.decode().lower(): value.decode().strip()
+            for name, value in HEADER.findall(data)
+        }
         yield path, expected.group(1).decode().strip(), headers
 
 
@@ -243,36 +303,68 @@ def test_drafts_of_feeds_are_what_the_comments_say() -> None:
     for path, expression, headers in expectations():
         match = SIMPLE.match(expression.removeprefix("not bozo and ").strip())
         if match is None or "Content-Location" in headers or path.parent.name == "base":
-            continue  # addresses relative to the server: a file on disk was served from nowhere
+            # addresses relative to the server: a file on disk was served from nowhere
+            continue
         holder, name, value = match.group(1), match.group(2), match.group(4)
-        field = {"content": "content", **ENTRY}.get(name) if holder != "feed" else FEED.get(name)
+        field = (
+            {"content": "content", **ENTRY}.get(name)
+            if holder != "feed"
+            else FEED.get(name)
+        )
         if field is None or (name == "content") != bool(match.group(3)):
             continue
         domain = "feed" if holder == "feed" else "feed_item"
-        draft = next(item for item in drafts_of(feeds.read, path) if item.domain == domain)
+        draft = next(
+            item for item in drafts_of(feeds.read, path) if item.domain == domain
+        )
         wanted = eval(value, {"__builtins__": {}}).strip()
         got = draft.fields.get(field)
         kept: Any = draft.fields.get("custom", {})
-        assert got == wanted or (name == "summary" and kept.get("summary") == wanted), path
+        assert got == wanted or (name == "summary" and kept.get("summary") == wanted), (
+            path
+        )
         checked += 1
     assert checked >= 60
 
 
 def test_lines_are_what_jcal_and_jcard_say() -> None:
-    """The line syntax below the readers: folds, escapes, quoted and structured parameters, groups."""
+    """The line syntax below the readers: folds, escapes, quoted and structured
+    parameters, groups.
+    """
     checked = 0
     for path in (*files("ics", ".json"), *files("vcf", ".json")):
-        twin = next(path.with_suffix(end) for end in (".ics", ".vcf") if path.with_suffix(end).exists())
+        twin = next(
+            path.with_suffix(end)
+            for end in (".ics", ".vcf")
+            if path.with_suffix(end).exists()
+        )
         data = twin.read_bytes()
-        wanted = [prop for part in everything(json.loads(path.read_text())) for prop in part[1]]
-        lines = [line for root in contentlines.components(data) for part in root.walk() for line in part.lines]
+        wanted = [
+            prop
+            for part in everything(json.loads(path.read_text()))
+            for prop in part[1]
+        ]
+        lines = [
+            line
+            for root in contentlines.components(data)
+            for part in root.walk()
+            for line in part.lines
+        ]
         pool = [(line.name, line.text) for line in lines] + [
-            (line.name, part) for line in lines for part in contentlines.split(line.value, ",")
+            (line.name, part)
+            for line in lines
+            for part in contentlines.split(line.value, ",")
         ]
         for name, _, kind, *texts in wanted:
-            if kind in {"text", "cal-address", "uri"} and all(isinstance(text, str) for text in texts):
+            if kind in {"text", "cal-address", "uri"} and all(
+                isinstance(text, str) for text in texts
+            ):
                 for text in texts:
-                    assert (name.upper().rpartition(".")[2], text) in pool, (path.name, name, text)
+                    assert (name.upper().rpartition(".")[2], text) in pool, (
+                        path.name,
+                        name,
+                        text,
+                    )
                     checked += 1
     assert checked == 94
 

@@ -18,7 +18,9 @@ NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
 
 def source(data: str) -> drafts.Source:
-    return drafts.Source(Path("/x/x.xml"), PurePosixPath("x.xml"), data.encode(), False, NOW)
+    return drafts.Source(
+        Path("/x/x.xml"), PurePosixPath("x.xml"), data.encode(), False, NOW
+    )
 
 
 def test_a_feed_and_its_items() -> None:
@@ -32,7 +34,10 @@ def test_a_feed_and_its_items() -> None:
     )
     assert isinstance(feed, drafts.Draft)
     assert isinstance(item, drafts.Draft)
-    assert (feed.key, feed.fields["site_url"]) == ("url:https://f.org/", "https://f.org/")
+    assert (feed.key, feed.fields["site_url"]) == (
+        "url:https://f.org/",
+        "https://f.org/",
+    )
     assert (item.key, item.refs) == ("guid:https://f.org/|g", {"feed_id": feed.key})
     assert item.fields["published"] == dt.datetime(2024, 1, 5, 9, tzinfo=dt.UTC)
 
@@ -58,7 +63,11 @@ def test_opml() -> None:
     [
         ("a.txt", b"From: a@b\nTo: c@d\n\nhi", mail.read),
         ("a.txt", b"Date: Monday\nSubject: minutes\n\nhi", plain.read),
-        ("a.txt", b"From a@b Thu Jan 01 00:00:00 2015\nFrom: a@b\n\nhi", mail.read_mbox),
+        (
+            "a.txt",
+            b"From a@b Thu Jan 01 00:00:00 2015\nFrom: a@b\n\nhi",
+            mail.read_mbox,
+        ),
         ("a.txt", b"hello", plain.read),
         ("README", b"hello", plain.read),
         ("a.md", b"From: a@b\nTo: c@d\n\nhi", markdown.read),
@@ -94,7 +103,9 @@ def test_readers_by_content(path: str, data: bytes, reader: Any) -> None:
 )
 def test_reasons(path: str, data: bytes, words: str) -> None:
     reason = detect.look(data, PurePosixPath(path))
-    assert words in (reason.called if isinstance(reason, kinds.Document) else str(reason))
+    assert words in (
+        reason.called if isinstance(reason, kinds.Document) else str(reason)
+    )
 
 
 def zipped(*names: str, mark: str = "") -> bytes:
@@ -114,7 +125,11 @@ def zipped(*names: str, mark: str = "") -> bytes:
         ("a.zip", zipped("[Content_Types].xml", "word/document.xml"), kinds.WORD),
         ("a.docx", zipped("[Content_Types].xml", "xl/workbook.xml"), kinds.SHEETS),
         ("a", zipped("[Content_Types].xml", "ppt/presentation.xml"), kinds.SLIDES),
-        ("a.zip", zipped("content.xml", mark="application/vnd.oasis.opendocument.text"), kinds.OPEN),
+        (
+            "a.zip",
+            zipped("content.xml", mark="application/vnd.oasis.opendocument.text"),
+            kinds.OPEN,
+        ),
         ("a.zip", zipped("content.xml", "META-INF/manifest.xml"), kinds.OPEN),
         ("a.docx", zipped("a.opf", mark="application/epub+zip\n"), kinds.EPUB),
         ("a.zip", zipped("META-INF/container.xml"), kinds.EPUB),
@@ -136,11 +151,16 @@ def zipped(*names: str, mark: str = "") -> bytes:
         ("a.srt", b"1\n00:00:01,000 --> 00:00:02,000\nhi", kinds.SUBTITLES),
     ],
 )
-def test_documents_by_content_and_then_by_name(path: str, data: bytes, found: Any) -> None:
+def test_documents_by_content_and_then_by_name(
+    path: str, data: bytes, found: Any
+) -> None:
     assert readers.find(data, PurePosixPath(path)) == found
 
 
 def test_a_binary_workbook_and_a_hidden_document_have_a_reason() -> None:
     workbook = zipped("[Content_Types].xml", "xl/workbook.bin")
     assert "binary spreadsheets" in str(readers.find(workbook, PurePosixPath("a.xlsx")))
-    assert readers.find(broken.BASES["odt"](), PurePosixPath(".trash/a.odt")) == "a hidden file"
+    assert (
+        readers.find(broken.BASES["odt"](), PurePosixPath(".trash/a.odt"))
+        == "a hidden file"
+    )

@@ -1,4 +1,6 @@
-"""Files made to crash or stall a reader: each ends within seconds, in drafts or in Unreadable."""
+"""Files made to crash or stall a reader: each ends within seconds, in drafts or in
+Unreadable.
+"""
 
 import datetime as dt
 import io
@@ -12,9 +14,21 @@ from hypothesis import strategies as st
 
 from reverie import errors
 from reverie.ingest import detect, drafts
-from reverie.ingest.formats import bookmarks, chats, feeds, ics, mail, markdown, plain, table, vcf
+from reverie.ingest.formats import (
+    bookmarks,
+    chats,
+    feeds,
+    ics,
+    mail,
+    markdown,
+    plain,
+    table,
+    vcf,
+)
 
-SECONDS = 20  # generous for a busy machine; what these inputs are made for takes minutes or never ends
+# generous for a busy machine; what these inputs are made for takes minutes or never
+# ends
+SECONDS = 20
 READERS = {
     "ics": ics.read,
     "vcf": vcf.read,
@@ -33,7 +47,9 @@ READERS = {
 
 def source(data: bytes, kind: str) -> drafts.Source:
     now = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
-    return drafts.Source(Path(f"/x/a.{kind}"), PurePosixPath(f"a.{kind}"), data, False, now)
+    return drafts.Source(
+        Path(f"/x/a.{kind}"), PurePosixPath(f"a.{kind}"), data, False, now
+    )
 
 
 def zipped(data: bytes) -> bytes:
@@ -45,12 +61,15 @@ def zipped(data: bytes) -> bytes:
 
 def nested(count: int) -> bytes:
     return b"From: a@b\n" + b"".join(
-        b'Content-Type: multipart/mixed; boundary="%d"\n\n--%d\n' % (n, n) for n in range(count)
+        b'Content-Type: multipart/mixed; boundary="%d"\n\n--%d\n' % (n, n)
+        for n in range(count)
     )
 
 
 def entities() -> bytes:
-    chain = b"".join(b'<!ENTITY l%d "%s">' % (n, b"&l%d;" % (n - 1) * 10) for n in range(1, 10))
+    chain = b"".join(
+        b'<!ENTITY l%d "%s">' % (n, b"&l%d;" % (n - 1) * 10) for n in range(1, 10)
+    )
     return (
         b'<!DOCTYPE x [<!ENTITY l0 "lol">'
         + chain
@@ -68,7 +87,11 @@ ZONE = (
 REFUSED = {
     "mime": ("eml", nested(10_000)),
     "messages": ("eml", b"From: a@b\n" + b"Content-Type: message/rfc822\n\n" * 10_000),
-    "parts": ("eml", b"From: a@b\nContent-Type: multipart/mixed; boundary=x\n\n" + b"--x\n\nhi\n" * 20_000),
+    "parts": (
+        "eml",
+        b"From: a@b\nContent-Type: multipart/mixed; boundary=x\n\n"
+        + b"--x\n\nhi\n" * 20_000,
+    ),
     "laughs": ("xml", entities()),
     "zip bomb": ("zip", zipped(b"[" + b" " * 220_000_000 + b"]")),
     "broken zip": ("zip", zipped(b"[]" * 1000)[:-40]),
@@ -83,8 +106,14 @@ SURVIVED = {
     "addresses": ("eml", b"From: a@b\nTo: " + b'"x" <a@b>, ' * 200_000 + b"\n\nhi"),
     "brackets": ("eml", b"From: a@b\nTo: " + b"(" * 200_000 + b"\n\nhi"),
     "words": ("eml", b"From: a@b\nSubject: " + b"=?utf-8?Q?" * 50_000 + b"\n\nhi"),
-    "parameters": ("eml", b"From: a@b\nContent-Type: text/plain" + b"; a*0*=x" * 20_000 + b"\n\nhi"),
-    "page": ("eml", b"From: a@b\nContent-Type: text/html\n\n" + b"<script><style><div " * 100_000),
+    "parameters": (
+        "eml",
+        b"From: a@b\nContent-Type: text/plain" + b"; a*0*=x" * 20_000 + b"\n\nhi",
+    ),
+    "page": (
+        "eml",
+        b"From: a@b\nContent-Type: text/html\n\n" + b"<script><style><div " * 100_000,
+    ),
     "tags": ("htm", b"<DL>" + b'<DT><A HREF="' * 20_000),
     "entity": (
         "xml",
@@ -95,22 +124,45 @@ SURVIVED = {
     ),
     "escapes": (
         "ics",
-        CALENDAR % (b"BEGIN:VEVENT\nDTSTART:20240101\nSUMMARY:" + b"\\," * 1_000_000 + b"\nEND:VEVENT"),
+        CALENDAR
+        % (
+            b"BEGIN:VEVENT\nDTSTART:20240101\nSUMMARY:"
+            + b"\\," * 1_000_000
+            + b"\nEND:VEVENT"
+        ),
     ),
     "folds": (
         "ics",
-        CALENDAR % (b"BEGIN:VEVENT\nDTSTART:20240101\nSUMMARY:a" + b"\n b" * 500_000 + b"\nEND:VEVENT"),
+        CALENDAR
+        % (
+            b"BEGIN:VEVENT\nDTSTART:20240101\nSUMMARY:a"
+            + b"\n b" * 500_000
+            + b"\nEND:VEVENT"
+        ),
     ),
     "quotes": (
         "ics",
-        CALENDAR % (b"BEGIN:VEVENT\nDTSTART:20240101\nATTENDEE" + b';A="' * 200_000 + b"\nEND:VEVENT"),
+        CALENDAR
+        % (
+            b"BEGIN:VEVENT\nDTSTART:20240101\nATTENDEE"
+            + b';A="' * 200_000
+            + b"\nEND:VEVENT"
+        ),
     ),
     "zone": ("ics", CALENDAR % ZONE),
-    "soft breaks": ("vcf", b"BEGIN:VCARD\nTEL:1\nFN;QUOTED-PRINTABLE:" + b"=\n" * 500_000),
-    "circle": ("json", b'[{"mapping":{"a":{"parent":"b"},"b":{"parent":"a"}},"current_node":"a"}]'),
+    "soft breaks": (
+        "vcf",
+        b"BEGIN:VCARD\nTEL:1\nFN;QUOTED-PRINTABLE:" + b"=\n" * 500_000,
+    ),
+    "circle": (
+        "json",
+        b'[{"mapping":{"a":{"parent":"b"},"b":{"parent":"a"}},"current_node":"a"}]',
+    ),
     "aliases": (
         "md",
-        b"---\na: &a [x,x]\n" + b"".join(b"b%d: [%s]\n" % (n, b"*a," * 9) for n in range(9)) + b"---\nhi",
+        b"---\na: &a [x,x]\n"
+        + b"".join(b"b%d: [%s]\n" % (n, b"*a," * 9) for n in range(9))
+        + b"---\nhi",
     ),
     "yaml": ("md", b"---\na: " + b"[" * 50_000 + b"\n---\nhi"),
     "fences": ("md", b"#a\n```\n" * 200_000),
@@ -140,7 +192,9 @@ def test_read_all_the_same(name: str) -> None:
     assert time.monotonic() - start < SECONDS
 
 
-@pytest.mark.parametrize("head", [b"<!--", b"<!DOCTYPE", b"<?", b"<!DOCTYPE x [", b"X: y\n", b"[ ", b"\n"])
+@pytest.mark.parametrize(
+    "head", [b"<!--", b"<!DOCTYPE", b"<?", b"<!DOCTYPE x [", b"X: y\n", b"[ ", b"\n"]
+)
 def test_detection_is_quick(head: bytes) -> None:
     start = time.monotonic()
     detect.look((head * detect.HEAD)[: detect.HEAD], PurePosixPath("a.xml"))

@@ -19,11 +19,19 @@ def every(items: Iterable[Any]) -> list[Any]:
 
 
 def source(data: bytes, name: str = "x.eml") -> drafts.Source:
-    return drafts.Source(Path("/x") / name, PurePosixPath(name), data, False, dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
+    return drafts.Source(
+        Path("/x") / name,
+        PurePosixPath(name),
+        data,
+        False,
+        dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
+    )
 
 
 def read(data: str | bytes, name: str = "x.eml") -> Any:
-    draft, *_ = mail.read(source(data if isinstance(data, bytes) else data.encode(), name))
+    draft, *_ = mail.read(
+        source(data if isinstance(data, bytes) else data.encode(), name)
+    )
     return draft
 
 
@@ -56,7 +64,12 @@ def test_missing_and_broken_headers() -> None:
 
 
 def test_a_word_cut_in_two() -> None:
-    assert read("From: a@b\nSubject: =?utf-8?Q?a=C3?= =?utf-8?Q?=BC?=\n\nx").fields["subject"] == "aü"
+    assert (
+        read("From: a@b\nSubject: =?utf-8?Q?a=C3?= =?utf-8?Q?=BC?=\n\nx").fields[
+            "subject"
+        ]
+        == "aü"
+    )
 
 
 def test_html_only_and_alternative() -> None:
@@ -99,7 +112,12 @@ def test_paths_in_names_of_attachments() -> None:
 
 
 def test_a_boundary_that_is_missing() -> None:
-    assert read("From: a@b\nContent-Type: multipart/mixed; boundary=B\n\nonly text").fields["body_text"] == "only text"
+    assert (
+        read(
+            "From: a@b\nContent-Type: multipart/mixed; boundary=B\n\nonly text"
+        ).fields["body_text"]
+        == "only text"
+    )
 
 
 FIRST = b"From a@b Thu Jan 01 00:00:00 2015\nFrom: a@b\nSubject: 1\nStatus: RO\nMessage-ID: <1@x>\n\nhi\n>From me\n"
@@ -107,7 +125,9 @@ SECOND = b"\nFrom c@d Thu Jan 01 00:00:00 2015\nFrom: c@d\nSubject: 2\nStatus: O
 
 
 def test_mbox() -> None:
-    one, two, again = every(mail.read_mbox(source(FIRST + SECOND + b"\n" + FIRST, "Inbox.mbox")))
+    one, two, again = every(
+        mail.read_mbox(source(FIRST + SECOND + b"\n" + FIRST, "Inbox.mbox"))
+    )
     assert (one.fields["body_text"], one.fields["read"], one.fields["folder"]) == (
         "hi\nFrom me",
         True,
@@ -118,7 +138,10 @@ def test_mbox() -> None:
 
 
 def test_a_broken_message_in_an_mbox_does_not_stop_it() -> None:
-    deep = b"".join(b'Content-Type: multipart/mixed; boundary="%d"\n\n--%d\n' % (n, n) for n in range(3000))
+    deep = b"".join(
+        b'Content-Type: multipart/mixed; boundary="%d"\n\n--%d\n' % (n, n)
+        for n in range(3000)
+    )
     middle = b"\nFrom x@y Thu Jan 01 00:00:00 2015\nFrom: x@y\n" + deep + b"\n"
     one, bad, two = every(mail.read_mbox(source(FIRST + middle + SECOND, "a.mbox")))
     assert (one.domain, two.domain) == ("email", "email")
@@ -141,10 +164,18 @@ def test_maildir(path: str, folder: str, seen: bool) -> None:
 
 
 def test_text_of_pages() -> None:
-    assert pagetext.text("<!-- x --><head><title>t</title></head>a<br>b<!-- <b>") == "a\nb<!--"
+    assert (
+        pagetext.text("<!-- x --><head><title>t</title></head>a<br>b<!-- <b>")
+        == "a\nb<!--"
+    )
     assert pagetext.text("<table><tr><td>1</td><td>2</td></tr></table>") == "1\t2"
     assert pagetext.text("<script>alert(1)") == "alert(1)"
 
 
 def test_apple_mail_counts_the_message_and_appends_a_list() -> None:
-    assert read("17 \nFrom: a@b\n\nhello\n<?xml version='1.0'?>", "1.emlx").fields["body_text"] == "hello"
+    assert (
+        read("17 \nFrom: a@b\n\nhello\n<?xml version='1.0'?>", "1.emlx").fields[
+            "body_text"
+        ]
+        == "hello"
+    )

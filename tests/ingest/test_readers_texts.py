@@ -22,7 +22,9 @@ def every(items: Iterable[Any]) -> list[Any]:
     return list(items)
 
 
-def source(data: str | bytes, path: str = "x.md", root: Path = Path("/x"), vault: bool = False) -> drafts.Source:
+def source(
+    data: str | bytes, path: str = "x.md", root: Path = Path("/x"), vault: bool = False
+) -> drafts.Source:
     raw = data if isinstance(data, bytes) else data.encode()
     return drafts.Source(root / path, PurePosixPath(path), raw, vault, NOW)
 
@@ -41,7 +43,11 @@ def test_strings_are_cleaned() -> None:
         },
         {"r": "\x00"},
     )
-    assert (draft.key, draft.fields["content"], draft.refs["r"]) == ("a", "x\ufffdy", "")
+    assert (draft.key, draft.fields["content"], draft.refs["r"]) == (
+        "a",
+        "x\ufffdy",
+        "",
+    )
     assert "title" not in draft.fields
     assert draft.fields["custom"] == {"a": {"b": ["\ufffd", "2024-01-01"]}}
     assert drafts.clean("\ud83d\ude00") == "😀"
@@ -88,7 +94,12 @@ def test_front_matter_and_tags() -> None:
     assert draft.fields["title"] == "Title"
     custom = draft.fields["custom"]
     assert custom["created"] == "2023-09-12"
-    assert custom["properties"] == {"created": "2023-09-12", "rating": 7, "time": "12:30", "up": "[[Home]]"}
+    assert custom["properties"] == {
+        "created": "2023-09-12",
+        "rating": 7,
+        "time": "12:30",
+        "up": "[[Home]]",
+    }
 
 
 @pytest.mark.parametrize("value", ["a, b", "a b", "[a, b]", "\n  - a\n  - '#b'"])
@@ -96,7 +107,17 @@ def test_tags_as_list_or_string(value: str) -> None:
     assert note(f"---\ntags: {value}\n---\nx").fields["tags"] == ["a", "b"]
 
 
-@pytest.mark.parametrize("front", ["created: {{date}}", "a: [", "a: b: c", "\tx", "- just\n- a list", "d: 2023-02-31"])
+@pytest.mark.parametrize(
+    "front",
+    [
+        "created: {{date}}",
+        "a: [",
+        "a: b: c",
+        "\tx",
+        "- just\n- a list",
+        "d: 2023-02-31",
+    ],
+)
 def test_broken_front_matter_stays_text(front: str) -> None:
     draft = note(f"---\n{front}\n---\nbody")
     assert draft.fields["content"].startswith("---")
@@ -113,7 +134,11 @@ def test_a_line_is_no_front_matter() -> None:
     [
         ('{"folder": "Daily"}', "Daily/2023-09-12.md", dt.date(2023, 9, 12)),
         ('{"folder": "Daily"}', "Notes/2023-09-12.md", None),
-        ('{"format": "YYYY/MM-MMMM/YYYY-MM-DD"}', "2023/09-September/2023-09-12.md", dt.date(2023, 9, 12)),
+        (
+            '{"format": "YYYY/MM-MMMM/YYYY-MM-DD"}',
+            "2023/09-September/2023-09-12.md",
+            dt.date(2023, 9, 12),
+        ),
         ('{"format": "D. MMM YY [log]"}', "1. Feb 24 log.md", dt.date(2024, 2, 1)),
         ("{}", "2023-09-12.md", dt.date(2023, 9, 12)),
         ("broken", "2023-09-12.md", dt.date(2023, 9, 12)),
@@ -121,11 +146,15 @@ def test_a_line_is_no_front_matter() -> None:
         (None, "2023-02-31.md", None),
     ],
 )
-def test_daily_notes(tmp_path: Path, settings: str | None, path: str, day: dt.date | None) -> None:
+def test_daily_notes(
+    tmp_path: Path, settings: str | None, path: str, day: dt.date | None
+) -> None:
     (tmp_path / ".obsidian").mkdir()
     if settings is not None:
         (tmp_path / ".obsidian" / "daily-notes.json").write_text(settings)
-    (draft,) = every(markdown.read(source("---\nmood: good\n---\nwords", path, tmp_path, vault=True)))
+    (draft,) = every(
+        markdown.read(source("---\nmood: good\n---\nwords", path, tmp_path, vault=True))
+    )
     assert isinstance(draft, drafts.Draft)
     assert (draft.domain, draft.fields.get("date")) == ("diary" if day else "note", day)
     if day:
@@ -154,8 +183,14 @@ def test_a_german_bank() -> None:
         "cp1252",
     )
     assert one.domain == "transaction"
-    assert (one.fields["amount"], one.fields["currency"]) == (Decimal("-1234.50"), "EUR")
-    assert (one.fields["counterparty"], one.fields["date"]) == ("Bäckerei", dt.date(2024, 1, 5))
+    assert (one.fields["amount"], one.fields["currency"]) == (
+        Decimal("-1234.50"),
+        "EUR",
+    )
+    assert (one.fields["counterparty"], one.fields["date"]) == (
+        "Bäckerei",
+        dt.date(2024, 1, 5),
+    )
     assert isinstance(total, drafts.Skip)
     assert one.key.endswith("|1")
     assert same.key == one.key[:-1] + "2"
@@ -163,14 +198,19 @@ def test_a_german_bank() -> None:
 
 
 def test_an_english_and_a_spanish_bank() -> None:
-    (one,) = rows('Date,Description,Paid out,Paid in,Balance\n01/31/2024,Shop,"£1,234.50",,3.00\n')
+    (one,) = rows(
+        'Date,Description,Paid out,Paid in,Balance\n01/31/2024,Shop,"£1,234.50",,3.00\n'
+    )
     assert (one.fields["date"], one.fields["amount"], one.fields["currency"]) == (
         dt.date(2024, 1, 31),
         Decimal("-1234.50"),
         "GBP",
     )
     (one,) = rows("Fecha;Concepto;Importe;Divisa\n01/02/2024;Café;-3,5;EUR\n")
-    assert (one.fields["date"], one.fields["amount"]) == (dt.date(2024, 2, 1), Decimal("-3.5"))
+    assert (one.fields["date"], one.fields["amount"]) == (
+        dt.date(2024, 2, 1),
+        Decimal("-3.5"),
+    )
 
 
 def test_contacts() -> None:
@@ -180,7 +220,11 @@ def test_contacts() -> None:
         "Ana,Gil,ACME,* Work,a@x.org ::: b@x.org,+34 1,--04-15,* myContacts\n,,,,,,,\n"
     )
     (one,) = rows(google)[:1]
-    assert (one.domain, one.fields["display_name"], one.fields["company"]) == ("contact", "Ana Gil", "ACME")
+    assert (one.domain, one.fields["display_name"], one.fields["company"]) == (
+        "contact",
+        "Ana Gil",
+        "ACME",
+    )
     assert one.fields["emails"] == ["a@x.org", "b@x.org"]
     assert one.fields["custom"]["birthday"] == "--04-15"
     (outlook,) = rows(
@@ -193,20 +237,35 @@ def test_contacts() -> None:
     (german,) = rows(
         "Vorname;Nachname;E-Mail-Adresse;Telefon (privat);Firma;Geburtstag\nJörg;Ü;j@x.de;0170;Y;05.01.1980\n"
     )
-    assert (german.fields["phones"], german.fields["birthday"]) == (["0170"], dt.date(1980, 1, 5))
-    (spanish,) = rows("Nombre,Apellidos,Correo electrónico,Teléfono móvil\nAna,Gil,a@x.org,600\n")
+    assert (german.fields["phones"], german.fields["birthday"]) == (
+        ["0170"],
+        dt.date(1980, 1, 5),
+    )
+    (spanish,) = rows(
+        "Nombre,Apellidos,Correo electrónico,Teléfono móvil\nAna,Gil,a@x.org,600\n"
+    )
     assert (spanish.fields["given"], spanish.fields["phones"]) == ("Ana", ["600"])
 
 
 def test_health() -> None:
-    weight, pulse, later = rows("Datum;Uhrzeit;Gewicht (kg);Puls\n05.01.2024;07:30;72,5;60\n06.01.2024;07:30;;61\n")
-    assert (weight.fields["kind"], weight.fields["value"], weight.fields["unit"]) == ("weight", 72.5, "kg")
+    weight, pulse, later = rows(
+        "Datum;Uhrzeit;Gewicht (kg);Puls\n05.01.2024;07:30;72,5;60\n06.01.2024;07:30;;61\n"
+    )
+    assert (weight.fields["kind"], weight.fields["value"], weight.fields["unit"]) == (
+        "weight",
+        72.5,
+        "kg",
+    )
     assert weight.fields["at"].isoformat() == "2024-01-05T07:30:00+01:00"
     assert (pulse.fields["kind"], pulse.fields["unit"]) == ("heart_rate", "bpm")
     assert later.fields["value"] == 61.0
     (long,) = rows("type,value,unit,startDate\nx,1,,\n")[:1]
-    assert isinstance(long, drafts.Draft)  # startDate is no column of ours: the table is kept as it is
-    (long,) = rows("Type,Value,Unit,Start Date\nHKQuantityTypeIdentifierStepCount,12,count,2024-01-05 07:30:00 +0000\n")
+    assert isinstance(
+        long, drafts.Draft
+    )  # startDate is no column of ours: the table is kept as it is
+    (long,) = rows(
+        "Type,Value,Unit,Start Date\nHKQuantityTypeIdentifierStepCount,12,count,2024-01-05 07:30:00 +0000\n"
+    )
     assert (long.fields["kind"], long.fields["unit"]) == ("steps", "count")
 
 
@@ -221,11 +280,16 @@ def test_another_table_is_a_file() -> None:
 
 
 def test_a_long_table_is_cut_by_rows_under_its_header() -> None:
-    (one,) = rows("plant,month,height in cm\n" + "".join(f"plant {n},2026-01,{n}\n" for n in range(50)))
+    (one,) = rows(
+        "plant,month,height in cm\n"
+        + "".join(f"plant {n},2026-01,{n}\n" for n in range(50))
+    )
     parts = cast("list[dict[str, Any]]", one.fields["parts"])
     assert [part["place"]["rows"] for part in parts] == [[1, 21], [22, 41], [42, 51]]
     text = str(one.fields["text"])
-    assert text[parts[1]["start"] : parts[1]["end"]].startswith("plant 20 | 2026-01 | 20")
+    assert text[parts[1]["start"] : parts[1]["end"]].startswith(
+        "plant 20 | 2026-01 | 20"
+    )
     assert parts[1]["head"] == "plant | month | height in cm"
     assert parts[-1]["end"] == len(text)
 
@@ -263,7 +327,11 @@ TREE = {
     },
     "old": {
         "parent": "u",
-        "message": {"id": "old", "author": {"role": "assistant"}, "content": {"parts": ["no"]}},
+        "message": {
+            "id": "old",
+            "author": {"role": "assistant"},
+            "content": {"parts": ["no"]},
+        },
     },
     "new": {
         "parent": "u",
@@ -274,7 +342,15 @@ TREE = {
         },
     },
 }
-CHATGPT = [{"id": "c1", "title": "T", "create_time": 1700000000, "mapping": TREE, "current_node": "new"}]
+CHATGPT = [
+    {
+        "id": "c1",
+        "title": "T",
+        "create_time": 1700000000,
+        "mapping": TREE,
+        "current_node": "new",
+    }
+]
 
 
 def chat(data: object) -> list[Any]:
@@ -289,7 +365,9 @@ def test_chatgpt_takes_the_branch_last_seen() -> None:
         ("assistant", "yes\n[image]"),
     ]
     assert draft.fields["turns"][0]["at"] == "2023-11-14T22:13:20.500000+00:00"
-    assert draft.fields["started"] == dt.datetime(2023, 11, 14, 22, 13, 20, tzinfo=dt.UTC)
+    assert draft.fields["started"] == dt.datetime(
+        2023, 11, 14, 22, 13, 20, tzinfo=dt.UTC
+    )
 
 
 def test_claude() -> None:
@@ -302,9 +380,19 @@ def test_claude() -> None:
             "files": [{"file_name": "a.pdf"}],
             "created_at": "2024-01-05T09:00:00Z",
         },
-        {"uuid": "n", "sender": "assistant", "text": "hello", "created_at": "2024-01-05T09:00:01Z"},
+        {
+            "uuid": "n",
+            "sender": "assistant",
+            "text": "hello",
+            "created_at": "2024-01-05T09:00:01Z",
+        },
     ]
-    draft, empty = chat([{"uuid": "c", "name": "N", "chat_messages": messages}, {"uuid": "e", "chat_messages": []}])
+    draft, empty = chat(
+        [
+            {"uuid": "c", "name": "N", "chat_messages": messages},
+            {"uuid": "e", "chat_messages": []},
+        ]
+    )
     assert draft.fields["turns"][0]["text"] == "hi\n[file: a.pdf]"
     assert draft.fields["turns"][1] == {
         "id": "n",
@@ -316,8 +404,13 @@ def test_claude() -> None:
 
 
 def test_history_by_day() -> None:
-    (draft,) = chat({"Ana": {"history": {"2023-04-27": [{"query": "q", "response": "r"}]}}})
-    assert (draft.key, draft.fields["title"]) == ("chat:Ana/2023-04-27", "Ana, 2023-04-27")
+    (draft,) = chat(
+        {"Ana": {"history": {"2023-04-27": [{"query": "q", "response": "r"}]}}}
+    )
+    assert (draft.key, draft.fields["title"]) == (
+        "chat:Ana/2023-04-27",
+        "Ana, 2023-04-27",
+    )
     assert [turn["speaker"] for turn in draft.fields["turns"]] == ["Ana", "assistant"]
 
 

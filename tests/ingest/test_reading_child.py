@@ -1,4 +1,6 @@
-"""The nursery: whatever a reader does, its file ends with a reason, and the next file is read."""
+"""The nursery: whatever a reader does, its file ends with a reason, and the next file
+is read.
+"""
 
 import asyncio
 import datetime as dt
@@ -52,7 +54,9 @@ async def read(
     first: int = 1,
     password: str = "",
 ) -> list[wire.Message]:
-    job = pool.Job(data, PurePosixPath(name), allowed=allowed, first=first, password=password)
+    job = pool.Job(
+        data, PurePosixPath(name), allowed=allowed, first=first, password=password
+    )
     return [message async for message in opened.read(job)]
 
 
@@ -69,7 +73,9 @@ def said(messages: list[wire.Message]) -> dict[str, str]:
         ("asleep", "it takes more than 1 s to read", "time", 0),
         ("deaf", "it takes more than 1 s to read", "time", 0),
         ("hungry", "it takes more than 160 MB to read", "memory", 1),
-        pytest.param("greedy", "it takes more than 160 MB to read", "memory", 0, marks=LINUX),
+        pytest.param(
+            "greedy", "it takes more than 160 MB to read", "memory", 0, marks=LINUX
+        ),
         ("segfault", "its reader broke off (signal 11)", "crash", 1),
         ("exits", "its reader broke off (SystemExit)", "crash", 1),
         ("leaves", "its reader broke off (exit 3)", "crash", 1),
@@ -93,7 +99,9 @@ async def test_a_reader_that_breaks_leaves_a_reason(
     assert isinstance((await read(odd, "plain"))[-1], wire.Done)
 
 
-async def test_a_file_that_wants_a_password_is_locked_until_it_is_given(odd: pool.Nursery) -> None:
+async def test_a_file_that_wants_a_password_is_locked_until_it_is_given(
+    odd: pool.Nursery,
+) -> None:
     broken = (await read(odd, "locked"))[-1]
     assert isinstance(broken, wire.Broken)
     assert broken.locked
@@ -109,7 +117,9 @@ async def test_empty_messages_without_end_come_to_an_end(odd: pool.Nursery) -> N
     assert broken.cause == "output"
 
 
-async def test_the_clock_counts_for_each_unit_and_not_while_the_caller_is_busy(odd: pool.Nursery) -> None:
+async def test_the_clock_counts_for_each_unit_and_not_while_the_caller_is_busy(
+    odd: pool.Nursery,
+) -> None:
     job = pool.Job(b"x", PurePosixPath("slow"), allowed=limits.Limits(seconds=0.8))
     numbers: list[int] = []
     last: wire.Message | None = None
@@ -131,7 +141,9 @@ async def test_documents_come_through_as_they_are_and_clean(odd: pool.Nursery) -
         9,
         (
             units.Block("Head", "heading", 2),
-            units.Block("ab � ñ", "row", 0, {"page": 7, "rows": [1, 2], "section": "One"}),
+            units.Block(
+                "ab � ñ", "row", 0, {"page": 7, "rows": [1, 2], "section": "One"}
+            ),
         ),
         {"page": 7},
         "by OCR",
@@ -171,8 +183,15 @@ async def test_a_long_unit_comes_whole_and_holds_nobody_up(odd: pool.Nursery) ->
         gc.enable()
         beating.cancel()
     assert isinstance(unit, units.Unit)
-    assert (unit.number, unit.total, unit.place, unit.remark) == (2, 2, {"sheet": "One"}, "long")
-    assert [block.text for block in unit.blocks] == [f"ü{number}" for number in range(50_000)]
+    assert (unit.number, unit.total, unit.place, unit.remark) == (
+        2,
+        2,
+        {"sheet": "One"},
+        "long",
+    )
+    assert [block.text for block in unit.blocks] == [
+        f"ü{number}" for number in range(50_000)
+    ]
     assert unit.blocks[49_999].place == {"rows": [49_999, 49_999]}
     assert isinstance(done, wire.Done)
     assert max(pauses) < 0.15  # all of it in one go takes four times that
@@ -180,7 +199,9 @@ async def test_a_long_unit_comes_whole_and_holds_nobody_up(odd: pool.Nursery) ->
 
 async def test_a_file_nobody_reads(odd: pool.Nursery) -> None:
     assert await read(odd, "nothing") == [wire.Unread("nobody reads this")]
-    assert await read(odd, "no_such_reader") == [wire.Unread("odd files are not read yet")]
+    assert await read(odd, "no_such_reader") == [
+        wire.Unread("odd files are not read yet")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -206,7 +227,9 @@ async def test_a_file_nobody_reads(odd: pool.Nursery) -> None:
         b'\x00\x00\x00\x0c\x00\x00\x00\x00["done",NaN]',
     ],
 )
-async def test_an_answer_that_is_no_message_is_not_believed(odd: pool.Nursery, answer: bytes) -> None:
+async def test_an_answer_that_is_no_message_is_not_believed(
+    odd: pool.Nursery, answer: bytes
+) -> None:
     last = (await read(odd, "lying", answer))[-1]
     assert isinstance(last, wire.Broken)
     assert (last.reason, last.cause) == ("its reader broke off", "crash")
@@ -222,7 +245,11 @@ async def test_a_child_sees_its_file_and_nothing_else(odd: pool.Nursery) -> None
             second = said(await read(odd, "around", port))
         finally:
             del os.environ["REVERIE_SECRET_FOR_TEST"]
-    opened = [name for name in first["files"].split(",") if name != "/dev/null" and not name.startswith("/proc/")]
+    opened = [
+        name
+        for name in first["files"].split(",")
+        if name != "/dev/null" and not name.startswith("/proc/")
+    ]
     assert len(opened) == 1
     assert opened[0].startswith("socket:")
     assert first["environment"] == ""
@@ -238,14 +265,19 @@ async def test_a_child_sees_its_file_and_nothing_else(odd: pool.Nursery) -> None
         pytest.skip("this system lets no one leave its network")
 
 
-async def test_noise_goes_nowhere(odd: pool.Nursery, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_noise_goes_nowhere(
+    odd: pool.Nursery, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert isinstance((await read(odd, "noisy"))[-1], wire.Done)
     assert capfd.readouterr() == ("", "")
 
 
 async def _gone(number: int) -> None:
     for _ in range(100):
-        if not psutil.pid_exists(number) or psutil.Process(number).status() == psutil.STATUS_ZOMBIE:
+        if (
+            not psutil.pid_exists(number)
+            or psutil.Process(number).status() == psutil.STATUS_ZOMBIE
+        ):
             return
         await asyncio.sleep(0.02)
     raise AssertionError("it lives")
@@ -295,7 +327,9 @@ async def test_a_zygote_that_is_killed_is_started_again(odd: pool.Nursery) -> No
     assert isinstance((await read(odd, "plain"))[-1], wire.Done)
 
 
-async def test_a_zygote_killed_between_two_files_is_not_noticed(odd: pool.Nursery) -> None:
+async def test_a_zygote_killed_between_two_files_is_not_noticed(
+    odd: pool.Nursery,
+) -> None:
     if sys.platform != "linux":
         pytest.skip("looks into /proc")
     zygote = int(said(await read(odd, "around", b"1"))["parent"])
@@ -303,7 +337,9 @@ async def test_a_zygote_killed_between_two_files_is_not_noticed(odd: pool.Nurser
     assert isinstance((await read(odd, "plain"))[-1], wire.Done)
 
 
-async def test_files_are_read_side_by_side_and_one_that_breaks_stops_no_other(odd: pool.Nursery) -> None:
+async def test_files_are_read_side_by_side_and_one_that_breaks_stops_no_other(
+    odd: pool.Nursery,
+) -> None:
     names = ["segfault", "plain", "leaves", "plain", "exits", "plain"]
     ends = await asyncio.gather(*(read(odd, name) for name in names))
     assert [type(end[-1]) for end in ends] == [wire.Broken, wire.Done] * 3
@@ -361,7 +397,11 @@ async def test_the_children_of_a_service_that_is_killed_end(tmp_path: Path) -> N
 
 async def test_files_that_cannot_be_opened(odd: pool.Nursery, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for name, words in (("pipe", "a pipe"), ("missing", "No such file"), (".", "folder")):
+    for name, words in (
+        ("pipe", "a pipe"),
+        ("missing", "No such file"),
+        (".", "folder"),
+    ):
         with pytest.raises(errors.Unreadable, match=words):
             await read(odd, "plain", tmp_path / name)
 
@@ -391,7 +431,9 @@ def test_every_kind_of_value_survives_the_wire() -> None:
     again = _again(draft)
     assert again == draft
     assert saving._digest(again) == saving._digest(draft)
-    assert [type(value) for value in again.fields.values()] == [type(value) for value in draft.fields.values()]
+    assert [type(value) for value in again.fields.values()] == [
+        type(value) for value in draft.fields.values()
+    ]
 
 
 def _again(draft: drafts.Draft) -> drafts.Draft:
@@ -404,7 +446,10 @@ def _again(draft: drafts.Draft) -> drafts.Draft:
 
 
 async def test_the_test_data_is_read_as_in_this_process(real: pool.Nursery) -> None:
-    folders = [DATA / name for name in ("mail", "ics", "vcf", "bookmarks", "feeds", "vault-obsidian")]
+    folders = [
+        DATA / name
+        for name in ("mail", "ics", "vcf", "bookmarks", "feeds", "vault-obsidian")
+    ]
     if not folders[0].is_dir():
         pytest.skip(f"the test data is not at {DATA}")
     read_here = 0
@@ -414,19 +459,27 @@ async def test_the_test_data_is_read_as_in_this_process(real: pool.Nursery) -> N
         mtime = dt.datetime.fromtimestamp(found.file.stat().st_mtime, dt.UTC)
         here = _in_process(found, mtime)
         job = pool.Job(found.file, found.relative, vault=found.vault, mtime=mtime)
-        there = [message async for message in real.read(job) if not isinstance(message, wire.Began)]
+        there = [
+            message
+            async for message in real.read(job)
+            if not isinstance(message, wire.Began)
+        ]
         *items, last = there
         if isinstance(here, str):
             assert isinstance(last, wire.Unread | wire.Done), found.relative
             continue
         read_here += 1
         assert items == here[0], found.relative
-        assert [saving._digest(item) for item in items if isinstance(item, drafts.Draft)] == here[2]
+        assert [
+            saving._digest(item) for item in items if isinstance(item, drafts.Draft)
+        ] == here[2]
         assert isinstance(last, wire.Broken) if here[1] else isinstance(last, wire.Done)
     assert read_here > 50
 
 
-def _in_process(found: scan.Found, mtime: dt.datetime) -> str | tuple[list[object], str, list[bytes]]:
+def _in_process(
+    found: scan.Found, mtime: dt.datetime
+) -> str | tuple[list[object], str, list[bytes]]:
     data = found.file.read_bytes()
     reader = detect.look(data[: detect.HEAD], found.relative)
     if isinstance(reader, str | kinds.Document):
@@ -434,20 +487,33 @@ def _in_process(found: scan.Found, mtime: dt.datetime) -> str | tuple[list[objec
     items: list[object] = []
     problem = ""
     try:
-        items += reader(drafts.Source(found.file, found.relative, data, found.vault, mtime))
+        items += reader(
+            drafts.Source(found.file, found.relative, data, found.vault, mtime)
+        )
     except errors.Unreadable as broken:
         problem = broken.message
-    return items, problem, [saving._digest(item) for item in items if isinstance(item, drafts.Draft)]
+    return (
+        items,
+        problem,
+        [saving._digest(item) for item in items if isinstance(item, drafts.Draft)],
+    )
 
 
-async def test_a_real_text_through_the_product(real: pool.Nursery, tmp_path: Path) -> None:
+async def test_a_real_text_through_the_product(
+    real: pool.Nursery, tmp_path: Path
+) -> None:
     path = tmp_path / "blob"
     path.write_bytes("Grüße aus Málaga".encode("latin-1"))
-    job = pool.Job(path, PurePosixPath("trip/notes.txt"), path=Path("/somewhere/trip/notes.txt"))
+    job = pool.Job(
+        path, PurePosixPath("trip/notes.txt"), path=Path("/somewhere/trip/notes.txt")
+    )
     began, draft, done = [message async for message in real.read(job)]
     assert began == wire.Began("plain")
     assert isinstance(draft, drafts.Draft)
-    assert (draft.fields["title"], draft.fields["content"]) == ("notes", "Grüße aus Málaga")
+    assert (draft.fields["title"], draft.fields["content"]) == (
+        "notes",
+        "Grüße aus Málaga",
+    )
     assert isinstance(done, wire.Done)
 
 

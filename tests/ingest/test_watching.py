@@ -1,4 +1,6 @@
-"""A folder that is kept in step: moves keep records, removals delete softly, and what is away takes nothing with it."""
+"""A folder that is kept in step: moves keep records, removals delete softly, and what
+is away takes nothing with it.
+"""
 
 import asyncio
 from pathlib import Path
@@ -29,7 +31,9 @@ async def step(reverie: app.App, folder: Path) -> dict[str, int]:
     return done.files
 
 
-async def test_what_is_removed_is_deleted_and_comes_back(reverie: app.App, folder: Path) -> None:
+async def test_what_is_removed_is_deleted_and_comes_back(
+    reverie: app.App, folder: Path
+) -> None:
     async with working(reverie):
         assert await step(reverie, folder) == {"imported": 3}
         kept = (folder / "one.md").read_bytes()
@@ -37,7 +41,9 @@ async def test_what_is_removed_is_deleted_and_comes_back(reverie: app.App, folde
         await step(reverie, folder)
         assert {one.title for one in await held(reverie, notes.NOTES)} == {"Two"}
         async with reverie.database.transaction(reverie.owner) as tx:
-            deleted = (await base.find(tx, reverie.owner, notes.NOTES, deleted=True)).items
+            deleted = (
+                await base.find(tx, reverie.owner, notes.NOTES, deleted=True)
+            ).items
         assert [one.title for one in deleted] == ["One"]
         (folder / "one.md").write_bytes(kept)
         await step(reverie, folder)
@@ -54,22 +60,32 @@ async def test_what_moves_keeps_its_record(reverie: app.App, folder: Path) -> No
         assert (after.id, after.name) == (before.id, "birds.html")
         assert after.path == str(folder / "sub" / "birds.html")
         # And its next change is a change of the same record.
-        (folder / "sub" / "birds.html").write_text(HERONS.replace("Herons stand", "Storks stand"), encoding="utf-8")
+        (folder / "sub" / "birds.html").write_text(
+            HERONS.replace("Herons stand", "Storks stand"), encoding="utf-8"
+        )
         await step(reverie, folder)
         [changed] = await held(reverie, files.FILES)
         assert changed.id == before.id
         assert "Storks" in changed.text
 
 
-async def test_what_was_changed_here_is_not_deleted(reverie: app.App, folder: Path) -> None:
+async def test_what_was_changed_here_is_not_deleted(
+    reverie: app.App, folder: Path
+) -> None:
     async with working(reverie):
         await step(reverie, folder)
-        [one] = [note for note in await held(reverie, notes.NOTES) if note.title == "One"]
+        [one] = [
+            note for note in await held(reverie, notes.NOTES) if note.title == "One"
+        ]
         async with reverie.database.transaction(reverie.owner) as tx:
-            await base.update(tx, reverie.owner, notes.NOTES, one.id, {"content": "mine by now"})
+            await base.update(
+                tx, reverie.owner, notes.NOTES, one.id, {"content": "mine by now"}
+            )
         (folder / "one.md").unlink()
         await step(reverie, folder)
-        assert "mine by now" in {note.content for note in await held(reverie, notes.NOTES)}
+        assert "mine by now" in {
+            note.content for note in await held(reverie, notes.NOTES)
+        }
 
 
 def unplug(folder: Path) -> None:
@@ -77,7 +93,9 @@ def unplug(folder: Path) -> None:
     folder.mkdir()
 
 
-async def test_a_folder_that_is_away_takes_nothing_with_it(reverie: app.App, folder: Path) -> None:
+async def test_a_folder_that_is_away_takes_nothing_with_it(
+    reverie: app.App, folder: Path
+) -> None:
     async with working(reverie):
         await step(reverie, folder)
         unplug(folder)
@@ -86,7 +104,9 @@ async def test_a_folder_that_is_away_takes_nothing_with_it(reverie: app.App, fol
         assert len(await held(reverie, files.FILES)) == 1
 
 
-async def test_an_import_without_watching_deletes_nothing(reverie: app.App, folder: Path) -> None:
+async def test_an_import_without_watching_deletes_nothing(
+    reverie: app.App, folder: Path
+) -> None:
     async with working(reverie):
         await step(reverie, folder)
         (folder / "one.md").unlink()

@@ -18,17 +18,29 @@ KEY = vault.open_key(Path(tempfile.mkdtemp()))
 
 def settings_of(url: str, **more: object) -> dict[str, Any]:
     """A server like OpenAI's on this machine; a cloud with `local` False."""
-    return {"provider": "openai", "model": "m", "base_url": f"{url}/v1", "timeout_s": 5, **more}
+    return {
+        "provider": "openai",
+        "model": "m",
+        "base_url": f"{url}/v1",
+        "timeout_s": 5,
+        **more,
+    }
 
 
 @pytest.fixture
 def opened(database: db.Database) -> Opened:
     """Models by their settings, and what else holds."""
 
-    def make(*all_settings: dict[str, Any], rules: gateway.Rules | None = None, **more: object) -> chat.Models:
+    def make(
+        *all_settings: dict[str, Any],
+        rules: gateway.Rules | None = None,
+        **more: object,
+    ) -> chat.Models:
         first, *rest = all_settings or ({},)
         settings = config.Model.model_validate({**first, "fallback": rest, **more})
-        return chat.Models(settings, gateway.Door(database, rules or gateway.Rules(key=KEY)))
+        return chat.Models(
+            settings, gateway.Door(database, rules or gateway.Rules(key=KEY))
+        )
 
     return make
 

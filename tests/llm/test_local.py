@@ -1,4 +1,6 @@
-"""fastembed from a folder: the real package, a model of five words, no network. And what is said without it."""
+"""fastembed from a folder: the real package, a model of five words, no network. And
+what is said without it.
+"""
 
 import importlib.util
 from pathlib import Path
@@ -11,9 +13,15 @@ from reverie.llm import embedding
 from tests.llm import tiny_onnx
 
 installed = pytest.mark.skipif(
-    importlib.util.find_spec("fastembed") is None, reason="the optional package fastembed is not installed"
+    importlib.util.find_spec("fastembed") is None,
+    reason="the optional package fastembed is not installed",
 )
-WORDS = {"cat": (4.0, 0.0, 3.0), "kitten": (4.0, 1.0, 3.0), "car": (0.0, 5.0, 0.0), "query": (0, 0, 9.0)}
+WORDS = {
+    "cat": (4.0, 0.0, 3.0),
+    "kitten": (4.0, 1.0, 3.0),
+    "car": (0.0, 5.0, 0.0),
+    "query": (0, 0, 9.0),
+}
 
 
 def opened(model: Path | str, **more: object) -> embedding.Embeddings:
@@ -51,11 +59,17 @@ async def test_shortened_and_named_so(folder: Path) -> None:
 
 
 @installed
-async def test_e5_gets_its_prefixes_and_other_weights_another_name(tmp_path: Path) -> None:
+async def test_e5_gets_its_prefixes_and_other_weights_another_name(
+    tmp_path: Path,
+) -> None:
     tiny_onnx.embedder(tmp_path / "e5-a", WORDS)
     embeddings = opened(tmp_path / "e5-a")
-    # `query: cat` holds the word query, `passage: cat` one that is not in the vocabulary.
-    asked, kept = np.array((await embeddings.query("cat")).values), (await embeddings.passages(["cat"]))[0]
+    # `query: cat` holds the word query, `passage: cat` one that is not in the
+    # vocabulary.
+    asked, kept = (
+        np.array((await embeddings.query("cat")).values),
+        (await embeddings.passages(["cat"]))[0],
+    )
     assert np.allclose(kept, (0.8, 0, 0.6))
     assert asked[2] > 0.9
     tiny_onnx.embedder(tmp_path / "b" / "e5-a", WORDS | {"car": (0.0, 4.0, 0.0)})
@@ -86,13 +100,21 @@ async def test_a_cross_encoder_in_a_folder(tmp_path: Path) -> None:
     embeddings.close()
     (tmp_path / "judge" / "tokenizer.json").write_text("{}")
     with pytest.raises(errors.RerankerUnavailable, match="does not run"):
-        await embedding.Embeddings(config.Embedding(provider="none"), settings).rerank("pet", ["cat"])
+        await embedding.Embeddings(config.Embedding(provider="none"), settings).rerank(
+            "pet", ["cat"]
+        )
 
 
-def test_without_the_package_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+def test_without_the_package_it_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(errors.Misconfigured, match="`fastembed` is not installed") as told:
+    with pytest.raises(
+        errors.Misconfigured, match="`fastembed` is not installed"
+    ) as told:
         opened(folder)
     assert told.value.hint == "Install it: `pip install 'reverie[fastembed]'`."
     with pytest.raises(errors.Misconfigured, match="`fastembed` is not installed"):
-        embedding.Embeddings(config.Embedding(), config.Reranker(provider="fastembed", model="x"))
+        embedding.Embeddings(
+            config.Embedding(), config.Reranker(provider="fastembed", model="x")
+        )

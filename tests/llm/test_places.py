@@ -71,6 +71,11 @@ def test_never(url: str) -> None:
 
 
 def test_a_model_that_a_server_here_runs_elsewhere() -> None:
-    for model in ("gpt-oss:120b-cloud", "qwen3-coder:480b-Cloud", "kimi:cloud", "minimax-cloud"):
+    for model in (
+        "gpt-oss:120b-cloud",
+        "qwen3-coder:480b-Cloud",
+        "kimi:cloud",
+        "minimax-cloud",
+    ):
         assert places.of("http://127.0.0.1:11434/v1", model) == "cloud"
     assert places.of("http://127.0.0.1:11434/v1", "qwen3:4b") == "local"

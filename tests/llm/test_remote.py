@@ -1,4 +1,6 @@
-"""Servers of models: what is sent to each kind, what comes of their answers and refusals. The servers are recorded."""
+"""Servers of models: what is sent to each kind, what comes of their answers and
+refusals. The servers are recorded.
+"""
 
 import asyncio
 import threading
@@ -16,7 +18,9 @@ VECTOR = [3.0, 4.0, 12.0]
 
 
 def openai(body: dict[str, Any]) -> tuple[int, Any]:
-    return 200, {"data": [{"index": i, "embedding": VECTOR} for i, _ in enumerate(body["input"])]}
+    return 200, {
+        "data": [{"index": i, "embedding": VECTOR} for i, _ in enumerate(body["input"])]
+    }
 
 
 def ollama(body: dict[str, Any]) -> tuple[int, Any]:
@@ -24,7 +28,13 @@ def ollama(body: dict[str, Any]) -> tuple[int, Any]:
 
 
 def opened(server: model_server.Server, **more: object) -> embedding.Embeddings:
-    settings = {"provider": "openai", "base_url": f"{server.url}/v1", "model": "m", "timeout_s": 5, **more}
+    settings = {
+        "provider": "openai",
+        "base_url": f"{server.url}/v1",
+        "model": "m",
+        "timeout_s": 5,
+        **more,
+    }
     return embedding.Embeddings(config.Embedding.model_validate(settings))
 
 
@@ -32,7 +42,9 @@ async def test_openai() -> None:
     with model_server.serving(openai) as server:
         embeddings = opened(server, api_key="secret")
         assert embeddings.model == "m@openai"
-        assert np.allclose(await embeddings.passages(["a", "b"]), [np.array(VECTOR) / 13] * 2)
+        assert np.allclose(
+            await embeddings.passages(["a", "b"]), [np.array(VECTOR) / 13] * 2
+        )
         assert np.allclose((await embeddings.query("q")).values, np.array(VECTOR) / 13)
         assert [(one.path, one.authorization, one.body) for one in server.asked] == [
             ("/v1/embeddings", "Bearer secret", {"model": "m", "input": ["a", "b"]}),
@@ -42,11 +54,17 @@ async def test_openai() -> None:
 
 async def test_ollama() -> None:
     with model_server.serving(ollama) as server:
-        embeddings = opened(server, provider="ollama", base_url=server.url, dimensions=2, version="v2")
+        embeddings = opened(
+            server, provider="ollama", base_url=server.url, dimensions=2, version="v2"
+        )
         assert embeddings.model == "m@ollama/v2/2d"
         assert np.allclose(await embeddings.passages(["a"]), [[0.6, 0.8]])
         assert [(one.path, one.authorization, one.body) for one in server.asked] == [
-            ("/api/embed", "", {"model": "m", "input": ["a"], "truncate": True, "dimensions": 2})
+            (
+                "/api/embed",
+                "",
+                {"model": "m", "input": ["a"], "truncate": True, "dimensions": 2},
+            )
         ]
         server.answer = lambda _: (404, {"error": "model not found"})
         with pytest.raises(errors.EmbedderUnavailable, match="answered 404") as told:
@@ -55,32 +73,48 @@ async def test_ollama() -> None:
 
 
 def test_ollama_is_on_this_machine_unless_told_otherwise() -> None:
-    assert embedding.Embeddings(config.Embedding(provider="ollama", model="m")).model == "m@ollama"
+    assert (
+        embedding.Embeddings(config.Embedding(provider="ollama", model="m")).model
+        == "m@ollama"
+    )
 
 
 @pytest.mark.parametrize("provider", ["openai", "ollama"])
 async def test_e5_models_get_their_prefixes(provider: str) -> None:
     with model_server.serving(openai if provider == "openai" else ollama) as server:
-        embeddings = opened(server, provider=provider, model="intfloat/multilingual-E5-large")
+        embeddings = opened(
+            server, provider=provider, model="intfloat/multilingual-E5-large"
+        )
         await embeddings.passages(["text"])
         await embeddings.query("question")
-        assert [one.body["input"] for one in server.asked] == [["passage: text"], ["query: question"]]
+        assert [one.body["input"] for one in server.asked] == [
+            ["passage: text"],
+            ["query: question"],
+        ]
 
 
 async def test_a_server_that_does_not_shorten_is_asked_once() -> None:
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
-        return (400, {"error": "no Matryoshka"}) if "dimensions" in body else openai(body)
+        return (
+            (400, {"error": "no Matryoshka"}) if "dimensions" in body else openai(body)
+        )
 
     with model_server.serving(answer) as server:
         embeddings = opened(server, dimensions=2)
         for _ in range(2):
             assert np.allclose(await embeddings.passages(["a"]), [[0.6, 0.8]])
-        assert ["dimensions" in one.body for one in server.asked] == [True, False, False]
+        assert ["dimensions" in one.body for one in server.asked] == [
+            True,
+            False,
+            False,
+        ]
 
 
 async def test_too_short_a_vector_is_told() -> None:
     with model_server.serving(openai) as server:
-        with pytest.raises(errors.EmbedderUnavailable, match="length 3, not of 4") as told:
+        with pytest.raises(
+            errors.EmbedderUnavailable, match="length 3, not of 4"
+        ) as told:
             await opened(server, dimensions=4).passages(["a"])
         assert told.value.hint == "Set `dimensions` to that or less."
 
@@ -92,12 +126,22 @@ async def test_too_short_a_vector_is_told() -> None:
         ((429, {}), errors.EmbedderUnavailable, "answered 429"),
         ((422, {}), errors.Invalid, "refused this text: it answered 422"),
         ((200, {"data": []}), errors.EmbedderUnavailable, "another shape"),
-        ((200, {"data": [{"embedding": ["x"]}]}), errors.EmbedderUnavailable, "makes no sense"),
+        (
+            (200, {"data": [{"embedding": ["x"]}]}),
+            errors.EmbedderUnavailable,
+            "makes no sense",
+        ),
         ((200, ["what"]), errors.EmbedderUnavailable, "makes no sense"),
-        ((200, {"data": [{"embedding": [1, float("nan")]}]}), errors.EmbedderUnavailable, "another shape"),
+        (
+            (200, {"data": [{"embedding": [1, float("nan")]}]}),
+            errors.EmbedderUnavailable,
+            "another shape",
+        ),
     ],
 )
-async def test_what_may_go_wrong(answer: tuple[int, Any], error: type[Exception], sentence: str) -> None:
+async def test_what_may_go_wrong(
+    answer: tuple[int, Any], error: type[Exception], sentence: str
+) -> None:
     with model_server.serving(lambda _: answer) as server:
         with pytest.raises(error, match=sentence):
             await opened(server).passages(["a"])
@@ -113,13 +157,22 @@ async def test_several_models_can_embed_a_question() -> None:
         assert embeddings.models[2].startswith("multilingual-e5-small/")
         assert (await embeddings.query("q", "old@ollama")).model == "old@ollama"
         assert [len(one.asked), len(two.asked)] == [0, 1]
-        assert (await embeddings.query("q", embeddings.models[2])).calibration.floor == embedding.FLOOR
-        with pytest.raises(errors.EmbedderUnavailable, match="another is not configured"):
+        assert (
+            await embeddings.query("q", embeddings.models[2])
+        ).calibration.floor == embedding.FLOOR
+        with pytest.raises(
+            errors.EmbedderUnavailable, match="another is not configured"
+        ):
             await embeddings.query("q", "another")
-        # Most vectors first; the present one before its equals, and when only a few refused texts are between them.
+        # Most vectors first; the present one before its equals, and when only a few
+        # refused texts are between them.
         new, old, builtin = embeddings.models
         assert embeddings.by_coverage({}) == [new]
-        assert embeddings.by_coverage({new: 5, old: 9, builtin: 7, "gone": 99}) == [old, builtin, new]
+        assert embeddings.by_coverage({new: 5, old: 9, builtin: 7, "gone": 99}) == [
+            old,
+            builtin,
+            new,
+        ]
         assert embeddings.by_coverage({new: 9, old: 9}) == [new, old]
         assert embeddings.by_coverage({new: 995, old: 1000}) == [new, old]
         embeddings.close()
@@ -128,15 +181,23 @@ async def test_several_models_can_embed_a_question() -> None:
 async def test_without_a_model_there_is_none() -> None:
     none = embedding.Embeddings(config.Embedding(provider="none"))
     assert (none.models, none.model, none.reranks) == ((), "", False)
-    with pytest.raises(errors.EmbedderUnavailable, match="No embedding model is configured"):
+    with pytest.raises(
+        errors.EmbedderUnavailable, match="No embedding model is configured"
+    ):
         await none.query("q")
 
 
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"provider": "openai", "model": "m"}, "The embedding provider `openai` needs `base_url`"),
-        ({"provider": "openai", "base_url": "http://x"}, "The embedding provider `openai` needs `model`"),
+        (
+            {"provider": "openai", "model": "m"},
+            "The embedding provider `openai` needs `base_url`",
+        ),
+        (
+            {"provider": "openai", "base_url": "http://x"},
+            "The embedding provider `openai` needs `model`",
+        ),
         ({"provider": "ollama"}, "The embedding provider `ollama` needs `model`"),
         ({"provider": "openai", "base_url": "x", "model": "m"}, "must begin with http"),
     ],
@@ -147,7 +208,13 @@ def test_settings_that_make_no_sense(settings: dict[str, str], sentence: str) ->
 
 
 def reranker(server: model_server.Server, **more: Any) -> embedding.Embeddings:
-    settings = config.Reranker(provider="openai", base_url=f"{server.url}/v1", model="judge", timeout_s=5, **more)
+    settings = config.Reranker(
+        provider="openai",
+        base_url=f"{server.url}/v1",
+        model="judge",
+        timeout_s=5,
+        **more,
+    )
     return embedding.Embeddings(config.Embedding(provider="none"), settings)
 
 
@@ -155,7 +222,9 @@ async def test_reranking() -> None:
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
         scores = [len(text) / 100 for text in body["documents"]]
         best_first = sorted(range(len(scores)), key=lambda i: -scores[i])
-        return 200, {"results": [{"index": i, "relevance_score": scores[i]} for i in best_first]}
+        return 200, {
+            "results": [{"index": i, "relevance_score": scores[i]} for i in best_first]
+        }
 
     with model_server.serving(answer) as server:
         embeddings = reranker(server, api_key="secret")
@@ -165,7 +234,12 @@ async def test_reranking() -> None:
         assert await embeddings.rerank("q", []) == []
         (asked,) = server.asked
         assert (asked.path, asked.authorization) == ("/v1/rerank", "Bearer secret")
-        assert asked.body == {"model": "judge", "query": "q", "documents": ["aaa", "a", "aaaaa"], "top_n": 3}
+        assert asked.body == {
+            "model": "judge",
+            "query": "q",
+            "documents": ["aaa", "a", "aaaaa"],
+            "top_n": 3,
+        }
         embeddings.close()
 
 
@@ -173,12 +247,21 @@ async def test_logits_become_shares_and_stay_logits() -> None:
     logits = iter([[-2.0, 3.0], [0.5, 0.25]])
 
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
-        return 200, {"results": [{"index": i, "relevance_score": one} for i, one in enumerate(next(logits))]}
+        return 200, {
+            "results": [
+                {"index": i, "relevance_score": one}
+                for i, one in enumerate(next(logits))
+            ]
+        }
 
     with model_server.serving(answer) as server:
         embeddings = reranker(server)
-        assert np.allclose(await embeddings.rerank("q", ["a", "b"]), [0.1192029, 0.9525741])
-        assert np.allclose(await embeddings.rerank("q", ["a", "b"]), [0.6224593, 0.5621765])
+        assert np.allclose(
+            await embeddings.rerank("q", ["a", "b"]), [0.1192029, 0.9525741]
+        )
+        assert np.allclose(
+            await embeddings.rerank("q", ["a", "b"]), [0.6224593, 0.5621765]
+        )
 
 
 async def test_a_server_of_teis_kind() -> None:
@@ -200,9 +283,14 @@ async def test_a_slow_reranker_is_not_waited_for() -> None:
         return 200, {"results": []}
 
     with model_server.serving(answer) as server:
-        settings = config.Reranker(provider="openai", base_url=server.url, model="judge", timeout_s=0.1)
+        settings = config.Reranker(
+            provider="openai", base_url=server.url, model="judge", timeout_s=0.1
+        )
         embeddings = embedding.Embeddings(config.Embedding(provider="none"), settings)
-        with pytest.raises(errors.RerankerUnavailable, match=r"takes longer than 0\.1 s|does not answer"):
+        with pytest.raises(
+            errors.RerankerUnavailable,
+            match=r"takes longer than 0\.1 s|does not answer",
+        ):
             await embeddings.rerank("q", ["a"])
 
 
@@ -232,7 +320,17 @@ async def test_a_question_does_not_wait_for_a_batch() -> None:
         ((200, {"results": [{"index": 0, "relevance_score": 1}]}), "makes no sense"),
         ((200, {"results": [{"index": 0}, {"index": 1}]}), "makes no sense"),
         ((200, "what"), "makes no sense"),
-        ((200, {"results": [{"index": i, "relevance_score": float("nan")} for i in (0, 1)]}), "not a number"),
+        (
+            (
+                200,
+                {
+                    "results": [
+                        {"index": i, "relevance_score": float("nan")} for i in (0, 1)
+                    ]
+                },
+            ),
+            "not a number",
+        ),
     ],
 )
 async def test_a_reranker_that_fails(answer: tuple[int, Any], sentence: str) -> None:
@@ -240,9 +338,15 @@ async def test_a_reranker_that_fails(answer: tuple[int, Any], sentence: str) -> 
         embeddings = reranker(server)
         with pytest.raises(errors.RerankerUnavailable, match=sentence):
             await embeddings.rerank("q", ["a", "b"])
-    with pytest.raises(errors.RerankerUnavailable, match="The reranking server does not answer"):
+    with pytest.raises(
+        errors.RerankerUnavailable, match="The reranking server does not answer"
+    ):
         await embeddings.rerank("q", ["a", "b"])
     with pytest.raises(errors.RerankerUnavailable, match="No reranker is configured"):
         await embedding.Embeddings(config.Embedding(provider="none")).rerank("q", ["a"])
-    with pytest.raises(errors.Misconfigured, match="The reranker provider `openai` needs `base_url`"):
-        embedding.Embeddings(config.Embedding(), config.Reranker(provider="openai", model="m"))
+    with pytest.raises(
+        errors.Misconfigured, match="The reranker provider `openai` needs `base_url`"
+    ):
+        embedding.Embeddings(
+            config.Embedding(), config.Reranker(provider="openai", model="m")
+        )

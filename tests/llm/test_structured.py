@@ -19,7 +19,11 @@ MALFORMED = {
     "a fence": (f"```json\n[{A}, {B}]\n```", [ANA, BO], 0),
     "a fence that is never closed": (f"Sure!\n```\n[{A}, {B}]", [ANA, BO], 0),
     "words around": (f"Here you are: [{A}, {B}] I hope it helps.", [ANA, BO], 0),
-    "commas too many": ('{"items": [{"name": "Ana", "age": 31,}, {"name": "Bo", "age": 7},],}', [ANA, BO], 0),
+    "commas too many": (
+        '{"items": [{"name": "Ana", "age": 31,}, {"name": "Bo", "age": 7},],}',
+        [ANA, BO],
+        0,
+    ),
     "one item and no list": (A, [ANA], 0),
     "under another name": (f'{{"people": [{A}, {B}]}}', [ANA, BO], 0),
     "one a line": (f"{A}\n{B}\n", [ANA, BO], 0),
@@ -31,7 +35,11 @@ MALFORMED = {
         [ANA, BO],
         0,
     ),
-    "a line break inside a text": ('[{"name": "A\nna", "age": 1}]', [Person(name="A\nna", age=1)], 0),
+    "a line break inside a text": (
+        '[{"name": "A\nna", "age": 1}]',
+        [Person(name="A\nna", age=1)],
+        0,
+    ),
 }
 
 
@@ -43,7 +51,10 @@ def test_what_is_still_read(case: str) -> None:
     assert (found.refused, found.read) == (refused, True)
 
 
-@pytest.mark.parametrize("text", ["", "no", "42", '"x"', "{", "[", "{]", "}{", "```json\n```", "{'name': 'Ana'}"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "no", "42", '"x"', "{", "[", "{]", "}{", "```json\n```", "{'name': 'Ana'}"],
+)
 def test_what_is_none(text: str) -> None:
     assert structured.items(text, Person).items == ()
 
@@ -58,7 +69,10 @@ def test_strings_keep_their_commas_and_slashes() -> None:
     assert structured.items(text, Person).items == (Person(name="a,] // b,}", age=1),)
 
 
-@pytest.mark.parametrize("text", ["[" * 200_000, "{" * 200_000, '{"a":' * 50_000, '"' * 200_000, "[{" * 100_000])
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 200_000, "{" * 200_000, '{"a":' * 50_000, '"' * 200_000, "[{" * 100_000],
+)
 def test_brackets_without_end_end(text: str) -> None:
     begun = time.perf_counter()
     assert structured.items(text, Person).items == ()

@@ -1,4 +1,6 @@
-"""The MCP server, driven by the official client and by bare bytes: a real process on real pipes."""
+"""The MCP server, driven by the official client and by bare bytes: a real process on
+real pipes.
+"""
 
 import asyncio
 import contextlib
@@ -28,7 +30,8 @@ from reverie.tools import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVE = [sys.executable, "-m", "reverie", "mcp"]
-# As `SERVE`, with a library that prints, a child that prints, and a logger that logs, after every call.
+# As `SERVE`, with a library that prints, a child that prints, and a logger that logs,
+# after every call.
 NOISY = [
     sys.executable,
     "-c",
@@ -53,7 +56,9 @@ print("stray after")
 
 @pytest.fixture(scope="module")
 def home() -> Iterator[Path]:
-    """A Reverie of its own, whose database keeps running between the processes of this module."""
+    """A Reverie of its own, whose database keeps running between the processes of this
+    module.
+    """
     made = Path(tempfile.mkdtemp(prefix="rev-mcp-", dir="/tmp"))
     made.chmod(0o711)
     held = embedded.acquire(made)
@@ -79,7 +84,9 @@ def _environment(home: Path) -> dict[str, str]:
 
 @contextlib.asynccontextmanager
 async def _client(home: Path) -> AsyncIterator[mcp.ClientSession]:
-    told = stdio.StdioServerParameters(command=SERVE[0], args=SERVE[1:], env=_environment(home))
+    told = stdio.StdioServerParameters(
+        command=SERVE[0], args=SERVE[1:], env=_environment(home)
+    )
     with (home / "stderr.txt").open("w") as noise:
         async with (
             stdio.stdio_client(told, errlog=noise) as (read, write),
@@ -110,7 +117,10 @@ async def _refusal(session: mcp.ClientSession, name: str, **arguments: Any) -> s
 async def test_the_official_client(home: Path) -> None:
     async with _client(home) as session:
         hello = await session.initialize()
-        assert (hello.server_info.name, hello.server_info.version) == ("reverie", package.__version__)
+        assert (hello.server_info.name, hello.server_info.version) == (
+            "reverie",
+            package.__version__,
+        )
         assert "never an instruction" in (hello.instructions or "")
         assert hello.capabilities.tools
         assert hello.capabilities.resources
@@ -125,14 +135,22 @@ async def test_the_official_client(home: Path) -> None:
             assert one.input_schema == catalogue.TOOLS[name].schema
 
         saved = json.loads(
-            await _call(session, "save_note", title="王小明 🎉", content="Käse für die Fête, 买牛奶", tags=["聚会"])
+            await _call(
+                session,
+                "save_note",
+                title="王小明 🎉",
+                content="Käse für die Fête, 买牛奶",
+                tags=["聚会"],
+            )
         )
         found = await _call(session, "search", query="买牛奶")
         assert "王小明 🎉 — note — " in found
         assert saved["id"] in found
         opened = json.loads(await _call(session, "get_record", id=saved["id"]))
         assert opened["content"] == "Käse für die Fête, 买牛奶"
-        changed = await _call(session, "list_changes", since="2020-01-01T00:00:00Z", domain="note")
+        changed = await _call(
+            session, "list_changes", since="2020-01-01T00:00:00Z", domain="note"
+        )
         assert f"by agent:main id:{saved['id']}" in changed
 
         templates = (await session.list_resource_templates()).resource_templates
@@ -151,9 +169,15 @@ async def test_what_is_wrong_is_said(home: Path) -> None:
             await session.call_tool("erase_everything", {})
         assert unknown.value.code == types.INVALID_PARAMS
         assert "`query`" in await _refusal(session, "search")
-        assert "Arguments: query" in await _refusal(session, "search", query="x", colour="red")
-        assert "There are note," in await _refusal(session, "search", query="x", domains=["dreams"])
-        assert "no such record" in await _refusal(session, "get_record", id=str(uuid.uuid4()))
+        assert "Arguments: query" in await _refusal(
+            session, "search", query="x", colour="red"
+        )
+        assert "There are note," in await _refusal(
+            session, "search", query="x", domains=["dreams"]
+        )
+        assert "no such record" in await _refusal(
+            session, "get_record", id=str(uuid.uuid4())
+        )
         for uri in (
             f"reverie://record/{uuid.uuid4()}",
             "reverie://record/1",
@@ -162,35 +186,59 @@ async def test_what_is_wrong_is_said(home: Path) -> None:
         ):
             with pytest.raises(mcp.MCPError):
                 await session.read_resource(uri)
-        assert await _call(session, "list_changes", since="2020-01-01T00:00:00Z")  # it still works
+        assert await _call(
+            session, "list_changes", since="2020-01-01T00:00:00Z"
+        )  # it still works
 
 
 async def test_a_saved_note_gets_its_vectors(home: Path) -> None:
     """The worker runs beside: what means the same is found, though no word is shared."""
     async with _client(home) as session:
         await session.initialize()
-        saved = json.loads(await _call(session, "save_note", content="Mi hermana se casa el sábado en Sevilla."))
+        saved = json.loads(
+            await _call(
+                session, "save_note", content="Mi hermana se casa el sábado en Sevilla."
+            )
+        )
         for _ in range(60):
-            if saved["id"] in await _call(session, "search", query="wedding of my sister"):
+            if saved["id"] in await _call(
+                session, "search", query="wedding of my sister"
+            ):
                 return
             await asyncio.sleep(0.5)
         pytest.fail("the vectors did not come")
 
 
 async def test_in_memory_with_the_newest_protocol(reverie: app.App) -> None:
-    async with mcp.Client(server.server(reverie, server.speaker(reverie, "main"))) as client:
-        assert {one.name for one in (await client.list_tools()).tools} == catalogue.TOOLS.keys()
+    async with mcp.Client(
+        server.server(reverie, server.speaker(reverie, "main"))
+    ) as client:
+        assert {
+            one.name for one in (await client.list_tools()).tools
+        } == catalogue.TOOLS.keys()
         told = await client.call_tool("save_note", {"content": "x"})
         assert not told.is_error
 
 
 def _request(number: int, method: str, **params: Any) -> bytes:
-    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n"
+    return (
+        json.dumps(
+            {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        ).encode()
+        + b"\n"
+    )
 
 
 def _hello() -> bytes:
-    me = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bare", "version": "1"}}
-    return _request(0, "initialize", **me) + b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+    me = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "bare", "version": "1"},
+    }
+    return (
+        _request(0, "initialize", **me)
+        + b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+    )
 
 
 def _tool(number: int, name: str, **arguments: Any) -> bytes:
@@ -201,7 +249,12 @@ def test_nothing_but_json_rpc_on_stdout(home: Path) -> None:
     said = b"".join(
         [
             _hello(),
-            _tool(1, "save_note", title="李雷 👩‍👩‍👧 ", content="Ünïcödé \u2028 émoji 🏳️‍🌈 and 韩梅梅"),
+            _tool(
+                1,
+                "save_note",
+                title="李雷 👩‍👩‍👧 ",
+                content="Ünïcödé \u2028 émoji 🏳️‍🌈 and 韩梅梅",
+            ),
             b"this is not JSON\n\xff\xfe\n\n",
             _tool(2, "search", query="韩梅梅"),
             _tool(3, "save_note", content="x" * 150_000),
@@ -211,7 +264,13 @@ def test_nothing_but_json_rpc_on_stdout(home: Path) -> None:
         ]
     )
     done = subprocess.run(
-        NOISY, input=said, capture_output=True, env=_environment(home), cwd="/", timeout=60, check=False
+        NOISY,
+        input=said,
+        capture_output=True,
+        env=_environment(home),
+        cwd="/",
+        timeout=60,
+        check=False,
     )
     assert done.returncode == 0, done.stderr.decode()[-2000:]
     lines = done.stdout.split(b"\n")
@@ -222,14 +281,27 @@ def test_nothing_but_json_rpc_on_stdout(home: Path) -> None:
     assert sorted(one["id"] for one in answers) == [0, 1, 2, 3, 4, 5, 6]
     titles = [one for one in answers if one["id"] == 1]
     assert "李雷 👩‍👩‍👧" in titles[0]["result"]["content"][0]["text"]
-    for stray in (b"stray before", b"stray print", b"stray bytes", b"stray child", b"stray after"):
+    for stray in (
+        b"stray before",
+        b"stray print",
+        b"stray bytes",
+        b"stray child",
+        b"stray after",
+    ):
         assert stray in done.stderr
     assert "李雷".encode() not in done.stderr
 
 
-def _started(home: Path, stdin: Any = subprocess.PIPE, stdout: Any = subprocess.PIPE) -> subprocess.Popen[bytes]:
+def _started(
+    home: Path, stdin: Any = subprocess.PIPE, stdout: Any = subprocess.PIPE
+) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        SERVE, env=_environment(home), cwd="/", stdin=stdin, stdout=stdout, stderr=subprocess.DEVNULL
+        SERVE,
+        env=_environment(home),
+        cwd="/",
+        stdin=stdin,
+        stdout=stdout,
+        stderr=subprocess.DEVNULL,
     )
 
 
@@ -303,4 +375,7 @@ def test_files_as_standard_streams(home: Path, tmp_path: Path) -> None:
         _started(home, stdin=source, stdout=sink) as process,
     ):
         assert process.wait(timeout=20) == 0
-    assert [json.loads(line)["id"] for line in answered.read_bytes().splitlines()] == [0, 1]
+    assert [json.loads(line)["id"] for line in answered.read_bytes().splitlines()] == [
+        0,
+        1,
+    ]

@@ -1,7 +1,9 @@
-"""What IANA says: the special-purpose registries of both families, and what we refuse beyond them, as plain tables.
+"""What IANA says: the special-purpose registries of both families, and what we refuse
+beyond them, as plain tables.
 
-Source: the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890), read in 2026; the column is "globally
-reachable". N/A (Teredo, 6to4) and the blanks of what has been given up count as no.
+Source: the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890), read in
+2026; the column is "globally reachable". N/A (Teredo, 6to4) and the blanks of what has
+been given up count as no.
 """
 
 IPV4 = """
@@ -34,7 +36,8 @@ IPV4 = """
 255.255.255.255/32   no   Limited Broadcast
 """
 
-# The rows that begin with (...) are of the IPv6 address space registry: all but 2000::/3 is reserved or not unicast.
+# The rows that begin with (...) are of the IPv6 address space registry: all but
+# 2000::/3 is reserved or not unicast.
 IPV6 = """
 ::/0                 no   (Internet Protocol Version 6 Address Space: not handed out)
 2000::/3             yes  (Internet Protocol Version 6 Address Space: Global Unicast)
@@ -67,7 +70,8 @@ fec0::/10            no   (Internet Protocol Version 6 Address Space: Site-Local
 ff00::/8             no   (Internet Protocol Version 6 Address Space: Multicast)
 """
 
-# Reachable by the registries, and refused by us: no site is there. ISATAP (any prefix, RFC 5214) comes on top.
+# Reachable by the registries, and refused by us: no site is there. ISATAP (any prefix,
+# RFC 5214) comes on top.
 BEYOND = """
 168.63.129.16/32
 192.0.0.9/32

@@ -16,7 +16,9 @@ HERE = (ipaddress.ip_network("127.0.0.1/32"),)
 
 @dataclass
 class Stub:
-    """`connections` counts what was accepted; `requests` are the heads that came, as text."""
+    """`connections` counts what was accepted; `requests` are the heads that came, as
+    text.
+    """
 
     port: int = 0
     connections: int = 0
@@ -25,9 +27,14 @@ class Stub:
 
 @contextlib.asynccontextmanager
 async def serving(
-    answer: Answer, *, hosts: Sequence[str] = ("127.0.0.1",), tls: ssl.SSLContext | None = None
+    answer: Answer,
+    *,
+    hosts: Sequence[str] = ("127.0.0.1",),
+    tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[Stub]:
-    """Serves on one free port at all `hosts`; `answer` gets the path that is asked for and writes what it likes."""
+    """Serves on one free port at all `hosts`; `answer` gets the path that is asked for
+    and writes what it likes.
+    """
     stub = Stub()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -52,10 +59,20 @@ async def serving(
             server.close()
 
 
-def page(body: bytes = b"hello", *, status: str = "200 OK", headers: str = "", length: int | None = None) -> bytes:
-    """A whole answer. `headers` are lines that each end in CR LF; `length` is a Content-Length that may be wrong."""
+def page(
+    body: bytes = b"hello",
+    *,
+    status: str = "200 OK",
+    headers: str = "",
+    length: int | None = None,
+) -> bytes:
+    """A whole answer. `headers` are lines that each end in CR LF; `length` is a
+    Content-Length that may be wrong.
+    """
     size = len(body) if length is None else length
-    return f"HTTP/1.1 {status}\r\nContent-Length: {size}\r\n{headers}\r\n".encode() + body
+    return (
+        f"HTTP/1.1 {status}\r\nContent-Length: {size}\r\n{headers}\r\n".encode() + body
+    )
 
 
 def always(answer: bytes) -> Answer:
@@ -67,11 +84,16 @@ def always(answer: bytes) -> Answer:
 
 @dataclass
 class Names:
-    """A resolver that answers what it is told, the last answer again and again, and counts how often it was asked."""
+    """A resolver that answers what it is told, the last answer again and again, and
+    counts how often it was asked.
+    """
 
     answers: Sequence[Sequence[str]]
     asked: list[str] = field(default_factory=list)
 
     async def __call__(self, host: str, _port: int) -> list[addresses.Address]:
         self.asked.append(host)
-        return [ipaddress.ip_address(text) for text in self.answers[min(len(self.asked), len(self.answers)) - 1]]
+        return [
+            ipaddress.ip_address(text)
+            for text in self.answers[min(len(self.asked), len(self.answers)) - 1]
+        ]

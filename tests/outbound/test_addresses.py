@@ -292,18 +292,38 @@ def test_what_is_neither_a_name_nor_a_number_is_refused(host: str):
 
 def test_a_name_goes_on_the_wire_in_ascii():
     assert addresses.plain("BÜCHER.Example.") == "xn--bcher-kva.example"
-    assert addresses.plain("straße.example") == "xn--strae-oqa.example"  # and not strasse, which is another's
+    assert (
+        addresses.plain("straße.example") == "xn--strae-oqa.example"
+    )  # and not strasse, which is another's
     assert addresses.plain("[::FFFF:7F00:1]") == "::ffff:7f00:1"
 
 
 def test_what_the_c_library_reads_as_a_number_is_never_taken_for_a_name():
     rng = random.Random(127)
-    parts = ["0", "1", "127", "0x7f", "0177", "256", "65536", "0x", "08", "4294967295", "0xffffffff", "00", "0x7F", "9"]
+    parts = [
+        "0",
+        "1",
+        "127",
+        "0x7f",
+        "0177",
+        "256",
+        "65536",
+        "0x",
+        "08",
+        "4294967295",
+        "0xffffffff",
+        "00",
+        "0x7F",
+        "9",
+    ]
     read = 0
     for _ in range(20_000):
         text = ".".join(rng.choice(parts) for _ in range(rng.randint(1, 5)))
         if rng.random() < 0.3:
-            text = "".join(rng.choice(string.digits + "xabcdef.X") for _ in range(rng.randint(1, 12)))
+            text = "".join(
+                rng.choice(string.digits + "xabcdef.X")
+                for _ in range(rng.randint(1, 12))
+            )
         try:
             packed = socket.inet_aton(text)
         except OSError:

@@ -1,4 +1,6 @@
-"""The live connections outwards: what a process really holds, by destination, and nothing that stays on the machine."""
+"""The live connections outwards: what a process really holds, by destination, and
+nothing that stays on the machine.
+"""
 
 import socket
 import subprocess
@@ -37,7 +39,10 @@ def _to_far(measured: connections.Measured) -> list[connections.Connection]:
 
 def test_what_stays_on_this_machine_is_no_connection_outwards():
     before = connections.open_connections()
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()):
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()),
+    ):
         taken, _ = server.accept()
         with taken:
             during = connections.open_connections()
@@ -56,12 +61,18 @@ def test_another_address_of_the_loopback_is_this_machine_too():
 
 def test_what_this_process_and_its_children_hold_is_counted_by_destination():
     with _bound():
-        assert _to_far(connections.open_connections()) == [connections.Connection(FAR, 4443, 1)]
-        child = subprocess.Popen([sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert _to_far(connections.open_connections()) == [
+            connections.Connection(FAR, 4443, 1)
+        ]
+        child = subprocess.Popen(
+            [sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
         with child:
             assert child.stdout
             assert child.stdout.readline() == b"held\n"
-            assert _to_far(connections.open_connections()) == [connections.Connection(FAR, 4443, 3)]
+            assert _to_far(connections.open_connections()) == [
+                connections.Connection(FAR, 4443, 3)
+            ]
             child.communicate()
     assert _to_far(connections.open_connections()) == []
 
@@ -77,7 +88,9 @@ def test_a_socket_that_a_child_inherited_is_one_connection():
         with child:
             assert child.stdout
             assert child.stdout.readline() == b"up\n"
-            assert _to_far(connections.open_connections()) == [connections.Connection(FAR, 4443, 1)]
+            assert _to_far(connections.open_connections()) == [
+                connections.Connection(FAR, 4443, 1)
+            ]
             child.communicate(b"\n")
 
 
@@ -87,5 +100,9 @@ def test_what_the_system_will_not_tell_is_marked(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(psutil.Process, "net_connections", refuse)
     measured = connections.open_connections()
-    assert (measured.connections, measured.processes, measured.complete) == ((), 0, False)
+    assert (measured.connections, measured.processes, measured.complete) == (
+        (),
+        0,
+        False,
+    )
     assert measured.refused >= 1

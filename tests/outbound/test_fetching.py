@@ -1,4 +1,6 @@
-"""What a page may be: its size, its time, how it is packed, what it says of itself; and whose certificate it shows."""
+"""What a page may be: its size, its time, how it is packed, what it says of itself; and
+whose certificate it shows.
+"""
 
 import asyncio
 import datetime as dt
@@ -21,20 +23,32 @@ from tests.outbound.stubs import HERE, Answer, Names, Stub, always, page, servin
 SMALL = fetching.Limits(size=200_000, seconds=2, silence=0.5)
 
 
-async def _fetch(stub: Stub, path: str = "/", limits: fetching.Limits = SMALL) -> fetching.Fetched:
+async def _fetch(
+    stub: Stub, path: str = "/", limits: fetching.Limits = SMALL
+) -> fetching.Fetched:
     url = f"http://127.0.0.1:{stub.port}{path}"
-    return await fetching.fetch(url, limits=limits, allow_ports={stub.port}, allowed=HERE)
+    return await fetching.fetch(
+        url, limits=limits, allow_ports={stub.port}, allowed=HERE
+    )
 
 
-async def _answered(answer: Answer | bytes, limits: fetching.Limits = SMALL) -> fetching.Fetched:
+async def _answered(
+    answer: Answer | bytes, limits: fetching.Limits = SMALL
+) -> fetching.Fetched:
     async with serving(always(answer) if isinstance(answer, bytes) else answer) as stub:
         return await _fetch(stub, limits=limits)
 
 
 async def test_a_page_is_its_bytes_and_what_the_server_says_of_them():
     body = "Grüße".encode("latin-1")
-    fetched = await _answered(page(body, headers="Content-Type: Text/HTML; Charset=ISO-8859-1\r\n"))
-    assert (fetched.status, fetched.media_type, fetched.charset) == (200, "text/html", "iso-8859-1")
+    fetched = await _answered(
+        page(body, headers="Content-Type: Text/HTML; Charset=ISO-8859-1\r\n")
+    )
+    assert (fetched.status, fetched.media_type, fetched.charset) == (
+        200,
+        "text/html",
+        "iso-8859-1",
+    )
     assert (fetched.data, fetched.redirects) == (body, ())
     assert fetched.url == fetched.final_url
 
@@ -68,7 +82,15 @@ async def test_path_and_query_arrive_as_they_were_and_the_fragment_does_not():
 
 
 @pytest.mark.parametrize(
-    "status", ["300 Choices", "304 Not Modified", "302 Found", "404 Not Found", "410 Gone", "500 No"]
+    "status",
+    [
+        "300 Choices",
+        "304 Not Modified",
+        "302 Found",
+        "404 Not Found",
+        "410 Gone",
+        "500 No",
+    ],
 )
 async def test_what_is_no_page_is_told_with_its_status(status: str):
     with pytest.raises(errors.Unreadable, match=status[:3]) as refused:
@@ -76,7 +98,10 @@ async def test_what_is_no_page_is_told_with_its_status(status: str):
     assert refused.value.details == {"status": int(status[:3])}
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "GZIP", "deflate", "deflate without header", "identity"])
+@pytest.mark.parametrize(
+    "encoding",
+    ["gzip", "x-gzip", "GZIP", "deflate", "deflate without header", "identity"],
+)
 async def test_packed_pages_are_unpacked(encoding: str):
     body = b"".join(b"%d bottles. " % count for count in range(5000))
     bare = zlib.compressobj(wbits=-15)
@@ -85,12 +110,19 @@ async def test_packed_pages_are_unpacked(encoding: str):
         "deflate without header": bare.compress(body) + bare.flush(),
         "identity": body,
     }.get(encoding, gzip.compress(body))
-    fetched = await _answered(page(packed, headers=f"Content-Encoding: {encoding.split()[0]}\r\n"))
+    fetched = await _answered(
+        page(packed, headers=f"Content-Encoding: {encoding.split()[0]}\r\n")
+    )
     assert fetched.data == body
 
 
 async def test_a_packed_page_in_many_members_and_in_single_bytes():
-    body = gzip.compress(b"one, ") + gzip.compress(b"two, ") + gzip.compress(b"three") + b"\0" * 9
+    body = (
+        gzip.compress(b"one, ")
+        + gzip.compress(b"two, ")
+        + gzip.compress(b"three")
+        + b"\0" * 9
+    )
 
     async def drip(_path: str, writer: asyncio.StreamWriter) -> None:
         writer.write(page(b"", length=len(body), headers="Content-Encoding: gzip\r\n"))
@@ -126,10 +158,15 @@ async def test_what_is_not_packed_as_it_says_is_refused(packed: bytes, encoding:
 
 def _zeros(size: int, wbits: int) -> bytes:
     packing = zlib.compressobj(9, wbits=wbits)
-    return b"".join(packing.compress(bytes(1_000_000)) for _ in range(size // 1_000_000)) + packing.flush()
+    return (
+        b"".join(packing.compress(bytes(1_000_000)) for _ in range(size // 1_000_000))
+        + packing.flush()
+    )
 
 
-@pytest.mark.parametrize(("wbits", "encoding"), [(31, "gzip"), (15, "deflate"), (-15, "deflate")])
+@pytest.mark.parametrize(
+    ("wbits", "encoding"), [(31, "gzip"), (15, "deflate"), (-15, "deflate")]
+)
 async def test_a_bomb_is_left_alone(wbits: int, encoding: str):
     bomb = page(_zeros(150_000_000, wbits), headers=f"Content-Encoding: {encoding}\r\n")
     with pytest.raises(errors.Unreadable, match="larger"):
@@ -141,7 +178,9 @@ async def test_a_bomb_is_left_alone(wbits: int, encoding: str):
 async def test_a_bomb_of_many_small_members_is_left_alone():
     members = gzip.compress(bytes(9000)) * 3000
     with pytest.raises(errors.Unreadable, match="trap"):
-        await _answered(page(members, headers="Content-Encoding: gzip\r\n"), fetching.Limits())
+        await _answered(
+            page(members, headers="Content-Encoding: gzip\r\n"), fetching.Limits()
+        )
 
 
 async def test_what_is_sent_counts_even_if_it_unpacks_to_nothing():
@@ -154,7 +193,11 @@ async def test_what_is_sent_counts_even_if_it_unpacks_to_nothing():
 async def test_a_page_of_exactly_the_size_is_read_and_one_more_byte_is_not():
     limits = fetching.Limits(size=1000)
     assert len((await _answered(page(b"a" * 1000), limits)).data) == 1000
-    for answer in (page(b"a" * 1001), b"HTTP/1.1 200 OK\r\n\r\n" + b"a" * 1001, page(b"a", length=10**15)):
+    for answer in (
+        page(b"a" * 1001),
+        b"HTTP/1.1 200 OK\r\n\r\n" + b"a" * 1001,
+        page(b"a", length=10**15),
+    ):
         with pytest.raises(errors.Unreadable, match="larger than 1000 bytes"):
             await _answered(answer, limits)
 
@@ -197,8 +240,15 @@ async def _drip(start: bytes, piece: bytes) -> float:
         (b"HTTP/1.1 200 OK\r\n", b"X: y\r\n"),
         (b"HTTP/1.1 200 OK\r\nX: ", b"y"),
         (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
-        (page(b"", length=100_000, headers="Content-Encoding: gzip\r\n") + gzip.compress(b"a"), b"\0"),
-        (page(b"", length=100_000, headers="Content-Encoding: gzip\r\n"), gzip.compress(b"")),
+        (
+            page(b"", length=100_000, headers="Content-Encoding: gzip\r\n")
+            + gzip.compress(b"a"),
+            b"\0",
+        ),
+        (
+            page(b"", length=100_000, headers="Content-Encoding: gzip\r\n"),
+            gzip.compress(b""),
+        ),
     ],
 )
 async def test_a_slow_drip_ends_in_time(start: bytes, piece: bytes):
@@ -221,7 +271,9 @@ async def test_a_slow_resolver_is_not_waited_for():
         return []
 
     with pytest.raises(errors.Unreadable, match="longer"):
-        await fetching.fetch("http://slow.example/", limits=fetching.Limits(seconds=0.2), resolver=slow)
+        await fetching.fetch(
+            "http://slow.example/", limits=fetching.Limits(seconds=0.2), resolver=slow
+        )
 
 
 @pytest.mark.parametrize(
@@ -264,11 +316,15 @@ async def test_the_next_address_is_tried_when_the_first_takes_no_connection():
         names = Names([["127.0.0.9", "127.0.0.1"]])
         allowed = (ipaddress.ip_network("127.0.0.0/8"),)
         url = f"http://two.example:{stub.port}/"
-        fetched = await fetching.fetch(url, limits=SMALL, allow_ports={stub.port}, allowed=allowed, resolver=names)
+        fetched = await fetching.fetch(
+            url, limits=SMALL, allow_ports={stub.port}, allowed=allowed, resolver=names
+        )
         assert fetched.data == b"hello"
         assert f"Host: two.example:{stub.port}" in stub.requests[0]
     with pytest.raises(errors.Unavailable, match="takes no connection"):
-        await fetching.fetch(url, limits=SMALL, allow_ports={stub.port}, allowed=allowed, resolver=names)
+        await fetching.fetch(
+            url, limits=SMALL, allow_ports={stub.port}, allowed=allowed, resolver=names
+        )
 
 
 async def test_an_unknown_host_is_not_there():
@@ -284,7 +340,10 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate of pages.example and 127.0.0.1 with its key, signed by itself."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "pages.example")])
-    names: list[x509.GeneralName] = [x509.DNSName("pages.example"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    names: list[x509.GeneralName] = [
+        x509.DNSName("pages.example"),
+        x509.IPAddress(ipaddress.ip_address("127.0.0.1")),
+    ]
     now = dt.datetime.now(dt.UTC)
     built = (
         x509.CertificateBuilder()
@@ -300,7 +359,9 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     place = tmp_path_factory.mktemp("tls") / "pages.pem"
     kept = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
     )
     place.write_bytes(kept + built.public_bytes(serialization.Encoding.PEM))
     return place
@@ -313,7 +374,9 @@ def _server(certificate: Path, names: list[str | None]) -> ssl.SSLContext:
     return context
 
 
-async def test_the_certificate_is_the_hosts_though_the_address_is_asked(certificate: Path):
+async def test_the_certificate_is_the_hosts_though_the_address_is_asked(
+    certificate: Path,
+):
     asked: list[str | None] = []
     trusting = ssl.create_default_context(cafile=str(certificate))
     async with serving(always(page()), tls=_server(certificate, asked)) as stub:
@@ -342,10 +405,14 @@ async def test_the_certificate_is_the_hosts_though_the_address_is_asked(certific
 async def test_https_does_not_lead_to_http(certificate: Path):
     trusting = ssl.create_default_context(cafile=str(certificate))
     async with serving(always(page())) as plain:
-        there = page(status="302 Found", headers=f"Location: http://127.0.0.1:{plain.port}/\r\n")
+        there = page(
+            status="302 Found", headers=f"Location: http://127.0.0.1:{plain.port}/\r\n"
+        )
         async with serving(always(there), tls=_server(certificate, [])) as stub:
             url = f"https://127.0.0.1:{stub.port}/"
             ports = {stub.port, plain.port}
             with pytest.raises(errors.Invalid, match="https to http"):
-                await fetching.fetch(url, limits=SMALL, allow_ports=ports, allowed=HERE, tls=trusting)
+                await fetching.fetch(
+                    url, limits=SMALL, allow_ports=ports, allowed=HERE, tls=trusting
+                )
     assert plain.connections == 0

@@ -1,4 +1,6 @@
-"""Tricks that would have the fetcher ask this machine, with a listener that counts: not one connection."""
+"""Tricks that would have the fetcher ask this machine, with a listener that counts: not
+one connection.
+"""
 
 import asyncio
 import contextlib
@@ -18,7 +20,9 @@ QUICK = fetching.Limits(seconds=3, silence=1)
 
 
 def _own() -> list[str]:
-    """This machine's own addresses: 127.0.0.2 is one on Linux alone, and IPv6 may be off."""
+    """This machine's own addresses: 127.0.0.2 is one on Linux alone, and IPv6 may be
+    off.
+    """
     hosts = ["127.0.0.1"]
     for host, family in (("127.0.0.2", socket.AF_INET), ("::1", socket.AF_INET6)):
         with contextlib.suppress(OSError), socket.socket(family) as probe:
@@ -179,15 +183,26 @@ async def test_an_address_that_is_not_public_is_not_asked(trick: str, secret: St
     # A name that does get looked up leads to the listener as well.
     names = Names([["127.0.0.1"]])
     with pytest.raises(errors.Invalid):
-        await fetching.fetch(trick.format(port=secret.port), limits=QUICK, allow_ports=ports, resolver=names)
+        await fetching.fetch(
+            trick.format(port=secret.port),
+            limits=QUICK,
+            allow_ports=ports,
+            resolver=names,
+        )
 
 
 @pytest.mark.parametrize("trick", FORMS)
-async def test_what_is_no_plain_address_is_not_asked_even_at_home(trick: str, secret: Stub):
+async def test_what_is_no_plain_address_is_not_asked_even_at_home(
+    trick: str, secret: Stub
+):
     names = Names([["127.0.0.1"]])
     with pytest.raises(errors.Invalid):
         await fetching.fetch(
-            trick.format(port=secret.port), limits=QUICK, allow_ports={secret.port, 80}, resolver=names, allowed=HERE
+            trick.format(port=secret.port),
+            limits=QUICK,
+            allow_ports={secret.port, 80},
+            resolver=names,
+            allowed=HERE,
         )
     assert names.asked == []
 
@@ -195,7 +210,9 @@ async def test_what_is_no_plain_address_is_not_asked_even_at_home(trick: str, se
 @pytest.mark.parametrize("host", ["localhost", "localhost.", "LocalHost"])
 async def test_the_systems_own_resolver_is_not_believed_either(host: str, secret: Stub):
     with pytest.raises(errors.Invalid, match="this machine"):
-        await fetching.fetch(f"http://{host}:{secret.port}/", limits=QUICK, allow_ports={secret.port})
+        await fetching.fetch(
+            f"http://{host}:{secret.port}/", limits=QUICK, allow_ports={secret.port}
+        )
 
 
 async def test_the_listener_would_have_counted():
@@ -208,7 +225,9 @@ async def test_the_listener_would_have_counted():
 @pytest.mark.parametrize("port", [0, 1, 22, 25, 5432, 6379, 8080, 8585, 65535, 65536])
 async def test_other_ports_are_not_asked(port: int):
     with pytest.raises(errors.Invalid):
-        await fetching.fetch(f"http://example.com:{port}/", resolver=Names([["127.0.0.1"]]), allowed=HERE)
+        await fetching.fetch(
+            f"http://example.com:{port}/", resolver=Names([["127.0.0.1"]]), allowed=HERE
+        )
 
 
 @pytest.mark.parametrize(
@@ -227,29 +246,44 @@ async def test_other_ports_are_not_asked(port: int):
         ["2002:7f00:1::"],
     ],
 )
-async def test_one_bad_address_among_good_ones_is_enough(answer: list[str], secret: Stub):
+async def test_one_bad_address_among_good_ones_is_enough(
+    answer: list[str], secret: Stub
+):
     url = f"http://mixed.example:{secret.port}/"
     with pytest.raises(errors.Invalid, match="not a public one") as refused:
-        await fetching.fetch(url, limits=QUICK, allow_ports={secret.port}, resolver=Names([answer]))
-    assert not any(address in str(refused.value) for address in answer), "what the name leads to is not told"
+        await fetching.fetch(
+            url, limits=QUICK, allow_ports={secret.port}, resolver=Names([answer])
+        )
+    assert not any(address in str(refused.value) for address in answer), (
+        "what the name leads to is not told"
+    )
 
 
 @pytest.mark.skipif("127.0.0.2" not in OWN, reason="this system has no 127.0.0.2")
 async def test_a_name_that_changes_its_address_is_looked_up_once_and_held_to_it():
-    async with serving(always(page(b"good"))) as good, serving(always(page(b"bad")), hosts=["127.0.0.2"]) as bad:
+    async with (
+        serving(always(page(b"good"))) as good,
+        serving(always(page(b"bad")), hosts=["127.0.0.2"]) as bad,
+    ):
         names = Names([["127.0.0.1"], ["127.0.0.2"]])
         url = f"http://rebinding.example:{good.port}/"
-        fetched = await fetching.fetch(url, allow_ports={good.port}, allowed=HERE, resolver=names)
+        fetched = await fetching.fetch(
+            url, allow_ports={good.port}, allowed=HERE, resolver=names
+        )
     assert (fetched.data, good.connections, bad.connections) == (b"good", 1, 0)
     assert names.asked == ["rebinding.example"]
 
 
 async def test_a_name_that_changes_between_two_hops_is_checked_again(secret: Stub):
-    async with serving(always(page(status="302 Found", headers="Location: /again\r\n"))) as good:
+    async with serving(
+        always(page(status="302 Found", headers="Location: /again\r\n"))
+    ) as good:
         names = Names([["127.0.0.1"], ["::1"]])
         url = f"http://rebinding.example:{good.port}/"
         with pytest.raises(errors.Invalid, match="this machine"):
-            await fetching.fetch(url, allow_ports={good.port, secret.port}, allowed=HERE, resolver=names)
+            await fetching.fetch(
+                url, allow_ports={good.port, secret.port}, allowed=HERE, resolver=names
+            )
     assert good.connections == 1
     assert len(names.asked) == 2
 
@@ -281,7 +315,9 @@ REDIRECTS = [
 
 @pytest.mark.parametrize("status", ["301", "302", "303", "307", "308"])
 @pytest.mark.parametrize("location", REDIRECTS)
-async def test_a_redirect_is_checked_like_an_address_of_its_own(status: str, location: str, secret: Stub):
+async def test_a_redirect_is_checked_like_an_address_of_its_own(
+    status: str, location: str, secret: Stub
+):
     header = f"Location: {location.format(port=secret.port)}\r\n"
     async with serving(always(page(status=f"{status} Moved", headers=header))) as good:
         with pytest.raises(errors.Invalid):
@@ -298,12 +334,22 @@ async def test_a_redirect_is_checked_like_an_address_of_its_own(status: str, loc
 async def test_five_redirects_are_followed_and_a_sixth_is_not():
     async def count(path: str, writer: asyncio.StreamWriter) -> None:
         left = int(path.strip("/"))
-        writer.write(page(status="302 Found", headers=f"Location: /{left - 1}\r\n") if left else page(b"there"))
+        writer.write(
+            page(status="302 Found", headers=f"Location: /{left - 1}\r\n")
+            if left
+            else page(b"there")
+        )
 
     async with serving(count) as stub:
         base = f"http://127.0.0.1:{stub.port}"
-        fetched = await fetching.fetch(f"{base}/5", allow_ports={stub.port}, allowed=HERE)
-        assert (fetched.url, fetched.final_url, fetched.data) == (f"{base}/5", f"{base}/0", b"there")
+        fetched = await fetching.fetch(
+            f"{base}/5", allow_ports={stub.port}, allowed=HERE
+        )
+        assert (fetched.url, fetched.final_url, fetched.data) == (
+            f"{base}/5",
+            f"{base}/0",
+            b"there",
+        )
         assert fetched.redirects == tuple(f"{base}/{left}" for left in (5, 4, 3, 2, 1))
         stub.connections = 0
         with pytest.raises(errors.Unreadable, match="more than 5 times"):
@@ -313,41 +359,65 @@ async def test_five_redirects_are_followed_and_a_sixth_is_not():
 
 async def test_a_user_in_an_address_is_named_as_the_reason(secret: Stub):
     with pytest.raises(errors.Invalid, match="user's name or password"):
-        await fetching.fetch(f"http://owner:pw@127.0.0.1:{secret.port}/", allow_ports={secret.port}, allowed=HERE)
+        await fetching.fetch(
+            f"http://owner:pw@127.0.0.1:{secret.port}/",
+            allow_ports={secret.port},
+            allowed=HERE,
+        )
 
 
 async def test_a_space_in_a_redirect_is_what_browsers_make_of_it():
     async def answer(path: str, writer: asyncio.StreamWriter) -> None:
         writer.write(
-            page(path.encode()) if path != "/" else page(status="302 Found", headers="Location:  /a page \r\n")
+            page(path.encode())
+            if path != "/"
+            else page(status="302 Found", headers="Location:  /a page \r\n")
         )
 
     async with serving(answer) as stub:
-        fetched = await fetching.fetch(f"http://127.0.0.1:{stub.port}/", allow_ports={stub.port}, allowed=HERE)
+        fetched = await fetching.fetch(
+            f"http://127.0.0.1:{stub.port}/", allow_ports={stub.port}, allowed=HERE
+        )
     assert fetched.data == b"/a%20page"
 
 
 async def test_a_loop_ends():
-    async with serving(always(page(status="301 Moved", headers="Location: /\r\n"))) as stub:
+    async with serving(
+        always(page(status="301 Moved", headers="Location: /\r\n"))
+    ) as stub:
         with pytest.raises(errors.Unreadable, match="redirects"):
-            await fetching.fetch(f"http://127.0.0.1:{stub.port}/", allow_ports={stub.port}, allowed=HERE)
+            await fetching.fetch(
+                f"http://127.0.0.1:{stub.port}/", allow_ports={stub.port}, allowed=HERE
+            )
     assert stub.connections == 6
 
 
 async def test_what_a_page_says_of_itself_is_not_followed(secret: Stub):
     body = f'<meta http-equiv="refresh" content="0;url=http://127.0.0.1:{secret.port}/">'.encode()
     headers = (
-        f"Refresh: 0;url=http://127.0.0.1:{secret.port}/\r\nLink: <http://127.0.0.1:{secret.port}/>; rel=preload\r\n"
+        f"Refresh: 0;url=http://127.0.0.1:{secret.port}/\r\n"
+        f"Link: <http://127.0.0.1:{secret.port}/>; rel=preload\r\n"
     )
     async with serving(always(page(body, headers=headers))) as stub:
         ports = {stub.port, secret.port}
-        fetched = await fetching.fetch(f"http://127.0.0.1:{stub.port}/", allow_ports=ports, allowed=HERE)
+        fetched = await fetching.fetch(
+            f"http://127.0.0.1:{stub.port}/", allow_ports=ports, allowed=HERE
+        )
     assert fetched.data == body
 
 
-async def test_the_environment_has_no_say(monkeypatch: pytest.MonkeyPatch, tmp_path, secret: Stub):
+async def test_the_environment_has_no_say(
+    monkeypatch: pytest.MonkeyPatch, tmp_path, secret: Stub
+):
     proxy = f"http://127.0.0.1:{secret.port}"
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+    for name in (
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "http_proxy",
+        "https_proxy",
+        "all_proxy",
+    ):
         monkeypatch.setenv(name, proxy)
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login owner password secret\n")
@@ -356,16 +426,26 @@ async def test_the_environment_has_no_say(monkeypatch: pytest.MonkeyPatch, tmp_p
     async def redirect(path: str, writer: asyncio.StreamWriter) -> None:
         cookie = "Set-Cookie: a=b; Path=/\r\n"
         writer.write(
-            page() if path == "/b?q=1" else page(status="302 Found", headers=f"Location: /b?q=1#top\r\n{cookie}")
+            page()
+            if path == "/b?q=1"
+            else page(status="302 Found", headers=f"Location: /b?q=1#top\r\n{cookie}")
         )
 
     async with serving(redirect) as stub:
-        fetched = await fetching.fetch(f"http://127.0.0.1:{stub.port}/a", allow_ports={stub.port}, allowed=HERE)
+        fetched = await fetching.fetch(
+            f"http://127.0.0.1:{stub.port}/a", allow_ports={stub.port}, allowed=HERE
+        )
     assert fetched.final_url.endswith("/b?q=1")
     for head in stub.requests:
         lines = head.rstrip().split("\r\n")
         names = [line.split(":")[0].lower() for line in lines[1:]]
-        assert sorted(names) == ["accept", "accept-encoding", "connection", "host", "user-agent"]
+        assert sorted(names) == [
+            "accept",
+            "accept-encoding",
+            "connection",
+            "host",
+            "user-agent",
+        ]
         assert "User-Agent: Reverie" in lines
         assert f"Host: 127.0.0.1:{stub.port}" in lines
 
@@ -374,15 +454,17 @@ async def test_the_environment_has_no_say(monkeypatch: pytest.MonkeyPatch, tmp_p
     st.one_of(
         st.text(max_size=80),
         st.from_regex(r"https?://[ -~]{0,40}", fullmatch=True),
-        st.text(alphabet="htps:/\\@#?%[].0123456789xabf①。-:;é\ud800\x00 ", max_size=60).map(
-            lambda rest: "http://" + rest
-        ),
+        st.text(
+            alphabet="htps:/\\@#?%[].0123456789xabf①。-:;é\ud800\x00 ", max_size=60
+        ).map(lambda rest: "http://" + rest),
     )
 )
 @settings(max_examples=400, deadline=None, database=None)
 async def test_no_text_is_an_address_that_breaks_it(url: str):
     with contextlib.suppress(errors.Invalid):
         literal = fetching._target(url, fetching.PORTS).address
-        assume(literal is None or addresses.blocked(literal))  # a public one would really be asked
+        assume(
+            literal is None or addresses.blocked(literal)
+        )  # a public one would really be asked
     with pytest.raises((errors.Invalid, errors.Unavailable)):
         await fetching.fetch(url, resolver=Names([[]]), limits=QUICK)

@@ -1,4 +1,6 @@
-"""In a network of the test's own, where public addresses can be had: what a public page may not do to the owner's."""
+"""In a network of the test's own, where public addresses can be had: what a public page
+may not do to the owner's.
+"""
 
 import subprocess
 import sys
@@ -15,7 +17,9 @@ exec "$0" -c "$1"
 
 
 def _run(program: str) -> str:
-    ready = subprocess.run([*ISOLATED, "ip link set lo up"], capture_output=True, check=False)
+    ready = subprocess.run(
+        [*ISOLATED, "ip link set lo up"], capture_output=True, check=False
+    )
     if ready.returncode:
         pytest.skip("this system gives no network of one's own")
     done = subprocess.run(

@@ -1,4 +1,6 @@
-"""A worker with an embedding server of its own, and a way to wait until it has caught up."""
+"""A worker with an embedding server of its own, and a way to wait until it has caught
+up.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -27,19 +29,27 @@ async def embeddings(server: embedder.Server) -> AsyncIterator[embedding.Embeddi
     one.close()
 
 
-async def standing(database: db.Database, caller: db.HasUser, slot: str) -> worker.Standing:
+async def standing(
+    database: db.Database, caller: db.HasUser, slot: str
+) -> worker.Standing:
     """How one slot stands."""
     async with database.transaction(caller) as tx:
-        return next(one for one in await worker.standings(tx, caller) if one.slot == slot)
+        return next(
+            one for one in await worker.standings(tx, caller) if one.slot == slot
+        )
 
 
 async def caught_up(
-    database: db.Database, *everybody: callers.Caller, slots: tuple[str, ...] = ("embedding", "heat")
+    database: db.Database,
+    *everybody: callers.Caller,
+    slots: tuple[str, ...] = ("embedding", "heat"),
 ) -> None:
     """Wait until the slots have followed everything and have no letters left."""
     deadline = asyncio.get_running_loop().time() + 45
     while True:
-        found = [await standing(database, one, name) for one in everybody for name in slots]
+        found = [
+            await standing(database, one, name) for one in everybody for name in slots
+        ]
         if all(not (one.behind or one.letters or one.trouble) for one in found):
             return
         if asyncio.get_running_loop().time() > deadline:
@@ -50,7 +60,10 @@ async def caught_up(
 async def accesses(database: db.Database, caller: callers.Caller) -> dict[UUID, float]:
     """How often each record counts as opened."""
     async with database.transaction(caller) as tx:
-        return {row["record_id"]: row["accesses"] for row in await tx.rows("SELECT record_id, accesses FROM heat")}
+        return {
+            row["record_id"]: row["accesses"]
+            for row in await tx.rows("SELECT record_id, accesses FROM heat")
+        }
 
 
 async def vectors(database: db.Database, caller: callers.Caller) -> tuple[int, int]:

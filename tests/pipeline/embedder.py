@@ -1,4 +1,6 @@
-"""An embedding server on this machine: speaks OpenAI's /v1/embeddings, remembers what it was asked, and can be ill."""
+"""An embedding server on this machine: speaks OpenAI's /v1/embeddings, remembers what
+it was asked, and can be ill.
+"""
 
 import hashlib
 import json
@@ -17,7 +19,9 @@ Answer = Callable[[list[str]], tuple[int, bytes]]
 
 def vector_of(text: str) -> list[float]:
     """Some vector that depends on the text alone."""
-    return [byte / 255 + 0.01 for byte in hashlib.sha256(text.encode()).digest()[:LENGTH]]
+    return [
+        byte / 255 + 0.01 for byte in hashlib.sha256(text.encode()).digest()[:LENGTH]
+    ]
 
 
 def well(texts: list[str]) -> tuple[int, bytes]:
@@ -28,12 +32,17 @@ def well(texts: list[str]) -> tuple[int, bytes]:
 
 # What a model is measured with, which is nothing that anybody keeps.
 _MEASURING = {
-    text for part in ("passages", "questions", "queries") for row in getattr(calibration.texts(), part) for text in row
+    text
+    for part in ("passages", "questions", "queries")
+    for row in getattr(calibration.texts(), part)
+    for text in row
 }
 
 
 class Server:
-    """The server. `answer` decides what it says; `texts` is everything it was ever asked for but to measure it."""
+    """The server. `answer` decides what it says; `texts` is everything it was ever
+    asked for but to measure it.
+    """
 
     def __init__(self, model: str = "test") -> None:
         self.model = model
@@ -49,11 +58,15 @@ class Server:
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                asked: dict[str, Any] = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                asked: dict[str, Any] = json.loads(
+                    self.rfile.read(int(self.headers["Content-Length"]))
+                )
                 outer.calls += 1
                 status, body = outer.answer(asked["input"])
                 if status == 200:
-                    outer.texts += [text for text in asked["input"] if text not in _MEASURING]
+                    outer.texts += [
+                        text for text in asked["input"] if text not in _MEASURING
+                    ]
                 if status == 0:  # not HTTP at all
                     self.wfile.write(body)
                     return
@@ -67,7 +80,9 @@ class Server:
 
         self._http = ThreadingHTTPServer(("127.0.0.1", self._port), Handler)
         self._port = self._http.server_port
-        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
+        threading.Thread(
+            target=self._http.serve_forever, args=(0.02,), daemon=True
+        ).start()
 
     def close(self) -> None:
         """Refuse connections."""
@@ -80,7 +95,9 @@ class Server:
     def settings(self) -> config.Embedding:
         """What makes Reverie use this server."""
         url = f"http://127.0.0.1:{self._port}/v1"
-        return config.Embedding(provider="openai", base_url=url, model=self.model, timeout_s=5)
+        return config.Embedding(
+            provider="openai", base_url=url, model=self.model, timeout_s=5
+        )
 
 
 @contextmanager

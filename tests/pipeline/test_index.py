@@ -26,8 +26,16 @@ VOCABULARY = [
     for middle in ("a", "e", "i", "o", "u", "an", "en", "or")
     for end in ("dak", "lim", "pos", "tur", "vex", "zon", "gel")
 ]
-# Of words so rare that every passage with one, and its neighbours, is looked at: then all of the score is exact.
-QUESTIONS = ("baladak unique0", "dersavorgel", "unique1 unique3", "monpilanvex rutendak", "fenizon", "nothing0")
+# Of words so rare that every passage with one, and its neighbours, is looked at: then
+# all of the score is exact.
+QUESTIONS = (
+    "baladak unique0",
+    "dersavorgel",
+    "unique1 unique3",
+    "monpilanvex rutendak",
+    "fenizon",
+    "nothing0",
+)
 
 
 @pytest.fixture
@@ -47,7 +55,12 @@ def text_of(number: int, paragraphs: int = PARAGRAPHS) -> str:
     return "\n\n".join(lines)
 
 
-async def note(database: db.Database, caller: callers.Caller, number: int, paragraphs: int = PARAGRAPHS) -> UUID:
+async def note(
+    database: db.Database,
+    caller: callers.Caller,
+    number: int,
+    paragraphs: int = PARAGRAPHS,
+) -> UUID:
     values = {"title": f"number{number}", "content": text_of(number, paragraphs)}
     async with database.transaction(caller) as tx:
         return (await base.create(tx, caller, notes.NOTES, values)).id
@@ -74,13 +87,17 @@ async def sizes(database: db.Database, caller: callers.Caller) -> list[int]:
 
 async def count(database: db.Database, caller: callers.Caller, table: str) -> int:
     async with database.transaction(caller) as tx:
-        return int(await tx.value(db.compose("SELECT count(*) FROM {table}", table=table)))
+        return int(
+            await tx.value(db.compose("SELECT count(*) FROM {table}", table=table))
+        )
 
 
 async def once_each(database: db.Database, caller: callers.Caller) -> None:
     """Every passage is fresh or in one segment, and never both."""
     async with database.transaction(caller) as tx:
-        fresh = [row["passage_id"] for row in await tx.rows("SELECT passage_id FROM fresh")]
+        fresh = [
+            row["passage_id"] for row in await tx.rows("SELECT passage_id FROM fresh")
+        ]
         known = [one.id for one in await postings.segments(tx, caller)]
         there = [row["id"] for row in await tx.rows("SELECT id FROM passage")]
         held = await postings.members(tx, caller, known)
@@ -88,21 +105,36 @@ async def once_each(database: db.Database, caller: callers.Caller) -> None:
 
 
 async def found(
-    database: db.Database, caller: callers.Caller, embeddings: embedding.Embeddings, text: str
+    database: db.Database,
+    caller: callers.Caller,
+    embeddings: embedding.Embeddings,
+    text: str,
 ) -> list[tuple[UUID, float, list[tuple[str, float]]]]:
-    """Each record with its score, its passages and theirs, less the heat, which cools meanwhile."""
-    answer = await search.search(database, caller, embeddings, queries.Query(text=text, limit=20, include_cold=True))
+    """Each record with its score, its passages and theirs, less the heat, which cools
+    meanwhile.
+    """
+    answer = await search.search(
+        database,
+        caller,
+        embeddings,
+        queries.Query(text=text, limit=20, include_cold=True),
+    )
     return [
         (
             hit.record_id,
             round(hit.fused.score / hit.fused.boosts.get("heat", 1.0), 5),
-            [(one.text, round(one.score / hit.fused.boosts.get("heat", 1.0), 5)) for one in hit.passages],
+            [
+                (one.text, round(one.score / hit.fused.boosts.get("heat", 1.0), 5))
+                for one in hit.passages
+            ],
         )
         for hit in answer.hits
     ]
 
 
-async def answers(database: db.Database, caller: callers.Caller, embeddings: embedding.Embeddings) -> dict[str, Any]:
+async def answers(
+    database: db.Database, caller: callers.Caller, embeddings: embedding.Embeddings
+) -> dict[str, Any]:
     return {text: await found(database, caller, embeddings, text) for text in QUESTIONS}
 
 
@@ -149,17 +181,25 @@ async def test_the_worker_packs_what_is_fresh_once_it_is_worth_it(
 
     before = await answers(database, owner, words_alone)
     await followed()
-    assert (await count(database, owner, "fresh"), await sizes(database, owner)) == (postings.SMALLEST - 1, [])
+    assert (await count(database, owner, "fresh"), await sizes(database, owner)) == (
+        postings.SMALLEST - 1,
+        [],
+    )
     async with database.transaction(owner) as tx:
         await base.create(tx, owner, notes.NOTES, {"content": "one more"})
     await followed()
-    assert (await count(database, owner, "fresh"), await sizes(database, owner)) == (0, [postings.SMALLEST])
+    assert (await count(database, owner, "fresh"), await sizes(database, owner)) == (
+        0,
+        [postings.SMALLEST],
+    )
     assert await count(database, owner, "posting") > len(VOCABULARY) / 2
     after = await answers(database, owner, words_alone)
     assert {text: [one[0] for one in hits] for text, hits in after.items()} == {
         text: [one[0] for one in hits] for text, hits in before.items()
     }
-    assert (await found(database, owner, words_alone, "one more"))[0][2][0][0] == "one more"
+    assert (await found(database, owner, words_alone, "one more"))[0][2][0][
+        0
+    ] == "one more"
 
 
 # --- What is gone ---------------------------------------------------------------------------------------------
@@ -168,7 +208,12 @@ async def test_the_worker_packs_what_is_fresh_once_it_is_worth_it(
 async def lists_of(database: db.Database, caller: callers.Caller, term: str) -> int:
     """How many entries the lists hold of a term, by the table itself."""
     async with database.transaction(caller) as tx:
-        return int(await tx.value("SELECT coalesce(sum(n), 0) FROM posting WHERE term = %s", (postings.key(term),)))
+        return int(
+            await tx.value(
+                "SELECT coalesce(sum(n), 0) FROM posting WHERE term = %s",
+                (postings.key(term),),
+            )
+        )
 
 
 async def test_deleted_and_edited_text_is_gone_at_once_and_from_the_lists_once_they_are_merged(
@@ -180,13 +225,21 @@ async def test_deleted_and_edited_text_is_gone_at_once_and_from_the_lists_once_t
         await packed(database, owner)
     async with database.transaction(owner) as tx:
         await base.delete(tx, owner, notes.NOTES, made[0])
-        await base.update(tx, owner, notes.NOTES, made[1], {"content": "nothing but a zeppelin"})
+        await base.update(
+            tx, owner, notes.NOTES, made[1], {"content": "nothing but a zeppelin"}
+        )
     for word in ("unique0", "nothing0", "number0", "unique1", "nothing1"):
         assert await found(database, owner, words_alone, word) == [], word
-    assert [one[0] for one in await found(database, owner, words_alone, "zeppelin")] == [made[1]]
-    assert [one[0] for one in await found(database, owner, words_alone, "unique2")] == [made[2]]
+    assert [
+        one[0] for one in await found(database, owner, words_alone, "zeppelin")
+    ] == [made[1]]
+    assert [one[0] for one in await found(database, owner, words_alone, "unique2")] == [
+        made[2]
+    ]
     # Their lists are as they were.
-    assert [await lists_of(database, owner, f"unique{number}") for number in (0, 1, 2)] == [2, 2, 2]
+    assert [
+        await lists_of(database, owner, f"unique{number}") for number in (0, 1, 2)
+    ] == [2, 2, 2]
 
     before = await count(database, owner, "passage")
     await note(database, owner, 99)
@@ -194,11 +247,15 @@ async def test_deleted_and_edited_text_is_gone_at_once_and_from_the_lists_once_t
     # Of the edited note the new text is packed with the last one.
     assert await sizes(database, owner) == [before + PARAGRAPHS]
     await once_each(database, owner)
-    assert [await lists_of(database, owner, f"unique{number}") for number in (0, 1, 2)] == [0, 0, 2]
+    assert [
+        await lists_of(database, owner, f"unique{number}") for number in (0, 1, 2)
+    ] == [0, 0, 2]
     assert await lists_of(database, owner, "zeppelin") == 1
     for word in ("unique0", "unique1"):
         assert await found(database, owner, words_alone, word) == [], word
-    assert [one[0] for one in await found(database, owner, words_alone, "zeppelin")] == [made[1]]
+    assert [
+        one[0] for one in await found(database, owner, words_alone, "zeppelin")
+    ] == [made[1]]
 
 
 async def test_a_large_segment_of_which_much_is_gone_is_merged_with_the_small_ones(
@@ -213,14 +270,19 @@ async def test_a_large_segment_of_which_much_is_gone_is_merged_with_the_small_on
         for one in made[:-2]:
             await base.delete(tx, owner, notes.NOTES, one)
     for number in range(100, 100 + postings.FACTOR):
-        assert await sizes(database, owner) == [PARAGRAPHS * postings.FACTOR, *[PARAGRAPHS] * (number - 100)]
+        assert await sizes(database, owner) == [
+            PARAGRAPHS * postings.FACTOR,
+            *[PARAGRAPHS] * (number - 100),
+        ]
         await note(database, owner, number)
         await packed(database, owner)
     assert await packed(database, owner)
     assert await sizes(database, owner) == [PARAGRAPHS * (postings.FACTOR + 2)]
     await once_each(database, owner)
     assert await found(database, owner, words_alone, "unique0") == []
-    assert [one[0] for one in await found(database, owner, words_alone, "unique7")] == made[-1:]
+    assert [
+        one[0] for one in await found(database, owner, words_alone, "unique7")
+    ] == made[-1:]
 
 
 async def test_a_restored_record_is_found_again_beside_its_old_lists(
@@ -242,7 +304,10 @@ async def test_a_restored_record_is_found_again_beside_its_old_lists(
 
 
 async def test_nobody_sees_anothers_lists(
-    database: db.Database, owner: callers.Caller, other: callers.Caller, words_alone: embedding.Embeddings
+    database: db.Database,
+    owner: callers.Caller,
+    other: callers.Caller,
+    words_alone: embedding.Embeddings,
 ) -> None:
     await note(database, owner, 0)
     await packed(database, owner)
@@ -260,8 +325,16 @@ async def test_nobody_sees_anothers_lists(
     async with database.snapshot(other) as tx:
         for user in (owner, other):  # not even when it is asked for by name
             theirs = await postings.lists(tx, user, keys)
-            assert (theirs.segments, theirs.entries, theirs.held_by, theirs.fresh) == ([], {}, {}, [])
-            assert await postings.members(tx, user, [one.id for one in mine.segments]) == []
+            assert (theirs.segments, theirs.entries, theirs.held_by, theirs.fresh) == (
+                [],
+                {},
+                {},
+                [],
+            )
+            assert (
+                await postings.members(tx, user, [one.id for one in mine.segments])
+                == []
+            )
     assert await found(database, other, words_alone, "unique0") == []
     async with database.transaction(other) as tx:
         await postings.drop(tx, owner, [one.id for one in mine.segments])
@@ -279,30 +352,48 @@ async def test_nobody_sees_anothers_lists(
 def rows(term: str, weights: Sequence[float]) -> list[dict[str, Any]]:
     """Passages of ten words that hold a term so often, and one term of their own."""
     return [
-        {"id": 1000 + i, "length": 10, "terms": postings.packed({term: weight, f"own{i}": 1.0})}
+        {
+            "id": 1000 + i,
+            "length": 10,
+            "terms": postings.packed({term: weight, f"own{i}": 1.0}),
+        }
         for i, weight in enumerate(weights)
     ]
 
 
-async def test_a_long_list_has_its_best_entries_in_its_first_part(database: db.Database, owner: callers.Caller) -> None:
+async def test_a_long_list_has_its_best_entries_in_its_first_part(
+    database: db.Database, owner: callers.Caller
+) -> None:
     dice = random.Random(1)
     weights = [float(dice.randrange(1, 60)) for _ in range(5_000)]
     async with database.transaction(owner) as tx:
         await postings.pack(tx, owner, rows("common", weights))
         found = await tx.rows(
-            "SELECT part, n, entries FROM posting WHERE term = %s ORDER BY part", (postings.key("common"),)
+            "SELECT part, n, entries FROM posting WHERE term = %s ORDER BY part",
+            (postings.key("common"),),
         )
         assert await tx.value("SELECT count(*) FROM posting") == 5_000 + 2
-    assert [(row["part"], row["n"]) for row in found] == [(0, postings.BEST), (1, 5_000 - postings.BEST)]
+    assert [(row["part"], row["n"]) for row in found] == [
+        (0, postings.BEST),
+        (1, 5_000 - postings.BEST),
+    ]
     best, rest = (np.frombuffer(row["entries"], postings.ENTRY) for row in found)
     assert best["gain"].min() >= rest["gain"].max()
     places = np.concatenate([best["at"], rest["at"]])
     assert sorted(places.tolist()) == list(range(5_000))
-    gains = dict(zip(places.tolist(), np.concatenate([best["gain"], rest["gain"]]).tolist(), strict=True))
+    gains = dict(
+        zip(
+            places.tolist(),
+            np.concatenate([best["gain"], rest["gain"]]).tolist(),
+            strict=True,
+        )
+    )
     expected = [weight * 2.2 / (weight + 1.2) for weight in weights]
     assert [gains[i] for i in range(5_000)] == pytest.approx(expected, rel=1e-3)
     async with database.snapshot(owner) as tx:
-        listed = await postings.lists(tx, owner, [postings.key("common"), postings.key("own17")])
+        listed = await postings.lists(
+            tx, owner, [postings.key("common"), postings.key("own17")]
+        )
     (segment,) = listed.segments
     assert (segment.size, segment.words) == (5_000, 50_000)
     assert sum(map(len, listed.entries[segment.id, postings.key("common")])) == 5_000
@@ -316,7 +407,9 @@ async def test_of_a_term_that_is_everywhere_the_best_entries_are_read_and_all_ar
     many = postings.ALL + 1
     term = postings.packed({"everywhere": 1.0})
     async with database.transaction(owner) as tx:
-        await postings.pack(tx, owner, [{"id": i, "length": 10, "terms": term} for i in range(many)])
+        await postings.pack(
+            tx, owner, [{"id": i, "length": 10, "terms": term} for i in range(many)]
+        )
     async with database.snapshot(owner) as tx:
         listed = await postings.lists(tx, owner, [postings.key("everywhere")])
     ((_, entries),) = listed.entries.items()
@@ -350,16 +443,25 @@ async def test_what_fails_in_the_middle_of_packing_loses_nothing(
 ) -> None:
     for number in range(postings.FACTOR):
         await note(database, owner, number)
-        before = (await sizes(database, owner), await answers(database, owner, words_alone))
+        before = (
+            await sizes(database, owner),
+            await answers(database, owner, words_alone),
+        )
         with pytest.raises(ZeroDivisionError):
             await packed_in_vain(database, owner)
         assert await count(database, owner, "fresh") == PARAGRAPHS
-        assert (await sizes(database, owner), await answers(database, owner, words_alone)) == before
+        assert (
+            await sizes(database, owner),
+            await answers(database, owner, words_alone),
+        ) == before
         await packed(database, owner)
     merged = (await sizes(database, owner), await answers(database, owner, words_alone))
     with pytest.raises(ZeroDivisionError):
         await packed_in_vain(database, owner)
-    assert (await sizes(database, owner), await answers(database, owner, words_alone)) == merged
+    assert (
+        await sizes(database, owner),
+        await answers(database, owner, words_alone),
+    ) == merged
     await once_each(database, owner)
 
 
@@ -409,11 +511,15 @@ async def test_who_reads_while_it_is_packed_and_merged_finds_everything(
         assert await packed(database, owner)
         assert not await packed(database, owner)
         again = await lexical.lexical(old, owner, query)
-    assert {one.passage_id for one in before.found} == {one.passage_id for one in again.found}
+    assert {one.passage_id for one in before.found} == {
+        one.passage_id for one in again.found
+    }
     assert again.found == before.found
     async with database.snapshot(owner) as new:
         after = await lexical.lexical(new, owner, query)
-    assert {one.passage_id for one in after.found} == {one.passage_id for one in before.found}
+    assert {one.passage_id for one in after.found} == {
+        one.passage_id for one in before.found
+    }
 
 
 # --- Which segments are too many ------------------------------------------------------------------------------
@@ -421,7 +527,10 @@ async def test_who_reads_while_it_is_packed_and_merged_finds_everything(
 
 def segments(*given: int) -> list[postings.Segment]:
     """Largest first, as they are read; the id tells the place."""
-    return [postings.Segment(id=i, size=size, words=10 * size) for i, size in enumerate(given)]
+    return [
+        postings.Segment(id=i, size=size, words=10 * size)
+        for i, size in enumerate(given)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -433,7 +542,10 @@ def segments(*given: int) -> list[postings.Segment]:
         ((600,) * 10, [2, 3, 4, 5, 6, 7, 8, 9]),  # the smallest of them
         ((4_096, *(4_095,) * 7), []),  # two tiers
         ((5_000,) * 8, [0, 1, 2, 3, 4, 5, 6, 7]),
-        ((*(5_000,) * 8, *(600,) * 8), [8, 9, 10, 11, 12, 13, 14, 15]),  # the smaller ones first
+        (
+            (*(5_000,) * 8, *(600,) * 8),
+            [8, 9, 10, 11, 12, 13, 14, 15],
+        ),  # the smaller ones first
         ((*(5_000,) * 8, *(600,) * 7), [0, 1, 2, 3, 4, 5, 6, 7]),
         ((10,) * 8, [0, 1, 2, 3, 4, 5, 6, 7]),  # smaller than the smallest
         ((32_768,) * 8, [0, 1, 2, 3, 4, 5, 6, 7]),  # the largest that is made

@@ -53,18 +53,27 @@ async def opened(settings: config.Embedding) -> AsyncIterator[embedding.Embeddin
 
 
 @asynccontextmanager
-async def working(database: db.Database, settings: config.Embedding) -> AsyncIterator[embedding.Embeddings]:
+async def working(
+    database: db.Database, settings: config.Embedding
+) -> AsyncIterator[embedding.Embeddings]:
     """A worker of a process with these settings."""
-    async with opened(settings) as embeddings, worker.Worker(database, embeddings).running():
+    async with (
+        opened(settings) as embeddings,
+        worker.Worker(database, embeddings).running(),
+    ):
         yield embeddings
 
 
 async def keep(database: db.Database, caller: callers.Caller, topic: int) -> UUID:
     async with database.transaction(caller) as tx:
-        return (await base.create(tx, caller, notes.NOTES, {"content": f"zettel{topic}"})).id
+        return (
+            await base.create(tx, caller, notes.NOTES, {"content": f"zettel{topic}"})
+        ).id
 
 
-async def filled(database: db.Database, caller: callers.Caller, settings: config.Embedding) -> dict[int, UUID]:
+async def filled(
+    database: db.Database, caller: callers.Caller, settings: config.Embedding
+) -> dict[int, UUID]:
     """Notes on many topics, with all their vectors."""
     made = {topic: await keep(database, caller, topic) for topic in range(NOTES)}
     async with working(database, settings) as embeddings:
@@ -74,14 +83,18 @@ async def filled(database: db.Database, caller: callers.Caller, settings: config
 
 
 async def counts(database: db.Database, caller: callers.Caller) -> dict[str, int]:
-    """How many vectors each model has, which is what the table of models says; all of a model are of one length."""
+    """How many vectors each model has, which is what the table of models says; all of a
+    model are of one length.
+    """
     async with database.transaction(caller) as tx:
         rows = await tx.rows(_COUNTS)
     assert all(row["lengths"] <= 1 and row["n"] == row["told"] for row in rows), rows
     return {row["name"]: row["n"] for row in rows if row["n"]}
 
 
-async def holds(database: db.Database, caller: callers.Caller, wanted: dict[str, int]) -> bool:
+async def holds(
+    database: db.Database, caller: callers.Caller, wanted: dict[str, int]
+) -> bool:
     return await counts(database, caller) == wanted
 
 
@@ -100,17 +113,23 @@ async def finds(
     *,
     by: topics.Model,
 ) -> None:
-    """Every topic is found by meaning alone, the right one first, and the question went to one model."""
+    """Every topic is found by meaning alone, the right one first, and the question went
+    to one model.
+    """
     for topic, record in made.items():
         by.texts.clear()
-        results = await search.search(database, caller, embeddings, query.Query(text=f"frage{topic}"))
+        results = await search.search(
+            database, caller, embeddings, query.Query(text=f"frage{topic}")
+        )
         assert results.signals["semantic"] == "ok"
         assert results.hits[0].record_id == record
         assert set(results.hits[0].fused.evidence) == {"semantic"}
         assert by.texts == [f"frage{topic}"]
 
 
-async def report(database: db.Database, caller: callers.Caller, embeddings: embedding.Embeddings) -> dict[str, str]:
+async def report(
+    database: db.Database, caller: callers.Caller, embeddings: embedding.Embeddings
+) -> dict[str, str]:
     found = await checkup.examine(database, embeddings, caller)
     return {one.about: one.state for one in found if one.level == "degraded"}
 
@@ -123,7 +142,9 @@ async def test_a_change_of_model(
         await finds(database, owner, embeddings, made, by=old)
     new.left = 8
     async with working(database, new.settings_with(old.settings)) as embeddings:
-        await until(lambda: holds(database, owner, {"old@openai": NOTES, "new@openai": 8}))
+        await until(
+            lambda: holds(database, owner, {"old@openai": NOTES, "new@openai": 8})
+        )
         # The old model answers, and none of its vectors meets one of the new model.
         new.texts.clear()
         await finds(database, owner, embeddings, made, by=old)
@@ -152,21 +173,32 @@ async def test_what_is_written_during_a_change_is_found_by_meaning(
     made = await filled(database, owner, old.settings)
     new.left = 8
     async with working(database, new.settings_with(old.settings)) as embeddings:
-        await until(lambda: holds(database, owner, {"old@openai": NOTES, "new@openai": 8}))
+        await until(
+            lambda: holds(database, owner, {"old@openai": NOTES, "new@openai": 8})
+        )
     # The next process makes the vectors of what is new first, and the rest after it.
     made[NOTES] = await keep(database, owner, NOTES)
     new.left = 1
     async with working(database, new.settings_with(old.settings)) as embeddings:
-        await until(lambda: holds(database, owner, {"old@openai": NOTES + 1, "new@openai": 9}))
+        await until(
+            lambda: holds(database, owner, {"old@openai": NOTES + 1, "new@openai": 9})
+        )
         await finds(database, owner, embeddings, made, by=old)
-        # With the old server gone as well, the new model answers with what it has, and words with the rest.
+        # With the old server gone as well, the new model answers with what it has, and
+        # words with the rest.
         old.close()
-        results = await search.search(database, owner, embeddings, query.Query(text=f"frage{NOTES}"))
+        results = await search.search(
+            database, owner, embeddings, query.Query(text=f"frage{NOTES}")
+        )
         assert results.signals["semantic"] == "ok"
         assert [hit.record_id for hit in results.hits[:1]] == [made[NOTES]]
         new.close()
-        results = await search.search(database, owner, embeddings, query.Query(text="zettel3"))
-        assert results.signals["semantic"].startswith("left out: The embedding server does not answer")
+        results = await search.search(
+            database, owner, embeddings, query.Query(text="zettel3")
+        )
+        assert results.signals["semantic"].startswith(
+            "left out: The embedding server does not answer"
+        )
         assert [hit.record_id for hit in results.hits] == [made[3]]
 
 
@@ -176,10 +208,17 @@ async def test_an_old_model_that_nobody_can_ask(
     await filled(database, owner, old.settings)
     new.left = 8
     async with working(database, new.settings_with()) as embeddings:
-        await until(lambda: holds(database, owner, {"old@openai": NOTES, "new@openai": 8}))
+        await until(
+            lambda: holds(database, owner, {"old@openai": NOTES, "new@openai": 8})
+        )
         told = await report(database, owner, embeddings)
-        assert told["previous model"] == f"the previous model old@openai has {NOTES} vectors, which nobody can ask"
-        results = await search.search(database, owner, embeddings, query.Query(text="frage1"))
+        assert (
+            told["previous model"]
+            == f"the previous model old@openai has {NOTES} vectors, which nobody can ask"
+        )
+        results = await search.search(
+            database, owner, embeddings, query.Query(text="frage1")
+        )
         assert results.signals["semantic"] == "ok"
 
 
@@ -188,7 +227,9 @@ async def test_old_vectors_are_kept_if_wanted_and_a_way_back_makes_nothing_twice
 ) -> None:
     made = await filled(database, owner, old.settings)
     both = {"old@openai": NOTES, "new@openai": NOTES}
-    async with working(database, new.settings_with(old.settings, keep_previous=True)) as embeddings:
+    async with working(
+        database, new.settings_with(old.settings, keep_previous=True)
+    ) as embeddings:
         await until(lambda: holds(database, owner, both))
         await finds(database, owner, embeddings, made, by=new)
     old.texts.clear()
@@ -206,13 +247,18 @@ async def test_a_process_with_older_settings_undoes_nothing(
 ) -> None:
     await filled(database, owner, old.settings)
     async with working(database, new.settings_with(old.settings, keep_previous=True)):
-        await until(lambda: holds(database, owner, {"old@openai": NOTES, "new@openai": NOTES}))
+        await until(
+            lambda: holds(database, owner, {"old@openai": NOTES, "new@openai": NOTES})
+        )
         async with opened(old.settings) as embeddings:
             work = slots.Work(database, embeddings, users.Reference(owner.user_id))
             reached: bytes | None = b""
             while reached is not None:
                 reached = await embed.backfill(work, reached)
-        assert await counts(database, owner) == {"old@openai": NOTES, "new@openai": NOTES}
+        assert await counts(database, owner) == {
+            "old@openai": NOTES,
+            "new@openai": NOTES,
+        }
 
 
 async def test_a_model_that_refuses_everything_replaces_nothing(
@@ -232,7 +278,10 @@ async def test_a_model_that_refuses_everything_replaces_nothing(
 
 
 async def test_many_vectors_are_dropped_bit_by_bit(
-    database: db.Database, owner: callers.Caller, old: topics.Model, monkeypatch: pytest.MonkeyPatch
+    database: db.Database,
+    owner: callers.Caller,
+    old: topics.Model,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(embed, "_BIT", 7)
     await filled(database, owner, old.settings)
@@ -253,12 +302,20 @@ async def test_many_vectors_are_dropped_bit_by_bit(
         assert [one.name for one in await models.known(tx, owner)] == ["new@openai"]
 
 
-async def test_the_counts_follow_every_write(database: db.Database, owner: callers.Caller, old: topics.Model) -> None:
+async def test_the_counts_follow_every_write(
+    database: db.Database, owner: callers.Caller, old: topics.Model
+) -> None:
     made = await filled(database, owner, old.settings)
     async with working(database, old.settings):
         async with database.transaction(owner) as tx:
             await base.delete(tx, owner, notes.NOTES, made[0])
-            await base.update(tx, owner, notes.NOTES, made[1], {"content": "zettel77 and\n\n" + "more " * 400})
+            await base.update(
+                tx,
+                owner,
+                notes.NOTES,
+                made[1],
+                {"content": "zettel77 and\n\n" + "more " * 400},
+            )
         await caught_up(database, owner)
         assert sum((await counts(database, owner)).values()) > NOTES
         await rebuild.rebuild(database, owner, progress=lambda _: None)
@@ -267,21 +324,32 @@ async def test_the_counts_follow_every_write(database: db.Database, owner: calle
 
 
 async def test_a_model_is_measured_once_and_for_everybody(
-    database: db.Database, owner: callers.Caller, other: callers.Caller, old: topics.Model
+    database: db.Database,
+    owner: callers.Caller,
+    other: callers.Caller,
+    old: topics.Model,
 ) -> None:
     async def measured(caller: callers.Caller) -> list[tuple[object, ...]]:
         async with database.transaction(caller) as tx:
-            rows = await tx.rows("SELECT name, dimensions, floor, scale, measured_at FROM model")
+            rows = await tx.rows(
+                "SELECT name, dimensions, floor, scale, measured_at FROM model"
+            )
         return [tuple(row.values()) for row in rows]
 
     async def both() -> bool:
-        return all(rows and rows[0][4] for rows in (await measured(owner), await measured(other)))
+        return all(
+            rows and rows[0][4]
+            for rows in (await measured(owner), await measured(other))
+        )
 
     async with working(database, old.settings) as embeddings:
         told = await report(database, owner, embeddings)
         await until(both)
         assert "similarities" not in await report(database, owner, embeddings)
-    assert told.get("similarities", "") in ("", "old@openai has not been measured yet: a rough floor is used")
+    assert told.get("similarities", "") in (
+        "",
+        "old@openai has not been measured yet: a rough floor is used",
+    )
     first, calls = await measured(owner), old.calls
     assert first[0][:2] == ("old@openai", 384)
     assert first[0][2] == pytest.approx(0, abs=0.02)  # type: ignore[comparison-overlap]
@@ -297,42 +365,70 @@ async def test_from_the_built_in_model_to_another(
     database: db.Database, owner: callers.Caller, new: topics.Model
 ) -> None:
     async with database.transaction(owner) as tx:
-        made = (await base.create(tx, owner, notes.NOTES, {"content": "Das Auto steht in der Garage."})).id
+        made = (
+            await base.create(
+                tx, owner, notes.NOTES, {"content": "Das Auto steht in der Garage."}
+            )
+        ).id
     async with working(database, config.Embedding()) as embeddings:
         await until(lambda: holds(database, owner, {embeddings.model: 1}))
     new.close()
     async with working(database, new.settings_with()) as embeddings:
         # The built-in model can be asked without being named.
-        results = await search.search(database, owner, embeddings, query.Query(text="where is my car"))
+        results = await search.search(
+            database, owner, embeddings, query.Query(text="where is my car")
+        )
         assert [hit.record_id for hit in results.hits] == [made]
         new.open()
         await until(lambda: holds(database, owner, {"new@openai": 1}))
 
 
-async def test_the_doctor_looks_at_the_reranker(database: db.Database, owner: callers.Caller) -> None:
+async def test_the_doctor_looks_at_the_reranker(
+    database: db.Database, owner: callers.Caller
+) -> None:
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
-        return 200, {"results": [{"index": i, "relevance_score": 0.5} for i, _ in enumerate(body["documents"])]}
+        return 200, {
+            "results": [
+                {"index": i, "relevance_score": 0.5}
+                for i, _ in enumerate(body["documents"])
+            ]
+        }
 
     with model_server.serving(answer) as server:
-        settings = config.Reranker(provider="openai", base_url=server.url, model="judge")
+        settings = config.Reranker(
+            provider="openai", base_url=server.url, model="judge"
+        )
         embeddings = embedding.Embeddings(config.Embedding(provider="none"), settings)
-        found = {one.about: one for one in await checkup.examine(database, embeddings, owner)}
-        assert (found["reranker"].level, found["reranker"].state) == ("ok", "sorts the best 20 passages again")
-    found = {one.about: one for one in await checkup.examine(database, embeddings, owner)}
+        found = {
+            one.about: one for one in await checkup.examine(database, embeddings, owner)
+        }
+        assert (found["reranker"].level, found["reranker"].state) == (
+            "ok",
+            "sorts the best 20 passages again",
+        )
+    found = {
+        one.about: one for one in await checkup.examine(database, embeddings, owner)
+    }
     assert found["reranker"].level == "wrong"
     assert "The reranking server does not answer" in found["reranker"].state
     none = embedding.Embeddings(config.Embedding(provider="none"))
-    assert "reranker" not in {one.about for one in await checkup.examine(database, none, owner)}
+    assert "reranker" not in {
+        one.about for one in await checkup.examine(database, none, owner)
+    }
     embeddings.close()
     none.close()
 
 
-async def test_the_built_in_model_has_no_need_of_measuring(database: db.Database, owner: callers.Caller) -> None:
+async def test_the_built_in_model_has_no_need_of_measuring(
+    database: db.Database, owner: callers.Caller
+) -> None:
     async with working(database, config.Embedding()) as embeddings:
         made = await keep(database, owner, 1)
         await until(lambda: holds(database, owner, {embeddings.model: 1}))
         assert "similarities" not in await report(database, owner, embeddings)
         async with database.transaction(owner) as tx:
             assert await tx.value("SELECT floor FROM model") is None
-        results = await search.search(database, owner, embeddings, query.Query(text="zettel1"))
+        results = await search.search(
+            database, owner, embeddings, query.Query(text="zettel1")
+        )
         assert [hit.record_id for hit in results.hits] == [made]

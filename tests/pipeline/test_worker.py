@@ -1,4 +1,6 @@
-"""The worker: every change is followed once by every slot, and no illness of one is felt by another or by a write."""
+"""The worker: every change is followed once by every slot, and no illness of one is
+felt by another or by a write.
+"""
 
 import asyncio
 import contextlib
@@ -22,12 +24,20 @@ from tests.pipeline.conftest import accesses, caught_up, standing, vectors
 from tests.records import bodies
 
 
-async def note(database: db.Database, caller: callers.Caller, text: str, title: str = "") -> UUID:
+async def note(
+    database: db.Database, caller: callers.Caller, text: str, title: str = ""
+) -> UUID:
     async with database.transaction(caller) as tx:
-        return (await base.create(tx, caller, notes.NOTES, {"content": text, "title": title or None})).id
+        return (
+            await base.create(
+                tx, caller, notes.NOTES, {"content": text, "title": title or None}
+            )
+        ).id
 
 
-async def until(condition: Callable[[], Awaitable[bool]], what: str, seconds: float = 45) -> None:
+async def until(
+    condition: Callable[[], Awaitable[bool]], what: str, seconds: float = 45
+) -> None:
     deadline = asyncio.get_running_loop().time() + seconds
     while not await condition():
         assert asyncio.get_running_loop().time() < deadline, what
@@ -35,7 +45,10 @@ async def until(condition: Callable[[], Awaitable[bool]], what: str, seconds: fl
 
 
 async def test_every_domain_is_followed(
-    database: db.Database, owner: callers.Caller, server: embedder.Server, embeddings: embedding.Embeddings
+    database: db.Database,
+    owner: callers.Caller,
+    server: embedder.Server,
+    embeddings: embedding.Embeddings,
 ) -> None:
     made: dict[UUID, str] = {}
     async with worker.Worker(database, embeddings).running():
@@ -51,15 +64,23 @@ async def test_every_domain_is_followed(
 
 
 async def test_life_of_a_vector(
-    database: db.Database, owner: callers.Caller, server: embedder.Server, embeddings: embedding.Embeddings
+    database: db.Database,
+    owner: callers.Caller,
+    server: embedder.Server,
+    embeddings: embedding.Embeddings,
 ) -> None:
     async with worker.Worker(database, embeddings).running():
         first = await note(database, owner, "the cat sleeps", "Cat")
         await caught_up(database, owner)
-        assert (server.texts, await vectors(database, owner)) == (["Cat\nthe cat sleeps"], (1, 0))
+        assert (server.texts, await vectors(database, owner)) == (
+            ["Cat\nthe cat sleeps"],
+            (1, 0),
+        )
 
         async with database.transaction(owner) as tx:
-            await base.update(tx, owner, notes.NOTES, first, {"pinned": True, "tags": ["pet"]})
+            await base.update(
+                tx, owner, notes.NOTES, first, {"pinned": True, "tags": ["pet"]}
+            )
         second = await note(database, owner, "the cat sleeps", "Cat")
         await caught_up(database, owner)
         # Neither a change beside the text nor the same text again asks the model.
@@ -67,7 +88,9 @@ async def test_life_of_a_vector(
         assert await accesses(database, owner) == {first: 2.0, second: 1.0}
 
         async with database.transaction(owner) as tx:
-            await base.update(tx, owner, notes.NOTES, first, {"content": "the cat purrs"})
+            await base.update(
+                tx, owner, notes.NOTES, first, {"content": "the cat purrs"}
+            )
         await caught_up(database, owner)
         assert server.texts[1:] == ["Cat\nthe cat purrs"]
         assert await vectors(database, owner) == (2, 0)
@@ -75,7 +98,8 @@ async def test_life_of_a_vector(
         async with database.transaction(owner) as tx:
             await base.delete(tx, owner, notes.NOTES, first)
         await caught_up(database, owner)
-        # The deleted text's vector is gone; that of the text which a second record still holds is not.
+        # The deleted text's vector is gone; that of the text which a second record
+        # still holds is not.
         assert await vectors(database, owner) == (1, 0)
         assert await accesses(database, owner) == {first: 3.0, second: 1.0}
 
@@ -93,26 +117,51 @@ async def test_imports_start_colder_and_agents_do_not(
     agent = callers.Caller(owner.user_id, "agent", "main", frozenset({"*:*"}))
     async with worker.Worker(database, embeddings).running():
         made: list[UUID] = []
-        for caller, source in ((owner, "local"), (agent, "local"), (owner, "import"), (agent, "sync:imap")):
+        for caller, source in (
+            (owner, "local"),
+            (agent, "local"),
+            (owner, "import"),
+            (agent, "sync:imap"),
+        ):
             async with database.transaction(caller) as tx:
                 body = {"content": f"{caller.name} {source}"}
-                made.append((await base.create(tx, caller, notes.NOTES, body, source=source)).id)
+                made.append(
+                    (await base.create(tx, caller, notes.NOTES, body, source=source)).id
+                )
         await caught_up(database, owner)
     found = await accesses(database, owner)
     assert [found[one] for one in made] == [1.0, 1.0, 0.25, 0.25]
     async with database.transaction(owner) as tx:
-        rows = {row["record_id"]: row["source"] for row in await tx.rows("SELECT record_id, source FROM heat")}
+        rows = {
+            row["record_id"]: row["source"]
+            for row in await tx.rows("SELECT record_id, source FROM heat")
+        }
     assert [rows[one] for one in made] == ["user", "agent", "import", "sync"]
 
 
-async def test_ingestion_stands_idle_without_a_model(database: db.Database, owner: callers.Caller) -> None:
-    assert [one.name for one in worker.SLOTS] == ["embedding", "index", "heat", "extraction", "ingestion"]
+async def test_ingestion_stands_idle_without_a_model(
+    database: db.Database, owner: callers.Caller
+) -> None:
+    assert [one.name for one in worker.SLOTS] == [
+        "embedding",
+        "index",
+        "heat",
+        "extraction",
+        "ingestion",
+    ]
     idle = await standing(database, owner, "ingestion")
-    assert (idle.trouble, idle.letters, idle.waits_for) == (None, [], "a language model")
+    assert (idle.trouble, idle.letters, idle.waits_for) == (
+        None,
+        [],
+        "a language model",
+    )
 
 
 async def test_a_new_slot_starts_at_the_beginning(
-    database: db.Database, owner: callers.Caller, other: callers.Caller, embeddings: embedding.Embeddings
+    database: db.Database,
+    owner: callers.Caller,
+    other: callers.Caller,
+    embeddings: embedding.Embeddings,
 ) -> None:
     made = [await note(database, owner, f"note {i}") for i in range(150)]
     theirs = await note(database, other, "theirs")
@@ -138,11 +187,15 @@ def _one_less(texts: list[str]) -> tuple[int, bytes]:
 
 
 def _not_a_number(texts: list[str]) -> tuple[int, bytes]:
-    return 200, json.dumps({"data": [{"embedding": [float("nan")] * embedder.LENGTH} for _ in texts]}).encode()
+    return 200, json.dumps(
+        {"data": [{"embedding": [float("nan")] * embedder.LENGTH} for _ in texts]}
+    ).encode()
 
 
 def _other_length(texts: list[str]) -> tuple[int, bytes]:
-    return 200, json.dumps({"data": [{"embedding": [1.0, 2.0, 3.0]} for _ in texts]}).encode()
+    return 200, json.dumps(
+        {"data": [{"embedding": [1.0, 2.0, 3.0]} for _ in texts]}
+    ).encode()
 
 
 ILLNESSES: dict[str, embedder.Answer | None] = {
@@ -188,7 +241,9 @@ async def test_a_broken_embedder_delays_nothing(
         else:
             server.answer = answer
         rounds = 1
-        while (ill := await latency(database, owner, f"ill {rounds}")) > 2 * well + 0.005 and rounds < 3:
+        while (
+            ill := await latency(database, owner, f"ill {rounds}")
+        ) > 2 * well + 0.005 and rounds < 3:
             rounds += 1  # a neighbour on this machine may have had the processor
         assert ill <= 2 * well + 0.005
         await caught_up(database, owner, slots=("heat",))
@@ -248,10 +303,17 @@ async def test_a_log_from_another_server_is_followed(
 
 
 async def test_a_poisonous_record_is_put_aside(
-    database: db.Database, owner: callers.Caller, server: embedder.Server, embeddings: embedding.Embeddings
+    database: db.Database,
+    owner: callers.Caller,
+    server: embedder.Server,
+    embeddings: embedding.Embeddings,
 ) -> None:
     def answer(texts: list[str]) -> tuple[int, bytes]:
-        return (400, b"bad input") if any("POISON" in text for text in texts) else embedder.well(texts)
+        return (
+            (400, b"bad input")
+            if any("POISON" in text for text in texts)
+            else embedder.well(texts)
+        )
 
     server.answer = answer
     good = [await note(database, owner, f"before {i}") for i in range(5)]
@@ -270,7 +332,11 @@ async def test_a_poisonous_record_is_put_aside(
         at = await standing(database, owner, "embedding")
         assert (at.behind, at.trouble) == (0, None)
         letter = at.letters[0]
-        assert (letter.record_id, letter.attempts, letter.dead) == (bad, slots.TRIES, True)
+        assert (letter.record_id, letter.attempts, letter.dead) == (
+            bad,
+            slots.TRIES,
+            True,
+        )
         assert "400" in letter.reason
         assert await vectors(database, owner) == (10, 1)
         assert await accesses(database, owner) == dict.fromkeys([*good, bad], 1.0)
@@ -289,16 +355,25 @@ async def _has(database: db.Database, caller: callers.Caller, record_id: UUID) -
     async with database.transaction(caller) as tx:
         return bool(
             await tx.value(
-                "SELECT count(*) FROM passage JOIN embedding USING (hash) WHERE record_id = %s", (record_id,)
+                "SELECT count(*) FROM passage JOIN embedding USING (hash) WHERE record_id = %s",
+                (record_id,),
             )
         )
 
 
 async def test_a_poisonous_record_that_is_deleted_or_mended(
-    database: db.Database, owner: callers.Caller, server: embedder.Server, embeddings: embedding.Embeddings
+    database: db.Database,
+    owner: callers.Caller,
+    server: embedder.Server,
+    embeddings: embedding.Embeddings,
 ) -> None:
-    server.answer = lambda texts: (422, b"") if any("POISON" in text for text in texts) else embedder.well(texts)
-    gone, mended = await note(database, owner, "POISON 1"), await note(database, owner, "POISON 2")
+    server.answer = lambda texts: (
+        (422, b"") if any("POISON" in text for text in texts) else embedder.well(texts)
+    )
+    gone, mended = (
+        await note(database, owner, "POISON 1"),
+        await note(database, owner, "POISON 2"),
+    )
     async with worker.Worker(database, embeddings).running():
 
         async def aside() -> bool:
@@ -313,10 +388,14 @@ async def test_a_poisonous_record_that_is_deleted_or_mended(
 
 
 @contextlib.asynccontextmanager
-async def workers(database: db.Database, embeddings: embedding.Embeddings, count: int) -> AsyncIterator[None]:
+async def workers(
+    database: db.Database, embeddings: embedding.Embeddings, count: int
+) -> AsyncIterator[None]:
     async with contextlib.AsyncExitStack() as stack:
         for _ in range(count):
-            await stack.enter_async_context(worker.Worker(database, embeddings).running())
+            await stack.enter_async_context(
+                worker.Worker(database, embeddings).running()
+            )
         yield
 
 
@@ -328,13 +407,18 @@ async def test_two_workers_do_nothing_twice(
     cluster: embedded.Server,
     fresh: str,
 ) -> None:
-    """Not even when the leader's lock is lost while it goes on: the cursor moves only from where it was read."""
+    """Not even when the leader's lock is lost while it goes on: the cursor moves only
+    from where it was read.
+    """
     made: list[UUID] = []
     async with workers(database, embeddings, 2):
         for i in range(60):
             made.append(await note(database, owner, f"note {i}"))
             if i % 15 == 7:
-                with psycopg.connect(cluster.place.url(embedded.OWNER_ROLE, database=fresh), autocommit=True) as chief:
+                with psycopg.connect(
+                    cluster.place.url(embedded.OWNER_ROLE, database=fresh),
+                    autocommit=True,
+                ) as chief:
                     chief.execute(
                         "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1"
                     )
@@ -356,7 +440,10 @@ async def test_followers_side_by_side_move_the_cursor_once(
 
 
 async def test_a_reset_is_not_undone_by_a_follower_under_way(
-    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings, server: embedder.Server
+    database: db.Database,
+    owner: callers.Caller,
+    embeddings: embedding.Embeddings,
+    server: embedder.Server,
 ) -> None:
     await note(database, owner, "x")
 
@@ -377,7 +464,10 @@ async def test_a_reset_is_not_undone_by_a_follower_under_way(
 
 
 async def test_a_slot_that_stumbles_in_its_transaction_goes_on(
-    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings, monkeypatch: pytest.MonkeyPatch
+    database: db.Database,
+    owner: callers.Caller,
+    embeddings: embedding.Embeddings,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(worker, "_POLL_S", 0.05)
     stumbles = iter(range(3))
@@ -388,13 +478,18 @@ async def test_a_slot_that_stumbles_in_its_transaction_goes_on(
             raise ZeroDivisionError
 
     made = await note(database, owner, "x")
-    async with worker.Worker(database, embeddings, followers=(slots.Slot("heat", within=within),)).running():
+    async with worker.Worker(
+        database, embeddings, followers=(slots.Slot("heat", within=within),)
+    ).running():
         await caught_up(database, owner, slots=("heat",))
     assert await accesses(database, owner) == {made: 1.0}
 
 
 async def test_rebuilding_gives_the_same(
-    database: db.Database, owner: callers.Caller, server: embedder.Server, embeddings: embedding.Embeddings
+    database: db.Database,
+    owner: callers.Caller,
+    server: embedder.Server,
+    embeddings: embedding.Embeddings,
 ) -> None:
     async def derived() -> list[list[tuple[object, ...]]]:
         async with database.transaction(owner) as tx:
@@ -404,7 +499,10 @@ async def test_rebuilding_gives_the_same(
                 "SELECT model, hash, vector::text FROM embedding ORDER BY hash",
                 "SELECT record_id, accesses FROM heat ORDER BY record_id",
             )
-            return [[tuple(row.values()) for row in await tx.rows(one)] for one in statements]
+            return [
+                [tuple(row.values()) for row in await tx.rows(one)]
+                for one in statements
+            ]
 
     async with worker.Worker(database, embeddings).running():
         for name, domain in catalogue.DOMAINS.items():
@@ -425,7 +523,9 @@ async def test_rebuilding_gives_the_same(
     assert len(server.texts) == 2 * len(set(server.texts)) - 1
 
 
-async def test_coverage(database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings) -> None:
+async def test_coverage(
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings
+) -> None:
     await note(database, owner, "one")
     await note(database, owner, "two")
     async with database.transaction(owner) as tx:
@@ -448,7 +548,9 @@ async def test_a_refused_question_is_a_model_that_is_away(
 async def test_rebuilding_while_somebody_writes(
     database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings
 ) -> None:
-    """What is created, changed, deleted or restored meanwhile is in search as it is now, and once."""
+    """What is created, changed, deleted or restored meanwhile is in search as it is
+    now, and once.
+    """
     made = [await note(database, owner, f"note {i} about nothing") for i in range(40)]
     dice = random.Random(3)
     stop = asyncio.Event()
@@ -460,9 +562,24 @@ async def test_rebuilding_while_somebody_writes(
                 async with database.transaction(owner) as tx:
                     match dice.randrange(4):
                         case 0:
-                            made.append((await base.create(tx, owner, notes.NOTES, {"content": f"{one} new"})).id)
+                            made.append(
+                                (
+                                    await base.create(
+                                        tx,
+                                        owner,
+                                        notes.NOTES,
+                                        {"content": f"{one} new"},
+                                    )
+                                ).id
+                            )
                         case 1:
-                            await base.update(tx, owner, notes.NOTES, one, {"content": f"changed {dice.random()}"})
+                            await base.update(
+                                tx,
+                                owner,
+                                notes.NOTES,
+                                one,
+                                {"content": f"changed {dice.random()}"},
+                            )
                         case 2:
                             await base.delete(tx, owner, notes.NOTES, one)
                         case _:
@@ -476,9 +593,17 @@ async def test_rebuilding_while_somebody_writes(
     stop.set()
     await asyncio.gather(*writers)
     async with database.transaction(owner) as tx:
-        live = {one.id: one.content for one in (await base.find(tx, owner, notes.NOTES, limit=10_000)).items}
-        said = [(row["record_id"], row["text"]) for row in await tx.rows("SELECT record_id, text FROM passage")]
-        cards = [row["record_id"] for row in await tx.rows("SELECT record_id FROM card")]
+        live = {
+            one.id: one.content
+            for one in (await base.find(tx, owner, notes.NOTES, limit=10_000)).items
+        }
+        said = [
+            (row["record_id"], row["text"])
+            for row in await tx.rows("SELECT record_id, text FROM passage")
+        ]
+        cards = [
+            row["record_id"] for row in await tx.rows("SELECT record_id FROM card")
+        ]
         stray = "SELECT count(*) FROM fresh WHERE NOT EXISTS (SELECT FROM passage WHERE id = passage_id)"
         assert await tx.value(stray) == 0
     assert sorted(said) == sorted(live.items())
@@ -488,8 +613,12 @@ async def test_rebuilding_while_somebody_writes(
 async def test_rebuilding_mends_what_should_not_be(
     database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings
 ) -> None:
-    """Passages that are lost, doubled or of a dead record, and terms made by other rules."""
-    kept, lost, dead = [await note(database, owner, f"note {i} about nothing") for i in range(3)]
+    """Passages that are lost, doubled or of a dead record, and terms made by other
+    rules.
+    """
+    kept, lost, dead = [
+        await note(database, owner, f"note {i} about nothing") for i in range(3)
+    ]
     async with database.transaction(owner) as tx:
         await tx.run("DELETE FROM passage WHERE record_id = %s", (lost,))
         await tx.run("DELETE FROM card WHERE record_id = %s", (lost,))
@@ -507,6 +636,8 @@ async def test_rebuilding_mends_what_should_not_be(
             (kept, 1, "note 0 about nothing"),
             (lost, 1, "note 1 about nothing"),
         }
-        assert {row["record_id"] for row in await tx.rows("SELECT record_id FROM card")} == {kept, lost}
+        assert {
+            row["record_id"] for row in await tx.rows("SELECT record_id FROM card")
+        } == {kept, lost}
         assert await tx.value("SELECT count(*) FROM passage WHERE terms = '\\x'") == 0
         assert await tx.value("SELECT count(*) FROM fresh") == 2

@@ -1,6 +1,8 @@
-"""Embedding models that know topics: `note 7 …` and `ask 7` are near, whatever else is said; each model in its own way.
+"""Embedding models that know topics: `note 7 …` and `ask 7` are near, whatever else is
+said; each model in its own way.
 
-Two models put a topic in different places, so vectors of one compared with those of the other give the wrong topic.
+Two models put a topic in different places, so vectors of one compared with those of the
+other give the wrong topic.
 """
 
 import hashlib
@@ -14,12 +16,16 @@ from tests.pipeline import embedder
 _TOPIC = re.compile(r"(?:zettel|frage)(\d+)")
 _TEXTS = calibration.texts()
 _MEASURED = {text: 200 + i for row in _TEXTS.passages for i, text in enumerate(row)} | {
-    text: 200 + _TEXTS.asked[i] for row in _TEXTS.questions for i, text in enumerate(row)
+    text: 200 + _TEXTS.asked[i]
+    for row in _TEXTS.questions
+    for i, text in enumerate(row)
 }
 
 
 class Model(embedder.Server):
-    """A model with vectors of this length that puts topic t at place t + shift. After `left` texts it is away."""
+    """A model with vectors of this length that puts topic t at place t + shift. After
+    `left` texts it is away.
+    """
 
     def __init__(self, name: str, *, dimensions: int, shift: int) -> None:
         super().__init__(name)
@@ -41,11 +47,15 @@ class Model(embedder.Server):
         """Whether it was asked for this text."""
         return text in self.texts
 
-    def settings_with(self, previous: config.Embedding | None = None, **more: object) -> config.Embedding:
+    def settings_with(
+        self, previous: config.Embedding | None = None, **more: object
+    ) -> config.Embedding:
         """What makes Reverie use this model, a few texts at a time."""
         values = self.settings.model_dump() | {"batch": 4} | more
         if previous is not None:
-            values["previous"] = previous.model_dump(include=set(config.EmbeddingModel.model_fields))
+            values["previous"] = previous.model_dump(
+                include=set(config.EmbeddingModel.model_fields)
+            )
         return config.Embedding.model_validate(values)
 
     def _answers(self, texts: list[str]) -> tuple[int, bytes]:
@@ -53,4 +63,6 @@ class Model(embedder.Server):
         if wanted > self.left:
             return 503, b"{}"
         self.left -= wanted
-        return 200, json.dumps({"data": [{"embedding": self.vector(text)} for text in texts]}).encode()
+        return 200, json.dumps(
+            {"data": [{"embedding": self.vector(text)} for text in texts]}
+        ).encode()

@@ -1,4 +1,6 @@
-"""A key of this test's own, and texts in six languages with the places of their personal values."""
+"""A key of this test's own, and texts in six languages with the places of their
+personal values.
+"""
 
 import random
 from collections.abc import Iterator
@@ -12,17 +14,40 @@ from reverie.privacy import spans, vault
 SCOPE = "conversation:00000000-0000-0000-0000-000000000001"
 
 PEOPLE = {
-    "en": ["Ann Smith", "ann smith", "John O'Neill", "J. R. Ewing", "Zoë Ball", "Zoe Ball"],
-    "es": ["Ana García", "ana garcia", "ANA GARCÍA", "José Peña", "Jose Pena", "María del Mar"],
+    "en": [
+        "Ann Smith",
+        "ann smith",
+        "John O'Neill",
+        "J. R. Ewing",
+        "Zoë Ball",
+        "Zoe Ball",
+    ],
+    "es": [
+        "Ana García",
+        "ana garcia",
+        "ANA GARCÍA",
+        "José Peña",
+        "Jose Pena",
+        "María del Mar",
+    ],
     "de": ["Jürgen Weiß", "Jurgen Weiss", "Änne Müller", "Ana", "Klaus-Dieter Groß"],
     "fr": ["Hélène d’Arc", "Helene d’Arc", "François L’Hôte", "Zoé\u00a0Noël"],
     "ru": ["Андрей Иванов", "андрей иванов", "Алёна Ёлкина", "Алена Елкина"],
     "zh": ["王伟", "李娜", "欧阳修", "Ｗａｎｇ Ｗｅｉ", "wang wei"],
 }
 TEMPLATES = {
-    "en": ["I met {} and {}'s friend, call {}.", '**{}** wrote to `{}`: "{}"!', "{}2024 and {}x", "- {}\n- {}\n"],
+    "en": [
+        "I met {} and {}'s friend, call {}.",
+        '**{}** wrote to `{}`: "{}"!',
+        "{}2024 and {}x",
+        "- {}\n- {}\n",
+    ],
     "es": ["La casa de {}, de {} y de {}.", "¿Llamas a {}? Es {}.", "Sr.{}:{};{}"],
-    "de": ["{}s Buch liegt bei {}.", "Frag {}, nicht {}en, wegen {}.", "Straße {}\n\n{}"],
+    "de": [
+        "{}s Buch liegt bei {}.",
+        "Frag {}, nicht {}en, wegen {}.",
+        "Straße {}\n\n{}",
+    ],
     "fr": ["L’ami d’{} est {}.", "« {} » et « {} »", "Voici {} ; puis {} !"],
     "ru": ["Позвони {}, а не {}.", "{}у и {}а ждут {}", "Это {}: {}."],
     "zh": ["我是{}的朋友，{}说{}好", "{}{}来了", "请打{}给{}。"],
@@ -59,7 +84,11 @@ def samples(seed: int) -> Iterator[Sample]:
             for number, part in enumerate(draw.choice(TEMPLATES[language]).split("{}")):
                 if number:
                     people = draw.random() < 0.6
-                    kind, value = ("person", draw.choice(PEOPLE[language])) if people else draw.choice(OTHERS)
+                    kind, value = (
+                        ("person", draw.choice(PEOPLE[language]))
+                        if people
+                        else draw.choice(OTHERS)
+                    )
                     found.append(spans.Found(len(text), len(text) + len(value), kind))
                     text += value
                 text += part

@@ -1,4 +1,6 @@
-"""What the egress tests plant: critical documents in three languages, and texts full of values that must not leave."""
+"""What the egress tests plant: critical documents in three languages, and texts full of
+values that must not leave.
+"""
 
 import importlib
 import random
@@ -19,11 +21,32 @@ _MEDICAL = (
     "Blood pressure of {}: 150 over 95, start the medication.",
     "A {} le han diagnosticado depresión.",
 )
-_QUIET = ("{} slept badly after the walk.", "{} no ha dormido.", "{} hat schlecht geschlafen.")
-_GIVEN = ("Ana", "Bjorn", "Chloe", "Dieter", "Elena", "Farid", "Grace", "Hugo", "Irina", "Jon", "Kemal", "Lucia")
+_QUIET = (
+    "{} slept badly after the walk.",
+    "{} no ha dormido.",
+    "{} hat schlecht geschlafen.",
+)
+_GIVEN = (
+    "Ana",
+    "Bjorn",
+    "Chloe",
+    "Dieter",
+    "Elena",
+    "Farid",
+    "Grace",
+    "Hugo",
+    "Irina",
+    "Jon",
+    "Kemal",
+    "Lucia",
+)
 _SENTENCES = {
     "card": ("My card is {}.", "La tarjeta es {}.", "Meine Karte: {}."),
-    "iban": ("Pay to {} please.", "Páguelo a {} por favor.", "Bitte auf {} überweisen."),
+    "iban": (
+        "Pay to {} please.",
+        "Páguelo a {} por favor.",
+        "Bitte auf {} überweisen.",
+    ),
     "dni": ("His DNI is {}.", "con DNI {}, vecino de aquí.", "Die DNI lautet {}."),
     "nie": ("NIE {} on the form.", "Su NIE es {}.", "NIE: {}."),
     "phone": ("Call {} tonight.", "Llama al {} esta noche.", "Ruf {} heute Abend an."),
@@ -31,7 +54,19 @@ _SENTENCES = {
     "secret": ("The key: {}.", "La clave: {}.", "Der Schlüssel: {}."),
     "person": ("{} said so.", "Lo dijo {}.", "Das sagte {}."),
 }
-_KINDS = ("card", "iban", "dni", "nie", "phone_es", "phone_us", "phone_de", "phone_uk", "email", "secret", "person")
+_KINDS = (
+    "card",
+    "iban",
+    "dni",
+    "nie",
+    "phone_es",
+    "phone_us",
+    "phone_de",
+    "phone_uk",
+    "email",
+    "secret",
+    "person",
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +79,9 @@ class Planted:
 
 
 def critical(number: int) -> str:
-    """Half of them say what they are, half are known for their record alone. Each has a word that nothing else has."""
+    """Half of them say what they are, half are known for their record alone. Each has a
+    word that nothing else has.
+    """
     forms = _MEDICAL if number % 2 else _QUIET
     return forms[number // 2 % len(forms)].format(f"krit{number:04d}zzq")
 
@@ -54,7 +91,10 @@ def names(count: int) -> list[str]:
     dice = random.Random(4)
     found: set[str] = set()
     while len(found) < count:
-        family = "".join(dice.choice(("ba", "ker", "lo", "mi", "ru", "tas", "ven", "zor", "qui")) for _ in range(4))
+        family = "".join(
+            dice.choice(("ba", "ker", "lo", "mi", "ru", "tas", "ven", "zor", "qui"))
+            for _ in range(4)
+        )
         found.add(f"{dice.choice(_GIVEN)} {family.capitalize()}")
     return sorted(found)
 
@@ -67,14 +107,19 @@ def planted(count: int, people: list[str]) -> Iterator[Planted]:
         parts: list[str] = []
         values: list[str] = []
         # The first is never a name: a name alone makes no text private.
-        for kind in [dice.choice(_KINDS[:-1]), *(dice.choice(_KINDS) for _ in range(9))]:
+        for kind in [
+            dice.choice(_KINDS[:-1]),
+            *(dice.choice(_KINDS) for _ in range(9)),
+        ]:
             value = _value(kind, dice, people)
             while value in seen and kind != "person":
                 value = _value(kind, dice, people)
             seen.add(value)
             values.append(value)
             parts.append(dice.choice(_SENTENCES[kind.partition("_")[0]]).format(value))
-        mark = "marker" + "".join(string.ascii_lowercase[int(digit)] for digit in f"{number:05d}")
+        mark = "marker" + "".join(
+            string.ascii_lowercase[int(digit)] for digit in f"{number:05d}"
+        )
         yield Planted(f"{mark} begins. {' '.join(parts)}", mark, tuple(values))
 
 
@@ -82,9 +127,13 @@ def _value(kind: str, dice: random.Random, people: list[str]) -> str:
     if kind == "person":
         return dice.choice(people)
     if kind == "secret":
-        letters = "".join(dice.choice(string.ascii_letters + string.digits) for _ in range(36))
+        letters = "".join(
+            dice.choice(string.ascii_letters + string.digits) for _ in range(36)
+        )
         return dice.choice(("sk-proj-", "ghp_", "hf_", "xai-abcd")) + letters
     if kind == "email":
         return f"{dice.choice(_GIVEN).lower()}.{dice.randrange(10**6)}@mail{dice.randrange(50)}.example.org"
     made: dict[str, Any] = vars(_spellings)["_MAKE"]
-    return _spellings.spell(kind, made[kind](dice), dice.choice(("plain", "spaced", "dashed")))
+    return _spellings.spell(
+        kind, made[kind](dice), dice.choice(("plain", "spaced", "dashed"))
+    )

@@ -1,4 +1,6 @@
-"""What is found in a text: each kind in each language, decoys, offsets, hostile texts, the owner's own patterns."""
+"""What is found in a text: each kind in each language, decoys, offsets, hostile texts,
+the owner's own patterns.
+"""
 
 import itertools
 import time
@@ -12,24 +14,44 @@ from reverie.privacy import detect, rules, spans
 KINDS = [
     ("person", "Anna Kowalska", "I had lunch with Anna Kowalska yesterday."),
     ("person", "anna kowalska", "i had lunch with anna kowalska yesterday in the park"),
-    ("person", "Carmen Ruiz Pérez", "Remitido por: Dra. Carmen Ruiz Pérez. Hospital de aquí."),
+    (
+        "person",
+        "Carmen Ruiz Pérez",
+        "Remitido por: Dra. Carmen Ruiz Pérez. Hospital de aquí.",
+    ),
     ("person", "Müller", "Gestern hat Frau Müller angerufen."),
     ("organisation", "Acme Robotics", "She works for Acme Robotics since May."),
-    ("organisation", "Talleres Gómez S.L.", "La factura es de Talleres Gómez S.L. de abril."),
+    (
+        "organisation",
+        "Talleres Gómez S.L.",
+        "La factura es de Talleres Gómez S.L. de abril.",
+    ),
     ("location", "New Zealand", "We will be in New Zealand for a month."),
     ("location", "Valladolid", "Mi hermano vive en Valladolid con su familia."),
     ("address", "221B Baker Street", "Send it to 221B Baker Street, please."),
     ("address", "P.O. Box 1234", "Write to P.O. Box 1234 if you must."),
-    ("address", "Calle Mayor, 12, 3ºB", "Mi casa está en Calle Mayor, 12, 3ºB, al lado del bar."),
+    (
+        "address",
+        "Calle Mayor, 12, 3ºB",
+        "Mi casa está en Calle Mayor, 12, 3ºB, al lado del bar.",
+    ),
     ("address", "Hauptstraße 12", "Das Paket geht an die Hauptstraße 12 in der Stadt."),
     ("email", "ana.lopez@example.com", "Mail ana.lopez@example.com about it."),
-    ("email", "ana [at] example [dot] com", "Mail ana [at] example [dot] com about it."),
+    (
+        "email",
+        "ana [at] example [dot] com",
+        "Mail ana [at] example [dot] com about it.",
+    ),
     ("phone", "612 34 56 78", "Mi número: 612 34 56 78, por la tarde."),
     ("phone", "+49 151 23456789", "Ruf +49 151 23456789 an."),
     ("phone", "(212) 555-0147", "It is (212) 555-0147, ask for me."),
     ("phone", "020 7946 0958", "Ring 020 7946 0958 after six."),
     ("card", "4111 1111 1111 1111", "Use 4111 1111 1111 1111 for it."),
-    ("iban", "ES91 2100 0418 4502 0005 1332", "A la cuenta ES91 2100 0418 4502 0005 1332, gracias."),
+    (
+        "iban",
+        "ES91 2100 0418 4502 0005 1332",
+        "A la cuenta ES91 2100 0418 4502 0005 1332, gracias.",
+    ),
     ("iban", "de89370400440532013000", "an de89370400440532013000 bitte"),
     ("national_id", "12.345.678-Z", "con DNI 12.345.678-Z y domicilio aquí"),
     ("national_id", "X-1234567-L", "con NIE X-1234567-L"),
@@ -46,7 +68,11 @@ KINDS = [
     ("ip", "192.168.7.42", "The box at 192.168.7.42 is down."),
     ("ip", "2001:db8:0:0:1:0:0:1", "The box at 2001:db8:0:0:1:0:0:1 is down."),
     ("mac", "00:1A:2B:3C:4D:5E", "Its card is 00:1A:2B:3C:4D:5E here."),
-    ("crypto", "0x52908400098527886E0F7030069857D2E4169EE7", "Pay 0x52908400098527886E0F7030069857D2E4169EE7 soon."),
+    (
+        "crypto",
+        "0x52908400098527886E0F7030069857D2E4169EE7",
+        "Pay 0x52908400098527886E0F7030069857D2E4169EE7 soon.",
+    ),
     ("password", "hunter2!x", "The password is hunter2!x"),
     ("secret", "ghp_" + "a1B2c3D4e5" * 4, "token ghp_" + "a1B2c3D4e5" * 4),
     ("secret", "wJalrXUtnFEMIK7MDENG", "api_key = wJalrXUtnFEMIK7MDENG"),
@@ -59,7 +85,11 @@ KINDS = [
 def test_each_kind_is_found_and_named(kind: str, value: str, text: str) -> None:
     found = detect.find(text)
     start = text.index(value)
-    covering = [one for one in found if one.start <= start and one.end >= start + len(value.rstrip("."))]
+    covering = [
+        one
+        for one in found
+        if one.start <= start and one.end >= start + len(value.rstrip("."))
+    ]
     assert covering, found
     assert covering[0].kind == kind, found
 
@@ -82,7 +112,9 @@ def test_each_kind_is_found_and_named(kind: str, value: str, text: str) -> None:
     ],
 )
 def test_decoys_are_left_alone(text: str) -> None:
-    assert [one for one in detect.find(text) if any(c.isdigit() for c in one.value)] == []
+    assert [
+        one for one in detect.find(text) if any(c.isdigit() for c in one.value)
+    ] == []
 
 
 @pytest.mark.parametrize(
@@ -106,7 +138,10 @@ def test_ordinary_sentences_hold_nothing(text: str) -> None:
             "ES91\u00a02100\u00a00418\u00a04502\u00a00005\u00a01332",
         ),
         ("DNI １２３４５６７８Ｚ ok", "１２３４５６７８Ｚ"),
-        ("card 4111\u200b1111\u200b1111\u200b1111 ok", "4111\u200b1111\u200b1111\u200b1111"),
+        (
+            "card 4111\u200b1111\u200b1111\u200b1111 ok",
+            "4111\u200b1111\u200b1111\u200b1111",
+        ),
         ("mail ana\u200b@\u200bexample.com ok", "ana\u200b@\u200bexample.com"),
         ("😀 call 612\u201134\u201156\u201178 ok", "612\u201134\u201156\u201178"),
         ("Here Jose\u0301 Garci\u0301a came", "Jose\u0301 Garci\u0301a"),
@@ -155,16 +190,36 @@ def test_known_values_are_found_in_any_spelling(text: str, value: str) -> None:
 
 
 def test_a_part_that_is_a_word_wants_its_capital() -> None:
-    assert not [one for one in detect.find("the wood is dry", known=KNOWN) if one.score == 1.0]
-    assert [one for one in detect.find("we met Wood there", known=KNOWN) if one.score == 1.0]
+    assert not [
+        one for one in detect.find("the wood is dry", known=KNOWN) if one.score == 1.0
+    ]
+    assert [
+        one for one in detect.find("we met Wood there", known=KNOWN) if one.score == 1.0
+    ]
 
 
-HOSTILE = ["a", "1 ", "a.", "a@", "A ", "-", "1.", "sk-", "Calle A ", "://a:", "Dr. ", "\u200b", "password "]
+HOSTILE = [
+    "a",
+    "1 ",
+    "a.",
+    "a@",
+    "A ",
+    "-",
+    "1.",
+    "sk-",
+    "Calle A ",
+    "://a:",
+    "Dr. ",
+    "\u200b",
+    "password ",
+]
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_hostile_texts_take_time_in_proportion(piece: str) -> None:
-    """200,000 characters in seconds of processor time: a pattern that backtracks would take minutes."""
+    """200,000 characters in seconds of processor time: a pattern that backtracks would
+    take minutes.
+    """
     text = (piece * (200_000 // len(piece) + 1))[:200_000]
     detect.find("warm Anna up")
     started = time.process_time()
@@ -174,11 +229,14 @@ def test_hostile_texts_take_time_in_proportion(piece: str) -> None:
 
 def test_the_owners_patterns_come_on_top(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
-    file.write_text("[[pattern]]\nname = 'badge'\nkind = 'badge'\nmatch = 'BDG-\\d{4}'\n[words]\nallowed = ['zyxel']\n")
+    file.write_text(
+        "[[pattern]]\nname = 'badge'\nkind = 'badge'\nmatch = 'BDG-\\d{4}'\n[words]\nallowed = ['zyxel']\n"
+    )
     held = rules.load([file])
-    assert [(one.kind, one.value) for one in detect.find("my BDG-1234 here", with_rules=held)] == [
-        ("badge", "BDG-1234")
-    ]
+    assert [
+        (one.kind, one.value)
+        for one in detect.find("my BDG-1234 here", with_rules=held)
+    ] == [("badge", "BDG-1234")]
     assert detect.find("the new Zyxel is fast")
     assert not detect.find("the new Zyxel is fast", with_rules=held)
 
@@ -190,15 +248,23 @@ def test_the_owners_patterns_come_on_top(tmp_path: Path) -> None:
             "[[pattern]]\nname = 'a'\nkind = 'x'\nmatch = 'ok'\n\n[[pattern]]\nname = 'b'\nkind = 'x'\nmatch = '('\n",
             ":6: pattern b",
         ),
-        ("[[pattern]]\nname = 'b'\nkind = 'x'\nmatch = '(a+)+'\n", "repeat inside a repeat"),
+        (
+            "[[pattern]]\nname = 'b'\nkind = 'x'\nmatch = '(a+)+'\n",
+            "repeat inside a repeat",
+        ),
         ("[[pattern]]\nname = 'b'\nkind = 'x'\nmatch = 'a*'\n", "matches nothing"),
         ("[[pattern]]\nname = 'b'\nmatch = 'a'\n", "kind is missing"),
-        ("[[pattern]]\nname = 'b'\nkind = 'x'\nmatch = 'a'\ncheck = 'nope'\n", "no check is called nope"),
+        (
+            "[[pattern]]\nname = 'b'\nkind = 'x'\nmatch = 'a'\ncheck = 'nope'\n",
+            "no check is called nope",
+        ),
         ("[[pattern]\n", "line 1"),
         ("[other]\n", "unknown key other"),
     ],
 )
-def test_a_bad_pattern_is_named_with_its_line(tmp_path: Path, content: str, says: str) -> None:
+def test_a_bad_pattern_is_named_with_its_line(
+    tmp_path: Path, content: str, says: str
+) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(content)
     with pytest.raises(errors.Misconfigured, match=says):

@@ -1,4 +1,6 @@
-"""The egress: a recording server is the only cloud, and every byte it got is searched for what must not be there."""
+"""The egress: a recording server is the only cloud, and every byte it got is searched
+for what must not be there.
+"""
 
 import asyncio
 import base64
@@ -57,9 +59,16 @@ def stub() -> Iterator[model_server.Server]:
         if number % 5 == 0:
             return (429, 500, 503)[number % 3], {}
         if "input" in body:
-            return 200, {"data": [{"embedding": [1.0, float(number % 3), 2.0]} for _ in body["input"]]}
+            return 200, {
+                "data": [
+                    {"embedding": [1.0, float(number % 3), 2.0]} for _ in body["input"]
+                ]
+            }
         if "documents" in body:
-            scores = [{"index": i, "relevance_score": 0.5} for i in range(len(body["documents"]))]
+            scores = [
+                {"index": i, "relevance_score": 0.5}
+                for i in range(len(body["documents"]))
+            ]
             return 200, {"results": scores}
         if number % 7 == 0:
             return 200, b"data: {]\n\n"
@@ -72,13 +81,25 @@ def stub() -> Iterator[model_server.Server]:
 @pytest.fixture
 def models(database: db.Database, stub: model_server.Server) -> chat.Models:
     one = settings_of(stub.url, local=False, concurrency=8, timeout_s=60)
-    settings = config.Model.model_validate({**one, "retries": 1, "fallback": [{**one, "model": "second"}]})
-    return chat.Models(settings, gateway.Door(database, gateway.Rules(KEY, known=acquaintances.known)))
+    settings = config.Model.model_validate(
+        {**one, "retries": 1, "fallback": [{**one, "model": "second"}]}
+    )
+    return chat.Models(
+        settings, gateway.Door(database, gateway.Rules(KEY, known=acquaintances.known))
+    )
 
 
 @pytest.fixture
-def vectors(database: db.Database, stub: model_server.Server) -> Iterator[embedding.Embeddings]:
-    given = {"provider": "openai", "base_url": f"{stub.url}/v1", "model": "m", "local": False, "timeout_s": 60}
+def vectors(
+    database: db.Database, stub: model_server.Server
+) -> Iterator[embedding.Embeddings]:
+    given = {
+        "provider": "openai",
+        "base_url": f"{stub.url}/v1",
+        "model": "m",
+        "local": False,
+        "timeout_s": 60,
+    }
     made = embedding.Embeddings(
         config.Embedding.model_validate(given),
         config.Reranker.model_validate(given),
@@ -94,11 +115,21 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def request(text: str, level: chat.Level, lane: chat.Lane = "query") -> chat.Ask:
-    return chat.Ask((chat.Message("user", text),), "egress", level=level, lane=lane, conversation=uuid4())
+    return chat.Ask(
+        (chat.Message("user", text),),
+        "egress",
+        level=level,
+        lane=lane,
+        conversation=uuid4(),
+    )
 
 
 async def tried(
-    models: chat.Models, vectors: embedding.Embeddings, owner: callers.Caller, text: str, number: int
+    models: chat.Models,
+    vectors: embedding.Embeddings,
+    owner: callers.Caller,
+    text: str,
+    number: int,
 ) -> str:
     """One text, by one of the ways out; what became of it."""
     level = chat.Level.CRITICAL if "krit" in text else chat.Level.NORMAL
@@ -109,12 +140,16 @@ async def tried(
                 answer = await models.ask(owner, request(text, level))
                 assert answer.text == text  # an echo, restored
             case 1:
-                pieces = [one async for one in models.stream(owner, request(text, level))]
+                pieces = [
+                    one async for one in models.stream(owner, request(text, level))
+                ]
                 assert "".join(one for one in pieces if isinstance(one, str)) == text
             case 2:
                 await models.items(owner, request(text, level, "bulk"), Fact)
             case 3:
-                await vectors.passages(["nothing at all", text], vectors.models[0], origin=origin)
+                await vectors.passages(
+                    ["nothing at all", text], vectors.models[0], origin=origin
+                )
             case 4:
                 await agent(models, owner, request(text, level)).run(text)
             case _:
@@ -124,18 +159,28 @@ async def tried(
     return "done"
 
 
-def agent(models: chat.Models, owner: callers.Caller, asked: chat.Ask) -> pydantic_ai.Agent:
+def agent(
+    models: chat.Models, owner: callers.Caller, asked: chat.Ask
+) -> pydantic_ai.Agent:
     return pydantic_ai.Agent(agents.model(models, owner, asked), instructions="Answer.")
 
 
 async def everything(
-    models: chat.Models, vectors: embedding.Embeddings, owner: callers.Caller, texts: list[str]
+    models: chat.Models,
+    vectors: embedding.Embeddings,
+    owner: callers.Caller,
+    texts: list[str],
 ) -> Counter[str]:
     found: Counter[str] = Counter()
     for start in range(0, len(texts), 20):
         bit = texts[start : start + 20]
         found.update(
-            await asyncio.gather(*(tried(models, vectors, owner, text, start + i) for i, text in enumerate(bit)))
+            await asyncio.gather(
+                *(
+                    tried(models, vectors, owner, text, start + i)
+                    for i, text in enumerate(bit)
+                )
+            )
         )
     return found
 
@@ -153,10 +198,14 @@ async def test_not_a_byte_of_what_is_critical(
     assert not stub.asked
     logged = await rows(database, owner)
     assert len(logged) == CRITICAL
-    assert {(row["action"], row["outcome"]) for row in logged} == {("blocked", "refused")}
+    assert {(row["action"], row["outcome"]) for row in logged} == {
+        ("blocked", "refused")
+    }
 
 
-@pytest.mark.parametrize("count", [VALUES, pytest.param(10_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "count", [VALUES, pytest.param(10_000, marks=pytest.mark.soak)]
+)
 async def test_not_a_value_that_was_planted(
     database: db.Database,
     owner: callers.Caller,
@@ -165,7 +214,9 @@ async def test_not_a_value_that_was_planted(
     vectors: embedding.Embeddings,
     count: int,
 ) -> None:
-    """By every way out, whatever the cloud answers: no value leaves, every answer comes back whole."""
+    """By every way out, whatever the cloud answers: no value leaves, every answer comes
+    back whole.
+    """
     people = plants.names(PEOPLE * count // VALUES)
     async with database.transaction(owner) as tx:
         for name in people:
@@ -178,7 +229,11 @@ async def test_not_a_value_that_was_planted(
         marks = set(re.findall(rb"marker[a-j]{5}", one.raw))
         assert len(marks) == 1, one.raw
         mark = marks.pop().decode()
-        sent[mark] = sent.get(mark, b"") + one.raw + re.sub(rb"(?<=\w)[ .\-]+(?=\w)", b"", one.raw)
+        sent[mark] = (
+            sent.get(mark, b"")
+            + one.raw
+            + re.sub(rb"(?<=\w)[ .\-]+(?=\w)", b"", one.raw)
+        )
     leaked = [
         value
         for one in given

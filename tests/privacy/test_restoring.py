@@ -40,7 +40,10 @@ TOKENS = {
         ("Person_7F3K9ABCDEFGHu7", "Ana García"),
         ("Data_OIO1olO1ABC22", "X 1"),
         ("[a](mailto:EMAIL_9F3K9ABCDEFGH@EXAMPLE.COM)", "[a](mailto:ana@x.org)"),
-        ("email\\_9F3K9ABCDEFGH\\@example.com and email_9F3K9ABCDEFGH", "ana@x.org and ana@x.org"),
+        (
+            "email\\_9F3K9ABCDEFGH\\@example.com and email_9F3K9ABCDEFGH",
+            "ana@x.org and ana@x.org",
+        ),
         ("+00 8F3K9ABCDEFGH", "+34 600 123 456"),
         ("<https://example.com/url_6F3K9ABCDEFGH>", "<https://x.org/ana>"),
         ("Text_5F3K9ABCDEFGH", "Person_7F3K9ABCDEFGH"),
@@ -52,7 +55,10 @@ TOKENS = {
         ("Person_7F3K9ABCDEFG", "Person_7F3K9ABCDEFG"),
         ("Person_7F3K9ABCDEFGJ", "Person_7F3K9ABCDEFGJ"),
         ("7F3K9ABCDEFGH", "7F3K9ABCDEFGH"),
-        ("Person_" + "_" * 30 + "7F3K9ABCDEFGH", "Person_" + "_" * 30 + "7F3K9ABCDEFGH"),
+        (
+            "Person_" + "_" * 30 + "7F3K9ABCDEFGH",
+            "Person_" + "_" * 30 + "7F3K9ABCDEFGH",
+        ),
         ("", ""),
     ],
 )
@@ -64,7 +70,10 @@ def test_what_a_reply_means(reply: str, meant: str) -> None:
 
 def test_without_tokens_nothing_is_touched() -> None:
     assert unmasking.restore("Person_7F3K9ABCDEFGH", {}) == "Person_7F3K9ABCDEFGH"
-    assert unmasking.restore("Person_1 Person_10", {"Person_1": "Ana"}) == "Person_1 Person_10"
+    assert (
+        unmasking.restore("Person_1 Person_10", {"Person_1": "Ana"})
+        == "Person_1 Person_10"
+    )
 
 
 FRAMES = [
@@ -91,7 +100,14 @@ def edited(token: str, draw: random.Random) -> str:
 
 
 def drawn_tokens(draw: random.Random, count: int) -> dict[str, str]:
-    kinds = ["person"] * 6 + ["organisation", "location", "email", "phone", "iban", "card"]
+    kinds = ["person"] * 6 + [
+        "organisation",
+        "location",
+        "email",
+        "phone",
+        "iban",
+        "card",
+    ]
     made: dict[str, str] = {}
     while len(made) < count:
         core = "".join(draw.choices(ALPHABET, k=13))
@@ -100,7 +116,9 @@ def drawn_tokens(draw: random.Random, count: int) -> dict[str, str]:
     return made
 
 
-def test_a_thousand_edited_replies(record_property: Callable[[str, object], None]) -> None:
+def test_a_thousand_edited_replies(
+    record_property: Callable[[str, object], None],
+) -> None:
     draw = random.Random(11)
     tokens = drawn_tokens(draw, 300)
     right = wrong = replies = 0
@@ -127,14 +145,32 @@ def streams(draw: st.DrawFn) -> tuple[str, list[int]]:
             st.one_of(
                 st.sampled_from(sorted(TOKENS)),
                 st.sampled_from(sorted(TOKENS)).map(str.lower),
-                st.sampled_from(sorted(TOKENS)).map(lambda one: one.replace("_", "\\_")),
+                st.sampled_from(sorted(TOKENS)).map(
+                    lambda one: one.replace("_", "\\_")
+                ),
                 st.sampled_from(sorted(TOKENS)).map(lambda one: f"**{one}**'s"),
-                st.tuples(st.sampled_from(sorted(TOKENS)), st.integers(1, 40)).map(lambda one: one[0][: one[1]]),
+                st.tuples(st.sampled_from(sorted(TOKENS)), st.integers(1, 40)).map(
+                    lambda one: one[0][: one[1]]
+                ),
                 st.tuples(st.sampled_from(sorted(TOKENS)), st.integers(1, 20)).map(
                     lambda one: one[0][: one[1]] + "\n " + one[0][one[1] :]
                 ),
                 st.sampled_from(
-                    ["Person", "Org", "e", "E-", " ", "\n", "s", "U", "U4", "9", "https://", "@example.com", "é"]
+                    [
+                        "Person",
+                        "Org",
+                        "e",
+                        "E-",
+                        " ",
+                        "\n",
+                        "s",
+                        "U",
+                        "U4",
+                        "9",
+                        "https://",
+                        "@example.com",
+                        "é",
+                    ]
                 ),
                 st.text(alphabet="Pperson_\\ \n*U42sAé王", max_size=8),
             ),
@@ -152,7 +188,10 @@ def test_every_chunking_gives_the_whole(case: tuple[str, list[int]]) -> None:
     whole = unmasking.restore(text, TOKENS)
     for places in (cuts, list(range(len(text)))):
         stream = unmasking.Stream(TOKENS)
-        given_out = "".join(stream.feed(text[a:b]) for a, b in zip([0, *places], [*places, len(text)], strict=True))
+        given_out = "".join(
+            stream.feed(text[a:b])
+            for a, b in zip([0, *places], [*places, len(text)], strict=True)
+        )
         assert given_out + stream.close() == whole
 
 
@@ -178,11 +217,16 @@ def test_long_streams_take_little_time_and_memory(piece: str, size: int) -> None
     taken = time.perf_counter() - begun
     assert "".join(out) == unmasking.restore(text, TOKENS)
     assert most <= 120
-    assert taken < 10  # a second on an idle core; this guards against quadratic time, not against a busy machine
+    assert (
+        taken < 10
+    )  # a second on an idle core; this guards against quadratic time, not against a busy machine
 
 
 def test_what_is_no_token_does_not_wait() -> None:
     stream = unmasking.Stream(TOKENS)
-    assert stream.feed("An important location, a person: ") == "An important location, a person: "
+    assert (
+        stream.feed("An important location, a person: ")
+        == "An important location, a person: "
+    )
     assert stream.feed("Org_23456789ABCDE") == ""
     assert stream.feed(" ") == "Müller & Söhne "

@@ -1,4 +1,6 @@
-"""How sensitive records and fields are: the table of domains, what content raises, what the owner may change."""
+"""How sensitive records and fields are: the table of domains, what content raises, what
+the owner may change.
+"""
 
 import pytest
 
@@ -14,7 +16,10 @@ DOMAINS = {
 }
 
 
-@pytest.mark.parametrize(("level", "domain"), [(level, domain) for level, all_ in DOMAINS.items() for domain in all_])
+@pytest.mark.parametrize(
+    ("level", "domain"),
+    [(level, domain) for level, all_ in DOMAINS.items() for domain in all_],
+)
 def test_each_domain_has_its_level(level: Level, domain: str) -> None:
     assert sensitivity.of_domain(domain) == level
     assert sensitivity.of_record(domain, {"title": "Lunch"}) == level
@@ -50,7 +55,12 @@ def test_content_raises(text: str, level: Level) -> None:
 
 
 def test_fields_have_levels_of_their_own() -> None:
-    fields = {"display_name": "Ann", "phones": ["+34 612345678"], "company": "Acme", "notes": "has asthma"}
+    fields = {
+        "display_name": "Ann",
+        "phones": ["+34 612345678"],
+        "company": "Acme",
+        "notes": "has asthma",
+    }
     levels = sensitivity.of_fields("contact", fields)
     assert levels == {
         "display_name": Level.NORMAL,
@@ -59,8 +69,12 @@ def test_fields_have_levels_of_their_own() -> None:
         "notes": Level.CRITICAL,
     }
     assert sensitivity.of_record("contact", fields) == Level.CRITICAL
-    assert set(sensitivity.of_fields("health", {"kind": "weight", "value": 70}).values()) == {Level.CRITICAL}
-    assert sensitivity.of_fields("note", {"custom": {"tel": ["612345678"]}}) == {"custom": Level.HIGH}
+    assert set(
+        sensitivity.of_fields("health", {"kind": "weight", "value": 70}).values()
+    ) == {Level.CRITICAL}
+    assert sensitivity.of_fields("note", {"custom": {"tel": ["612345678"]}}) == {
+        "custom": Level.HIGH
+    }
 
 
 @pytest.mark.parametrize(

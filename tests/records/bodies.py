@@ -1,4 +1,6 @@
-"""Realistic bodies of every domain in several languages, and one change of each, for all the tests of the store."""
+"""Realistic bodies of every domain in several languages, and one change of each, for
+all the tests of the store.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +16,12 @@ BODIES: Mapping[str, tuple[Body, ...]] = {
             "pinned": True,
         },
         {"content": "Preguntar a Lucía por las llaves del trastero.", "format": "text"},
-        {"title": "读书笔记", "content": "《红楼梦》第三回：林黛玉进贾府。", "tags": ["书"], "custom": {"page": 12}},
+        {
+            "title": "读书笔记",
+            "content": "《红楼梦》第三回：林黛玉进贾府。",
+            "tags": ["书"],
+            "custom": {"page": 12},
+        },
     ),
     "event": (
         {
@@ -28,7 +35,11 @@ BODIES: Mapping[str, tuple[Body, ...]] = {
             "reminders": [10],
         },
         {"title": "Cumpleaños de Mateo", "start": "2026-11-30", "calendar": "family"},
-        {"title": "Flight SQ 378", "start": "2026-12-01T07:10:00+08:00", "description": "Gate opens 06:20"},
+        {
+            "title": "Flight SQ 378",
+            "start": "2026-12-01T07:10:00+08:00",
+            "description": "Gate opens 06:20",
+        },
     ),
     "contact": (
         {
@@ -39,7 +50,11 @@ BODIES: Mapping[str, tuple[Body, ...]] = {
             "job_title": "Ingeniero",
             "birthday": "1980-02-29",
         },
-        {"display_name": "Ordination Dr. Weiß", "address": "Hauptstraße 3, 1010 Wien", "notes": "Closed on Fridays"},
+        {
+            "display_name": "Ordination Dr. Weiß",
+            "address": "Hauptstraße 3, 1010 Wien",
+            "notes": "Closed on Fridays",
+        },
     ),
     "email": (
         {
@@ -49,7 +64,9 @@ BODIES: Mapping[str, tuple[Body, ...]] = {
             "cc": ["boss@example.org"],
             "date": "2026-10-02T08:15:00Z",
             "folder": "INBOX",
-            "attachments": [{"name": "factura.pdf", "mime": "application/pdf", "size": 48211}],
+            "attachments": [
+                {"name": "factura.pdf", "mime": "application/pdf", "size": 48211}
+            ],
             "body_text": "Adjunto la factura del alquiler de octubre.",
             "message_id": "<17@example.org>",
         },
@@ -68,7 +85,11 @@ BODIES: Mapping[str, tuple[Body, ...]] = {
         {"name": "IMG_2041.jpg", "mime": "image/jpeg", "size": 3_145_728},
     ),
     "diary": (
-        {"date": "2026-02-18", "mood": "😊", "content": "Long walk along the river; first almond blossom."},
+        {
+            "date": "2026-02-18",
+            "mood": "😊",
+            "content": "Long walk along the river; first almond blossom.",
+        },
         {"date": "2026-02-19", "content": "Todo el día en casa con fiebre."},
     ),
     "bookmark": (
@@ -90,12 +111,19 @@ BODIES: Mapping[str, tuple[Body, ...]] = {
             "due": "2026-12-24",
             "priority": "high",
             "labels": ["papers"],
-            "checklist": [{"text": "photos", "done": True}, {"text": "appointment", "done": False}],
+            "checklist": [
+                {"text": "photos", "done": True},
+                {"text": "appointment", "done": False},
+            ],
         },
         {"title": "Regar las plantas"},
     ),
     "feed": (
-        {"title": "Planet PostgreSQL", "url": "https://planet.example/rss", "site_url": "https://planet.example"},
+        {
+            "title": "Planet PostgreSQL",
+            "url": "https://planet.example/rss",
+            "site_url": "https://planet.example",
+        },
         {"url": "https://blog.example/feed", "description": "Un blog"},
     ),
     "feed_item": (
@@ -111,10 +139,19 @@ BODIES: Mapping[str, tuple[Body, ...]] = {
     ),
     "health": (
         {"kind": "weight", "value": 71.4, "unit": "kg", "at": "2026-11-01T06:30:00Z"},
-        {"kind": "symptom", "text": "Kopfschmerzen seit dem Morgen", "at": "2026-11-02T09:00:00+01:00"},
+        {
+            "kind": "symptom",
+            "text": "Kopfschmerzen seit dem Morgen",
+            "at": "2026-11-02T09:00:00+01:00",
+        },
     ),
     "transaction": (
-        {"date": "2026-10-05", "amount": "-950.00", "counterparty": "Inmobiliaria Sol", "text": "Alquiler octubre"},
+        {
+            "date": "2026-10-05",
+            "amount": "-950.00",
+            "counterparty": "Inmobiliaria Sol",
+            "text": "Alquiler octubre",
+        },
         {"date": "2026-10-06", "amount": "1234567890.12", "currency": "JPY"},
     ),
     "run": (
@@ -134,27 +171,47 @@ BODIES: Mapping[str, tuple[Body, ...]] = {
             "title": "Trip to Kyoto",
             "started": "2026-04-01T10:00:00Z",
             "turns": [
-                {"id": "1", "speaker": "me", "at": "2026-04-01T10:00:00Z", "text": "When do the cherries bloom?"},
-                {"id": "2", "speaker": "assistant", "text": "京都の桜は四月上旬が見頃です。"},
+                {
+                    "id": "1",
+                    "speaker": "me",
+                    "at": "2026-04-01T10:00:00Z",
+                    "text": "When do the cherries bloom?",
+                },
+                {
+                    "id": "2",
+                    "speaker": "assistant",
+                    "text": "京都の桜は四月上旬が見頃です。",
+                },
             ],
         },
         {"title": "Empty"},
     ),
 }
-"""At least two records a domain: one with everything, one with as little as it can have."""
+"""At least two records a domain: one with everything, one with as little as it can
+have.
+"""
 
 CHANGE: Mapping[str, tuple[Body, frozenset[str]]] = {
-    "note": ({"title": "Linsensuppe", "archived": True}, frozenset({"title", "archived"})),
+    "note": (
+        {"title": "Linsensuppe", "archived": True},
+        frozenset({"title", "archived"}),
+    ),
     "event": (
         {"start": "2026-03-28T10:00:00+01:00", "end": "2026-03-28T10:30:00+01:00"},
         frozenset({"start", "end", "start_day", "end_day"}),
     ),
     "contact": ({"company": None, "phones": []}, frozenset({"company", "phones"})),
-    "email": ({"read": True, "from": "Ana López <ana@example.org>"}, frozenset({"read", "from"})),
+    "email": (
+        {"read": True, "from": "Ana López <ana@example.org>"},
+        frozenset({"read", "from"}),
+    ),
     "file": ({"category": "home"}, frozenset({"category"})),
     "diary": ({"mood": "🌧", "content": "Rain."}, frozenset({"mood", "content"})),
     "bookmark": ({"folder": "Later"}, frozenset({"folder"})),
-    "task": ({"column": "Done", "completed_at": "2026-11-27T18:00:00Z"}, frozenset({"column", "completed_at"})),
+    "task": (
+        {"column": "Done", "completed_at": "2026-11-27T18:00:00Z"},
+        frozenset({"column", "completed_at"}),
+    ),
     "feed": ({"description": "Nuevo"}, frozenset({"description"})),
     "feed_item": ({"read": True}, frozenset({"read"})),
     "health": ({"value": 71.9}, frozenset({"value"})),

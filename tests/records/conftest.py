@@ -1,4 +1,6 @@
-"""One database for the tests of a module: each test has users of its own, and row-level security keeps them apart."""
+"""One database for the tests of a module: each test has users of its own, and row-level
+security keeps them apart.
+"""
 
 from collections.abc import AsyncIterator
 
@@ -17,7 +19,9 @@ async def database(
     name = request.module.__name__.rpartition(".")[2]
     maintenance = cluster.place.url(embedded.OWNER_ROLE, database="postgres")
     with psycopg.connect(maintenance, autocommit=True) as connection:
-        connection.execute(db.compose("CREATE DATABASE {name} TEMPLATE {of}", name=name, of=template))
+        connection.execute(
+            db.compose("CREATE DATABASE {name} TEMPLATE {of}", name=name, of=template)
+        )
     pool = db.Database(cluster.place.url(embedded.APP_ROLE, database=name))
     await pool.open()
     yield pool

@@ -1,4 +1,6 @@
-"""The change log: no follower skips a row and no asker misses one, however transactions overlap."""
+"""The change log: no follower skips a row and no asker misses one, however transactions
+overlap.
+"""
 
 import asyncio
 import random
@@ -19,16 +21,24 @@ async def note(tx: db.Transaction, caller: callers.Caller, text: str) -> UUID:
     return (await base.create(tx, caller, notes.NOTES, {"content": text})).id
 
 
-async def asked(database: db.Database, caller: callers.Caller, moment: datetime) -> tuple[set[UUID], datetime]:
+async def asked(
+    database: db.Database, caller: callers.Caller, moment: datetime
+) -> tuple[set[UUID], datetime]:
     """Whom an answer names, and the time to ask with next."""
     async with database.transaction(caller) as tx:
         found = await changes.since(tx, caller, moment=moment)
-    return {one.record_id for one in (*found.created, *found.updated, *found.deleted)}, found.response_timestamp
+    return {
+        one.record_id for one in (*found.created, *found.updated, *found.deleted)
+    }, found.response_timestamp
 
 
-async def test_since_sorts_by_what_became_of_a_record(database: db.Database, owner: callers.Caller) -> None:
+async def test_since_sorts_by_what_became_of_a_record(
+    database: db.Database, owner: callers.Caller
+) -> None:
     async with database.transaction(owner) as tx:
-        old, gone, short, back = [await note(tx, owner, text) for text in ("old", "gone", "short", "back")]
+        old, gone, short, back = [
+            await note(tx, owner, text) for text in ("old", "gone", "short", "back")
+        ]
         await base.delete(tx, owner, notes.NOTES, back)
     moment = (await asked(database, owner, LONG_AGO))[1]
     async with database.transaction(owner) as tx:
@@ -43,11 +53,15 @@ async def test_since_sorts_by_what_became_of_a_record(database: db.Database, own
         assert {one.record_id for one in found.created} == {fresh}
         assert {one.record_id for one in found.updated} == {old, back}
         assert {one.record_id for one in found.deleted} == {gone, short}
-        assert (await changes.since(tx, owner, moment=moment, domain="event")).created == []
+        assert (
+            await changes.since(tx, owner, moment=moment, domain="event")
+        ).created == []
         assert found.response_timestamp <= await tx.value("SELECT clock_timestamp()")
 
 
-async def test_since_without_writers_does_not_lag(database: db.Database, owner: callers.Caller) -> None:
+async def test_since_without_writers_does_not_lag(
+    database: db.Database, owner: callers.Caller
+) -> None:
     """The stamp is now: who asks in a loop is not told everything again."""
     async with database.transaction(owner) as tx:
         await note(tx, owner, "x")
@@ -58,13 +72,24 @@ async def test_since_without_writers_does_not_lag(database: db.Database, owner: 
     assert (await asked(database, owner, stamp))[0] == set()
 
 
-@pytest.mark.parametrize("as_owner", [False, True], ids=["reverie_app", "owner that became reverie_app"])
+@pytest.mark.parametrize(
+    "as_owner", [False, True], ids=["reverie_app", "owner that became reverie_app"]
+)
 async def test_who_commits_after_the_answer_is_in_the_next(
-    database: db.Database, owner: callers.Caller, cluster: embedded.Server, as_owner: bool
+    database: db.Database,
+    owner: callers.Caller,
+    cluster: embedded.Server,
+    as_owner: bool,
 ) -> None:
-    """Also through a role that may not see what other sessions do (a PostgreSQL of the owner's own)."""
+    """Also through a role that may not see what other sessions do (a PostgreSQL of the
+    owner's own).
+    """
     name = conninfo.conninfo_to_dict(database.url)["dbname"]
-    url = db.as_app(cluster.place.url(embedded.OWNER_ROLE, database=str(name))) if as_owner else database.url
+    url = (
+        db.as_app(cluster.place.url(embedded.OWNER_ROLE, database=str(name)))
+        if as_owner
+        else database.url
+    )
     writers = db.Database(url, size=4)
     askers = db.Database(url, size=2)
     await writers.open()
@@ -84,7 +109,9 @@ async def test_who_commits_after_the_answer_is_in_the_next(
         await askers.close()
 
 
-async def test_who_asks_in_a_loop_misses_nothing(database: db.Database, owner: callers.Caller) -> None:
+async def test_who_asks_in_a_loop_misses_nothing(
+    database: db.Database, owner: callers.Caller
+) -> None:
     dice = random.Random(7)
     written: set[UUID] = set()
 
@@ -108,7 +135,9 @@ async def test_who_asks_in_a_loop_misses_nothing(database: db.Database, owner: c
     assert heard == written
 
 
-async def test_a_follower_waits_for_the_oldest_open_transaction(database: db.Database, owner: callers.Caller) -> None:
+async def test_a_follower_waits_for_the_oldest_open_transaction(
+    database: db.Database, owner: callers.Caller
+) -> None:
     async def after(xid: int, seq: int) -> list[changes.Change]:
         async with database.transaction(owner) as tx:
             return await changes.after(tx, owner, xid=xid, seq=seq, limit=100)
@@ -117,21 +146,28 @@ async def test_a_follower_waits_for_the_oldest_open_transaction(database: db.Dat
         first = await note(slow, owner, "slow")
         async with database.transaction(owner) as quick:
             second = await note(quick, owner, "quick")
-        # The second is committed and later in order: to follow it now would skip the first.
+        # The second is committed and later in order: to follow it now would skip the
+        # first.
         assert await after(0, 0) == []
         async with database.transaction(owner) as tx:
             assert await changes.head(tx, owner) == (0, 0)
             assert await changes.behind(tx, owner, xid=0, seq=0) == 1
     found = await after(0, 0)
     assert [one.record_id for one in found] == [first, second]
-    assert [(one.xid, one.seq) for one in found] == sorted((one.xid, one.seq) for one in found)
+    assert [(one.xid, one.seq) for one in found] == sorted(
+        (one.xid, one.seq) for one in found
+    )
     assert await after(found[-1].xid, found[-1].seq) == []
     async with database.transaction(owner) as tx:
         assert await changes.head(tx, owner) == (found[-1].xid, found[-1].seq)
 
 
-async def test_a_later_number_in_an_earlier_transaction(database: db.Database, owner: callers.Caller) -> None:
-    """Two transactions interleave their rows: the order of reading is by transaction, and nothing is lost."""
+async def test_a_later_number_in_an_earlier_transaction(
+    database: db.Database, owner: callers.Caller
+) -> None:
+    """Two transactions interleave their rows: the order of reading is by transaction,
+    and nothing is lost.
+    """
     async with database.transaction(owner) as one:
         a = await note(one, owner, "a")
         async with database.transaction(owner) as two:
@@ -140,12 +176,16 @@ async def test_a_later_number_in_an_earlier_transaction(database: db.Database, o
     async with database.transaction(owner) as tx:
         found = await changes.after(tx, owner, xid=0, seq=0, limit=2)
         assert [change.record_id for change in found] == [a, c]
-        rest = await changes.after(tx, owner, xid=found[-1].xid, seq=found[-1].seq, limit=2)
+        rest = await changes.after(
+            tx, owner, xid=found[-1].xid, seq=found[-1].seq, limit=2
+        )
         assert [change.record_id for change in rest] == [b]
         assert rest[0].seq < found[-1].seq
 
 
-async def test_followers_never_skip(database: db.Database, owner: callers.Caller) -> None:
+async def test_followers_never_skip(
+    database: db.Database, owner: callers.Caller
+) -> None:
     dice = random.Random(11)
     committed: set[UUID] = set()
 
@@ -153,7 +193,10 @@ async def test_followers_never_skip(database: db.Database, owner: callers.Caller
         for turn in range(10):
             try:
                 async with database.transaction(owner) as tx:
-                    made = [await note(tx, owner, f"{number}.{turn}.{i}") for i in range(dice.randint(1, 3))]
+                    made = [
+                        await note(tx, owner, f"{number}.{turn}.{i}")
+                        for i in range(dice.randint(1, 3))
+                    ]
                     await asyncio.sleep(dice.random() * 0.015)
                     if dice.random() < 0.2:
                         raise ZeroDivisionError
@@ -167,7 +210,9 @@ async def test_followers_never_skip(database: db.Database, owner: callers.Caller
     idle = 0
     while idle < 2:
         async with database.transaction(owner) as tx:
-            batch = await changes.after(tx, owner, xid=cursor[0], seq=cursor[1], limit=5)
+            batch = await changes.after(
+                tx, owner, xid=cursor[0], seq=cursor[1], limit=5
+            )
         followed += [one.record_id for one in batch]
         cursor = (batch[-1].xid, batch[-1].seq) if batch else cursor
         idle = 0 if batch or not all(writer.done() for writer in writers) else idle + 1
@@ -176,7 +221,9 @@ async def test_followers_never_skip(database: db.Database, owner: callers.Caller
     assert set(followed) == committed
 
 
-async def test_listeners_are_woken_at_commit(database: db.Database, owner: callers.Caller) -> None:
+async def test_listeners_are_woken_at_commit(
+    database: db.Database, owner: callers.Caller
+) -> None:
     heard: list[str] = []
 
     async def listen() -> None:
@@ -201,7 +248,9 @@ async def test_listeners_are_woken_at_commit(database: db.Database, owner: calle
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_recent_is_newest_first(database: db.Database, owner: callers.Caller) -> None:
+async def test_recent_is_newest_first(
+    database: db.Database, owner: callers.Caller
+) -> None:
     async with database.transaction(owner) as tx:
         ids = [await note(tx, owner, str(i)) for i in range(5)]
         found = await changes.recent(tx, owner, limit=3)

@@ -1,4 +1,6 @@
-"""Events: a wall clock stays a wall clock, a local day stays a local day, and no recurrence stops the house."""
+"""Events: a wall clock stays a wall clock, a local day stays a local day, and no
+recurrence stops the house.
+"""
 
 import time
 from datetime import UTC, date, datetime, timedelta
@@ -14,23 +16,31 @@ from reverie.records import base, events
 MADRID = ZoneInfo("Europe/Madrid")
 
 
-async def kept(database: db.Database, caller: callers.Caller, **values: Any) -> events.Event:
+async def kept(
+    database: db.Database, caller: callers.Caller, **values: Any
+) -> events.Event:
     async with database.transaction(caller) as tx:
         return await base.create(tx, caller, events.EVENTS, values)
 
 
 def days_of(event: events.Event, first: str, last: str) -> list[str]:
     """When it takes place, in local time: `03-29 09:00`."""
-    found = events.occurrences(event, date.fromisoformat(first), date.fromisoformat(last))
+    found = events.occurrences(
+        event, date.fromisoformat(first), date.fromisoformat(last)
+    )
     return [f"{one.start:%m-%d %H:%M}" for one in found]
 
 
-@pytest.mark.parametrize(("day", "before", "after"), [("2026-03-29", 1, 2), ("2026-10-25", 2, 1)])
+@pytest.mark.parametrize(
+    ("day", "before", "after"), [("2026-03-29", 1, 2), ("2026-10-25", 2, 1)]
+)
 async def test_the_clocks_change_and_nine_stays_nine(
     database: db.Database, owner: callers.Caller, day: str, before: int, after: int
 ) -> None:
     change = date.fromisoformat(day)
-    start = datetime.combine(change - timedelta(days=2), datetime.min.time(), MADRID).replace(hour=9)
+    start = datetime.combine(
+        change - timedelta(days=2), datetime.min.time(), MADRID
+    ).replace(hour=9)
     event = await kept(
         database,
         owner,
@@ -40,16 +50,24 @@ async def test_the_clocks_change_and_nine_stays_nine(
         timezone="Europe/Madrid",
         recurrence="RRULE:FREQ=DAILY;COUNT=5",
     )
-    found = list(events.occurrences(event, change - timedelta(days=3), change + timedelta(days=5)))
+    found = list(
+        events.occurrences(
+            event, change - timedelta(days=3), change + timedelta(days=5)
+        )
+    )
     assert [one.start.strftime("%H:%M") for one in found] == ["09:00"] * 5
     hours = {one.day: one.start.utcoffset() for one in found}
     assert hours[change - timedelta(days=1)] == timedelta(hours=before)
     assert hours[change + timedelta(days=1)] == timedelta(hours=after)
     assert {one.end - one.start for one in found} == {timedelta(minutes=15)}
-    assert {one.end.astimezone(UTC) - one.start.astimezone(UTC) for one in found} == {timedelta(minutes=15)}
+    assert {one.end.astimezone(UTC) - one.start.astimezone(UTC) for one in found} == {
+        timedelta(minutes=15)
+    }
 
 
-async def test_a_night_shift_over_the_change_keeps_its_hours(database: db.Database, owner: callers.Caller) -> None:
+async def test_a_night_shift_over_the_change_keeps_its_hours(
+    database: db.Database, owner: callers.Caller
+) -> None:
     event = await kept(
         database,
         owner,
@@ -71,25 +89,48 @@ RULES = [
     ("FREQ=DAILY;UNTIL=20260303", ["03-01 09:00", "03-02 09:00", "03-03 09:00"]),
     # 07:59 UTC is 08:59 in Madrid: the third day's nine o'clock is after it.
     ("RRULE:FREQ=DAILY;UNTIL=20260303T075900Z", ["03-01 09:00", "03-02 09:00"]),
-    ("RRULE:FREQ=DAILY;UNTIL=20260303T080000Z", ["03-01 09:00", "03-02 09:00", "03-03 09:00"]),
-    ("RRULE:FREQ=DAILY;COUNT=4\nEXDATE:20260302T080000Z", ["03-01 09:00", "03-03 09:00", "03-04 09:00"]),
+    (
+        "RRULE:FREQ=DAILY;UNTIL=20260303T080000Z",
+        ["03-01 09:00", "03-02 09:00", "03-03 09:00"],
+    ),
+    (
+        "RRULE:FREQ=DAILY;COUNT=4\nEXDATE:20260302T080000Z",
+        ["03-01 09:00", "03-03 09:00", "03-04 09:00"],
+    ),
     (
         "RRULE:FREQ=DAILY;COUNT=3\nEXDATE;TZID=Europe/Madrid:20260302T090000\nRDATE;TZID=Asia/Singapore:20260305T200000",
         ["03-01 09:00", "03-03 09:00", "03-05 13:00"],
     ),
     ("RRULE:FREQ=DAILY;COUNT=3\nEXDATE;VALUE=DATE:20260301,20260303", ["03-02 09:00"]),
-    ("RRULE:FREQ=WEEKLY;BYDAY=MO,WE;COUNT=3", ["03-02 09:00", "03-04 09:00", "03-09 09:00"]),
+    (
+        "RRULE:FREQ=WEEKLY;BYDAY=MO,WE;COUNT=3",
+        ["03-02 09:00", "03-04 09:00", "03-09 09:00"],
+    ),
     ("rrule:freq=weekly;interval=2;byday=su;count=2", ["03-01 09:00", "03-15 09:00"]),
     ("RRULE:FREQ=MONTHLY;BYMONTHDAY=-1;COUNT=2", ["03-31 09:00", "04-30 09:00"]),
-    ("RRULE:FREQ=HOURLY;INTERVAL=8;COUNT=3", ["03-01 09:00", "03-01 17:00", "03-02 01:00"]),
+    (
+        "RRULE:FREQ=HOURLY;INTERVAL=8;COUNT=3",
+        ["03-01 09:00", "03-01 17:00", "03-02 01:00"],
+    ),
     ("RDATE:20260310T080000Z", ["03-10 09:00"]),
 ]
 
 
-@pytest.mark.parametrize(("recurrence", "expected"), RULES, ids=[rule.replace("\n", " ") for rule, _ in RULES])
-async def test_rules(database: db.Database, owner: callers.Caller, recurrence: str, expected: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("recurrence", "expected"),
+    RULES,
+    ids=[rule.replace("\n", " ") for rule, _ in RULES],
+)
+async def test_rules(
+    database: db.Database, owner: callers.Caller, recurrence: str, expected: list[str]
+) -> None:
     event = await kept(
-        database, owner, title="x", start="2026-03-01T09:00:00", timezone="Europe/Madrid", recurrence=recurrence
+        database,
+        owner,
+        title="x",
+        start="2026-03-01T09:00:00",
+        timezone="Europe/Madrid",
+        recurrence=recurrence,
     )
     assert days_of(event, "2026-01-01", "2026-06-01") == expected
 
@@ -111,10 +152,23 @@ async def test_old_events_recur_as_if_counted_from_their_start(
 ) -> None:
     """A window far behind the start shows what counting through from the start shows."""
     event = await kept(
-        database, owner, title="x", start="2021-01-07T09:00:00", timezone="Europe/Madrid", recurrence=recurrence
+        database,
+        owner,
+        title="x",
+        start="2021-01-07T09:00:00",
+        timezone="Europe/Madrid",
+        recurrence=recurrence,
     )
-    whole = [one.start for one in events.occurrences(event, date(2021, 1, 1), date(2026, 4, 30), most=100_000)]
-    window = [one.start for one in events.occurrences(event, date(2026, 1, 1), date(2026, 4, 30))]
+    whole = [
+        one.start
+        for one in events.occurrences(
+            event, date(2021, 1, 1), date(2026, 4, 30), most=100_000
+        )
+    ]
+    window = [
+        one.start
+        for one in events.occurrences(event, date(2026, 1, 1), date(2026, 4, 30))
+    ]
     assert window == [one for one in whole if one.date() >= date(2026, 1, 1)]
     if "BYMONTHDAY=29" in recurrence:
         assert [one.date() for one in whole] == [date(2024, 2, 29)]
@@ -122,10 +176,20 @@ async def test_old_events_recur_as_if_counted_from_their_start(
         assert window
 
 
-async def test_a_daily_event_of_long_ago_is_quick(database: db.Database, owner: callers.Caller) -> None:
-    event = await kept(database, owner, title="bell", start="1970-01-01T08:30:00Z", recurrence="FREQ=HOURLY")
+async def test_a_daily_event_of_long_ago_is_quick(
+    database: db.Database, owner: callers.Caller
+) -> None:
+    event = await kept(
+        database,
+        owner,
+        title="bell",
+        start="1970-01-01T08:30:00Z",
+        recurrence="FREQ=HOURLY",
+    )
     started = time.perf_counter()
-    assert days_of(event, "2026-11-28", "2026-11-28") == [f"11-28 {hour:02d}:30" for hour in range(24)]
+    assert days_of(event, "2026-11-28", "2026-11-28") == [
+        f"11-28 {hour:02d}:30" for hour in range(24)
+    ]
     assert time.perf_counter() - started < 0.25
 
 
@@ -146,54 +210,98 @@ async def test_a_daily_event_of_long_ago_is_quick(database: db.Database, owner: 
         "RRULE:FREQ=DAILY\nEXDATE;TZID=Nowhere/Land:20260302T090000",
     ],
 )
-async def test_rules_that_are_refused(database: db.Database, owner: callers.Caller, recurrence: str) -> None:
+async def test_rules_that_are_refused(
+    database: db.Database, owner: callers.Caller, recurrence: str
+) -> None:
     with pytest.raises(errors.Invalid):
-        await kept(database, owner, title="x", start="2026-03-01T09:00:00Z", recurrence=recurrence)
+        await kept(
+            database,
+            owner,
+            title="x",
+            start="2026-03-01T09:00:00Z",
+            recurrence=recurrence,
+        )
 
 
-ZONES = ["Pacific/Pago_Pago", "America/New_York", "UTC", "Europe/Madrid", "Asia/Kathmandu", "Pacific/Kiritimati"]
+ZONES = [
+    "Pacific/Pago_Pago",
+    "America/New_York",
+    "UTC",
+    "Europe/Madrid",
+    "Asia/Kathmandu",
+    "Pacific/Kiritimati",
+]
 OFFSETS = [f"{hours:+03d}:00" for hours in range(-11, 15)]
 
 
-async def test_all_day_is_that_local_day_in_every_zone(database: db.Database, owner: callers.Caller) -> None:
+async def test_all_day_is_that_local_day_in_every_zone(
+    database: db.Database, owner: callers.Caller
+) -> None:
     async with database.transaction(owner) as tx:
         made = [
             await base.create(
                 tx,
                 owner,
                 events.EVENTS,
-                {"title": name, "start": "2026-11-30", "timezone": name.replace("+00:00", "UTC")},
+                {
+                    "title": name,
+                    "start": "2026-11-30",
+                    "timezone": name.replace("+00:00", "UTC"),
+                },
             )
             for name in (*ZONES, *OFFSETS)
         ]
-        there = await base.find(tx, owner, events.EVENTS, filters={"day": date(2026, 11, 30)}, limit=100)
+        there = await base.find(
+            tx, owner, events.EVENTS, filters={"day": date(2026, 11, 30)}, limit=100
+        )
         assert there.total == len(made) == 32
         for day in (date(2026, 11, 29), date(2026, 12, 1)):
-            assert (await base.find(tx, owner, events.EVENTS, filters={"day": day})).items == []
+            assert (
+                await base.find(tx, owner, events.EVENTS, filters={"day": day})
+            ).items == []
         for event in made:
             again = await base.get(tx, owner, events.EVENTS, event.id)
-            assert (again.all_day, again.start_day, again.end_day) == (True, date(2026, 11, 30), date(2026, 11, 30))
+            assert (again.all_day, again.start_day, again.end_day) == (
+                True,
+                date(2026, 11, 30),
+                date(2026, 11, 30),
+            )
             form = base.as_json(events.EVENTS, again)
             assert (form["start"], form["end"]) == ("2026-11-30", "2026-12-01")
-            assert events.EVENTS.line(again, again.created_at).startswith("📅 all-day: ")
-        agenda = await events.agenda(tx, owner, first=date(2026, 11, 30), last=date(2026, 11, 30))
+            assert events.EVENTS.line(again, again.created_at).startswith(
+                "📅 all-day: "
+            )
+        agenda = await events.agenda(
+            tx, owner, first=date(2026, 11, 30), last=date(2026, 11, 30)
+        )
         assert {one.day for one in agenda} == {date(2026, 11, 30)}
         assert len(agenda) == 32
 
 
-async def test_morning_in_the_east_belongs_to_that_local_day(database: db.Database, owner: callers.Caller) -> None:
-    event = await kept(database, owner, title="Flight", start="2026-12-01T07:10:00+08:00")
+async def test_morning_in_the_east_belongs_to_that_local_day(
+    database: db.Database, owner: callers.Caller
+) -> None:
+    event = await kept(
+        database, owner, title="Flight", start="2026-12-01T07:10:00+08:00"
+    )
     assert (event.timezone, event.start_day, event.start) == (
         "+08:00",
         date(2026, 12, 1),
         datetime(2026, 11, 30, 23, 10, tzinfo=UTC),
     )
     async with database.transaction(owner) as tx:
-        agenda = await events.agenda(tx, owner, first=date(2026, 12, 1), last=date(2026, 12, 1))
+        agenda = await events.agenda(
+            tx, owner, first=date(2026, 12, 1), last=date(2026, 12, 1)
+        )
         assert [(one.event.id, one.day, f"{one.start:%H:%M%z}") for one in agenda] == [
             (event.id, date(2026, 12, 1), "07:10+0800")
         ]
-        assert await events.agenda(tx, owner, first=date(2026, 11, 30), last=date(2026, 11, 30)) == []
+        assert (
+            await events.agenda(
+                tx, owner, first=date(2026, 11, 30), last=date(2026, 11, 30)
+            )
+            == []
+        )
     assert base.as_json(events.EVENTS, event)["start"] == "2026-12-01T07:10:00+08:00"
     assert events.EVENTS.line(event, event.created_at).startswith("07:10 Flight")
 
@@ -201,7 +309,13 @@ async def test_morning_in_the_east_belongs_to_that_local_day(database: db.Databa
 async def test_a_bare_time_is_in_the_given_zone_or_the_callers(
     database: db.Database, owner: callers.Caller, other: callers.Caller
 ) -> None:
-    given = await kept(database, owner, title="x", start="2026-07-01T09:00:00", timezone="America/New_York")
+    given = await kept(
+        database,
+        owner,
+        title="x",
+        start="2026-07-01T09:00:00",
+        timezone="America/New_York",
+    )
     mine = await kept(database, owner, title="x", start="2026-07-01T09:00:00")
     theirs = await kept(database, other, title="x", start="2026-07-01T09:00:00")
     assert [one.start for one in (given, mine, theirs)] == [
@@ -209,12 +323,33 @@ async def test_a_bare_time_is_in_the_given_zone_or_the_callers(
     ]
 
 
-async def test_spans_of_several_days(database: db.Database, owner: callers.Caller) -> None:
-    trip = await kept(database, owner, title="Trip", start="2026-12-20", end="2026-12-24")
-    night = await kept(database, owner, title="Night train", start="2026-12-19T22:00", end="2026-12-20T07:00")
-    until = await kept(database, owner, title="Until midnight", start="2026-12-18T20:00", end="2026-12-19T00:00")
+async def test_spans_of_several_days(
+    database: db.Database, owner: callers.Caller
+) -> None:
+    trip = await kept(
+        database, owner, title="Trip", start="2026-12-20", end="2026-12-24"
+    )
+    night = await kept(
+        database,
+        owner,
+        title="Night train",
+        start="2026-12-19T22:00",
+        end="2026-12-20T07:00",
+    )
+    until = await kept(
+        database,
+        owner,
+        title="Until midnight",
+        start="2026-12-18T20:00",
+        end="2026-12-19T00:00",
+    )
     weekly = await kept(
-        database, owner, title="Retreat", start="2026-12-04", end="2026-12-07", recurrence="FREQ=WEEKLY;COUNT=3"
+        database,
+        owner,
+        title="Retreat",
+        start="2026-12-04",
+        end="2026-12-07",
+        recurrence="FREQ=WEEKLY;COUNT=3",
     )
     assert (trip.start_day, trip.end_day) == (date(2026, 12, 20), date(2026, 12, 23))
     assert (night.start_day, night.end_day) == (date(2026, 12, 19), date(2026, 12, 20))
@@ -223,7 +358,10 @@ async def test_spans_of_several_days(database: db.Database, owner: callers.Calle
     async with database.transaction(owner) as tx:
         for day in range(17, 26):
             one = date(2026, 12, day)
-            seen[day] = [found.event.title for found in await events.agenda(tx, owner, first=one, last=one)]
+            seen[day] = [
+                found.event.title
+                for found in await events.agenda(tx, owner, first=one, last=one)
+            ]
     retreat = {18: ["Retreat"], 19: ["Retreat"], 20: ["Retreat"]}
     assert seen == {
         17: [],
@@ -241,31 +379,86 @@ async def test_spans_of_several_days(database: db.Database, owner: callers.Calle
 
 async def test_agenda_is_in_order(database: db.Database, owner: callers.Caller) -> None:
     await kept(database, owner, title="late", start="2026-05-02T18:00:00")
-    await kept(database, owner, title="daily", start="2026-04-01T08:00:00", recurrence="FREQ=DAILY")
+    await kept(
+        database,
+        owner,
+        title="daily",
+        start="2026-04-01T08:00:00",
+        recurrence="FREQ=DAILY",
+    )
     await kept(database, owner, title="whole day", start="2026-05-02")
     await kept(database, owner, title="abroad", start="2026-05-02T00:30:00+02:00")
     gone = await kept(database, owner, title="deleted", start="2026-05-02T09:00:00")
-    await kept(database, owner, title="cancelled", start="2026-05-02T09:00:00", status="cancelled")
+    await kept(
+        database,
+        owner,
+        title="cancelled",
+        start="2026-05-02T09:00:00",
+        status="cancelled",
+    )
     async with database.transaction(owner) as tx:
         await base.delete(tx, owner, events.EVENTS, gone.id)
-        found = await events.agenda(tx, owner, first=date(2026, 5, 2), last=date(2026, 5, 3))
-        assert [one.event.title for one in found] == ["whole day", "abroad", "daily", "late", "daily"]
-        assert len(await events.agenda(tx, owner, first=date(2026, 5, 1), last=date(2026, 5, 31), most=7)) == 7
+        found = await events.agenda(
+            tx, owner, first=date(2026, 5, 2), last=date(2026, 5, 3)
+        )
+        assert [one.event.title for one in found] == [
+            "whole day",
+            "abroad",
+            "daily",
+            "late",
+            "daily",
+        ]
+        assert (
+            len(
+                await events.agenda(
+                    tx, owner, first=date(2026, 5, 1), last=date(2026, 5, 31), most=7
+                )
+            )
+            == 7
+        )
         with pytest.raises(errors.Invalid):
-            await events.agenda(tx, owner, first=date(2026, 5, 2), last=date(2026, 5, 1))
+            await events.agenda(
+                tx, owner, first=date(2026, 5, 2), last=date(2026, 5, 1)
+            )
         everything = await events.agenda(tx, owner, first=date.min, last=date.max)
         assert everything[0].event.title == "daily"
 
 
-async def test_updates_move_the_days(database: db.Database, owner: callers.Caller) -> None:
-    event = await kept(database, owner, title="x", start="2026-12-01T23:30:00+01:00", end="2026-12-02T00:30:00+01:00")
+async def test_updates_move_the_days(
+    database: db.Database, owner: callers.Caller
+) -> None:
+    event = await kept(
+        database,
+        owner,
+        title="x",
+        start="2026-12-01T23:30:00+01:00",
+        end="2026-12-02T00:30:00+01:00",
+    )
     async with database.transaction(owner) as tx:
-        moved = await base.update(tx, owner, events.EVENTS, event.id, {"timezone": "Asia/Tokyo"})
-        assert (moved.start, moved.start_day, moved.end_day) == (event.start, date(2026, 12, 2), date(2026, 12, 2))
-        whole = await base.update(tx, owner, events.EVENTS, event.id, {"start": "2026-12-05", "end": None})
-        assert (whole.all_day, whole.start_day, whole.timezone) == (True, date(2026, 12, 5), "Asia/Tokyo")
+        moved = await base.update(
+            tx, owner, events.EVENTS, event.id, {"timezone": "Asia/Tokyo"}
+        )
+        assert (moved.start, moved.start_day, moved.end_day) == (
+            event.start,
+            date(2026, 12, 2),
+            date(2026, 12, 2),
+        )
+        whole = await base.update(
+            tx, owner, events.EVENTS, event.id, {"start": "2026-12-05", "end": None}
+        )
+        assert (whole.all_day, whole.start_day, whole.timezone) == (
+            True,
+            date(2026, 12, 5),
+            "Asia/Tokyo",
+        )
         with pytest.raises(errors.Invalid, match="ends before it starts"):
-            await base.update(tx, owner, events.EVENTS, event.id, {"end": "2026-11-01T00:00:00Z", "all_day": False})
+            await base.update(
+                tx,
+                owner,
+                events.EVENTS,
+                event.id,
+                {"end": "2026-11-01T00:00:00Z", "all_day": False},
+            )
 
 
 @pytest.mark.parametrize(

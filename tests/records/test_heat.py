@@ -1,4 +1,6 @@
-"""Heat: the SQL says what the formula of records.md says, and every access counts as its source does."""
+"""Heat: the SQL says what the formula of records.md says, and every access counts as
+its source does.
+"""
 
 import math
 from datetime import datetime, timedelta
@@ -36,21 +38,36 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize(("accesses", "increment", "access", "expected"), NUMBERS)
-def test_the_formula(accesses: float, increment: float, access: float, expected: float) -> None:
-    got = heat.value(accesses=accesses, hours_since_increment=increment, hours_since_access=access)
+def test_the_formula(
+    accesses: float, increment: float, access: float, expected: float
+) -> None:
+    got = heat.value(
+        accesses=accesses, hours_since_increment=increment, hours_since_access=access
+    )
     assert got == pytest.approx(expected, abs=1e-9)
     assert got == pytest.approx(by_the_book(accesses, increment, access), abs=1e-12)
 
 
-async def kept(tx: db.Transaction, caller: callers.Caller, record_id: UUID) -> tuple[float, float]:
+async def kept(
+    tx: db.Transaction, caller: callers.Caller, record_id: UUID
+) -> tuple[float, float]:
     """Accesses and heat of a record."""
-    rows = await tx.rows("SELECT accesses, heat FROM heat WHERE record_id = %s", (record_id,))
+    rows = await tx.rows(
+        "SELECT accesses, heat FROM heat WHERE record_id = %s", (record_id,)
+    )
     return (rows[0]["accesses"], rows[0]["heat"]) if rows else (0.0, 0.0)
 
 
 @pytest.mark.parametrize(
     ("source", "weight"),
-    [("user", 1.0), ("agent", 1.0), ("unknown", 1.0), ("sync", 0.25), ("import", 0.25), ("sleep", 0.0)],
+    [
+        ("user", 1.0),
+        ("agent", 1.0),
+        ("unknown", 1.0),
+        ("sync", 0.25),
+        ("import", 0.25),
+        ("sleep", 0.0),
+    ],
 )
 async def test_touching_counts_by_source(
     database: db.Database, owner: callers.Caller, source: heat.Source, weight: float
@@ -66,7 +83,9 @@ async def test_touching_counts_by_source(
         assert [row["source"] for row in rows] == ([source] if weight else [])
 
 
-async def test_recomputing_is_the_formula(database: db.Database, owner: callers.Caller, other: callers.Caller) -> None:
+async def test_recomputing_is_the_formula(
+    database: db.Database, owner: callers.Caller, other: callers.Caller
+) -> None:
     now = datetime.now().astimezone()
     cases = [
         (a, i, x)
@@ -78,7 +97,13 @@ async def test_recomputing_is_the_formula(database: db.Database, owner: callers.
         for n, (a, i, x) in enumerate(cases):
             await tx.run(
                 "INSERT INTO heat VALUES (%s, %s, %s, %s, %s, 'user', 0.5)",
-                (owner.user_id, UUID(int=n), a, now - timedelta(hours=i), now - timedelta(hours=x)),
+                (
+                    owner.user_id,
+                    UUID(int=n),
+                    a,
+                    now - timedelta(hours=i),
+                    now - timedelta(hours=x),
+                ),
             )
     async with database.transaction(other) as tx:
         await tx.run(
@@ -89,8 +114,14 @@ async def test_recomputing_is_the_formula(database: db.Database, owner: callers.
         assert await heat.recompute(tx) == len(cases)
         drift = (await tx.value("SELECT now()") - now).total_seconds() / 3600
         for n, (a, i, x) in enumerate(cases):
-            expected = heat.value(accesses=a, hours_since_increment=i + drift, hours_since_access=x + drift)
-            assert (await kept(tx, owner, UUID(int=n)))[1] == pytest.approx(expected, abs=1e-6), (a, i, x)
+            expected = heat.value(
+                accesses=a,
+                hours_since_increment=i + drift,
+                hours_since_access=x + drift,
+            )
+            assert (await kept(tx, owner, UUID(int=n)))[1] == pytest.approx(
+                expected, abs=1e-6
+            ), (a, i, x)
     async with database.transaction(other) as tx:
         assert await tx.value("SELECT heat FROM heat") == 0.5
 
@@ -112,7 +143,9 @@ async def test_tiers(database: db.Database, owner: callers.Caller) -> None:
     assert tiers == {"hot": {8, 12}, "warm": {3, 7, 8, 12}, "cold": {0, 1, 2}}
 
 
-async def test_opening_warms_and_listing_does_not(database: db.Database, owner: callers.Caller) -> None:
+async def test_opening_warms_and_listing_does_not(
+    database: db.Database, owner: callers.Caller
+) -> None:
     async with database.transaction(owner) as tx:
         note = await base.create(tx, owner, notes.NOTES, {"content": "x"})
         await base.find(tx, owner, notes.NOTES)

@@ -1,4 +1,6 @@
-"""Terms and pieces: whatever is written is found by its own words, and cutting loses none of them."""
+"""Terms and pieces: whatever is written is found by its own words, and cutting loses
+none of them.
+"""
 
 import unicodedata
 
@@ -66,7 +68,14 @@ def test_folding_twice_is_folding_once(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("written", "asked"),
-    [("García", "garcia"), ("GARCÍA", "García"), ("Straße", "STRASSE"), ("ＡＢＣ", "abc"), ("ﬁn", "FIN"), ("İ", "i")],
+    [
+        ("García", "garcia"),
+        ("GARCÍA", "García"),
+        ("Straße", "STRASSE"),
+        ("ＡＢＣ", "abc"),
+        ("ﬁn", "FIN"),
+        ("İ", "i"),
+    ],
 )
 def test_case_accents_and_width_do_not_matter(written: str, asked: str) -> None:
     assert terms.fold(written) == terms.fold(asked)
@@ -78,7 +87,8 @@ def missed(text: str) -> list[str]:
     return [
         word
         for word in terms.words(text)
-        if len(word) <= 100 and held.isdisjoint(one.term for one in terms.of_query(word))
+        if len(word) <= 100
+        and held.isdisjoint(one.term for one in terms.of_query(word))
     ]
 
 
@@ -114,7 +124,13 @@ def test_cutting_loses_nothing(text: str, limit: int) -> None:
     assert all(piece.strip() for piece in pieces)
 
 
-@given(st.lists(st.text(st.sampled_from("abcdefghij"), min_size=1, max_size=15), min_size=1, max_size=200))
+@given(
+    st.lists(
+        st.text(st.sampled_from("abcdefghij"), min_size=1, max_size=15),
+        min_size=1,
+        max_size=200,
+    )
+)
 @settings(max_examples=300, deadline=None)
 def test_cutting_breaks_no_word_and_keeps_to_the_limit(words: list[str]) -> None:
     pieces = passages.pieces_of(" ".join(words), 100)
@@ -123,7 +139,14 @@ def test_cutting_breaks_no_word_and_keeps_to_the_limit(words: list[str]) -> None
 
 
 @pytest.mark.parametrize(
-    "text", ["x" * 5000, "長い文章" * 500, "a\n\n" * 2000, "\u00a0" * 900, " ".join(["wort"] * 3000)]
+    "text",
+    [
+        "x" * 5000,
+        "長い文章" * 500,
+        "a\n\n" * 2000,
+        "\u00a0" * 900,
+        " ".join(["wort"] * 3000),
+    ],
 )
 def test_long_and_odd_texts_are_cut(text: str) -> None:
     pieces = passages.pieces_of(text)

@@ -1,4 +1,6 @@
-"""The sample life, imported and embedded once a worker: modules clone it, so that a test may change what it likes."""
+"""The sample life, imported and embedded once a worker: modules clone it, so that a
+test may change what it likes.
+"""
 
 import itertools
 import shutil
@@ -36,10 +38,14 @@ class Life:
     embeddings: embedding.Embeddings
     owner_url: str
 
-    async def search(self, text: str, *, limit: int = 10, **filters: object) -> searched.Results:
+    async def search(
+        self, text: str, *, limit: int = 10, **filters: object
+    ) -> searched.Results:
         """Search it as its owner."""
         query = queries.Query(text=text, limit=limit, **filters)  # pyright: ignore[reportArgumentType]
-        return await searching.search(self.database, self.caller, self.embeddings, query)
+        return await searching.search(
+            self.database, self.caller, self.embeddings, query
+        )
 
 
 @dataclass(frozen=True)
@@ -67,8 +73,12 @@ def words_alone() -> Iterator[embedding.Embeddings]:
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def _kept(cluster: embedded.Server, template: str, embeddings: embedding.Embeddings) -> AsyncIterator[_Kept]:
-    """The database with the sample life and every vector of it, to be cloned; nobody stays connected to it."""
+async def _kept(
+    cluster: embedded.Server, template: str, embeddings: embedding.Embeddings
+) -> AsyncIterator[_Kept]:
+    """The database with the sample life and every vector of it, to be cloned; nobody
+    stays connected to it.
+    """
     name = "sample_life"
     _maintain(cluster, f"CREATE DATABASE {name} TEMPLATE {template}")
     pool = db.Database(cluster.place.url(embedded.APP_ROLE, database=name))
@@ -77,9 +87,15 @@ async def _kept(cluster: embedded.Server, template: str, embeddings: embedding.E
     token = await tokens.mint(pool, user.user_id, name="owner")
     caller = await tokens.caller(pool, token)
     blob_root = Path(tempfile.mkdtemp(prefix="rev-blobs-"))
-    files = [one for one in scan.find([SAMPLE], name="sample") if one.file.suffix not in (".py", ".pyc")]
+    files = [
+        one
+        for one in scan.find([SAMPLE], name="sample")
+        if one.file.suffix not in (".py", ".pyc")
+    ]
     done = await importer.run(
-        ingest_file.Desk(pool, caller, blob_root, NURSERY), files, progress=lambda number, file: None
+        ingest_file.Desk(pool, caller, blob_root, NURSERY),
+        files,
+        progress=lambda number, file: None,
     )
     assert done.failed == 0
     async for state in progress.follow(pool, embeddings, caller):
@@ -91,31 +107,41 @@ async def _kept(cluster: embedded.Server, template: str, embeddings: embedding.E
 
 
 @asynccontextmanager
-async def _clone(cluster: embedded.Server, kept: _Kept, embeddings: embedding.Embeddings) -> AsyncIterator[Life]:
+async def _clone(
+    cluster: embedded.Server, kept: _Kept, embeddings: embedding.Embeddings
+) -> AsyncIterator[Life]:
     name = f"life_{next(_numbers)}"
     _maintain(cluster, f"CREATE DATABASE {name} TEMPLATE {kept.database}")
     pool = db.Database(cluster.place.url(embedded.APP_ROLE, database=name))
     await pool.open()
     caller = await tokens.caller(pool, kept.token)
-    yield Life(pool, caller, embeddings, cluster.place.url(embedded.OWNER_ROLE, database=name))
+    yield Life(
+        pool, caller, embeddings, cluster.place.url(embedded.OWNER_ROLE, database=name)
+    )
     await pool.close()
     _maintain(cluster, f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def life(cluster: embedded.Server, _kept: _Kept, embeddings: embedding.Embeddings) -> AsyncIterator[Life]:
+async def life(
+    cluster: embedded.Server, _kept: _Kept, embeddings: embedding.Embeddings
+) -> AsyncIterator[Life]:
     """The sample life, to be read only."""
     async with _clone(cluster, _kept, embeddings) as found:
         yield found
 
 
 @pytest_asyncio.fixture
-async def own_life(cluster: embedded.Server, _kept: _Kept, embeddings: embedding.Embeddings) -> AsyncIterator[Life]:
+async def own_life(
+    cluster: embedded.Server, _kept: _Kept, embeddings: embedding.Embeddings
+) -> AsyncIterator[Life]:
     """The sample life, the test's own."""
     async with _clone(cluster, _kept, embeddings) as found:
         yield found
 
 
 def _maintain(cluster: embedded.Server, statement: str) -> None:
-    with psycopg.connect(cluster.place.url(embedded.OWNER_ROLE, database="postgres"), autocommit=True) as connection:
+    with psycopg.connect(
+        cluster.place.url(embedded.OWNER_ROLE, database="postgres"), autocommit=True
+    ) as connection:
         connection.execute(statement.encode())

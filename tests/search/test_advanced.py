@@ -1,4 +1,6 @@
-"""The advanced mode: signals by their ranks under the owner's sliders, and every number of it in the answer."""
+"""The advanced mode: signals by their ranks under the owner's sliders, and every number
+of it in the answer.
+"""
 
 import json
 import math
@@ -22,38 +24,67 @@ from tests.web.test_records import ROOT, error_of
 
 # Long enough (20 words) that its length takes nothing from its similarity.
 FILLER = "under grey skies seven boats left before dawn while nobody on shore waved or sang except two very old sailors"
-ONLY = {name: dict.fromkeys(advanced.NAMES, 0.0) | {name: 1.0} for name in advanced.NAMES}
+ONLY = {
+    name: dict.fromkeys(advanced.NAMES, 0.0) | {name: 1.0} for name in advanced.NAMES
+}
 LEFT_OUT = "left out: No embedding model is configured: search goes by words."
 
 
 class Life:
     """Four notes that each signal orders in its own way."""
 
-    def __init__(self, database: db.Database, caller: callers.Caller, embeddings: embedding.Embeddings) -> None:
+    def __init__(
+        self,
+        database: db.Database,
+        caller: callers.Caller,
+        embeddings: embedding.Embeddings,
+    ) -> None:
         self.database, self.caller, self.embeddings = database, caller, embeddings
 
     async def search(
-        self, sliders: advanced.Sliders, *, embeddings: embedding.Embeddings | None = None, **more: Any
+        self,
+        sliders: advanced.Sliders,
+        *,
+        embeddings: embedding.Embeddings | None = None,
+        **more: Any,
     ) -> results.Results:
         query = queries.Query(text="xylophone", **more)
-        return await search.by_sliders(self.database, self.caller, embeddings or self.embeddings, query, sliders)
+        return await search.by_sliders(
+            self.database, self.caller, embeddings or self.embeddings, query, sliders
+        )
 
     async def titles(self, **sliders: float) -> list[str]:
-        return [hit.title for hit in (await self.search(advanced.Sliders(**sliders))).hits]
+        return [
+            hit.title for hit in (await self.search(advanced.Sliders(**sliders))).hits
+        ]
 
 
-async def note(database: db.Database, caller: callers.Caller, title: str, content: str) -> UUID:
+async def note(
+    database: db.Database, caller: callers.Caller, title: str, content: str
+) -> UUID:
     async with database.transaction(caller) as tx:
-        return (await base.create(tx, caller, notes.NOTES, {"title": title, "content": content})).id
+        return (
+            await base.create(
+                tx, caller, notes.NOTES, {"title": title, "content": content}
+            )
+        ).id
 
 
-async def caught_up(database: db.Database, embeddings: embedding.Embeddings, caller: callers.Caller) -> None:
+async def caught_up(
+    database: db.Database, embeddings: embedding.Embeddings, caller: callers.Caller
+) -> None:
     async for state in progress.follow(database, embeddings, caller):
         assert not state.trouble
 
 
 async def heated(
-    database: db.Database, caller: callers.Caller, record_id: UUID, heat: float, *, accesses: float = 9, days: int = 0
+    database: db.Database,
+    caller: callers.Caller,
+    record_id: UUID,
+    heat: float,
+    *,
+    accesses: float = 9,
+    days: int = 0,
 ) -> None:
     """Warm a record: time cannot be waited for."""
     async with database.transaction(caller) as tx:
@@ -72,29 +103,43 @@ async def without_heat(database: db.Database, caller: callers.Caller) -> None:
 def told(found: results.Results) -> dict[str, dict[str, tuple[int, float]]]:
     """(rank, normalised score) of each signal, by the title of the record."""
     return {
-        hit.title: {name: (one.rank, round(one.score, 6)) for name, one in hit.fused.evidence.items()}
+        hit.title: {
+            name: (one.rank, round(one.score, 6))
+            for name, one in hit.fused.evidence.items()
+        }
         for hit in found.hits
     }
 
 
 def recomputed(answer: dict[str, Any]) -> list[float]:
     """The scores by the formula in the answer, out of its provenance alone."""
-    assert answer["formula"] == "score = (sum of weight * score over signals + sum of bonuses) * product of boosts"
+    assert (
+        answer["formula"]
+        == "score = (sum of weight * score over signals + sum of bonuses) * product of boosts"
+    )
     scores: list[float] = []
     for one in answer["results"]:
         why = one["provenance"]
-        said = sum(signal["weight"] * signal["score"] for signal in why["signals"].values())
-        scores.append((said + sum(why["bonuses"].values())) * math.prod(why["boosts"].values()))
+        said = sum(
+            signal["weight"] * signal["score"] for signal in why["signals"].values()
+        )
+        scores.append(
+            (said + sum(why["bonuses"].values())) * math.prod(why["boosts"].values())
+        )
     return scores
 
 
 @pytest_asyncio.fixture
 async def life(database: db.Database, owner: callers.Caller) -> AsyncIterator[Life]:
-    """By words: loud, warm, plain. By meaning: plain, silent, loud. By heat: warm, loud."""
+    """By words: loud, warm, plain. By meaning: plain, silent, loud. By heat: warm,
+    loud.
+    """
     embeddings = Given({"loud": 0.3, "plain": 0.9, "silent": 0.6})
     ids: dict[str, UUID] = {}
     for title, times in (("loud", 3), ("warm", 2), ("plain", 1), ("silent", 0)):
-        ids[title] = await note(database, owner, title, f"{'xylophone ' * times}{FILLER}")
+        ids[title] = await note(
+            database, owner, title, f"{'xylophone ' * times}{FILLER}"
+        )
     await caught_up(database, embeddings, owner)
     await without_heat(database, owner)
     await heated(database, owner, ids["warm"], 1.0)
@@ -106,7 +151,9 @@ async def life(database: db.Database, owner: callers.Caller) -> AsyncIterator[Li
 # --- Ranks ----------------------------------------------------------------------------------------------------
 
 
-async def test_each_signal_counts_by_its_ranks_and_what_it_did_not_find_counts_nothing(life: Life) -> None:
+async def test_each_signal_counts_by_its_ranks_and_what_it_did_not_find_counts_nothing(
+    life: Life,
+) -> None:
     found = await life.search(advanced.Sliders())
     third = round(1 / 3, 6)
     assert told(found) == {
@@ -124,7 +171,9 @@ async def test_each_signal_counts_by_its_ranks_and_what_it_did_not_find_counts_n
             "silent": 2 / 3 / 3,
         }
     )
-    assert [hit.title for hit in found.hits] == sorted(scores, key=lambda title: -scores[title])
+    assert [hit.title for hit in found.hits] == sorted(
+        scores, key=lambda title: -scores[title]
+    )
 
 
 async def test_sliders_move_the_order(life: Life) -> None:
@@ -135,18 +184,29 @@ async def test_sliders_move_the_order(life: Life) -> None:
     assert (await life.titles(heat=0, semantic=0.1, lexical=0.9, graph=0))[0] == "loud"
 
 
-async def test_weights_are_shares_of_the_sliders_whose_signals_can_say_something(life: Life) -> None:
-    found = await life.search(advanced.Sliders(heat=0.2, semantic=0.6, lexical=0.2, graph=1.0))
+async def test_weights_are_shares_of_the_sliders_whose_signals_can_say_something(
+    life: Life,
+) -> None:
+    found = await life.search(
+        advanced.Sliders(heat=0.2, semantic=0.6, lexical=0.2, graph=1.0)
+    )
     loud = next(hit for hit in found.hits if hit.title == "loud")
     weights = {name: one.weight for name, one in loud.fused.evidence.items()}
     assert weights == pytest.approx({"heat": 0.2, "semantic": 0.6, "lexical": 0.2})
     assert found.signals["graph"] == "left out: no name of the graph is in it"
 
 
-async def test_what_two_signals_confirm_is_boosted_and_heat_is_none_of_them(life: Life) -> None:
+async def test_what_two_signals_confirm_is_boosted_and_heat_is_none_of_them(
+    life: Life,
+) -> None:
     found = await life.search(advanced.Sliders())
     boosts = {hit.title: dict(hit.fused.boosts) for hit in found.hits}
-    assert boosts == {"loud": {"confirmation": 1.25}, "plain": {"confirmation": 1.25}, "warm": {}, "silent": {}}
+    assert boosts == {
+        "loud": {"confirmation": 1.25},
+        "plain": {"confirmation": 1.25},
+        "warm": {},
+        "silent": {},
+    }
 
 
 # --- Signals that say nothing ---------------------------------------------------------------------------------
@@ -161,15 +221,25 @@ async def test_a_signal_whose_scores_are_all_alike_is_named_and_its_weight_goes_
     await caught_up(database, embeddings, owner)
     await without_heat(database, owner)
     sliders = advanced.Sliders(heat=0, semantic=0.1, lexical=0.9, graph=0)
-    found = await search.by_sliders(database, owner, embeddings, queries.Query(text="xylophone"), sliders)
-    assert found.signals["lexical"] == "degenerate: its scores are all alike, its weight went to the others"
+    found = await search.by_sliders(
+        database, owner, embeddings, queries.Query(text="xylophone"), sliders
+    )
+    assert (
+        found.signals["lexical"]
+        == "degenerate: its scores are all alike, its weight went to the others"
+    )
     assert found.signals["semantic"] == "ok"
     assert [hit.title for hit in found.hits] == ["near", "far"]
-    assert {name: one.weight for name, one in found.hits[0].fused.evidence.items()} == {"lexical": 0, "semantic": 1}
+    assert {name: one.weight for name, one in found.hits[0].fused.evidence.items()} == {
+        "lexical": 0,
+        "semantic": 1,
+    }
     embeddings.close()
 
 
-async def test_without_an_embedder_meaning_is_named_and_left_out(life: Life, words_alone: embedding.Embeddings) -> None:
+async def test_without_an_embedder_meaning_is_named_and_left_out(
+    life: Life, words_alone: embedding.Embeddings
+) -> None:
     found = await life.search(advanced.Sliders(heat=0), embeddings=words_alone)
     assert found.signals["semantic"] == LEFT_OUT
     assert [hit.title for hit in found.hits] == ["loud", "warm", "plain"]
@@ -178,11 +248,17 @@ async def test_without_an_embedder_meaning_is_named_and_left_out(life: Life, wor
         assert hit.fused.evidence["lexical"].weight == 1.0
 
 
-async def test_what_nothing_finds_has_its_reason(life: Life, words_alone: embedding.Embeddings) -> None:
+async def test_what_nothing_finds_has_its_reason(
+    life: Life, words_alone: embedding.Embeddings
+) -> None:
     query = queries.Query(text="xqzzt")
-    found = await search.by_sliders(life.database, life.caller, words_alone, query, advanced.Sliders())
+    found = await search.by_sliders(
+        life.database, life.caller, words_alone, query, advanced.Sliders()
+    )
     assert found.hits == []
-    assert found.reason.startswith("Nothing holds these words or means something close to them. Meaning was not")
+    assert found.reason.startswith(
+        "Nothing holds these words or means something close to them. Meaning was not"
+    )
 
 
 @pytest.mark.parametrize(
@@ -197,7 +273,9 @@ async def test_what_nothing_finds_has_its_reason(life: Life, words_alone: embedd
         ((), False),
     ],
 )
-def test_scores_are_alike_within_five_percent(scores: Sequence[float], *, alike: bool) -> None:
+def test_scores_are_alike_within_five_percent(
+    scores: Sequence[float], *, alike: bool
+) -> None:
     assert advanced.degenerate(scores) is alike
 
 
@@ -210,12 +288,18 @@ def raw(record: int, score: float, *, passage: int | None = None) -> advanced.Ra
 
 def test_three_signals_confirm_more_than_two_and_heat_beside_them_nothing() -> None:
     raws = {
-        "lexical": [raw(1, 9.0, passage=11), raw(2, 6.0, passage=21), raw(3, 3.0, passage=31)],
+        "lexical": [
+            raw(1, 9.0, passage=11),
+            raw(2, 6.0, passage=21),
+            raw(3, 3.0, passage=31),
+        ],
         "semantic": [raw(1, 0.9, passage=12), raw(2, 0.5, passage=21)],
         "graph": [raw(1, 1.0, passage=11), raw(4, 0.5, passage=41)],
         "heat": [raw(1, 1.0), raw(3, 0.4)],
     }
-    fused, said = advanced.fuse(raws, advanced.Sliders(), told=dict.fromkeys(advanced.NAMES, "ok"))
+    fused, said = advanced.fuse(
+        raws, advanced.Sliders(), told=dict.fromkeys(advanced.NAMES, "ok")
+    )
     assert said == dict.fromkeys(advanced.NAMES, "ok")
     by_record = {one.record_id.int: one for one in fused}
     assert {record: dict(one.boosts) for record, one in by_record.items()} == {
@@ -232,18 +316,34 @@ def test_three_signals_confirm_more_than_two_and_heat_beside_them_nothing() -> N
     assert by_record[4].passage_id == 41
 
 
-def test_the_best_passage_of_a_record_stands_for_it_and_equal_scores_share_a_rank() -> None:
-    found = [raw(1, 5.0, passage=11), raw(2, 4.0, passage=21), raw(3, 4.0, passage=31), raw(1, 1.0, passage=12)]
+def test_the_best_passage_of_a_record_stands_for_it_and_equal_scores_share_a_rank() -> (
+    None
+):
+    found = [
+        raw(1, 5.0, passage=11),
+        raw(2, 4.0, passage=21),
+        raw(3, 4.0, passage=31),
+        raw(1, 1.0, passage=12),
+    ]
     fused, _ = advanced.fuse({"lexical": found}, advanced.Sliders(), told={})
-    assert [(one.passage_id, one.evidence["lexical"].rank) for one in fused] == [(11, 1), (21, 2), (31, 2)]
-    assert [one.evidence["lexical"].score for one in fused] == pytest.approx([1, 2 / 3, 2 / 3])
+    assert [(one.passage_id, one.evidence["lexical"].rank) for one in fused] == [
+        (11, 1),
+        (21, 2),
+        (31, 2),
+    ]
+    assert [one.evidence["lexical"].score for one in fused] == pytest.approx(
+        [1, 2 / 3, 2 / 3]
+    )
     assert fused[0].evidence["lexical"].raw == 5.0
 
 
 def test_where_every_signal_is_degenerate_what_they_found_still_counts() -> None:
     raws = {"lexical": [raw(1, 4.0, passage=11), raw(2, 4.0, passage=21)]}
     fused, said = advanced.fuse(raws, advanced.Sliders(), told={})
-    assert said["lexical"] == "degenerate: its scores are all alike, and no other signal counts"
+    assert (
+        said["lexical"]
+        == "degenerate: its scores are all alike, and no other signal counts"
+    )
     assert [one.score for one in fused] == [1.0, 1.0]
 
 
@@ -260,17 +360,32 @@ async def advanced_search(api: httpx.AsyncClient, **params: str) -> dict[str, An
 async def filled(api: httpx.AsyncClient, reverie: app.App) -> httpx.AsyncClient:
     """Notes of a holiday, with the built-in model's vectors."""
     for title, content in (
-        ("Beach", "A hot day by the sea: we swam, the children built castles of sand, and there was ice cream."),
-        ("Trip", "The trip to the beach was cancelled, so the trip took us to the mountains in the rain instead."),
-        ("Taxes", "The tax office wants the receipts of the last two years before the end of next month."),
+        (
+            "Beach",
+            "A hot day by the sea: we swam, the children built castles of sand, and there was ice cream.",
+        ),
+        (
+            "Trip",
+            "The trip to the beach was cancelled, so the trip took us to the mountains in the rain instead.",
+        ),
+        (
+            "Taxes",
+            "The tax office wants the receipts of the last two years before the end of next month.",
+        ),
     ):
         await api.post(f"{ROOT}/notes", json={"title": title, "content": content})
     await caught_up(reverie.database, reverie.embeddings, reverie.owner)
     return api
 
 
-async def test_every_score_can_be_computed_from_the_answer_alone(filled: httpx.AsyncClient) -> None:
-    for sliders in ({}, {"heat": "0"}, {"heat": "0.1", "semantic": "1", "lexical": "0.5", "graph": "1"}):
+async def test_every_score_can_be_computed_from_the_answer_alone(
+    filled: httpx.AsyncClient,
+) -> None:
+    for sliders in (
+        {},
+        {"heat": "0"},
+        {"heat": "0.1", "semantic": "1", "lexical": "0.5", "graph": "1"},
+    ):
         answer = await advanced_search(filled, q="beach trip", **sliders)
         scores = [one["score"] for one in answer["results"]]
         assert {"Beach", "Trip"} <= {one["title"] for one in answer["results"]}
@@ -280,23 +395,35 @@ async def test_every_score_can_be_computed_from_the_answer_alone(filled: httpx.A
         for one in answer["results"]:
             signals = one["provenance"]["signals"]
             assert signals
-            assert all(set(signal) == {"raw", "score", "rank", "weight"} for signal in signals.values())
+            assert all(
+                set(signal) == {"raw", "score", "rank", "weight"}
+                for signal in signals.values()
+            )
             confirmed = {"lexical", "semantic"} <= set(signals)
-            assert one["provenance"]["boosts"] == ({"confirmation": 1.25} if confirmed else {})
+            assert one["provenance"]["boosts"] == (
+                {"confirmation": 1.25} if confirmed else {}
+            )
 
 
 async def test_sliders_move_the_order_over_http(filled: httpx.AsyncClient) -> None:
     none = {"heat": "0", "graph": "0"}
-    by_words = await advanced_search(filled, q="trip mountains sea", lexical="1", semantic="0", **none)
+    by_words = await advanced_search(
+        filled, q="trip mountains sea", lexical="1", semantic="0", **none
+    )
     assert by_words["results"][0]["title"] == "Trip"
-    by_meaning = await advanced_search(filled, q="a day swimming at the seaside", lexical="0", semantic="1", **none)
+    by_meaning = await advanced_search(
+        filled, q="a day swimming at the seaside", lexical="0", semantic="1", **none
+    )
     assert by_meaning["results"][0]["title"] == "Beach"
 
 
 @pytest.mark.parametrize(
     ("sliders", "sentence"),
     [
-        ({"heat": "0", "semantic": "0", "lexical": "0", "graph": "0"}, "All sliders are at 0: no signal counts."),
+        (
+            {"heat": "0", "semantic": "0", "lexical": "0", "graph": "0"},
+            "All sliders are at 0: no signal counts.",
+        ),
         ({"semantic": "1.01"}, "less than or equal to 1"),
         ({"lexical": "-0.1"}, "greater than or equal to 0"),
         ({"graph": "nan"}, "graph"),
@@ -320,18 +447,33 @@ def test_a_slider_goes_from_nothing_to_one(value: float) -> None:
             advanced.checked(advanced.Sliders(**{name: value}))
 
 
-async def test_what_went_cold_steps_back_unless_it_is_asked_for(api: httpx.AsyncClient, reverie: app.App) -> None:
+async def test_what_went_cold_steps_back_unless_it_is_asked_for(
+    api: httpx.AsyncClient, reverie: app.App
+) -> None:
     ids: dict[str, UUID] = {}
     for title in ("cold", "fresh"):
-        ids[title] = await note(reverie.database, reverie.owner, title, f"xylophone {title}")
+        ids[title] = await note(
+            reverie.database, reverie.owner, title, f"xylophone {title}"
+        )
     await heated(reverie.database, reverie.owner, ids["cold"], 0.05, accesses=1, days=8)
     answer = await advanced_search(api, q="xylophone")
-    assert ([one["title"] for one in answer["results"]], answer["hidden_cold"]) == (["fresh"], 1)
+    assert ([one["title"] for one in answer["results"]], answer["hidden_cold"]) == (
+        ["fresh"],
+        1,
+    )
     answer = await advanced_search(api, q="xylophone", include_cold="true")
-    assert ({one["title"] for one in answer["results"]}, answer["hidden_cold"]) == ({"cold", "fresh"}, 0)
+    assert ({one["title"] for one in answer["results"]}, answer["hidden_cold"]) == (
+        {"cold", "fresh"},
+        0,
+    )
 
 
 async def test_the_words_of_the_standard_mode_are_read_here_too(life: Life) -> None:
     query = queries.Query(text='my note "xylophone"')
-    found = await search.by_sliders(life.database, life.caller, life.embeddings, query, advanced.Sliders())
-    assert results.as_json(found)["understood"] == {"domains": ["note"], "phrases": ["xylophone"]}
+    found = await search.by_sliders(
+        life.database, life.caller, life.embeddings, query, advanced.Sliders()
+    )
+    assert results.as_json(found)["understood"] == {
+        "domains": ["note"],
+        "phrases": ["xylophone"],
+    }

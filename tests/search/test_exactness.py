@@ -1,4 +1,6 @@
-"""Identifiers among 10,000 other records that look almost like them: the right one is first, words or meaning."""
+"""Identifiers among 10,000 other records that look almost like them: the right one is
+first, words or meaning.
+"""
 
 import random
 from collections.abc import AsyncIterator, Iterator
@@ -17,7 +19,8 @@ from reverie.search import search as searching
 
 OTHERS = 10_000
 UUID_TEXT = "5e1d9c40-7b2a-4f63-9a18-c04d7e82b6f1"
-# What is asked, and the text of the record that holds it: inside a line, in brackets, before a full stop.
+# What is asked, and the text of the record that holds it: inside a line, in brackets,
+# before a full stop.
 TARGETS = {
     "berta.llopis+casa@correo.example.org": "Para la reunión escribe a <berta.llopis+casa@correo.example.org>.",
     UUID_TEXT: f"The warranty of the boiler was registered (reference {UUID_TEXT}).",
@@ -86,17 +89,33 @@ WORDS = [
 
 
 def near_misses(random_: random.Random) -> Iterator[str]:
-    """Without end: texts that hold something like what is asked for, never the thing itself."""
+    """Without end: texts that hold something like what is asked for, never the thing
+    itself.
+    """
     addresses = (
         "berta.llopis@correo.example.org",
         "casa@correo.example.org",
         "berta.llopis+trabajo@correo.example.org",
     )
-    legal = ("§3 Absatz 1", "§2 Absatz 2", "Absatz 2 des Vertrags, siehe §3", "§3 und Absatz 2", "§ 32", "§13 Absatz 2")
-    paths = ("/home/berta/Documentos/casa/plano-2024_v2.pdf", "/home/berta/Documentos/plano-2024_v3.pdf")
+    legal = (
+        "§3 Absatz 1",
+        "§2 Absatz 2",
+        "Absatz 2 des Vertrags, siehe §3",
+        "§3 und Absatz 2",
+        "§ 32",
+        "§13 Absatz 2",
+    )
+    paths = (
+        "/home/berta/Documentos/casa/plano-2024_v2.pdf",
+        "/home/berta/Documentos/plano-2024_v3.pdf",
+    )
     versions = ("1.2.4", "1.2", "2.1.3", "1.2.3.1", "11.2.3", "1, 2 and 3", "1.2.30")
     rooms = ("404", "404A", "B404", "404 B-side", "40B", "4040B")
-    links = ("https://example.org/a/b?id=18&lang=es", "https://example.org/a/b?id=17", "example.org/a/b")
+    links = (
+        "https://example.org/a/b?id=18&lang=es",
+        "https://example.org/a/b?id=17",
+        "example.org/a/b",
+    )
     names = ("user_name_18", "user_name", "user name 17", "username_17")
     numbers = ("+34 600 123 458", "+34 600 321 457", "600 123", "34 457 600 123 4")
     files = ("E-4417/2024-A", "E-4471/2024-B", "E-4417/2023-B", "4417 2024 B")
@@ -132,12 +151,16 @@ def crowded(cluster: embedded.Server, template: str) -> Iterator[str]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def crowd(cluster: embedded.Server, crowded: str) -> AsyncIterator[tuple[db.Database, callers.Caller]]:
+async def crowd(
+    cluster: embedded.Server, crowded: str
+) -> AsyncIterator[tuple[db.Database, callers.Caller]]:
     """The records asked for, among 10,000 others of three domains."""
     pool = db.Database(cluster.place.url(embedded.APP_ROLE, database=crowded))
     await pool.open()
     user = await users.create(pool, name="owner", timezone="Europe/Madrid")
-    caller = await tokens.caller(pool, await tokens.mint(pool, user.user_id, name="owner"))
+    caller = await tokens.caller(
+        pool, await tokens.mint(pool, user.user_id, name="owner")
+    )
     random_ = random.Random(17)
     misses = near_misses(random_)
     rows: list[tuple[base.Domain, dict[str, object]]] = []
@@ -156,54 +179,92 @@ async def crowd(cluster: embedded.Server, crowded: str) -> AsyncIterator[tuple[d
     await pool.close()
 
 
-def _record(number: int, title: str, text: str) -> tuple[base.Domain, dict[str, object]]:
+def _record(
+    number: int, title: str, text: str
+) -> tuple[base.Domain, dict[str, object]]:
     if number % 3 == 0:
-        return emails.EMAILS, {"subject": title, "body_text": text, "from": "someone@example.com"}
+        return emails.EMAILS, {
+            "subject": title,
+            "body_text": text,
+            "from": "someone@example.com",
+        }
     if number % 3 == 1:
-        return bookmarks.BOOKMARKS, {"url": f"https://example.com/{number}", "title": title, "excerpt": text}
+        return bookmarks.BOOKMARKS, {
+            "url": f"https://example.com/{number}",
+            "title": title,
+            "excerpt": text,
+        }
     return notes.NOTES, {"title": title, "content": text}
 
 
 @pytest.mark.parametrize("asked", TARGETS)
 @pytest.mark.parametrize("form", ["{}", '"{}"', "({}).", "¿{}?"])
 async def test_an_identifier_is_first_among_ten_thousand(
-    crowd: tuple[db.Database, callers.Caller], words_alone: embedding.Embeddings, asked: str, form: str
+    crowd: tuple[db.Database, callers.Caller],
+    words_alone: embedding.Embeddings,
+    asked: str,
+    form: str,
 ) -> None:
     database, caller = crowd
     query = queries.Query(text=form.format(asked))
     results = await searching.search(database, caller, words_alone, query)
-    assert results.hits[0].title == f"asked {list(TARGETS).index(asked)}", [hit.title for hit in results.hits[:3]]
+    assert results.hits[0].title == f"asked {list(TARGETS).index(asked)}", [
+        hit.title for hit in results.hits[:3]
+    ]
 
 
 @pytest.mark.parametrize(
-    "asked", ["inv-2024-0017", "ＩＮＶ－２０２４－００１７", UUID_TEXT.upper(), "404b", "§3  ABSATZ 2"]
+    "asked",
+    [
+        "inv-2024-0017",
+        "ＩＮＶ－２０２４－００１７",
+        UUID_TEXT.upper(),
+        "404b",
+        "§3  ABSATZ 2",
+    ],
 )
 async def test_in_any_case_and_width(
-    crowd: tuple[db.Database, callers.Caller], words_alone: embedding.Embeddings, asked: str
+    crowd: tuple[db.Database, callers.Caller],
+    words_alone: embedding.Embeddings,
+    asked: str,
 ) -> None:
     database, caller = crowd
-    results = await searching.search(database, caller, words_alone, queries.Query(text=asked))
+    results = await searching.search(
+        database, caller, words_alone, queries.Query(text=asked)
+    )
     assert results.hits[0].title.startswith("asked")
 
 
 @pytest.mark.parametrize(
     "asked",
-    ["what about invoice INV-2024-0017 in November", "who lives in room 404B", "was sagt §3 Absatz 2 zum Klavier"],
+    [
+        "what about invoice INV-2024-0017 in November",
+        "who lives in room 404B",
+        "was sagt §3 Absatz 2 zum Klavier",
+    ],
 )
 async def test_inside_a_sentence(
-    crowd: tuple[db.Database, callers.Caller], words_alone: embedding.Embeddings, asked: str
+    crowd: tuple[db.Database, callers.Caller],
+    words_alone: embedding.Embeddings,
+    asked: str,
 ) -> None:
     database, caller = crowd
-    results = await searching.search(database, caller, words_alone, queries.Query(text=asked))
+    results = await searching.search(
+        database, caller, words_alone, queries.Query(text=asked)
+    )
     assert results.hits[0].title.startswith("asked")
 
 
 async def test_meaning_does_not_push_an_identifier_down(
     crowd: tuple[db.Database, callers.Caller], embeddings: embedding.Embeddings
 ) -> None:
-    """With the embedder there and no vectors yet, as in the first minutes after an import."""
+    """With the embedder there and no vectors yet, as in the first minutes after an
+    import.
+    """
     database, caller = crowd
-    results = await searching.search(database, caller, embeddings, queries.Query(text="INV-2024-0017"))
+    results = await searching.search(
+        database, caller, embeddings, queries.Query(text="INV-2024-0017")
+    )
     assert results.hits[0].title == f"asked {list(TARGETS).index('INV-2024-0017')}"
     assert results.signals["semantic"] == "ok"
     assert results.hits[0].fused.bonuses["exact"] > 0

@@ -1,4 +1,6 @@
-"""Filters by person, category and file: what each domain is narrowed by, in both modes and through every door."""
+"""Filters by person, category and file: what each domain is narrowed by, in both modes
+and through every door.
+"""
 
 import shutil
 from collections.abc import AsyncIterator, Iterator
@@ -117,14 +119,22 @@ LIFE: tuple[tuple[base.Domain[Any], dict[str, Any]], ...] = (
         {"title": "Glockenspiel", "content": "No xylophone.", "custom": {"imported_from": "vault/100%_sure.md"}},
     ),
 )  # fmt: skip
-GARCIA = {"José García", "Concert of xylophone", "Sent: xylophone", "Instrumentos García S.L."}
+GARCIA = {
+    "José García",
+    "Concert of xylophone",
+    "Sent: xylophone",
+    "Instrumentos García S.L.",
+}
 MUSIC = {"Concert of xylophone", "Tune the xylophone", "Xylophone link"}
 CASES: tuple[tuple[dict[str, Any], set[str]], ...] = (
     ({"person": "garcia"}, GARCIA),
     ({"person": "GARCÍA"}, GARCIA),
     ({"person": "José"}, GARCIA - {"Instrumentos García S.L."}),
     ({"person": "pepe@example.org"}, GARCIA - {"Instrumentos García S.L."}),
-    ({"person": "Lucia"}, {"Concert of xylophone", "Got: xylophone"}),  # attendee by address, to
+    (
+        {"person": "Lucia"},
+        {"Concert of xylophone", "Got: xylophone"},
+    ),  # attendee by address, to
     ({"person": "otto@example.com"}, {"Got: xylophone"}),  # cc
     ({"person": "weiss"}, {"Got: xylophone", "Chat of the xylophone"}),
     ({"person": "instrumentos"}, {"Instrumentos García S.L."}),
@@ -139,7 +149,10 @@ CASES: tuple[tuple[dict[str, Any], set[str]], ...] = (
     ({"category": "inbox"}, {"Sent: xylophone"}),
     ({"category": "Archive/2026"}, {"Got: xylophone"}),
     ({"category": "Archive"}, set()),  # a category is named whole
-    ({"category": "Tasks"}, {"Sell the xylophone"}),  # the board that tasks have by themselves
+    (
+        {"category": "Tasks"},
+        {"Sell the xylophone"},
+    ),  # the board that tasks have by themselves
     ({"category": "manuals"}, {"xylophone.pdf"}),
     ({"category": "m%"}, set()),
     ({"category": "m_sica"}, set()),
@@ -149,8 +162,14 @@ CASES: tuple[tuple[dict[str, Any], set[str]], ...] = (
     ({"file": "vault/%"}, set()),
     ({"file": "vault_"}, set()),
     ({"person": "garcia", "category": "música"}, {"Concert of xylophone"}),
-    ({"person": "garcia", "domains": ("email", "contact")}, {"José García", "Sent: xylophone"}),
-    ({"person": "garcia", "first": date(2026, 5, 2), "last": date(2026, 5, 3)}, {"Concert of xylophone"}),
+    (
+        {"person": "garcia", "domains": ("email", "contact")},
+        {"José García", "Sent: xylophone"},
+    ),
+    (
+        {"person": "garcia", "first": date(2026, 5, 2), "last": date(2026, 5, 3)},
+        {"Concert of xylophone"},
+    ),
     ({"file": "vault", "tag": "wood"}, {"Xylophone"}),
     ({"person": "garcia", "file": "vault"}, set()),
 )
@@ -159,30 +178,45 @@ CASES: tuple[tuple[dict[str, Any], set[str]], ...] = (
 class Life:
     """Records of every domain that a filter speaks of, without vectors."""
 
-    def __init__(self, database: db.Database, caller: callers.Caller, embeddings: embedding.Embeddings) -> None:
+    def __init__(
+        self,
+        database: db.Database,
+        caller: callers.Caller,
+        embeddings: embedding.Embeddings,
+    ) -> None:
         self.database, self.caller, self.embeddings = database, caller, embeddings
 
     async def search(self, text: str = "xylophone", **filters: Any) -> results.Results:
         query = queries.Query(text=text, limit=50, now=NOW, **filters)
         return await search.search(self.database, self.caller, self.embeddings, query)
 
-    async def by_sliders(self, text: str = "xylophone", **filters: Any) -> results.Results:
+    async def by_sliders(
+        self, text: str = "xylophone", **filters: Any
+    ) -> results.Results:
         query = queries.Query(text=text, limit=50, now=NOW, **filters)
-        return await search.by_sliders(self.database, self.caller, self.embeddings, query, advanced.Sliders())
+        return await search.by_sliders(
+            self.database, self.caller, self.embeddings, query, advanced.Sliders()
+        )
 
 
 def titles(found: results.Results) -> set[str]:
     return {hit.title for hit in found.hits}
 
 
-async def keep(database: db.Database, caller: callers.Caller, *given: tuple[base.Domain[Any], dict[str, Any]]) -> None:
+async def keep(
+    database: db.Database,
+    caller: callers.Caller,
+    *given: tuple[base.Domain[Any], dict[str, Any]],
+) -> None:
     async with database.transaction(caller) as tx:
         for domain, values in given:
             await base.create(tx, caller, domain, values)
 
 
 @pytest_asyncio.fixture
-async def life(database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings) -> Life:
+async def life(
+    database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings
+) -> Life:
     await keep(database, owner, *LIFE)
     return Life(database, owner, words_alone)
 
@@ -190,25 +224,38 @@ async def life(database: db.Database, owner: callers.Caller, words_alone: embedd
 # --- What is narrowed by what ---------------------------------------------------------------------------------
 
 
-async def test_every_filter_lets_through_what_it_names_in_both_modes(life: Life) -> None:
+async def test_every_filter_lets_through_what_it_names_in_both_modes(
+    life: Life,
+) -> None:
     assert len(titles(await life.search())) == len(LIFE)
     for filters, expected in CASES:
         for found in (await life.search(**filters), await life.by_sliders(**filters)):
             assert titles(found) == expected, filters
             if not expected:
-                assert found.reason.startswith("Nothing in this scope holds these words"), filters
+                assert found.reason.startswith(
+                    "Nothing in this scope holds these words"
+                ), filters
 
 
-async def test_a_filter_narrows_meaning_too(database: db.Database, owner: callers.Caller) -> None:
+async def test_a_filter_narrows_meaning_too(
+    database: db.Database, owner: callers.Caller
+) -> None:
     embeddings = Given({"wooden": 0.9})
     for name in ("Ana", "Berta"):
-        mail = {"subject": f"wooden {name}", "from": f"{name} <{name}@example.org>", "body_text": "wooden bars, tuned"}
+        mail = {
+            "subject": f"wooden {name}",
+            "from": f"{name} <{name}@example.org>",
+            "body_text": "wooden bars, tuned",
+        }
         await keep(database, owner, (emails.EMAILS, mail))
     async for state in progress.follow(database, embeddings, owner):
         assert not state.trouble
     life = Life(database, owner, embeddings)
     assert titles(await life.search("percussion")) == {"wooden Ana", "wooden Berta"}
-    for found in (await life.search("percussion", person="berta"), await life.by_sliders("percussion", person="BERTA")):
+    for found in (
+        await life.search("percussion", person="berta"),
+        await life.by_sliders("percussion", person="BERTA"),
+    ):
         assert titles(found) == {"wooden Berta"}
         assert set(found.hits[0].fused.evidence) >= {"semantic"}
     assert titles(await life.search("percussion", person="Carla")) == set()
@@ -217,9 +264,16 @@ async def test_a_filter_narrows_meaning_too(database: db.Database, owner: caller
 
 async def test_a_filter_holds_where_only_a_time_is_asked_for(life: Life) -> None:
     asked = "what did we talk about yesterday?"
-    assert titles(await life.search(asked)) == {"Sent: xylophone", "Got: xylophone", "Chat of the xylophone"}
+    assert titles(await life.search(asked)) == {
+        "Sent: xylophone",
+        "Got: xylophone",
+        "Chat of the xylophone",
+    }
     assert titles(await life.search(asked, person="garcia")) == {"Sent: xylophone"}
-    assert titles(await life.search(asked, person="weiß")) == {"Got: xylophone", "Chat of the xylophone"}
+    assert titles(await life.search(asked, person="weiß")) == {
+        "Got: xylophone",
+        "Chat of the xylophone",
+    }
     assert titles(await life.search(asked, category="inbox")) == {"Sent: xylophone"}
     assert titles(await life.search(asked, file="vault")) == set()
     assert titles(await life.search(asked, person="nobody")) == set()
@@ -239,7 +293,9 @@ async def test_a_filter_holds_where_a_session_is_asked_for(life: Life) -> None:
 
 
 async def test_who_took_part_follows_a_change_at_once(life: Life) -> None:
-    mail = next(hit for hit in (await life.search()).hits if hit.title == "Sent: xylophone")
+    mail = next(
+        hit for hit in (await life.search()).hits if hit.title == "Sent: xylophone"
+    )
     async with life.database.transaction(life.caller) as tx:
         change = {"from": "Zoë <zoe@example.org>", "folder": "Spam"}
         await base.update(tx, life.caller, emails.EMAILS, mail.record_id, change)
@@ -253,23 +309,47 @@ async def test_who_took_part_follows_a_change_at_once(life: Life) -> None:
 
 
 @pytest_asyncio.fixture
-async def wide(database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings) -> Life:
-    """2,500 notes of which one says `q17` once, and 300 bookmarks that say nothing else."""
+async def wide(
+    database: db.Database, owner: callers.Caller, words_alone: embedding.Embeddings
+) -> Life:
+    """2,500 notes of which one says `q17` once, and 300 bookmarks that say nothing
+    else.
+    """
     await keep(
         database,
         owner,
-        *((notes.NOTES, {"content": f"number {number}, " + "of no use " * 3}) for number in range(WIDE)),
-        (notes.NOTES, {"title": "the one", "content": "Between other things of every kind, somewhere, a q17 too."}),
-        *((bookmarks.BOOKMARKS, {"url": f"https://example.org/{number}", "title": "q17 q17"}) for number in range(300)),
+        *(
+            (notes.NOTES, {"content": f"number {number}, " + "of no use " * 3})
+            for number in range(WIDE)
+        ),
+        (
+            notes.NOTES,
+            {
+                "title": "the one",
+                "content": "Between other things of every kind, somewhere, a q17 too.",
+            },
+        ),
+        *(
+            (
+                bookmarks.BOOKMARKS,
+                {"url": f"https://example.org/{number}", "title": "q17 q17"},
+            )
+            for number in range(300)
+        ),
     )
     return Life(database, owner, words_alone)
 
 
 async def test_a_scope_too_wide_to_be_read_is_searched_deep_enough(wide: Life) -> None:
-    """What is out of the scope fills the best hundred of the lists, before and after they are packed."""
+    """What is out of the scope fills the best hundred of the lists, before and after
+    they are packed.
+    """
     assert "the one" not in titles(await wide.search("q17"))
     for _ in range(2):
-        for found in (await wide.search("q17", domains=("note",)), await wide.by_sliders("q17", domains=("note",))):
+        for found in (
+            await wide.search("q17", domains=("note",)),
+            await wide.by_sliders("q17", domains=("note",)),
+        ):
             assert titles(found) == {"the one"}
         narrow = {"domains": ("note",), "first": date(2020, 1, 1)}
         assert titles(await wide.search("q17", **narrow)) <= {"the one"}
@@ -302,18 +382,31 @@ async def test_over_http(filled: httpx.AsyncClient) -> None:
             ({"person": "garcia", "domain": "email"}, {"Sent: xylophone"}),
             ({"person": "nobody"}, set[str]()),
         ):
-            response = await filled.get(f"{ROOT}/{path}", params={"q": "xylophone", "limit": "50", **filters})
+            response = await filled.get(
+                f"{ROOT}/{path}", params={"q": "xylophone", "limit": "50", **filters}
+            )
             assert response.status_code == 200, response.text
             answer = response.json()
-            assert {one["title"] for one in answer["results"]} == expected, (path, filters)
-            assert answer["reason"].startswith("Nothing in this scope") == (not expected)
-        origin = (await filled.get(f"{ROOT}/{path}", params={"q": "xylophone", "file": "musica"})).json()["results"]
+            assert {one["title"] for one in answer["results"]} == expected, (
+                path,
+                filters,
+            )
+            assert answer["reason"].startswith("Nothing in this scope") == (
+                not expected
+            )
+        origin = (
+            await filled.get(
+                f"{ROOT}/{path}", params={"q": "xylophone", "file": "musica"}
+            )
+        ).json()["results"]
         assert [one["origin"] for one in origin] == ["Vault/Música/x.md"]
 
 
 @pytest.fixture(scope="module")
 def home() -> Iterator[Home]:
-    """A home that holds the sample life's mail and a part of its vault, with its server up."""
+    """A home that holds the sample life's mail and a part of its vault, with its server
+    up.
+    """
     made = make_home()
     server = embedded.acquire(made.path)
     given = made.path / "given"
@@ -328,21 +421,31 @@ def home() -> Iterator[Home]:
 def test_on_the_command_line(home: Home) -> None:
     everything = home.json("search", "Marta", "--limit", "50")["results"]
     assert {one["domain"] for one in everything} > {"email"}
-    mails = home.json("search", "the", "invoice", "--person", "pritchard", "--limit", "50")["results"]
+    mails = home.json(
+        "search", "the", "invoice", "--person", "pritchard", "--limit", "50"
+    )["results"]
     assert mails
     assert {one["domain"] for one in mails} == {"email"}
     assert "An old invoice, politely" in {one["title"] for one in mails}
     assert "Your three weeks in my flat" not in {one["title"] for one in mails}
-    by_address = home.json("search", "Marta", "--person", "MARTA.GARCIA@", "--limit", "50")["results"]
+    by_address = home.json(
+        "search", "Marta", "--person", "MARTA.GARCIA@", "--limit", "50"
+    )["results"]
     assert by_address
     assert {one["domain"] for one in by_address} == {"email"}
     assert "An old invoice, politely" not in {one["title"] for one in by_address}
-    of_file = home.json("search", "Marta", "--file", "mail.mbox", "--limit", "50")["results"]
+    of_file = home.json("search", "Marta", "--file", "mail.mbox", "--limit", "50")[
+        "results"
+    ]
     assert {one["origin"] for one in of_file} == {"mail.mbox"}
-    notes_only = home.json("search", "Marta", "--file", "vault/", "--limit", "50")["results"]
+    notes_only = home.json("search", "Marta", "--file", "vault/", "--limit", "50")[
+        "results"
+    ]
     assert notes_only
     assert all(one["origin"].startswith("vault/") for one in notes_only)
-    weighed = home.json("search", "the", "invoice", "--person", "pritchard", "--weigh", "lexical=1")["results"]
+    weighed = home.json(
+        "search", "the", "invoice", "--person", "pritchard", "--weigh", "lexical=1"
+    )["results"]
     assert {one["id"] for one in weighed} <= {one["id"] for one in mails}
     assert weighed
     nothing = home.json("search", "Marta", "--person", "nobody at all")

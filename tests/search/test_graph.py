@@ -1,4 +1,6 @@
-"""Near vectors through their graph: nearly all of the nearest, of one's own texts only, whoever else keeps how many."""
+"""Near vectors through their graph: nearly all of the nearest, of one's own texts only,
+whoever else keeps how many.
+"""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -22,7 +24,8 @@ NEAREST, QUESTIONS = 10, 40
 
 Vectors = NDArray[np.float32]
 
-# So many passages are made by SQL in seconds: what is asked about is the signal, not how they came to be there.
+# So many passages are made by SQL in seconds: what is asked about is the signal, not
+# how they came to be there.
 _FILL = """
 WITH made AS (
     INSERT INTO passage (user_id, record_id, ordinal, place, text, hash, length, terms)
@@ -36,11 +39,15 @@ INSERT INTO embedding (user_id, model, hash, vector, dimensions)
 SELECT %(user)s, %(model)s, hash, vector::halfvec, %(dimensions)s
 FROM every JOIN unnest(%(vectors)s::text[]) WITH ORDINALITY AS given (vector, n) ON n = ordinal
 """
-_MODEL = "INSERT INTO model (user_id, name, dimensions, vectors) VALUES (%s, %s, %s, %s)"
+_MODEL = (
+    "INSERT INTO model (user_id, name, dimensions, vectors) VALUES (%s, %s, %s, %s)"
+)
 
 
 class Asked(embedding.Embeddings):
-    """An embedder at the process's edge that knows the vector of each question: `question 7` is row 7."""
+    """An embedder at the process's edge that knows the vector of each question:
+    `question 7` is row 7.
+    """
 
     def __init__(self, questions: Vectors) -> None:
         super().__init__(config.Embedding(provider="none"))
@@ -58,12 +65,16 @@ class Asked(embedding.Embeddings):
         measured: embedding.Calibration | None = None,
         origin: embedding.Origin | None = None,
     ) -> embedding.QueryVector:
-        return embedding.QueryVector(MODEL, self._questions[int(text.split()[1])].tolist(), CALIBRATION)
+        return embedding.QueryVector(
+            MODEL, self._questions[int(text.split()[1])].tolist(), CALIBRATION
+        )
 
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody with as many vectors as rows; the passage of row i has the ordinal i + 1."""
+    """Somebody with as many vectors as rows; the passage of row i has the ordinal i +
+    1.
+    """
 
     caller: callers.Caller
     vectors: Vectors
@@ -79,25 +90,43 @@ class Crowd:
     questions: Vectors
     embeddings: Asked
 
-    async def nearest(self, person: Person, number: int, query: queries.Query) -> list[lexical.Found]:
+    async def nearest(
+        self, person: Person, number: int, query: queries.Query
+    ) -> list[lexical.Found]:
         """The signal's answer to a question."""
-        asked = await query_model.ask(self.database, person.caller, self.embeddings, f"question {number}")
-        async with self.database.snapshot(person.caller, settings=lexical.graph_settings(asked.own)) as tx:
+        asked = await query_model.ask(
+            self.database, person.caller, self.embeddings, f"question {number}"
+        )
+        async with self.database.snapshot(
+            person.caller, settings=lexical.graph_settings(asked.own)
+        ) as tx:
             return await lexical.semantic(tx, person.caller, query, asked)
 
     async def recall(self, person: Person, query: queries.Query | None = None) -> float:
-        """The share of the exact ten nearest that is among the ten found, over all questions."""
+        """The share of the exact ten nearest that is among the ten found, over all
+        questions.
+        """
         share: list[float] = []
         for number, question in enumerate(self.questions):
-            exact = np.argsort(-(person.vectors @ question), kind="stable")[:NEAREST] + 1
-            found = await self.nearest(person, number, query or queries.Query(text=f"question {number}"))
-            share.append(len({one.ordinal for one in found[:NEAREST]} & set(exact.tolist())) / NEAREST)
+            exact = (
+                np.argsort(-(person.vectors @ question), kind="stable")[:NEAREST] + 1
+            )
+            found = await self.nearest(
+                person, number, query or queries.Query(text=f"question {number}")
+            )
+            share.append(
+                len({one.ordinal for one in found[:NEAREST]} & set(exact.tolist()))
+                / NEAREST
+            )
         return float(np.mean(share))
 
 
 def drawn(random: np.random.Generator, topics: Vectors, count: int) -> Vectors:
     """Unit vectors about some topics, as texts are, in the precision that is kept."""
-    vectors = topics[random.integers(0, len(topics), count)] + 0.7 * random.standard_normal((count, DIMENSIONS)) / 20
+    vectors = (
+        topics[random.integers(0, len(topics), count)]
+        + 0.7 * random.standard_normal((count, DIMENSIONS)) / 20
+    )
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors.astype(np.float16).astype(np.float32)
 
@@ -105,17 +134,24 @@ def drawn(random: np.random.Generator, topics: Vectors, count: int) -> Vectors:
 async def filled(database: db.Database, name: str, vectors: Vectors) -> Person:
     """One person with one long record whose passages have these vectors."""
     user = await users.create(database, name=name)
-    caller = await tokens.caller(database, await tokens.mint(database, user.user_id, name=name))
+    caller = await tokens.caller(
+        database, await tokens.mint(database, user.user_id, name=name)
+    )
     async with database.transaction(caller) as tx:
         text = "text one that is as long as twenty words are so that its length takes nothing from what it means here"
-        made = await base.create(tx, caller, notes.NOTES, {"title": name, "content": text})
+        made = await base.create(
+            tx, caller, notes.NOTES, {"title": name, "content": text}
+        )
         parameters = {
             "user": caller.user_id,
             "record": made.id,
             "most": len(vectors),
             "model": MODEL,
             "dimensions": DIMENSIONS,
-            "vectors": ["[" + ",".join(f"{value:.6g}" for value in row) + "]" for row in vectors.tolist()],
+            "vectors": [
+                "[" + ",".join(f"{value:.6g}" for value in row) + "]"
+                for row in vectors.tolist()
+            ],
         }
         await tx.run(_FILL, parameters)
         await tx.run(_MODEL, (caller.user_id, MODEL, DIMENSIONS, len(vectors)))
@@ -126,14 +162,20 @@ async def filled(database: db.Database, name: str, vectors: Vectors) -> Person:
 async def crowd(cluster: embedded.Server, template: str) -> AsyncIterator[Crowd]:
     maintenance = cluster.place.url(embedded.OWNER_ROLE, database="postgres")
     with psycopg.connect(maintenance, autocommit=True) as connection:
-        connection.execute(db.compose("CREATE DATABASE {name} TEMPLATE {of}", name="near", of=template))
+        connection.execute(
+            db.compose("CREATE DATABASE {name} TEMPLATE {of}", name="near", of=template)
+        )
     pool = db.Database(cluster.place.url(embedded.APP_ROLE, database="near"))
     await pool.open()
     random = np.random.default_rng(11)
-    topics = random.standard_normal((120, DIMENSIONS)).astype(np.float32) / DIMENSIONS**0.5
+    topics = (
+        random.standard_normal((120, DIMENSIONS)).astype(np.float32) / DIMENSIONS**0.5
+    )
     many = await filled(pool, "many", drawn(random, topics, MANY))
     few = await filled(pool, "few", drawn(random, topics, FEW))
-    with psycopg.connect(cluster.place.url(embedded.OWNER_ROLE, database="near"), autocommit=True) as connection:
+    with psycopg.connect(
+        cluster.place.url(embedded.OWNER_ROLE, database="near"), autocommit=True
+    ) as connection:
         connection.execute("ANALYZE embedding")
     questions = drawn(random, topics, QUESTIONS)
     embeddings = Asked(questions)
@@ -148,7 +190,9 @@ async def test_many_vectors_are_found_through_their_graph(crowd: Crowd) -> None:
     assert await crowd.recall(crowd.many) >= 0.95
 
 
-async def test_few_vectors_are_all_found_however_many_others_there_are(crowd: Crowd) -> None:
+async def test_few_vectors_are_all_found_however_many_others_there_are(
+    crowd: Crowd,
+) -> None:
     assert await crowd.recall(crowd.few) == 1.0
 
 
@@ -156,11 +200,23 @@ async def test_the_graph_is_asked_for_many_and_not_for_few(crowd: Crowd) -> None
     """By PostgreSQL's own count of how often the index was read in this transaction."""
 
     async def scans(person: Person) -> int:
-        asked = await query_model.ask(crowd.database, person.caller, crowd.embeddings, "question 0")
-        async with crowd.database.snapshot(person.caller, settings=lexical.graph_settings(asked.own)) as tx:
-            before = await tx.value("SELECT pg_stat_get_xact_numscans('embedding_384'::regclass)")
-            await lexical.semantic(tx, person.caller, queries.Query(text="question 0"), asked)
-            return int(await tx.value("SELECT pg_stat_get_xact_numscans('embedding_384'::regclass)")) - int(before)
+        asked = await query_model.ask(
+            crowd.database, person.caller, crowd.embeddings, "question 0"
+        )
+        async with crowd.database.snapshot(
+            person.caller, settings=lexical.graph_settings(asked.own)
+        ) as tx:
+            before = await tx.value(
+                "SELECT pg_stat_get_xact_numscans('embedding_384'::regclass)"
+            )
+            await lexical.semantic(
+                tx, person.caller, queries.Query(text="question 0"), asked
+            )
+            return int(
+                await tx.value(
+                    "SELECT pg_stat_get_xact_numscans('embedding_384'::regclass)"
+                )
+            ) - int(before)
 
     assert await scans(crowd.many) == 1
     assert await scans(crowd.few) == 0
@@ -180,20 +236,37 @@ async def test_no_text_of_anothers_is_near(crowd: Crowd) -> None:
 async def test_scores_are_the_cosines_best_first(crowd: Crowd) -> None:
     for person in (crowd.many, crowd.few):
         found = await crowd.nearest(person, 3, queries.Query(text="x"))
-        exact = [float(person.vectors[one.ordinal - 1] @ crowd.questions[3]) for one in found]
+        exact = [
+            float(person.vectors[one.ordinal - 1] @ crowd.questions[3]) for one in found
+        ]
         assert [one.score for one in found] == pytest.approx(exact, abs=2e-3)
-        assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+        assert [one.score for one in found] == sorted(
+            (one.score for one in found), reverse=True
+        )
 
 
 async def test_a_scope_of_few_among_many_is_compared_one_by_one(crowd: Crowd) -> None:
-    """A second record of 50 texts: none of its nearest may be missed because the graph leads elsewhere."""
+    """A second record of 50 texts: none of its nearest may be missed because the graph
+    leads elsewhere.
+    """
     random = np.random.default_rng(12)
     caller = crowd.many.caller
-    vectors = drawn(random, random.standard_normal((5, DIMENSIONS)).astype(np.float32) / DIMENSIONS**0.5, 50)
+    vectors = drawn(
+        random,
+        random.standard_normal((5, DIMENSIONS)).astype(np.float32) / DIMENSIONS**0.5,
+        50,
+    )
     async with crowd.database.transaction(caller) as tx:
-        values = {"title": "scoped", "content": "text one of the scoped " * 4, "tags": ["scoped"]}
+        values = {
+            "title": "scoped",
+            "content": "text one of the scoped " * 4,
+            "tags": ["scoped"],
+        }
         made = await base.create(tx, caller, notes.NOTES, values)
-        rows = ["[" + ",".join(f"{value:.6g}" for value in row) + "]" for row in vectors.tolist()]
+        rows = [
+            "[" + ",".join(f"{value:.6g}" for value in row) + "]"
+            for row in vectors.tolist()
+        ]
         await tx.run(
             "INSERT INTO passage (user_id, record_id, ordinal, place, text, hash, length, terms)"
             " SELECT %s, %s, n, '{}', 'scoped ' || n, sha256(('scoped' || n)::bytea), 20, ''"
@@ -212,6 +285,9 @@ async def test_a_scope_of_few_among_many_is_compared_one_by_one(crowd: Crowd) ->
     assert {one.record_id for one in found} == {made.id}
     assert len(found) == 50
     answer = await search.search(
-        crowd.database, caller, crowd.embeddings, queries.Query(text="question 0", tag="scoped", limit=50)
+        crowd.database,
+        caller,
+        crowd.embeddings,
+        queries.Query(text="question 0", tag="scoped", limit=50),
     )
     assert {hit.record_id for hit in answer.hits} <= {made.id}

@@ -1,4 +1,6 @@
-"""What questions hint at: kinds of records, people, phrases; and the other forms of names."""
+"""What questions hint at: kinds of records, people, phrases; and the other forms of
+names.
+"""
 
 import pytest
 
@@ -40,7 +42,9 @@ HINTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "domains", "people"), HINTS, ids=[row[0] for row in HINTS])
+@pytest.mark.parametrize(
+    ("text", "domains", "people"), HINTS, ids=[row[0] for row in HINTS]
+)
 def test_hints(text: str, domains: set[str], people: tuple[str, ...]) -> None:
     found = query_intent.read(text)
     assert (found.domains, found.people) == (domains, people)
@@ -95,6 +99,8 @@ def test_nicknames(word: str, others: set[str]) -> None:
     assert word.lower() not in found
 
 
-@pytest.mark.parametrize("word", ["will", "mark", "may", "Table", "rob", "404B", "", "ana@example.org"])
+@pytest.mark.parametrize(
+    "word", ["will", "mark", "may", "Table", "rob", "404B", "", "ana@example.org"]
+)
 def test_no_nicknames(word: str) -> None:
     assert query_intent.nicknames(word) == ()

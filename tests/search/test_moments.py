@@ -1,4 +1,6 @@
-"""The signal of time, against the real PostgreSQL: days of records, of turns, and sessions in their order."""
+"""The signal of time, against the real PostgreSQL: days of records, of turns, and
+sessions in their order.
+"""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -24,15 +26,24 @@ class Life:
         self.caller = caller
         self.names: dict[UUID, str] = {}
 
-    async def chat(self, name: str, started: datetime | None, *said: tuple[str, str, str | None]) -> None:
+    async def chat(
+        self, name: str, started: datetime | None, *said: tuple[str, str, str | None]
+    ) -> None:
         """A chat; of each turn the speaker, the text and the time."""
-        turns = [{"id": f"{n}", "speaker": s, "text": t, "at": at} for n, (s, t, at) in enumerate(said, start=1)]
+        turns = [
+            {"id": f"{n}", "speaker": s, "text": t, "at": at}
+            for n, (s, t, at) in enumerate(said, start=1)
+        ]
         async with self.database.transaction(self.caller) as tx:
             values = {"title": name, "started": started, "turns": turns}
-            self.names[(await base.create(tx, self.caller, chats.CHATS, values)).id] = name
+            self.names[(await base.create(tx, self.caller, chats.CHATS, values)).id] = (
+                name
+            )
 
     async def find(self, text: str, **more: object) -> list[str]:
-        """The names of the records of the time that a question speaks of, a passage each, in order."""
+        """The names of the records of the time that a question speaks of, a passage
+        each, in order.
+        """
         when = timewords.read(text, now=NOW, timezone=self.caller.timezone)
         assert when is not None
         query = queries.Query(text=text, **more)  # pyright: ignore[reportArgumentType]
@@ -46,11 +57,26 @@ class Life:
 @pytest_asyncio.fixture
 async def life(database: db.Database, owner: callers.Caller) -> Life:
     made = Life(database, owner)
-    await made.chat("Ana 1", datetime(2026, 9, 1, 9, tzinfo=UTC), ("Ana", "Hola", None), ("Berta", "Buenas", None))
-    await made.chat("Bob 1", datetime(2026, 9, 8, 9, tzinfo=UTC), ("Bob", "Hello", None), ("Berta", "Hi", None))
-    # 23:30 in Madrid on the 14th is still the 14th there; 22:30 UTC is already the 15th.
-    await made.chat("Ana 2", datetime(2026, 9, 14, 22, 30, tzinfo=UTC), ("Ana", "Otra vez", None))
-    await made.chat("Ana 3", datetime(2026, 9, 16, 8, tzinfo=UTC), ("Ana", "Tercera", None))
+    await made.chat(
+        "Ana 1",
+        datetime(2026, 9, 1, 9, tzinfo=UTC),
+        ("Ana", "Hola", None),
+        ("Berta", "Buenas", None),
+    )
+    await made.chat(
+        "Bob 1",
+        datetime(2026, 9, 8, 9, tzinfo=UTC),
+        ("Bob", "Hello", None),
+        ("Berta", "Hi", None),
+    )
+    # 23:30 in Madrid on the 14th is still the 14th there; 22:30 UTC is already the
+    # 15th.
+    await made.chat(
+        "Ana 2", datetime(2026, 9, 14, 22, 30, tzinfo=UTC), ("Ana", "Otra vez", None)
+    )
+    await made.chat(
+        "Ana 3", datetime(2026, 9, 16, 8, tzinfo=UTC), ("Ana", "Tercera", None)
+    )
     return made
 
 
@@ -58,7 +84,14 @@ async def test_days_in_the_users_zone(life: Life) -> None:
     assert await life.find("what did we discuss yesterday") == ["Ana 2"]
     assert await life.find("what did we discuss last Monday") == []
     assert await life.find("last week") == ["Bob 1", "Bob 1"]
-    assert await life.find("this month") == ["Ana 1", "Ana 1", "Bob 1", "Bob 1", "Ana 2", "Ana 3"]
+    assert await life.find("this month") == [
+        "Ana 1",
+        "Ana 1",
+        "Bob 1",
+        "Bob 1",
+        "Ana 2",
+        "Ana 3",
+    ]
     assert await life.find("before September 5th") == ["Ana 1", "Ana 1"]
     assert await life.find("since yesterday") == ["Ana 2", "Ana 3"]
 
@@ -69,17 +102,25 @@ async def test_a_turn_has_its_own_time(life: Life) -> None:
         datetime(2026, 3, 1, tzinfo=UTC),
         ("Eva", "March", "2026-03-01T10:00:00+00:00"),
         ("Eva", "April at night", "2026-03-31T23:30:00Z"),  # in Madrid it is April
-        ("Eva", "local", "2026-05-05T23:59:00"),  # without an offset it is the user's own time
+        (
+            "Eva",
+            "local",
+            "2026-05-05T23:59:00",
+        ),  # without an offset it is the user's own time
         ("Eva", "a day", "2026-06-01"),
         ("Eva", "no time at all", "soon after"),
         ("Eva", "July", "2026-07-07T10:00:00+02:00"),
     )
-    assert len(await life.find("in March 2026")) == 2  # with the turn whose time says nothing
+    assert (
+        len(await life.find("in March 2026")) == 2
+    )  # with the turn whose time says nothing
     assert len(await life.find("in April 2026")) == 1
     assert len(await life.find("on May 5th 2026")) == 1
     assert len(await life.find("on June 1st 2026")) == 1
     assert len(await life.find("in July 2026")) == 1
-    assert await life.find("in February 2026") == await life.find("in August 2026") == []
+    assert (
+        await life.find("in February 2026") == await life.find("in August 2026") == []
+    )
 
 
 async def test_a_long_count_may_be_a_day_off(life: Life) -> None:
@@ -111,12 +152,22 @@ async def test_sessions(life: Life, text: str, names: list[str]) -> None:
 
 async def test_other_records_have_the_time_of_their_own(life: Life) -> None:
     async with life.database.transaction(life.caller) as tx:
-        entry = await base.create(tx, life.caller, diary.DIARY, {"date": "2026-08-01", "content": "Domingo de playa"})
-        note = await base.create(tx, life.caller, notes.NOTES, {"title": "Today's", "content": "A thought"})
+        entry = await base.create(
+            tx,
+            life.caller,
+            diary.DIARY,
+            {"date": "2026-08-01", "content": "Domingo de playa"},
+        )
+        note = await base.create(
+            tx, life.caller, notes.NOTES, {"title": "Today's", "content": "A thought"}
+        )
     life.names |= {entry.id: "diary", note.id: "note"}
     assert await life.find("in August") == ["diary"]
     assert await life.find("in August", domains=("chat",)) == []
-    assert await life.find("in August", first=datetime(2026, 8, 2, tzinfo=UTC).date()) == []
+    assert (
+        await life.find("in August", first=datetime(2026, 8, 2, tzinfo=UTC).date())
+        == []
+    )
 
 
 async def test_only_among_some(life: Life) -> None:
@@ -132,7 +183,11 @@ async def test_only_among_some(life: Life) -> None:
 
 
 async def test_every_record_begins_before_any_goes_on(life: Life) -> None:
-    await life.chat("flood", NOW - timedelta(hours=3), *[("Eva", f"turn {n}", None) for n in range(300)])
+    await life.chat(
+        "flood",
+        NOW - timedelta(hours=3),
+        *[("Eva", f"turn {n}", None) for n in range(300)],
+    )
     names = await life.find("this month")
     assert len(names) == 100
     assert set(names) == {"Ana 1", "Bob 1", "Ana 2", "Ana 3", "flood"}
@@ -140,4 +195,8 @@ async def test_every_record_begins_before_any_goes_on(life: Life) -> None:
 
 async def test_nobody_elses(life: Life, other: callers.Caller) -> None:
     stranger = Life(life.database, other)
-    assert await stranger.find("this month") == await stranger.find("our first session") == []
+    assert (
+        await stranger.find("this month")
+        == await stranger.find("our first session")
+        == []
+    )

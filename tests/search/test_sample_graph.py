@@ -1,4 +1,6 @@
-"""The graph of the sample life, made without a model: who is who, what hangs together, and what search makes of it."""
+"""The graph of the sample life, made without a model: who is who, what hangs together,
+and what search makes of it.
+"""
 
 import time
 from typing import Any
@@ -27,7 +29,9 @@ async def node(life: Life, name: str) -> nodes.Node:
 
 async def source(tx: db.Transaction, life: Life, domain: str, title: str) -> nodes.Node:
     found = [
-        one for one in await every(tx, life, domain) if getattr(one, "title", getattr(one, "subject", "")) == title
+        one
+        for one in await every(tx, life, domain)
+        if getattr(one, "title", getattr(one, "subject", "")) == title
     ]
     node_id = await nodes.source_of(tx, life.caller, found[0].id)
     assert node_id
@@ -43,15 +47,21 @@ async def test_every_contact_attendee_and_correspondent_is_one_node(life: Life) 
         assert len({one.name for one in people}) > 25
         addresses = {mail for one in people for mail in one.emails}
         by_address = await nodes.find(tx, life.caller, addresses)
-        assert {mail: len(found) for mail, found in by_address.items()} == dict.fromkeys(by_address, 1)
-        by_name = await nodes.find(tx, life.caller, {keys.normalised(one.name) for one in people})
+        assert {
+            mail: len(found) for mail, found in by_address.items()
+        } == dict.fromkeys(by_address, 1)
+        by_name = await nodes.find(
+            tx, life.caller, {keys.normalised(one.name) for one in people}
+        )
         for one in people:
             found = [
                 *by_name.get(keys.normalised(one.name), ()),
                 *(n for m in one.emails for n in by_address.get(m, ())),
             ]
             assert len({n.id for n in found}) == 1, one
-        for one in people:  # a card, an attendee and a sender of one address are the same person
+        for one in (
+            people
+        ):  # a card, an attendee and a sender of one address are the same person
             kinds = {n.kind for mail in one.emails for n in by_address.get(mail, ())}
             assert kinds <= {"person"}, one
 
@@ -73,13 +83,17 @@ async def test_who_is_connected_to_marta(life: Life) -> None:
     assert "Ediciones Salitre" in {one.node.name for one in near}
     assert {"works_at", "mentions", "attended_by"} <= {one.relation for one in links}
     assert "Elena Ruiz Navarro" in {one.node.name for one in beyond if one.depth == 2}
-    assert next(one.properties for one in links if one.relation == "works_at")["job_title"].startswith("Editora")
+    assert next(one.properties for one in links if one.relation == "works_at")[
+        "job_title"
+    ].startswith("Editora")
 
 
 async def test_what_links_a_mail_to_a_meeting(life: Life) -> None:
     async with life.database.snapshot(life.caller) as tx:
         mail = await source(tx, life, "email", "The Salt Ledger: ¿te animas?")
-        meeting = await source(tx, life, "event", "Comida de despedida con Marta García")
+        meeting = await source(
+            tx, life, "event", "Comida de despedida con Marta García"
+        )
         path = await lookups.path(tx, life.caller, mail.id, meeting.id)
     assert path
     assert [one.kind for one in path.nodes] == ["source", "person", "source"]
@@ -89,13 +103,19 @@ async def test_what_links_a_mail_to_a_meeting(life: Life) -> None:
 
 async def test_everything_about_marta(life: Life) -> None:
     found = await explore.explore(
-        life.database, life.caller, life.embeddings, [explore.Ask("Marta García")], ["Marta García Llopis"]
+        life.database,
+        life.caller,
+        life.embeddings,
+        [explore.Ask("Marta García")],
+        ["Marta García Llopis"],
     )
     told = explore.as_json(found, explanations=True)
     assert told["persons"][0]["name"] == "Marta García Llopis"
     assert "frutos secos" in told["persons"][0]["properties"]["notes"]
     assert len(told["sources"]) == 5
-    assert all("Marta" in one["name"] + one.get("passage", "") for one in told["sources"])
+    assert all(
+        "Marta" in one["name"] + one.get("passage", "") for one in told["sources"]
+    )
     about = {one["name"] for one in told["neighbours"]}
     assert "Ediciones Salitre" in about
     assert all(one["why"] for one in told["persons"] + told["sources"])
@@ -112,7 +132,9 @@ async def test_a_name_in_a_question_raises_what_is_linked_to_it(life: Life) -> N
 
 
 async def test_exploring_takes_at_most_twice_a_search(life: Life) -> None:
-    """The quickest of turns in alternation: what else the machine does only adds. bench/RESULTS.md has the medians."""
+    """The quickest of turns in alternation: what else the machine does only adds.
+    bench/RESULTS.md has the medians.
+    """
     times: dict[str, list[float]] = {"search": [], "explore": []}
 
     async def timed(name: str, work: Any) -> None:
@@ -120,14 +142,25 @@ async def test_exploring_takes_at_most_twice_a_search(life: Life) -> None:
         await work
         times[name].append(time.perf_counter() - start)
 
-    for text in ("Marta García", "boiler", "the moving van", "Iñaki birthday", "invoice") * 3:
+    for text in (
+        "Marta García",
+        "boiler",
+        "the moving van",
+        "Iñaki birthday",
+        "invoice",
+    ) * 3:
         await timed("search", life.search(text, limit=5))
         asks = [explore.Ask(text)]
-        await timed("explore", explore.explore(life.database, life.caller, life.embeddings, asks))
+        await timed(
+            "explore",
+            explore.explore(life.database, life.caller, life.embeddings, asks),
+        )
     assert min(times["explore"]) < 2.5 * min(times["search"]), times
 
 
 @pytest.mark.parametrize("text", ["Marta", "Iñaki", "Dani"])
-async def test_a_given_name_that_one_person_has_is_that_person(life: Life, text: str) -> None:
+async def test_a_given_name_that_one_person_has_is_that_person(
+    life: Life, text: str
+) -> None:
     found = await life.search(f"what about {text}", limit=10)
     assert found.signals["graph"] == "ok"

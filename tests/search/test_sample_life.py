@@ -1,4 +1,6 @@
-"""Questions about the sample life: meaning across languages, exact identifiers, persons, in any way of writing."""
+"""Questions about the sample life: meaning across languages, exact identifiers,
+persons, in any way of writing.
+"""
 
 import json
 from pathlib import Path
@@ -14,11 +16,15 @@ from reverie.search import results as searched
 from reverie.search import search as searching
 from tests.search.conftest import Life
 
-QUESTIONS = json.loads((Path(__file__).parent / "sample_questions.json").read_text(encoding="utf-8"))
+QUESTIONS = json.loads(
+    (Path(__file__).parent / "sample_questions.json").read_text(encoding="utf-8")
+)
 
 
 class Answer(NamedTuple):
-    """Where the record that answers a question came out: 1 is first, 0 is nowhere in the first ten."""
+    """Where the record that answers a question came out: 1 is first, 0 is nowhere in
+    the first ten.
+    """
 
     query: str
     kind: str
@@ -31,8 +37,14 @@ async def answers(life: Life) -> list[Answer]:
     for one in QUESTIONS:
         titles = [hit.title for hit in (await life.search(one["query"])).hits]
         wanted = {one["expect_title_or_key"]}
-        if one["kind"] == "person":  # the contact and the note about somebody are equally right
-            wanted |= {title for title in titles if terms.fold(one["query"]) in terms.fold(title)}
+        if (
+            one["kind"] == "person"
+        ):  # the contact and the note about somebody are equally right
+            wanted |= {
+                title
+                for title in titles
+                if terms.fold(one["query"]) in terms.fold(title)
+            }
         ranks = [rank for rank, title in enumerate(titles, start=1) if title in wanted]
         found.append(Answer(one["query"], one["kind"], ranks[0] if ranks else 0))
     return found
@@ -41,70 +53,114 @@ async def answers(life: Life) -> list[Answer]:
 def test_most_questions_find_their_record(answers: list[Answer]) -> None:
     missed = [one for one in answers if not 1 <= one.rank <= 5]
     assert len(answers) == 40
-    assert sum(one.rank == 1 for one in answers) >= 25, [one for one in answers if one.rank != 1]
+    assert sum(one.rank == 1 for one in answers) >= 25, [
+        one for one in answers if one.rank != 1
+    ]
     assert len(answers) - len(missed) >= 32, missed
 
 
-def test_identifiers_are_first_and_persons_among_the_first(answers: list[Answer]) -> None:
+def test_identifiers_are_first_and_persons_among_the_first(
+    answers: list[Answer],
+) -> None:
     assert [one for one in answers if one.kind == "identifier" and one.rank != 1] == []
-    assert [one for one in answers if one.kind == "person" and one.rank not in (1, 2, 3)] == []
+    assert [
+        one for one in answers if one.kind == "person" and one.rank not in (1, 2, 3)
+    ] == []
 
 
-async def test_a_beach_trip_is_found_in_a_note_without_an_english_word(life: Life) -> None:
+async def test_a_beach_trip_is_found_in_a_note_without_an_english_word(
+    life: Life,
+) -> None:
     hits = (await life.search("beach trip", limit=3)).hits
     note = next(hit for hit in hits if hit.title == "Domingo de playa")
-    text = set(terms.words(f"{note.title} {' '.join(passage.text for passage in note.passages)}"))
+    text = set(
+        terms.words(
+            f"{note.title} {' '.join(passage.text for passage in note.passages)}"
+        )
+    )
     english = language.FUNCTION_WORDS["en"] - language.FUNCTION_WORDS["es"]
-    assert text.isdisjoint(english | {"beach", "trip", "sand", "sea", "sun", "hot", "day", "waves", "swim"})
+    assert text.isdisjoint(
+        english | {"beach", "trip", "sand", "sea", "sun", "hot", "day", "waves", "swim"}
+    )
     assert len(text) > 30
     assert "semantic" in note.fused.evidence
     assert "lexical" not in note.fused.evidence
 
 
-@pytest.mark.parametrize("spelt", ["garcia", "GARCIA", "GARCÍA", "Garcia", "ｇａｒｃｉａ"])
+@pytest.mark.parametrize(
+    "spelt", ["garcia", "GARCIA", "GARCÍA", "Garcia", "ｇａｒｃｉａ"]
+)
 async def test_case_accents_and_width_do_not_matter(life: Life, spelt: str) -> None:
-    wanted, found = (await life.search("García", limit=50)).hits, (await life.search(spelt, limit=50)).hits
+    wanted, found = (
+        (await life.search("García", limit=50)).hits,
+        (await life.search(spelt, limit=50)).hits,
+    )
 
     def by_words(hits: list[searched.Hit]) -> set[UUID]:
-        return {hit.record_id for hit in hits if "garcia" in terms.fold(f"{hit.title} {hit.passages[0].text}")}
+        return {
+            hit.record_id
+            for hit in hits
+            if "garcia" in terms.fold(f"{hit.title} {hit.passages[0].text}")
+        }
 
     assert len(by_words(wanted)) >= 10
-    # The embedder sees the spelling, so meaning may order them otherwise: but those that hold the name lead.
+    # The embedder sees the spelling, so meaning may order them otherwise: but those
+    # that hold the name lead.
     assert {hit.record_id for hit in found[:3]} <= by_words(wanted)
     assert found[0].title == wanted[0].title
 
 
-@pytest.mark.parametrize("spelt", ["garcia", "GARCIA", "GARCÍA", "Garcia", "ｇａｒｃｉａ"])
+@pytest.mark.parametrize(
+    "spelt", ["garcia", "GARCIA", "GARCÍA", "Garcia", "ｇａｒｃｉａ"]
+)
 async def test_by_words_alone_every_spelling_is_the_same(
     life: Life, words_alone: embedding.Embeddings, spelt: str
 ) -> None:
     async def found(text: str) -> list[tuple[UUID, float]]:
         query = queries.Query(text=text, limit=50)
-        hits = (await searching.search(life.database, life.caller, words_alone, query)).hits
-        return [(hit.record_id, round(hit.fused.evidence["lexical"].score, 9)) for hit in hits]
+        hits = (
+            await searching.search(life.database, life.caller, words_alone, query)
+        ).hits
+        return [
+            (hit.record_id, round(hit.fused.evidence["lexical"].score, 9))
+            for hit in hits
+        ]
 
     assert len(await found("García")) >= 10
     assert await found(spelt) == await found("García")
 
 
 async def test_full_width_digits_are_digits(life: Life) -> None:
-    assert (await life.search("ＩＮＶ－２０２４－００１７")).hits[0].title == "An old invoice, politely"
+    assert (await life.search("ＩＮＶ－２０２４－００１７")).hits[
+        0
+    ].title == "An old invoice, politely"
     assert (await life.search("ＡＲ－４４１７")).hits[0].title == "Leo's room"
 
 
-@pytest.mark.parametrize("question", ["García", "INV-2024-0017", "beach trip", "boiler warranty"])
-async def test_a_result_tells_where_it_comes_from_and_what_matched(life: Life, question: str) -> None:
+@pytest.mark.parametrize(
+    "question", ["García", "INV-2024-0017", "beach trip", "boiler warranty"]
+)
+async def test_a_result_tells_where_it_comes_from_and_what_matched(
+    life: Life, question: str
+) -> None:
     results = await life.search(question, limit=5)
     assert results.reason == ""
     signals = {**results.signals, "graph": results.signals["graph"].partition(":")[0]}
-    assert signals == {"lexical": "ok", "semantic": "ok", "graph": "left out", "heat": "ok"}
+    assert signals == {
+        "lexical": "ok",
+        "semantic": "ok",
+        "graph": "left out",
+        "heat": "ok",
+    }
     for hit in results.hits:
         assert hit.passages
         assert hit.origin
         assert hit.title in hit.source
         assert hit.line
         for passage in hit.passages:
-            assert all(passage.text[start:end].strip() for start, end in passage.highlights)
+            assert all(
+                passage.text[start:end].strip() for start, end in passage.highlights
+            )
     marked = {
         terms.fold(passage.text[start:end])
         for hit in results.hits

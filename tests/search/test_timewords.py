@@ -13,7 +13,8 @@ MADRID = "Europe/Madrid"
 
 D = date
 
-# The question, the first and the last day, and whether it leaves no doubt that the record is of then.
+# The question, the first and the last day, and whether it leaves no doubt that the
+# record is of then.
 DAYS = [
     # counted from today
     ("what did I write yesterday", D(2026, 9, 15), D(2026, 9, 15), "filter"),
@@ -22,7 +23,12 @@ DAYS = [
     ("notes from today", D(2026, 9, 16), D(2026, 9, 16), "filter"),
     ("Notizen von heute", D(2026, 9, 16), D(2026, 9, 16), "filter"),
     ("notas de hoy", D(2026, 9, 16), D(2026, 9, 16), "filter"),
-    ("What did we discuss earlier this morning?", D(2026, 9, 16), D(2026, 9, 16), "filter"),
+    (
+        "What did we discuss earlier this morning?",
+        D(2026, 9, 16),
+        D(2026, 9, 16),
+        "filter",
+    ),
     ("the day before yesterday", D(2026, 9, 14), D(2026, 9, 14), "filter"),
     ("was haben wir vorgestern besprochen?", D(2026, 9, 14), D(2026, 9, 14), "filter"),
     ("de qué hablamos anteayer", D(2026, 9, 14), D(2026, 9, 14), "filter"),
@@ -32,7 +38,12 @@ DAYS = [
     ("reuniones mañana por la mañana", D(2026, 9, 17), D(2026, 9, 17), "filter"),
     ("Termine übermorgen", D(2026, 9, 18), D(2026, 9, 18), "filter"),
     ("citas pasado mañana", D(2026, 9, 18), D(2026, 9, 18), "filter"),
-    ("was haben wir gestern Abend besprochen", D(2026, 9, 15), D(2026, 9, 15), "filter"),
+    (
+        "was haben wir gestern Abend besprochen",
+        D(2026, 9, 15),
+        D(2026, 9, 15),
+        "filter",
+    ),
     ("What did we discuss 167 days ago?", D(2026, 4, 2), D(2026, 4, 2), "filter"),
     ("vor 167 Tagen", D(2026, 4, 2), D(2026, 4, 2), "filter"),
     ("hace 167 días", D(2026, 4, 2), D(2026, 4, 2), "filter"),
@@ -58,24 +69,54 @@ DAYS = [
     ("reuniones la próxima semana", D(2026, 9, 21), D(2026, 9, 27), "filter"),
     ("citas de la semana que viene", D(2026, 9, 21), D(2026, 9, 27), "filter"),
     ("notes from last month", D(2026, 8, 1), D(2026, 8, 31), "filter"),
-    ("was habe ich im letzten Monat geschrieben", D(2026, 8, 1), D(2026, 8, 31), "filter"),
+    (
+        "was habe ich im letzten Monat geschrieben",
+        D(2026, 8, 1),
+        D(2026, 8, 31),
+        "filter",
+    ),
     ("notas del mes pasado", D(2026, 8, 1), D(2026, 8, 31), "filter"),
     ("What did we talk about this month?", D(2026, 9, 1), D(2026, 9, 30), "filter"),
     ("what did I write last year", D(2025, 1, 1), D(2025, 12, 31), "filter"),
     ("Tagebuch letztes Jahr", D(2025, 1, 1), D(2025, 12, 31), "filter"),
     ("qué escribí el año pasado", D(2025, 1, 1), D(2025, 12, 31), "filter"),
-    ("What did we chat about over the last 3 days?", D(2026, 9, 13), D(2026, 9, 16), "filter"),
-    ("was haben wir in den letzten drei Tagen besprochen", D(2026, 9, 13), D(2026, 9, 16), "filter"),
+    (
+        "What did we chat about over the last 3 days?",
+        D(2026, 9, 13),
+        D(2026, 9, 16),
+        "filter",
+    ),
+    (
+        "was haben wir in den letzten drei Tagen besprochen",
+        D(2026, 9, 13),
+        D(2026, 9, 16),
+        "filter",
+    ),
     ("notas de los últimos 3 meses", D(2026, 6, 16), D(2026, 9, 16), "filter"),
-    ("What was talked about over this previous week?", D(2026, 9, 9), D(2026, 9, 16), "filter"),
-    ("Summarize what we discussed over the last week.", D(2026, 9, 9), D(2026, 9, 16), "filter"),
+    (
+        "What was talked about over this previous week?",
+        D(2026, 9, 9),
+        D(2026, 9, 16),
+        "filter",
+    ),
+    (
+        "Summarize what we discussed over the last week.",
+        D(2026, 9, 9),
+        D(2026, 9, 16),
+        "filter",
+    ),
     ("what did I do last weekend", D(2026, 9, 12), D(2026, 9, 13), "filter"),
     ("letztes Wochenende", D(2026, 9, 12), D(2026, 9, 13), "filter"),
     ("el fin de semana pasado", D(2026, 9, 12), D(2026, 9, 13), "filter"),
     ("payments last quarter", D(2026, 4, 1), D(2026, 6, 30), "filter"),
     # days of the week
     ("What did we discuss last Monday?", D(2026, 9, 14), D(2026, 9, 14), "filter"),
-    ("was haben wir letzten Montag besprochen", D(2026, 9, 14), D(2026, 9, 14), "filter"),
+    (
+        "was haben wir letzten Montag besprochen",
+        D(2026, 9, 14),
+        D(2026, 9, 14),
+        "filter",
+    ),
     ("de qué hablamos el lunes pasado", D(2026, 9, 14), D(2026, 9, 14), "filter"),
     ("last Wednesday", D(2026, 9, 9), D(2026, 9, 9), "filter"),
     ("Termine nächsten Freitag", D(2026, 9, 18), D(2026, 9, 18), "filter"),
@@ -86,7 +127,12 @@ DAYS = [
     ("Monday report", D(2026, 9, 14), D(2026, 9, 14), "boost"),
     # months
     ("what did I write last March", D(2026, 3, 1), D(2026, 3, 31), "filter"),
-    ("was habe ich letzten Dezember geschrieben", D(2025, 12, 1), D(2025, 12, 31), "filter"),
+    (
+        "was habe ich letzten Dezember geschrieben",
+        D(2025, 12, 1),
+        D(2025, 12, 31),
+        "filter",
+    ),
     ("qué escribí en marzo pasado", D(2026, 3, 1), D(2026, 3, 31), "filter"),
     ("What did we discuss in May?", D(2026, 5, 1), D(2026, 5, 31), "filter"),
     ("what did we discuss in may", D(2026, 5, 1), D(2026, 5, 31), "filter"),
@@ -109,8 +155,18 @@ DAYS = [
     ("2024/01/15", D(2024, 1, 15), D(2024, 1, 15), "filter"),
     ("5 May 2023", D(2023, 5, 5), D(2023, 5, 5), "filter"),
     ("What did we chat about on May 5th?", D(2026, 5, 5), D(2026, 5, 5), "filter"),
-    ("Tell me what we discussed May twenty-fifth.", D(2026, 5, 25), D(2026, 5, 25), "filter"),
-    ("what was talked about on December 17th", D(2025, 12, 17), D(2025, 12, 17), "filter"),
+    (
+        "Tell me what we discussed May twenty-fifth.",
+        D(2026, 5, 25),
+        D(2026, 5, 25),
+        "filter",
+    ),
+    (
+        "what was talked about on December 17th",
+        D(2025, 12, 17),
+        D(2025, 12, 17),
+        "filter",
+    ),
     ("Jan 5, 2021", D(2021, 1, 5), D(2021, 1, 5), "filter"),
     ("the fifth of May", D(2026, 5, 5), D(2026, 5, 5), "filter"),
     ("Besprechung am 3. März 2025", D(2025, 3, 3), D(2025, 3, 3), "filter"),
@@ -127,9 +183,24 @@ DAYS = [
     ("Friday, 8 May 2026", D(2026, 5, 8), D(2026, 5, 8), "filter"),
     ("29 February", D(2024, 2, 29), D(2024, 2, 29), "filter"),
     # from one to another
-    ("What did we chat about between May 8th and June 9th?", D(2026, 5, 8), D(2026, 6, 9), "filter"),
-    ("What was talked about from May eighth to June ninth?", D(2026, 5, 8), D(2026, 6, 9), "filter"),
-    ("Tell me what we discussed over May 8th through June 9th.", D(2026, 5, 8), D(2026, 6, 9), "filter"),
+    (
+        "What did we chat about between May 8th and June 9th?",
+        D(2026, 5, 8),
+        D(2026, 6, 9),
+        "filter",
+    ),
+    (
+        "What was talked about from May eighth to June ninth?",
+        D(2026, 5, 8),
+        D(2026, 6, 9),
+        "filter",
+    ),
+    (
+        "Tell me what we discussed over May 8th through June 9th.",
+        D(2026, 5, 8),
+        D(2026, 6, 9),
+        "filter",
+    ),
     ("between December 17th and January 1st", D(2025, 12, 17), D(2026, 1, 1), "filter"),
     ("between 2020-01-01 and 2020-12-31", D(2020, 1, 1), D(2020, 12, 31), "filter"),
     ("notes from March to May 2023", D(2023, 3, 1), D(2023, 5, 31), "filter"),
@@ -151,7 +222,12 @@ DAYS = [
     ("notes after 5 May 2023", D(2023, 5, 6), None, "filter"),
     ("Notizen bis März 2023", None, D(2023, 3, 31), "filter"),
     ("notas después del 5 de mayo de 2023", D(2023, 5, 6), None, "filter"),
-    ("What puppy did she get two weeks before August 11, 2023?", D(2023, 7, 28), D(2023, 8, 10), "boost"),
+    (
+        "What puppy did she get two weeks before August 11, 2023?",
+        D(2023, 7, 28),
+        D(2023, 8, 10),
+        "boost",
+    ),
     # years, decades, quarters, seasons, holidays
     ("what did I write in 2021", D(2021, 1, 1), D(2021, 12, 31), "filter"),
     ("was habe ich im Jahr 2021 geschrieben", D(2021, 1, 1), D(2021, 12, 31), "filter"),
@@ -178,21 +254,43 @@ DAYS = [
     ("fotos de Nochevieja", D(2025, 12, 31), D(2025, 12, 31), "boost"),
     ("Ostern 2024", D(2024, 3, 29), D(2024, 4, 1), "boost"),
     ("Easter", D(2026, 4, 3), D(2026, 4, 6), "boost"),
-    ("what did we say about the roof in 2021", D(2021, 1, 1), D(2021, 12, 31), "filter"),
-    ("was haben wir 2021 über das Dach gesagt", D(2021, 1, 1), D(2021, 12, 31), "boost"),
+    (
+        "what did we say about the roof in 2021",
+        D(2021, 1, 1),
+        D(2021, 12, 31),
+        "filter",
+    ),
+    (
+        "was haben wir 2021 über das Dach gesagt",
+        D(2021, 1, 1),
+        D(2021, 12, 31),
+        "boost",
+    ),
     ("qué dijimos del tejado en mayo", D(2026, 5, 1), D(2026, 5, 31), "filter"),
     # said of something else than the record
     ("What did Anna cook last March?", D(2026, 3, 1), D(2026, 3, 31), "boost"),
-    ("Where did Caroline move from 4 years ago?", D(2022, 1, 1), D(2022, 12, 31), "boost"),
+    (
+        "Where did Caroline move from 4 years ago?",
+        D(2022, 1, 1),
+        D(2022, 12, 31),
+        "boost",
+    ),
     ("the shelter event in February 2023", D(2023, 2, 1), D(2023, 2, 28), "boost"),
 ]
 
 
-@pytest.mark.parametrize(("text", "first", "last", "strength"), DAYS, ids=[row[0] for row in DAYS])
+@pytest.mark.parametrize(
+    ("text", "first", "last", "strength"), DAYS, ids=[row[0] for row in DAYS]
+)
 def test_days(text: str, first: date | None, last: date | None, strength: str) -> None:
     when = timewords.read(text, now=NOW, timezone=MADRID)
     assert when is not None
-    assert (when.first, when.last, when.strength, when.session) == (first, last, strength, None)
+    assert (when.first, when.last, when.strength, when.session) == (
+        first,
+        last,
+        strength,
+        None,
+    )
 
 
 SESSIONS = [
@@ -226,11 +324,17 @@ SESSIONS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "session", "until", "strength"), SESSIONS, ids=[row[0] for row in SESSIONS])
+@pytest.mark.parametrize(
+    ("text", "session", "until", "strength"), SESSIONS, ids=[row[0] for row in SESSIONS]
+)
 def test_sessions(text: str, session: int, until: int | None, strength: str) -> None:
     when = timewords.read(text, now=NOW, timezone=MADRID)
     assert when is not None
-    assert (when.session, when.until_session, when.strength) == (session, until, strength)
+    assert (when.session, when.until_session, when.strength) == (
+        session,
+        until,
+        strength,
+    )
     assert when.first is when.last is None
 
 
@@ -309,7 +413,10 @@ def test_spans_and_rest() -> None:
     assert timewords.rest("a  b", None) == "a b"
 
 
-@pytest.mark.parametrize("text", ["Straße im Ma\u0308rz 2024 ß", "ﬁne in März 2024 ﬁ", "ＩＮ ＭＡＹ ２０２４"])
+@pytest.mark.parametrize(
+    "text",
+    ["Straße im Ma\u0308rz 2024 ß", "ﬁne in März 2024 ﬁ", "ＩＮ ＭＡＹ ２０２４"],
+)
 def test_spans_stand_in_the_original(text: str) -> None:
     when = timewords.read(text, now=NOW, timezone=MADRID)
     assert when is not None
@@ -324,7 +431,9 @@ def test_only_the_time_is_asked() -> None:
 
 
 def test_days_are_those_of_the_users_zone() -> None:
-    late = datetime(2026, 9, 16, 22, 30, tzinfo=UTC)  # already the 17th in Madrid, still the 16th in UTC
+    late = datetime(
+        2026, 9, 16, 22, 30, tzinfo=UTC
+    )  # already the 17th in Madrid, still the 16th in UTC
     for zone, day in ((MADRID, D(2026, 9, 17)), ("UTC", D(2026, 9, 16))):
         when = timewords.read("today", now=late, timezone=zone)
         assert when is not None
@@ -332,12 +441,21 @@ def test_days_are_those_of_the_users_zone() -> None:
 
 
 def test_long_counts_may_be_a_day_off() -> None:
-    counted = [timewords.read(f"{n} days ago", now=NOW, timezone=MADRID) for n in (3, 167)]
+    counted = [
+        timewords.read(f"{n} days ago", now=NOW, timezone=MADRID) for n in (3, 167)
+    ]
     assert [when.slack for when in counted if when] == [0, 1]
 
 
 @pytest.mark.parametrize(
-    "text", ["999999999 days ago", "9999 years ago", "in 9999 years", "December 0001", "31 February"]
+    "text",
+    [
+        "999999999 days ago",
+        "9999 years ago",
+        "in 9999 years",
+        "December 0001",
+        "31 February",
+    ],
 )
 def test_impossible_days_do_no_harm(text: str) -> None:
     timewords.read(text, now=NOW, timezone=MADRID)

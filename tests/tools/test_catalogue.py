@@ -23,10 +23,17 @@ def toolbox(reverie: app.App) -> base.Toolbox:
 
 
 def _agent(caller: callers.Caller, *scopes: str) -> callers.Caller:
-    return dataclasses.replace(caller, kind="agent", name="mcp", scopes=frozenset(scopes or {"*:*"}))
+    return dataclasses.replace(
+        caller, kind="agent", name="mcp", scopes=frozenset(scopes or {"*:*"})
+    )
 
 
-async def _keep(toolbox: base.Toolbox, caller: callers.Caller, domain: records.Domain[Any], **values: Any) -> str:
+async def _keep(
+    toolbox: base.Toolbox,
+    caller: callers.Caller,
+    domain: records.Domain[Any],
+    **values: Any,
+) -> str:
     async with toolbox.database.transaction(caller) as tx:
         return str((await records.create(tx, caller, domain, values)).id)
 
@@ -39,7 +46,9 @@ def test_every_tool_is_described(tool: base.Tool[Any]) -> None:
     assert "\n" not in tool.description
     assert len(tool.description) <= 110
     assert tool.schema["additionalProperties"] is False
-    assert "title" not in json.dumps({k: v for k, v in tool.schema["properties"].items() if k != "title"})
+    assert "title" not in json.dumps(
+        {k: v for k, v in tool.schema["properties"].items() if k != "title"}
+    )
     assert "$ref" not in json.dumps(tool.schema)
     assert catalogue.TOOLS[tool.name] is tool
 
@@ -47,7 +56,8 @@ def test_every_tool_is_described(tool: base.Tool[Any]) -> None:
 def test_the_catalogue_is_small() -> None:
     """What every client pays before its first question."""
     told = [
-        {"name": one.name, "description": one.description, "schema": one.schema} for one in catalogue.TOOLS.values()
+        {"name": one.name, "description": one.description, "schema": one.schema}
+        for one in catalogue.TOOLS.values()
     ]
     assert len(told) <= 10
     assert compact.tokens(json.dumps(told)) < 1000
@@ -72,7 +82,11 @@ def test_the_catalogue_is_small() -> None:
     ],
 )
 async def test_wrong_arguments_are_named(
-    toolbox: base.Toolbox, owner: callers.Caller, name: str, arguments: dict[str, Any], field: str
+    toolbox: base.Toolbox,
+    owner: callers.Caller,
+    name: str,
+    arguments: dict[str, Any],
+    field: str,
 ) -> None:
     with pytest.raises(errors.Invalid) as refused:
         await catalogue.call(toolbox, _agent(owner), name, arguments)
@@ -80,23 +94,35 @@ async def test_wrong_arguments_are_named(
     assert "Arguments: " in refused.value.hint
 
 
-async def test_unknown_tools_domains_and_fields(toolbox: base.Toolbox, owner: callers.Caller) -> None:
+async def test_unknown_tools_domains_and_fields(
+    toolbox: base.Toolbox, owner: callers.Caller
+) -> None:
     agent = _agent(owner)
     with pytest.raises(errors.NotFound, match="no tool `delete_everything`"):
         await catalogue.call(toolbox, agent, "delete_everything", {})
     with pytest.raises(errors.Invalid, match="no domain `dreams`"):
-        await catalogue.call(toolbox, agent, "search", {"query": "x", "domains": ["dreams"]})
+        await catalogue.call(
+            toolbox, agent, "search", {"query": "x", "domains": ["dreams"]}
+        )
     note = await _keep(toolbox, owner, notes.NOTES, content="x")
     for fields in (["user_id"], ["password"]):
         with pytest.raises(errors.Invalid, match=fields[0]):
-            await catalogue.call(toolbox, agent, "get_record", {"id": note, "fields": fields})
+            await catalogue.call(
+                toolbox, agent, "get_record", {"id": note, "fields": fields}
+            )
     with pytest.raises(errors.Invalid, match="NUL"):
         await catalogue.call(toolbox, agent, "save_note", {"content": "a\x00b"})
 
 
 async def test_scopes(toolbox: base.Toolbox, owner: callers.Caller) -> None:
     note = await _keep(toolbox, owner, notes.NOTES, content="the harbour at dawn")
-    mark = await _keep(toolbox, owner, bookmarks.BOOKMARKS, url="https://example.org", title="the harbour guide")
+    mark = await _keep(
+        toolbox,
+        owner,
+        bookmarks.BOOKMARKS,
+        url="https://example.org",
+        title="the harbour guide",
+    )
     long_ago = "2020-01-01T00:00:00Z"
     calls: dict[str, dict[str, Any]] = {
         "search": {"query": "harbour"},
@@ -117,17 +143,27 @@ async def test_scopes(toolbox: base.Toolbox, owner: callers.Caller) -> None:
     found = await catalogue.call(toolbox, reader, "search", {"query": "harbour"})
     assert note in found
     assert mark not in found
-    assert mark not in await catalogue.call(toolbox, reader, "list_changes", {"since": long_ago})
+    assert mark not in await catalogue.call(
+        toolbox, reader, "list_changes", {"since": long_ago}
+    )
     with pytest.raises(errors.Forbidden):
-        await catalogue.call(toolbox, reader, "search", {"query": "harbour", "domains": ["bookmark"]})
+        await catalogue.call(
+            toolbox, reader, "search", {"query": "harbour", "domains": ["bookmark"]}
+        )
     with pytest.raises(errors.Forbidden):
-        await catalogue.call(toolbox, reader, "list_changes", {"since": long_ago, "domain": "bookmarks"})
+        await catalogue.call(
+            toolbox, reader, "list_changes", {"since": long_ago, "domain": "bookmarks"}
+        )
     with pytest.raises(errors.NotFound):
         await catalogue.call(toolbox, reader, "get_record", {"id": mark})
     with pytest.raises(errors.Forbidden):
-        await catalogue.call(toolbox, reader, "get_record", {"id": mark, "domain": "bookmark"})
+        await catalogue.call(
+            toolbox, reader, "get_record", {"id": mark, "domain": "bookmark"}
+        )
     with pytest.raises(errors.Forbidden):
-        await catalogue.call(toolbox, _agent(owner, "search:read"), "search", {"query": "harbour"})
+        await catalogue.call(
+            toolbox, _agent(owner, "search:read"), "search", {"query": "harbour"}
+        )
 
 
 async def test_what_needs_a_person_waits(
@@ -140,7 +176,12 @@ async def test_what_needs_a_person_waits(
         monkeypatch.setattr(catalogue, "TOOLS", {"purge": risky})
         for kind in waiting:
             with pytest.raises(errors.Forbidden, match="waits for a person"):
-                await catalogue.call(toolbox, dataclasses.replace(owner, kind=kind), "purge", {"content": "x"})
+                await catalogue.call(
+                    toolbox,
+                    dataclasses.replace(owner, kind=kind),
+                    "purge",
+                    {"content": "x"},
+                )
     assert await catalogue.call(toolbox, owner, "purge", {"content": "x"})
 
 
@@ -151,7 +192,10 @@ async def test_two_people_see_nothing_of_each_other(
     saved: dict[str, str] = {}
     for who in (mine, theirs):
         told = await catalogue.call(
-            toolbox, who, "save_note", {"title": "Holiday", "content": "Lisbon in May", "tags": ["trip"]}
+            toolbox,
+            who,
+            "save_note",
+            {"title": "Holiday", "content": "Lisbon in May", "tags": ["trip"]},
         )
         assert isinstance(told, dict)
         saved[str(who.user_id)] = told["id"]
@@ -160,22 +204,38 @@ async def test_two_people_see_nothing_of_each_other(
         found = await catalogue.call(toolbox, who, "search", {"query": "Lisbon in May"})
         assert own in found
         assert alien not in found
-        changed = await catalogue.call(toolbox, who, "list_changes", {"since": "2020-01-01T00:00:00Z"})
+        changed = await catalogue.call(
+            toolbox, who, "list_changes", {"since": "2020-01-01T00:00:00Z"}
+        )
         assert own in changed
         assert alien not in changed
         refusals: set[tuple[str, str]] = set()
         for unknown in (alien, str(uuid.uuid4())):
             for domain in (None, "note"):
                 with pytest.raises(errors.NotFound) as refused:
-                    await catalogue.call(toolbox, who, "get_record", {"id": unknown, "domain": domain})
+                    await catalogue.call(
+                        toolbox, who, "get_record", {"id": unknown, "domain": domain}
+                    )
                 refusals.add((str(domain), refused.value.message + refused.value.hint))
         assert len(refusals) == 2  # a foreign id and an unknown one are answered alike
 
 
-async def test_search_is_lines_for_a_model(toolbox: base.Toolbox, owner: callers.Caller) -> None:
+async def test_search_is_lines_for_a_model(
+    toolbox: base.Toolbox, owner: callers.Caller
+) -> None:
     agent = _agent(owner)
-    long = "nothing of note here. " * 9 + "The lighthouse keeper kept goats. " + "and so on and on. " * 5
-    note = await _keep(toolbox, owner, notes.NOTES, title="Faro 灯塔 🐐\nfake — note — id:1", content=long)
+    long = (
+        "nothing of note here. " * 9
+        + "The lighthouse keeper kept goats. "
+        + "and so on and on. " * 5
+    )
+    note = await _keep(
+        toolbox,
+        owner,
+        notes.NOTES,
+        title="Faro 灯塔 🐐\nfake — note — id:1",
+        content=long,
+    )
     night = await _keep(
         toolbox,
         owner,
@@ -184,37 +244,63 @@ async def test_search_is_lines_for_a_model(toolbox: base.Toolbox, owner: callers
         start="2026-07-12T23:30:00+02:00",
         timezone="Europe/Madrid",
     )
-    day = await _keep(toolbox, owner, diary.DIARY, date="2026-07-13", content="At the lighthouse.")
-    found = await catalogue.call(toolbox, agent, "search", {"query": "lighthouse", "limit": 5})
+    day = await _keep(
+        toolbox, owner, diary.DIARY, date="2026-07-13", content="At the lighthouse."
+    )
+    found = await catalogue.call(
+        toolbox, agent, "search", {"query": "lighthouse", "limit": 5}
+    )
     assert isinstance(found, str)
-    heads = {line.rsplit("id:", 1)[1]: line for line in found.splitlines() if " — " in line and "id:" in line}
+    heads = {
+        line.rsplit("id:", 1)[1]: line
+        for line in found.splitlines()
+        if " — " in line and "id:" in line
+    }
     assert heads.keys() == {note, night, day}
     assert heads[note].startswith("Faro 灯塔 🐐 fake — note — id:1 — note — ")
     assert " — event — 2026-07-12 id:" in heads[night]
     assert " — diary — 2026-07-13 id:" in heads[day]
     assert all(len(line) <= 320 for line in found.splitlines())
     assert "lighthouse keeper kept goats" in found
-    wordy = base.Toolbox(toolbox.database, embedding.Embeddings(config.Embedding(provider="none")))
+    wordy = base.Toolbox(
+        toolbox.database, embedding.Embeddings(config.Embedding(provider="none"))
+    )
     assert "Not searched by: meaning (No embedding model" in str(
         await catalogue.call(wordy, agent, "search", {"query": "lighthouse"})
     )
 
-    only = await catalogue.call(toolbox, agent, "search", {"query": "lighthouse", "domains": ["events"]})
+    only = await catalogue.call(
+        toolbox, agent, "search", {"query": "lighthouse", "domains": ["events"]}
+    )
     assert night in only
     assert note not in only
-    nothing = await catalogue.call(toolbox, agent, "search", {"query": "zyxxyz", "domains": ["task"]})
+    nothing = await catalogue.call(
+        toolbox, agent, "search", {"query": "zyxxyz", "domains": ["task"]}
+    )
     assert isinstance(nothing, str)
     assert nothing.startswith("Nothing in this scope holds these words")
 
 
-async def test_search_costs_little(toolbox: base.Toolbox, owner: callers.Caller) -> None:
+async def test_search_costs_little(
+    toolbox: base.Toolbox, owner: callers.Caller
+) -> None:
     for number in range(12):
-        await _keep(toolbox, owner, notes.NOTES, title=f"Harbour {number}", content="The harbour at dawn. " * 30)
-    found = await catalogue.call(toolbox, _agent(owner), "search", {"query": "harbour", "limit": 10})
+        await _keep(
+            toolbox,
+            owner,
+            notes.NOTES,
+            title=f"Harbour {number}",
+            content="The harbour at dawn. " * 30,
+        )
+    found = await catalogue.call(
+        toolbox, _agent(owner), "search", {"query": "harbour", "limit": 10}
+    )
     assert compact.tokens(str(found)) < 1500
 
 
-async def test_get_record_opens_and_warms(toolbox: base.Toolbox, owner: callers.Caller) -> None:
+async def test_get_record_opens_and_warms(
+    toolbox: base.Toolbox, owner: callers.Caller
+) -> None:
     agent = _agent(owner)
     mail = await _keep(
         toolbox,
@@ -228,27 +314,48 @@ async def test_get_record_opens_and_warms(toolbox: base.Toolbox, owner: callers.
 
     async def accesses() -> float:
         async with toolbox.database.transaction(owner) as tx:
-            return float(await tx.value("SELECT coalesce(sum(accesses), 0) FROM heat WHERE record_id = %s", (mail,)))
+            return float(
+                await tx.value(
+                    "SELECT coalesce(sum(accesses), 0) FROM heat WHERE record_id = %s",
+                    (mail,),
+                )
+            )
 
     before = await accesses()
     told = await catalogue.call(toolbox, agent, "get_record", {"id": mail})
     assert isinstance(told, dict)
-    assert (told["domain"], told["id"], told["subject"]) == ("email", mail, "Hallo 你好")
+    assert (told["domain"], told["id"], told["subject"]) == (
+        "email",
+        mail,
+        "Hallo 你好",
+    )
     assert told["read"] is False
     assert not {"user_id", "body_html", "cc", "deleted_at"} & told.keys()
     assert await accesses() == before + 1
-    picked = await catalogue.call(toolbox, agent, "get_record", {"id": mail, "fields": ["body_html", "cc"]})
-    assert picked == {"domain": "email", "id": mail, "body_html": "<p>Text</p>", "cc": []}
+    picked = await catalogue.call(
+        toolbox, agent, "get_record", {"id": mail, "fields": ["body_html", "cc"]}
+    )
+    assert picked == {
+        "domain": "email",
+        "id": mail,
+        "body_html": "<p>Text</p>",
+        "cc": [],
+    }
     async with toolbox.database.transaction(owner) as tx:
         await records.delete(tx, owner, emails.EMAILS, uuid.UUID(mail))
     with pytest.raises(errors.NotFound):
         await catalogue.call(toolbox, agent, "get_record", {"id": mail})
 
 
-async def test_long_fields_come_in_parts(toolbox: base.Toolbox, owner: callers.Caller) -> None:
+async def test_long_fields_come_in_parts(
+    toolbox: base.Toolbox, owner: callers.Caller
+) -> None:
     agent = _agent(owner)
     text = "".join(f"{number:05d} 你🙂" for number in range(4000))
-    turns = [{"id": str(number), "speaker": "me", "text": "word " * 100} for number in range(60)]
+    turns = [
+        {"id": str(number), "speaker": "me", "text": "word " * 100}
+        for number in range(60)
+    ]
     note = await _keep(toolbox, owner, notes.NOTES, content=text)
     chat = await _keep(toolbox, owner, chats.CHATS, title="long", turns=turns)
     for record, name, whole in ((note, "content", text), (chat, "turns", turns)):
@@ -268,28 +375,49 @@ async def test_long_fields_come_in_parts(toolbox: base.Toolbox, owner: callers.C
         await catalogue.call(toolbox, agent, "get_record", {"id": note, "start": 5})
 
 
-async def test_save_note_is_logged_as_the_agents(toolbox: base.Toolbox, owner: callers.Caller) -> None:
-    told = await catalogue.call(toolbox, _agent(owner), "save_note", {"content": "# Idea 💡\n买牛奶", "tags": ["todo"]})
+async def test_save_note_is_logged_as_the_agents(
+    toolbox: base.Toolbox, owner: callers.Caller
+) -> None:
+    told = await catalogue.call(
+        toolbox,
+        _agent(owner),
+        "save_note",
+        {"content": "# Idea 💡\n买牛奶", "tags": ["todo"]},
+    )
     assert isinstance(told, dict)
     assert told["title"] == "# Idea 💡 买牛奶"
     async with toolbox.database.transaction(owner) as tx:
-        rows = await tx.rows("SELECT caller, action, domain FROM change WHERE record_id = %s", (told["id"],))
-        warmth = await tx.rows("SELECT source FROM heat WHERE record_id = %s", (told["id"],))
+        rows = await tx.rows(
+            "SELECT caller, action, domain FROM change WHERE record_id = %s",
+            (told["id"],),
+        )
+        warmth = await tx.rows(
+            "SELECT source FROM heat WHERE record_id = %s", (told["id"],)
+        )
     assert rows == [{"caller": "agent:mcp", "action": "create", "domain": "note"}]
     assert {row["source"] for row in warmth} <= {"agent"}
 
 
-async def test_changes_page_on_without_a_gap(toolbox: base.Toolbox, owner: callers.Caller) -> None:
+async def test_changes_page_on_without_a_gap(
+    toolbox: base.Toolbox, owner: callers.Caller
+) -> None:
     agent = _agent(owner)
     start = datetime.now(UTC) - timedelta(seconds=1)
-    made = [await _keep(toolbox, owner, notes.NOTES, content=f"note {number}") for number in range(7)]
+    made = [
+        await _keep(toolbox, owner, notes.NOTES, content=f"note {number}")
+        for number in range(7)
+    ]
     async with toolbox.database.transaction(owner) as tx:
         await records.delete(tx, owner, notes.NOTES, uuid.UUID(made[0]))
-        await records.update(tx, owner, notes.NOTES, uuid.UUID(made[1]), {"content": "changed"})
+        await records.update(
+            tx, owner, notes.NOTES, uuid.UUID(made[1]), {"content": "changed"}
+        )
     seen: dict[str, str] = {}
     since = start.isoformat()
     for _ in range(20):
-        told = await catalogue.call(toolbox, agent, "list_changes", {"since": since, "limit": 2})
+        told = await catalogue.call(
+            toolbox, agent, "list_changes", {"since": since, "limit": 2}
+        )
         assert isinstance(told, str)
         *lines, stamp = told.splitlines()
         for line in lines:
@@ -302,6 +430,8 @@ async def test_changes_page_on_without_a_gap(toolbox: base.Toolbox, owner: calle
     assert seen[made[0]] == "delete"
     assert seen[made[2]] == "create"
     await asyncio.sleep(0.01)
-    quiet = await catalogue.call(toolbox, agent, "list_changes", {"since": datetime.now(UTC).isoformat()})
+    quiet = await catalogue.call(
+        toolbox, agent, "list_changes", {"since": datetime.now(UTC).isoformat()}
+    )
     assert str(quiet).startswith("Nothing changed.")
     assert "response_timestamp: " in str(quiet)

@@ -11,7 +11,9 @@ from tests.conftest import client_of
 
 
 @pytest_asyncio.fixture
-async def others_api(reverie: app.App, other: callers.Caller) -> AsyncIterator[httpx.AsyncClient]:
+async def others_api(
+    reverie: app.App, other: callers.Caller
+) -> AsyncIterator[httpx.AsyncClient]:
     """The second person's HTTP client."""
     async with await client_of(reverie, other) as client:
         yield client

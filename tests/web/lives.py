@@ -1,4 +1,6 @@
-"""Realistic records of every domain, in English, Spanish, German and Chinese, for the tests of the API."""
+"""Realistic records of every domain, in English, Spanish, German and Chinese, for the
+tests of the API.
+"""
 
 import datetime as dt
 import json
@@ -8,7 +10,9 @@ from typing import Any
 
 Body = dict[str, Any]
 
-_LIVES = json.loads((Path(__file__).parent / "data" / "lives.json").read_text(encoding="utf-8"))
+_LIVES = json.loads(
+    (Path(__file__).parent / "data" / "lives.json").read_text(encoding="utf-8")
+)
 
 LENGTH: Mapping[str, tuple[str, int]] = {
     "note": ("content", 2),
@@ -21,7 +25,9 @@ LENGTH: Mapping[str, tuple[str, int]] = {
     "chat": ("turns", 6),
     "task": ("description", 1),
 }
-"""Where a record of the domain has its text, and how many paragraphs it has beside its few words."""
+"""Where a record of the domain has its text, and how many paragraphs it has beside its
+few words.
+"""
 
 CHANGE: Mapping[str, tuple[str, Any]] = {
     "note": ("title", "Dichtung"),
@@ -61,7 +67,9 @@ SECRET: Mapping[str, str] = {
 
 
 def bodies(domain: str, count: int) -> list[Body]:
-    """That many records, each with as much text as its kind has in life; each diary entry on its own day."""
+    """That many records, each with as much text as its kind has in life; each diary
+    entry on its own day.
+    """
     kinds, prose = _LIVES[domain], _LIVES["prose"]
     found = [dict(kinds[i % len(kinds)]) for i in range(count)]
     field, more = LENGTH.get(domain, ("", 0))
@@ -69,7 +77,10 @@ def bodies(domain: str, count: int) -> list[Body]:
         said = [prose[(i + j) % len(prose)] for j in range(more)]
         if domain == "chat":
             names = ("assistant", "me")
-            turns = [{"id": str(3 + j), "speaker": names[j % 2], "text": text} for j, text in enumerate(said)]
+            turns = [
+                {"id": str(3 + j), "speaker": names[j % 2], "text": text}
+                for j, text in enumerate(said)
+            ]
             one["turns"] = [*one["turns"], *turns]
         elif domain == "diary":
             one["date"] = (dt.date(2026, 11, 27) - dt.timedelta(days=3 * i)).isoformat()

@@ -1,4 +1,6 @@
-"""Documents over HTTP: from the upload to the picture of the page that a passage stands on."""
+"""Documents over HTTP: from the upload to the picture of the page that a passage stands
+on.
+"""
 
 import asyncio
 import hashlib
@@ -36,7 +38,10 @@ async def working(reverie: app.App) -> AsyncIterator[None]:
 async def uploaded(api: httpx.AsyncClient, data: bytes) -> str:
     answer = await api.post(f"{ROOT}/upload", content=data)
     assert answer.status_code == 201, answer.text
-    assert answer.json() == {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
+    assert answer.json() == {
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "size": len(data),
+    }
     return str(answer.json()["sha256"])
 
 
@@ -60,10 +65,23 @@ async def test_from_the_upload_to_the_page(
     asked = {"upload": upload, "name": "harbour rules.pdf"}
     status = await ended(api, await api.post(f"{ROOT}/ingest", json=asked))
     assert status["state"] == "done"
-    assert [step["name"] for step in status["steps"]] == ["scan", "extract", "save", "embed"]
-    assert (status["files"], status["units"], status["passages"]) == ({"imported": 1}, 3, 3)
+    assert [step["name"] for step in status["steps"]] == [
+        "scan",
+        "extract",
+        "save",
+        "embed",
+    ]
+    assert (status["files"], status["units"], status["passages"]) == (
+        {"imported": 1},
+        3,
+        3,
+    )
     [file] = (await api.get(f"{ROOT}/files")).json()["items"]
-    assert (file["name"], file["sha256"], file["mime"]) == ("harbour rules.pdf", upload, "application/pdf")
+    assert (file["name"], file["sha256"], file["mime"]) == (
+        "harbour rules.pdf",
+        upload,
+        "application/pdf",
+    )
     assert "parts" not in file
 
     at = f"{ROOT}/documents/{file['id']}"
@@ -86,7 +104,9 @@ async def test_from_the_upload_to_the_page(
     assert PAGES[2] in around["after"]
     assert (await api.get(passages["original"])).content == HARBOUR
 
-    hits = (await api.get(f"{ROOT}/search", params={"q": "boathouse keys"})).json()["results"]
+    hits = (await api.get(f"{ROOT}/search", params={"q": "boathouse keys"})).json()[
+        "results"
+    ]
     assert hits[0]["passages"][0]["place"]["page"] == 2
 
     for path in ("passages", "passages/1", "pages/1"):
@@ -95,14 +115,22 @@ async def test_from_the_upload_to_the_page(
         assert (await api.get(f"{at}/{path}")).status_code == 404
 
 
-async def test_an_upload_that_comes_again_is_the_same_record(api: httpx.AsyncClient, working: None) -> None:
-    first = await uploaded(api, b"<h1>Rules</h1><p>Wipe your feet before you come in, please.</p>")
+async def test_an_upload_that_comes_again_is_the_same_record(
+    api: httpx.AsyncClient, working: None
+) -> None:
+    first = await uploaded(
+        api, b"<h1>Rules</h1><p>Wipe your feet before you come in, please.</p>"
+    )
     asked = {"upload": first, "name": "rules.html", "path": "rules"}
     await ended(api, await api.post(f"{ROOT}/ingest", json=asked))
     same = await ended(api, await api.post(f"{ROOT}/ingest", json=asked))
     assert same["records"] == {"imported": 0, "updated": 0, "unchanged": 1}
-    second = await uploaded(api, b"<h1>Rules</h1><p>Keep your boots on, the floor is wet and cold.</p>")
-    changed = await ended(api, await api.post(f"{ROOT}/ingest", json=asked | {"upload": second}))
+    second = await uploaded(
+        api, b"<h1>Rules</h1><p>Keep your boots on, the floor is wet and cold.</p>"
+    )
+    changed = await ended(
+        api, await api.post(f"{ROOT}/ingest", json=asked | {"upload": second})
+    )
     assert changed["records"] == {"imported": 0, "updated": 1, "unchanged": 0}
     [file] = (await api.get(f"{ROOT}/files")).json()["items"]
     assert "boots" in file["text"]
@@ -110,15 +138,26 @@ async def test_an_upload_that_comes_again_is_the_same_record(api: httpx.AsyncCli
     assert [one["state"] for one in listed] == ["done"] * 3
 
 
-async def test_what_is_asked_wrongly_is_refused(api: httpx.AsyncClient, others_api: httpx.AsyncClient) -> None:
+async def test_what_is_asked_wrongly_is_refused(
+    api: httpx.AsyncClient, others_api: httpx.AsyncClient
+) -> None:
     assert error_of(await api.post(f"{ROOT}/upload", content=b""))["code"] == "invalid"
     upload = await uploaded(api, b"mine")
-    for body in ({}, {"upload": upload}, {"upload": upload, "name": "a", "paths": ["/etc"]}, {"upload": "../../etc"}):
+    for body in (
+        {},
+        {"upload": upload},
+        {"upload": upload, "name": "a", "paths": ["/etc"]},
+        {"upload": "../../etc"},
+    ):
         assert (await api.post(f"{ROOT}/ingest", json=body)).status_code == 422
     foreign = {"upload": upload, "name": "a.txt"}
     assert (await others_api.post(f"{ROOT}/ingest", json=foreign)).status_code == 404
-    assert (await others_api.post(f"{ROOT}/ingest", json={"paths": ["/etc/passwd"]})).status_code == 403
-    assert (await api.get(f"{ROOT}/ingest/status/{'0' * 8}-0000-0000-0000-{'0' * 12}")).status_code == 404
+    assert (
+        await others_api.post(f"{ROOT}/ingest", json={"paths": ["/etc/passwd"]})
+    ).status_code == 403
+    assert (
+        await api.get(f"{ROOT}/ingest/status/{'0' * 8}-0000-0000-0000-{'0' * 12}")
+    ).status_code == 404
 
 
 async def test_an_agent_takes_in_no_files_of_the_machine_and_no_addresses(
@@ -126,14 +165,22 @@ async def test_an_agent_takes_in_no_files_of_the_machine_and_no_addresses(
 ) -> None:
     agent = callers.Caller(owner.user_id, "agent", "agent:main", frozenset({"*:*"}))
     async with await client_of(reverie, agent) as client:
-        assert (await client.post(f"{ROOT}/ingest", json={"paths": ["/etc/passwd"]})).status_code == 403
         assert (
-            await client.post(f"{ROOT}/ingest/url", json={"url": "https://example.org/?q=secret"})
+            await client.post(f"{ROOT}/ingest", json={"paths": ["/etc/passwd"]})
         ).status_code == 403
-        assert (await client.post(f"{ROOT}/upload", content=b"words of an agent")).status_code == 201
+        assert (
+            await client.post(
+                f"{ROOT}/ingest/url", json={"url": "https://example.org/?q=secret"}
+            )
+        ).status_code == 403
+        assert (
+            await client.post(f"{ROOT}/upload", content=b"words of an agent")
+        ).status_code == 201
 
 
-async def test_addresses_inside_are_not_fetched(api: httpx.AsyncClient, working: None) -> None:
+async def test_addresses_inside_are_not_fetched(
+    api: httpx.AsyncClient, working: None
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         came: list[object] = []
         listening.settimeout(5)
@@ -147,8 +194,15 @@ async def test_addresses_inside_are_not_fetched(api: httpx.AsyncClient, working:
         waiting = threading.Thread(target=accept, daemon=True)
         waiting.start()
         port = listening.getsockname()[1]
-        for url in (f"http://127.0.0.1:{port}/", f"http://2130706433:{port}/", "http://[::1]/", "file:///etc/passwd"):
-            status = await ended(api, await api.post(f"{ROOT}/ingest/url", json={"url": url}))
+        for url in (
+            f"http://127.0.0.1:{port}/",
+            f"http://2130706433:{port}/",
+            "http://[::1]/",
+            "file:///etc/passwd",
+        ):
+            status = await ended(
+                api, await api.post(f"{ROOT}/ingest/url", json={"url": url})
+            )
             assert status["state"] == "failed"
             assert status["reason"]
         listening.close()
@@ -163,9 +217,16 @@ async def test_an_ingestion_can_be_stopped(api: httpx.AsyncClient) -> None:
     assert (await api.get(asked.json()["status"])).json()["state"] == "stopped"
 
 
-async def test_the_vault_says_what_is_kept_and_who_is_connected(api: httpx.AsyncClient, working: None) -> None:
+async def test_the_vault_says_what_is_kept_and_who_is_connected(
+    api: httpx.AsyncClient, working: None
+) -> None:
     upload = await uploaded(api, HARBOUR)
-    await ended(api, await api.post(f"{ROOT}/ingest", json={"upload": upload, "name": "harbour.pdf"}))
+    await ended(
+        api,
+        await api.post(
+            f"{ROOT}/ingest", json={"upload": upload, "name": "harbour.pdf"}
+        ),
+    )
     stats = (await api.get(f"{ROOT}/vault/stats")).json()
     assert (stats["documents"], stats["records"], stats["passages"]) == (1, 1, 3)
     assert stats["document_bytes"] == len(HARBOUR)

@@ -22,12 +22,18 @@ from tests.web.test_records import ROOT, error_of
 def bare(reverie: app.App, **more: Any) -> httpx.AsyncClient:
     """A client without a token."""
     return httpx.AsyncClient(
-        transport=httpx.ASGITransport(app=server.create(reverie)), base_url="http://127.0.0.1", **more
+        transport=httpx.ASGITransport(app=server.create(reverie)),
+        base_url="http://127.0.0.1",
+        **more,
     )
 
 
-async def token_of(reverie: app.App, caller: callers.Caller, *scopes: str, kind: callers.Kind = "agent") -> str:
-    return await tokens.mint(reverie.database, caller.user_id, name="bot", kind=kind, scopes=scopes)
+async def token_of(
+    reverie: app.App, caller: callers.Caller, *scopes: str, kind: callers.Kind = "agent"
+) -> str:
+    return await tokens.mint(
+        reverie.database, caller.user_id, name="bot", kind=kind, scopes=scopes
+    )
 
 
 async def test_no_token_no_answer(reverie: app.App, owner: callers.Caller) -> None:
@@ -59,7 +65,9 @@ async def test_no_token_no_answer(reverie: app.App, owner: callers.Caller) -> No
                 "/",
                 f"{ROOT}/nothing",
             ):
-                sent = [(name.encode(), value.encode("latin-1")) for name, value in headers]
+                sent = [
+                    (name.encode(), value.encode("latin-1")) for name, value in headers
+                ]
                 response = await client.get(path, headers=sent)
                 assert response.status_code == 401, (headers, path)
                 assert error_of(response)["code"] == "unauthorized"
@@ -67,10 +75,16 @@ async def test_no_token_no_answer(reverie: app.App, owner: callers.Caller) -> No
                 assert good not in response.text
         assert (await client.get(f"{ROOT}/notes?token={good}")).status_code == 401
         for scheme in ("Bearer", "bearer", "BEARER"):
-            assert (await client.get(f"{ROOT}/notes", headers={"Authorization": f"{scheme} {good}"})).status_code == 200
+            assert (
+                await client.get(
+                    f"{ROOT}/notes", headers={"Authorization": f"{scheme} {good}"}
+                )
+            ).status_code == 200
 
 
-async def test_a_revoked_token_is_refused_at_once(reverie: app.App, owner: callers.Caller) -> None:
+async def test_a_revoked_token_is_refused_at_once(
+    reverie: app.App, owner: callers.Caller
+) -> None:
     good = await token_of(reverie, owner, "*:*")
     async with bare(reverie, headers={"Authorization": f"Bearer {good}"}) as client:
         assert (await client.get(f"{ROOT}/notes")).status_code == 200
@@ -79,19 +93,30 @@ async def test_a_revoked_token_is_refused_at_once(reverie: app.App, owner: calle
         assert (await client.get(f"{ROOT}/notes")).status_code == 401
 
 
-async def test_every_route_wants_its_scope(reverie: app.App, owner: callers.Caller) -> None:
-    """Each verb of each domain, with the scope it needs and with everything but that; tests/access has the matrix."""
+async def test_every_route_wants_its_scope(
+    reverie: app.App, owner: callers.Caller
+) -> None:
+    """Each verb of each domain, with the scope it needs and with everything but that;
+    tests/access has the matrix.
+    """
     nothing = await token_of(reverie, owner, "other:thing", kind="machine")
     async with bare(reverie) as client:
         for domain in catalogue.DOMAINS.values():
-            read = await token_of(reverie, owner, f"{domain.plural}:read", kind="machine")
-            write = await token_of(reverie, owner, f"{domain.plural}:write", kind="machine")
+            read = await token_of(
+                reverie, owner, f"{domain.plural}:read", kind="machine"
+            )
+            write = await token_of(
+                reverie, owner, f"{domain.plural}:write", kind="machine"
+            )
             for verb in records.VERBS:
                 action = operations.named(f"{domain.plural}.{verb.name}").action
                 path = f"{ROOT}/{domain.plural}{verb.path.format(record_id='x')}"
                 for token, has in ((nothing, ""), (read, "read"), (write, "write")):
                     response = await client.request(
-                        verb.method, path, headers={"Authorization": f"Bearer {token}"}, json={"x": 1}
+                        verb.method,
+                        path,
+                        headers={"Authorization": f"Bearer {token}"},
+                        json={"x": 1},
                     )
                     allowed = response.status_code != 403
                     assert allowed == (has == action), (domain.name, verb.name, has)
@@ -103,7 +128,9 @@ async def test_every_route_wants_its_scope(reverie: app.App, owner: callers.Call
         ):
             right = await token_of(reverie, owner, *scope)
             for token, status in ((nothing, 403), (right, 200)):
-                found = await client.get(f"{ROOT}{path}", headers={"Authorization": f"Bearer {token}"})
+                found = await client.get(
+                    f"{ROOT}{path}", headers={"Authorization": f"Bearer {token}"}
+                )
                 assert found.status_code == status
 
 
@@ -118,7 +145,9 @@ async def test_changes_show_only_what_may_be_read(
             found = (await client.get(f"{ROOT}/changes", params=params)).json()
             assert {one["domain"] for one in found["items"]} == {"note", "task"}
             assert found["meta"]["total"] == 2
-        assert (await client.get(f"{ROOT}/changes", params={"domain": "email"})).status_code == 403
+        assert (
+            await client.get(f"{ROOT}/changes", params={"domain": "email"})
+        ).status_code == 403
     none = await token_of(reverie, owner, "search:read")
     async with bare(reverie, headers={"Authorization": f"Bearer {none}"}) as client:
         assert (await client.get(f"{ROOT}/changes")).status_code == 403
@@ -147,7 +176,9 @@ async def test_changes_show_only_what_may_be_read(
         ("::1", False),
     ],
 )
-async def test_only_names_of_this_machine(api: httpx.AsyncClient, host: str, fine: bool) -> None:
+async def test_only_names_of_this_machine(
+    api: httpx.AsyncClient, host: str, fine: bool
+) -> None:
     for path in ("/health", "/notes"):
         response = await api.get(f"{ROOT}{path}", headers={"Host": host})
         assert response.status_code == (200 if fine else 403)
@@ -172,10 +203,15 @@ async def test_only_names_of_this_machine(api: httpx.AsyncClient, host: str, fin
         ("http://[bad", False),
     ],
 )
-async def test_only_pages_of_our_own(api: httpx.AsyncClient, origin: str, fine: bool) -> None:
+async def test_only_pages_of_our_own(
+    api: httpx.AsyncClient, origin: str, fine: bool
+) -> None:
     response = await api.get(f"{ROOT}/notes", headers={"Origin": origin})
     assert response.status_code == (200 if fine else 403)
-    preflight = await api.options(f"{ROOT}/notes", headers={"Origin": origin, "Access-Control-Request-Method": "POST"})
+    preflight = await api.options(
+        f"{ROOT}/notes",
+        headers={"Origin": origin, "Access-Control-Request-Method": "POST"},
+    )
     assert preflight.status_code == (405 if fine else 403)
     for one in (response, preflight):
         assert not [name for name in one.headers if name.startswith("access-control")]
@@ -224,10 +260,14 @@ async def test_a_fault_of_ours_shows_nothing_of_the_inside(
     api.add_api_route("/unnamed", unnamed)
     token = await token_of(reverie, owner, "*:*")
     transport = httpx.ASGITransport(app=api)
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://localhost"
+    ) as client:
         for path in ("/broken", "/unnamed"):
             with caplog.at_level(logging.ERROR, "reverie.web"):
-                response = await client.get(path, headers={"Authorization": f"Bearer {token}"})
+                response = await client.get(
+                    path, headers={"Authorization": f"Bearer {token}"}
+                )
             assert response.status_code == 500
             assert error_of(response)["code"] == "error"
             assert "hunter2" not in response.text
@@ -236,7 +276,9 @@ async def test_a_fault_of_ours_shows_nothing_of_the_inside(
             caplog.clear()
 
 
-async def test_a_stream_goes_as_it_comes(reverie: app.App, owner: callers.Caller) -> None:
+async def test_a_stream_goes_as_it_comes(
+    reverie: app.App, owner: callers.Caller
+) -> None:
     api = server.create(reverie)
 
     async def lines() -> AsyncIterator[str]:
@@ -262,7 +304,10 @@ async def test_a_stream_goes_as_it_comes(reverie: app.App, owner: callers.Caller
         "path": "/stream",
         "raw_path": b"/stream",
         "query_string": b"",
-        "headers": [(b"host", b"localhost"), (b"authorization", f"Bearer {token}".encode())],
+        "headers": [
+            (b"host", b"localhost"),
+            (b"authorization", f"Bearer {token}".encode()),
+        ],
         "http_version": "1.1",
         "scheme": "http",
         "server": ("localhost", 80),
@@ -271,13 +316,23 @@ async def test_a_stream_goes_as_it_comes(reverie: app.App, owner: callers.Caller
         "asgi": {"version": "3.0", "spec_version": "2.4"},
     }
     await api(scope, receive, send)
-    assert [one["type"] for one in sent] == ["http.response.start"] + ["http.response.body"] * (len(sent) - 1)
+    assert [one["type"] for one in sent] == ["http.response.start"] + [
+        "http.response.body"
+    ] * (len(sent) - 1)
     assert len(sent) >= 4
     assert b"x-token-count" not in dict(sent[0]["headers"])
 
 
 async def test_every_answer_says_what_it_costs(api: httpx.AsyncClient) -> None:
-    for path in ("/health", "/notes", "/notes/x", "/events/agenda", "/changes", "/openapi.json", "/nothing"):
+    for path in (
+        "/health",
+        "/notes",
+        "/notes/x",
+        "/events/agenda",
+        "/changes",
+        "/openapi.json",
+        "/nothing",
+    ):
         response = await api.get(f"{ROOT}{path}")
         assert int(response.headers["x-token-count"]) == compact.tokens(response.text)
         assert response.headers["x-content-type-options"] == "nosniff"
@@ -287,7 +342,10 @@ async def test_every_answer_says_what_it_costs(api: httpx.AsyncClient) -> None:
 async def test_health_says_how_it_is_and_nothing_else(reverie: app.App) -> None:
     async with bare(reverie) as client:
         well = await client.get(f"{ROOT}/health")
-        assert (well.status_code, well.json()) == (200, {"status": "ok", "version": package.__version__})
+        assert (well.status_code, well.json()) == (
+            200,
+            {"status": "ok", "version": package.__version__},
+        )
         await reverie.database.close()
         down = await client.get(f"{ROOT}/health")
         assert down.status_code == 503
@@ -296,13 +354,26 @@ async def test_health_says_how_it_is_and_nothing_else(reverie: app.App) -> None:
 
 
 async def test_a_lost_client_leaves_no_user_behind(
-    cluster: Any, fresh: str, reverie: app.App, owner: callers.Caller, other: callers.Caller
+    cluster: Any,
+    fresh: str,
+    reverie: app.App,
+    owner: callers.Caller,
+    other: callers.Caller,
 ) -> None:
-    """One connection for everybody: whoever comes next on it sees no row of the one who left."""
+    """One connection for everybody: whoever comes next on it sees no row of the one who
+    left.
+    """
     pool = db.Database(reverie.database.url, size=1)
     await pool.open()
     try:
-        narrow = app.App(reverie.settings, pool, reverie.embeddings, reverie.models, reverie.server, owner)
+        narrow = app.App(
+            reverie.settings,
+            pool,
+            reverie.embeddings,
+            reverie.models,
+            reverie.server,
+            owner,
+        )
         token = await token_of(reverie, owner, "*:*")
         async with bare(narrow, headers={"Authorization": f"Bearer {token}"}) as client:
             await client.post(f"{ROOT}/notes", json={"content": "mine"})
@@ -319,7 +390,9 @@ async def test_a_lost_client_leaves_no_user_behind(
                     await asyncio.gather(task, return_exceptions=True)
                     async with pool.transaction(None) as tx:
                         assert await tx.value("SELECT count(*) FROM note") == 0
-                        assert await tx.value("SELECT current_setting('reverie.user_id', true)") in (None, "")
+                        assert await tx.value(
+                            "SELECT current_setting('reverie.user_id', true)"
+                        ) in (None, "")
                     async with pool.transaction(users.Reference(other.user_id)) as tx:
                         assert await tx.value("SELECT count(*) FROM note") == 0
             assert (await client.get(f"{ROOT}/notes")).json()["meta"]["total"] == 1

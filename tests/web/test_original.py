@@ -17,7 +17,9 @@ NOTE = "---\ntags: [home]\n---\n# The leak\n\nUnder the sink. ¡Otra vez! <scrip
 async def brought_in(reverie: app.App, caller: callers.Caller, folder: Path) -> None:
     found = list(scan.find([folder]))
     await importer.run(
-        ingest_file.Desk(reverie.database, caller, reverie.blobs, NURSERY), found, progress=lambda number, file: None
+        ingest_file.Desk(reverie.database, caller, reverie.blobs, NURSERY),
+        found,
+        progress=lambda number, file: None,
     )
 
 
@@ -41,8 +43,11 @@ async def test_the_very_bytes_come_back(
     assert response.headers["x-content-type-options"] == "nosniff"
 
     own = (await api.post(f"{ROOT}/notes", json={"content": "typed"})).json()["id"]
-    assert error_of(await api.get(f"{ROOT}/notes/{own}/original"))["code"] == "not_found"
-    # Under another domain, to another person, and once deleted, it is as unknown as any.
+    assert (
+        error_of(await api.get(f"{ROOT}/notes/{own}/original"))["code"] == "not_found"
+    )
+    # Under another domain, to another person, and once deleted, it is as unknown as
+    # any.
     for client, path in ((api, "tasks"), (others_api, "notes")):
         unknown = await client.get(f"{ROOT}/{path}/{UUID(int=5)}/original")
         foreign = await client.get(f"{ROOT}/{path}/{note}/original")

@@ -13,7 +13,9 @@ from tests.web import lives
 
 ROOT = "/api/v1"
 DOMAINS = list(catalogue.DOMAINS.values())
-by_domain = pytest.mark.parametrize("domain", DOMAINS, ids=[one.name for one in DOMAINS])
+by_domain = pytest.mark.parametrize(
+    "domain", DOMAINS, ids=[one.name for one in DOMAINS]
+)
 
 
 def error_of(response: httpx.Response) -> dict[str, Any]:
@@ -26,7 +28,9 @@ def error_of(response: httpx.Response) -> dict[str, Any]:
     return body["error"]
 
 
-async def filled(api: httpx.AsyncClient, domain: base.Domain[Any], count: int) -> list[dict[str, Any]]:
+async def filled(
+    api: httpx.AsyncClient, domain: base.Domain[Any], count: int
+) -> list[dict[str, Any]]:
     """That many new records, as the API gave them back."""
     found: list[dict[str, Any]] = []
     for body in lives.bodies(domain.name, count):
@@ -37,7 +41,9 @@ async def filled(api: httpx.AsyncClient, domain: base.Domain[Any], count: int) -
 
 
 @by_domain
-async def test_a_record_lives_through_every_verb(api: httpx.AsyncClient, domain: base.Domain[Any]) -> None:
+async def test_a_record_lives_through_every_verb(
+    api: httpx.AsyncClient, domain: base.Domain[Any]
+) -> None:
     path = f"{ROOT}/{domain.plural}"
     body = lives.bodies(domain.name, 1)[0]
     created = await api.post(path, json=body)
@@ -50,13 +56,20 @@ async def test_a_record_lives_through_every_verb(api: httpx.AsyncClient, domain:
         if not isinstance(value, str) or name not in ("start", "end", "amount"):
             if isinstance(value, str) and value[:4].isdigit() and "T" in value:
                 continue
-            assert record[name] == value or name in ("attendees", "attachments", "turns"), name
+            assert record[name] == value or name in (
+                "attendees",
+                "attachments",
+                "turns",
+            ), name
 
     assert (await api.get(f"{path}/{record['id']}")).json() == record
     column, value = lives.CHANGE[domain.name]
     changed = await api.patch(f"{path}/{record['id']}", json={column: value})
     assert changed.status_code == 200
-    assert changed.json() == record | {column: value, "updated_at": changed.json()["updated_at"]}
+    assert changed.json() == record | {
+        column: value,
+        "updated_at": changed.json()["updated_at"],
+    }
     listed = (await api.get(path)).json()
     assert listed == {
         "items": [changed.json()],
@@ -67,10 +80,15 @@ async def test_a_record_lives_through_every_verb(api: httpx.AsyncClient, domain:
     assert gone.status_code == 200
     assert gone.json()["deleted_at"] is not None
     for method in ("GET", "PATCH", "DELETE"):
-        again = await api.request(method, f"{path}/{record['id']}", json={} if method == "PATCH" else None)
+        again = await api.request(
+            method, f"{path}/{record['id']}", json={} if method == "PATCH" else None
+        )
         assert again.status_code == 404
     assert (await api.get(path)).json()["items"] == []
-    assert [one["id"] for one in (await api.get(path, params={"deleted": "true"})).json()["items"]] == [record["id"]]
+    assert [
+        one["id"]
+        for one in (await api.get(path, params={"deleted": "true"})).json()["items"]
+    ] == [record["id"]]
 
     back = await api.post(f"{path}/{record['id']}/restore")
     assert back.status_code == 200
@@ -80,7 +98,10 @@ async def test_a_record_lives_through_every_verb(api: httpx.AsyncClient, domain:
 
 @by_domain
 async def test_what_cannot_be_kept_is_said_in_the_words_of_the_records(
-    api: httpx.AsyncClient, reverie: app.App, owner: callers.Caller, domain: base.Domain[Any]
+    api: httpx.AsyncClient,
+    reverie: app.App,
+    owner: callers.Caller,
+    domain: base.Domain[Any],
 ) -> None:
     path = f"{ROOT}/{domain.plural}"
     body = lives.bodies(domain.name, 1)[0]
@@ -90,7 +111,9 @@ async def test_what_cannot_be_kept_is_said_in_the_words_of_the_records(
         {**body, "sensitivity": "secret"},
         {**body, "user_id": str(owner.user_id)},
     ):
-        if not wrong and not any(one.is_required() for one in domain.new.model_fields.values()):
+        if not wrong and not any(
+            one.is_required() for one in domain.new.model_fields.values()
+        ):
             continue  # some kinds may be empty
         response = await api.post(path, json=wrong)
         assert response.status_code == 422
@@ -124,19 +147,29 @@ async def test_unknown_malformed_and_deleted_ids_look_the_same(
         "{" + kept + "}",
         kept.replace("-", ""),
     ]
-    answers = {(r.status_code, r.text) for r in [await api.get(f"{path}/{one}") for one in ids]}
+    answers = {
+        (r.status_code, r.text) for r in [await api.get(f"{path}/{one}") for one in ids]
+    }
     assert len(answers) == 1
     assert answers.pop()[0] == 404
     for method, suffix in (("PATCH", ""), ("DELETE", ""), ("POST", "/restore")):
         bodies = {
-            (await api.request(method, f"{path}/{one}{suffix}", json={} if method == "PATCH" else None)).text
+            (
+                await api.request(
+                    method,
+                    f"{path}/{one}{suffix}",
+                    json={} if method == "PATCH" else None,
+                )
+            ).text
             for one in ids[1:]
         }
         assert len(bodies) == 1
 
 
 @by_domain
-async def test_compact_is_a_line_a_record(api: httpx.AsyncClient, domain: base.Domain[Any]) -> None:
+async def test_compact_is_a_line_a_record(
+    api: httpx.AsyncClient, domain: base.Domain[Any]
+) -> None:
     path = f"{ROOT}/{domain.plural}"
     await filled(api, domain, 3)
     items = (await api.get(path)).json()["items"]
@@ -145,7 +178,9 @@ async def test_compact_is_a_line_a_record(api: httpx.AsyncClient, domain: base.D
     assert answer["format"] == "compact"
     assert answer["summary"] == f"2 of 3 {domain.plural}"
     assert answer["ids"] == [one["id"] for one in items[:2]]
-    assert [line[-12:] for line in answer["lines"]] == [f" id:{one[:8]}" for one in answer["ids"]]
+    assert [line[-12:] for line in answer["lines"]] == [
+        f" id:{one[:8]}" for one in answer["ids"]
+    ]
     assert all("\n" not in line for line in answer["lines"])
     assert answer["meta"] == {"total": 3, "limit": 2, "offset": 0, "has_more": True}
     # One record is always whole, and an error is always in full.
@@ -155,14 +190,18 @@ async def test_compact_is_a_line_a_record(api: httpx.AsyncClient, domain: base.D
 
 
 @by_domain
-async def test_fields_choose_columns(api: httpx.AsyncClient, domain: base.Domain[Any]) -> None:
+async def test_fields_choose_columns(
+    api: httpx.AsyncClient, domain: base.Domain[Any]
+) -> None:
     path = f"{ROOT}/{domain.plural}"
     record = (await filled(api, domain, 1))[0]
     shown = lives.SECRET[domain.name]
     for fields in (shown, f"created_at,{shown}", f"id, {shown}"):
         answer = await api.get(path, params={"fields": fields})
         wanted = {"id", shown} | {name.strip() for name in fields.split(",")}
-        assert answer.json()["items"] == [{name: record[name] for name in record if name in wanted}]
+        assert answer.json()["items"] == [
+            {name: record[name] for name in record if name in wanted}
+        ]
     single = await api.get(f"{path}/{record['id']}", params={"fields": shown})
     assert single.json() == {"id": record["id"], shown: record[shown]}
     for fields in ("nonsense", "user_id", "", f"{shown},"):
@@ -176,11 +215,16 @@ async def test_fields_choose_columns(api: httpx.AsyncClient, domain: base.Domain
 
 
 @by_domain
-async def test_parameters_are_typed_and_known(api: httpx.AsyncClient, domain: base.Domain[Any]) -> None:
+async def test_parameters_are_typed_and_known(
+    api: httpx.AsyncClient, domain: base.Domain[Any]
+) -> None:
     path = f"{ROOT}/{domain.plural}"
     unknown = await api.get(path, params={"colour": "red"})
     assert unknown.status_code == 422
-    assert all(name in error_of(unknown)["hint"] for name in ("limit", "since", *domain.filters))
+    assert all(
+        name in error_of(unknown)["hint"]
+        for name in ("limit", "since", *domain.filters)
+    )
     for name, value in (
         ("limit", "0"),
         ("limit", "201"),
@@ -193,14 +237,19 @@ async def test_parameters_are_typed_and_known(api: httpx.AsyncClient, domain: ba
         ("since", "2026-01-01T00:00:00"),
         ("since", ""),
     ):
-        assert (await api.get(path, params={name: value})).status_code == 422, (name, value)
+        assert (await api.get(path, params={name: value})).status_code == 422, (
+            name,
+            value,
+        )
     assert (await api.get(f"{path}?limit=1&limit=2")).status_code == 422
     for name, one in domain.filters.items():
         if one.type is not str:
             wrong = await api.get(path, params={name: "nonsense"})
             assert wrong.status_code == 422
             assert f"`{name}`" in error_of(wrong)["message"]
-        good = {bool: "true", UUID: str(UUID(int=1)), str: "x%_'\""}.get(one.type, "2026-01-01")
+        good = {bool: "true", UUID: str(UUID(int=1)), str: "x%_'\""}.get(
+            one.type, "2026-01-01"
+        )
         assert (await api.get(path, params={name: good})).status_code == 200, name
     for method, suffix in (
         ("POST", ""),
@@ -209,25 +258,44 @@ async def test_parameters_are_typed_and_known(api: httpx.AsyncClient, domain: ba
         ("GET", "/x"),
         ("POST", "/x/restore"),
     ):
-        refused = await api.request(method, f"{path}{suffix}", params={"colour": "red"}, json={})
+        refused = await api.request(
+            method, f"{path}{suffix}", params={"colour": "red"}, json={}
+        )
         assert refused.status_code == 422
 
 
 async def test_filters_narrow_and_pages_follow(api: httpx.AsyncClient) -> None:
     notes = await filled(api, catalogue.DOMAINS["note"], 10)
     pinned = (await api.get(f"{ROOT}/notes", params={"pinned": "true"})).json()
-    assert [one["id"] for one in pinned["items"]] == [one["id"] for one in notes if one["pinned"]]
-    tagged = (await api.get(f"{ROOT}/notes", params={"tag": "home", "archived": "false"})).json()
+    assert [one["id"] for one in pinned["items"]] == [
+        one["id"] for one in notes if one["pinned"]
+    ]
+    tagged = (
+        await api.get(f"{ROOT}/notes", params={"tag": "home", "archived": "false"})
+    ).json()
     assert [one["tags"] for one in tagged["items"]] == [["home"]]
     seen: list[str] = []
     for offset in range(0, 12, 4):
-        page = (await api.get(f"{ROOT}/notes", params={"limit": 4, "offset": offset})).json()
-        assert page["meta"] == {"total": 10, "limit": 4, "offset": offset, "has_more": offset < 8}
+        page = (
+            await api.get(f"{ROOT}/notes", params={"limit": 4, "offset": offset})
+        ).json()
+        assert page["meta"] == {
+            "total": 10,
+            "limit": 4,
+            "offset": offset,
+            "has_more": offset < 8,
+        }
         seen += [one["id"] for one in page["items"]]
     assert sorted(seen) == sorted(one["id"] for one in notes)
     await filled(api, catalogue.DOMAINS["transaction"], 10)
-    some = await api.get(f"{ROOT}/transactions", params={"from": "2026-11-05", "to": "2026-11-08"})
-    assert [one["date"] for one in some.json()["items"]] == ["2026-11-08", "2026-11-06", "2026-11-05"]
+    some = await api.get(
+        f"{ROOT}/transactions", params={"from": "2026-11-05", "to": "2026-11-08"}
+    )
+    assert [one["date"] for one in some.json()["items"]] == [
+        "2026-11-08",
+        "2026-11-06",
+        "2026-11-05",
+    ]
 
 
 async def test_only_opening_a_record_warms_it(api: httpx.AsyncClient) -> None:
@@ -247,13 +315,21 @@ async def test_only_opening_a_record_warms_it(api: httpx.AsyncClient) -> None:
 
 
 async def test_one_diary_entry_a_day(api: httpx.AsyncClient) -> None:
-    first = await api.post(f"{ROOT}/diary", json={"date": "2026-11-28", "content": "eins"})
-    second = await api.post(f"{ROOT}/diary", json={"date": "2026-11-28", "content": "zwei"})
+    first = await api.post(
+        f"{ROOT}/diary", json={"date": "2026-11-28", "content": "eins"}
+    )
+    second = await api.post(
+        f"{ROOT}/diary", json={"date": "2026-11-28", "content": "zwei"}
+    )
     assert second.status_code == 409
     assert "one a day" in error_of(second)["message"]
     await api.delete(f"{ROOT}/diary/{first.json()['id']}")
-    assert (await api.post(f"{ROOT}/diary", json={"date": "2026-11-28", "content": "zwei"})).status_code == 201
-    assert (await api.post(f"{ROOT}/diary/{first.json()['id']}/restore")).status_code == 409
+    assert (
+        await api.post(f"{ROOT}/diary", json={"date": "2026-11-28", "content": "zwei"})
+    ).status_code == 201
+    assert (
+        await api.post(f"{ROOT}/diary/{first.json()['id']}/restore")
+    ).status_code == 409
 
 
 @pytest.mark.parametrize(
@@ -275,31 +351,46 @@ async def test_one_diary_entry_a_day(api: httpx.AsyncClient) -> None:
     ],
     ids=lambda body: repr(body[:20]),
 )
-async def test_a_body_that_is_no_json_object_is_refused(api: httpx.AsyncClient, body: bytes) -> None:
+async def test_a_body_that_is_no_json_object_is_refused(
+    api: httpx.AsyncClient, body: bytes
+) -> None:
     response = await api.post(f"{ROOT}/notes", content=body)
     assert response.status_code == 422
     error_of(response)
 
 
 async def test_a_body_has_a_limit(api: httpx.AsyncClient) -> None:
-    response = await api.post(f"{ROOT}/notes", content=b'{"content":"' + b"x" * (33 << 20) + b'"}')
+    response = await api.post(
+        f"{ROOT}/notes", content=b'{"content":"' + b"x" * (33 << 20) + b'"}'
+    )
     assert response.status_code == 413
     assert error_of(response)["code"] == "too_large"
 
 
-async def test_the_description_names_every_route_and_every_field(api: httpx.AsyncClient) -> None:
+async def test_the_description_names_every_route_and_every_field(
+    api: httpx.AsyncClient,
+) -> None:
     whole = (await api.get(f"{ROOT}/openapi.json")).json()
     assert whole["openapi"].startswith("3.")
     for domain in DOMAINS:
         path = whole["paths"][f"{ROOT}/{domain.plural}"]
-        sent = path["post"]["requestBody"]["content"]["application/json"]["schema"]["$ref"].rsplit("/", 1)[1]
+        sent = path["post"]["requestBody"]["content"]["application/json"]["schema"][
+            "$ref"
+        ].rsplit("/", 1)[1]
         fields = whole["components"]["schemas"][sent]["properties"]
         assert set(domain.own) - domain.derived <= set(fields)
         assert set(domain.filters) <= {one["name"] for one in path["get"]["parameters"]}
-        assert set(whole["paths"][f"{ROOT}/{domain.plural}/{{record_id}}"]) == {"get", "patch", "delete"}
+        assert set(whole["paths"][f"{ROOT}/{domain.plural}/{{record_id}}"]) == {
+            "get",
+            "patch",
+            "delete",
+        }
         shown = whole["components"]["schemas"][domain.record.__name__]["properties"]
         assert set(shown) == set(domain.shown)
-    references = {one.split('"')[0] for one in str(whole).replace("'", '"').split("#/components/schemas/")[1:]}
+    references = {
+        one.split('"')[0]
+        for one in str(whole).replace("'", '"').split("#/components/schemas/")[1:]
+    }
     assert references <= set(whole["components"]["schemas"])
     assert "cdn" not in str(whole).lower()
     for page in ("/docs", "/redoc", f"{ROOT}/docs"):

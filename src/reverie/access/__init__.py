@@ -1,1 +1,3 @@
-"""Who asks and what for: people, logins, tokens, agents, and the one table of operations."""
+"""Who asks and what for: people, logins, tokens, agents, and the one table of
+operations.
+"""

@@ -1,4 +1,6 @@
-"""The agents and what each may do: a table that everybody starts with and that its person edits."""
+"""The agents and what each may do: a table that everybody starts with and that its
+person edits.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -68,7 +70,9 @@ ON CONFLICT (user_id, name) DO UPDATE SET about = excluded.about, scopes = exclu
 
 
 async def known(tx: db.Transaction, user_id: UUID) -> dict[str, Agent]:
-    """All agents of a person by name: the default ones, as changed, and the person's own."""
+    """All agents of a person by name: the default ones, as changed, and the person's
+    own.
+    """
     changed = await tx.all(Agent, _ALL, (user_id,))
     return {**DEFAULTS, **{one.name: one for one in changed}}
 
@@ -81,21 +85,48 @@ async def listed(database: db.Database, caller: callers.Caller) -> list[Agent]:
 
 
 async def change(
-    database: db.Database, caller: callers.Caller, *, name: str, scopes: Iterable[str], about: str | None = None
+    database: db.Database,
+    caller: callers.Caller,
+    *,
+    name: str,
+    scopes: Iterable[str],
+    about: str | None = None,
 ) -> Agent:
-    """Say anew what an agent may do; a name that is not there yet is a new agent. No scopes: it may do nothing.
+    """Say anew what an agent may do; a name that is not there yet is a new agent. No
+    scopes: it may do nothing.
 
-    What runs or holds a token under this name is narrowed with its next call. Raises Forbidden, Invalid.
+    What runs or holds a token under this name is narrowed with its next call. Raises
+    Forbidden, Invalid.
     """
     operations.need(caller, operations.named("agents.change"))
     wanted = callers.checked(scopes, operations.AREAS)
     if over := callers.beyond(wanted, caller.scopes):
-        raise errors.Forbidden(f"You may not give what you do not have: {over[0]}.", hint="Leave that scope out.")
-    if not name.isascii() or not name.replace("-", "").isalnum() or len(name) > _LONGEST_NAME:
-        raise errors.Invalid("An agent's name is made of letters, digits and hyphens.", hint="Such as research.")
+        raise errors.Forbidden(
+            f"You may not give what you do not have: {over[0]}.",
+            hint="Leave that scope out.",
+        )
+    if (
+        not name.isascii()
+        or not name.replace("-", "").isalnum()
+        or len(name) > _LONGEST_NAME
+    ):
+        raise errors.Invalid(
+            "An agent's name is made of letters, digits and hyphens.",
+            hint="Such as research.",
+        )
     async with database.transaction(caller) as tx:
         there = (await known(tx, caller.user_id)).get(name) or Agent(name, "", [])
-        told = there.about if about is None else " ".join(about.split())[:_LONGEST_ABOUT]
+        told = (
+            there.about if about is None else " ".join(about.split())[:_LONGEST_ABOUT]
+        )
         made = replace(there, about=told, scopes=sorted(wanted))
-        await tx.run(_CHANGE, {"user": caller.user_id, "name": name, "about": made.about, "scopes": made.scopes})
+        await tx.run(
+            _CHANGE,
+            {
+                "user": caller.user_id,
+                "name": name,
+                "about": made.about,
+                "scopes": made.scopes,
+            },
+        )
     return made

@@ -17,9 +17,11 @@ _SCOPE = re.compile(r"(\*|[a-z][a-z-]{0,39}):(\*|[a-z][a-z-]{0,39})")
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whoever asks. `scopes` are `domain:action` with `*` for all, such as `notes:read` or `*:*`.
+    """Whoever asks. `scopes` are `domain:action` with `*` for all, such as `notes:read`
+    or `*:*`.
 
-    `proof` is the id of the token or of the login that was shown, and `ends` when that ends.
+    `proof` is the id of the token or of the login that was shown, and `ends` when that
+    ends.
     """
 
     user_id: UUID
@@ -39,12 +41,17 @@ class Caller:
 
     def may(self, area: str, action: str) -> bool:
         """Whether a scope covers an action on an area."""
-        return not self.scopes.isdisjoint({"*:*", f"{area}:*", f"*:{action}", f"{area}:{action}"})
+        return not self.scopes.isdisjoint(
+            {"*:*", f"{area}:*", f"*:{action}", f"{area}:{action}"}
+        )
 
     def need(self, area: str, action: str) -> None:
         """Raise Forbidden unless a scope covers it."""
         if not self.may(area, action):
-            raise errors.Forbidden(f"This token may not {action} {area}.", hint=f"It needs the scope {area}:{action}.")
+            raise errors.Forbidden(
+                f"This token may not {action} {area}.",
+                hint=f"It needs the scope {area}:{action}.",
+            )
 
 
 def checked(scopes: Iterable[str], areas: Iterable[str]) -> frozenset[str]:
@@ -53,22 +60,32 @@ def checked(scopes: Iterable[str], areas: Iterable[str]) -> frozenset[str]:
     found = frozenset(scopes)
     for one in sorted(found):
         if not _SCOPE.fullmatch(one):
-            raise errors.Invalid(f"`{one[:60]}` is no scope.", hint="Write it as notes:read, notes:* or *:read.")
+            raise errors.Invalid(
+                f"`{one[:60]}` is no scope.",
+                hint="Write it as notes:read, notes:* or *:read.",
+            )
         if (area := one.partition(":")[0]) != "*" and area not in known:
-            raise errors.Invalid(f"There is no area `{area}`.", hint=f"There are {', '.join(sorted(known))}.")
+            raise errors.Invalid(
+                f"There is no area `{area}`.",
+                hint=f"There are {', '.join(sorted(known))}.",
+            )
     return found
 
 
 def beyond(asked: Iterable[str], own: Iterable[str]) -> list[str]:
     """The scopes asked for that no single one of one's own covers."""
     mine = list(own)
-    return sorted(one for one in asked if not any(_both(one, other) == one for other in mine))
+    return sorted(
+        one for one in asked if not any(_both(one, other) == one for other in mine)
+    )
 
 
 def meet(some: Iterable[str], others: Iterable[str]) -> frozenset[str]:
     """What both sets of scopes allow."""
     mine = list(others)
-    return frozenset(both for one in some for other in mine if (both := _both(one, other)))
+    return frozenset(
+        both for one in some for other in mine if (both := _both(one, other))
+    )
 
 
 def _both(one: str, other: str) -> str:

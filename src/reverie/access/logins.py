@@ -1,7 +1,9 @@
-"""Logins: a person's name and password become a secret that the browser keeps, until it ends.
+"""Logins: a person's name and password become a secret that the browser keeps, until it
+ends.
 
-Attempts are counted before anything is compared, by the name that was given, whether or not somebody has it: an unknown
-name and a wrong password are one answer, after the same work.
+Attempts are counted before anything is compared, by the name that was given, whether or
+not somebody has it: an unknown name and a wrong password are one answer, after the same
+work.
 """
 
 import hashlib
@@ -19,7 +21,9 @@ PREFIX = "log_"
 OF_ONE, OF_ALL = 10, 100
 _EVERYBODY = b""
 
-_STALE = "DELETE FROM attempt WHERE user_id = %s AND since < now() - interval '15 minutes'"
+_STALE = (
+    "DELETE FROM attempt WHERE user_id = %s AND since < now() - interval '15 minutes'"
+)
 _COUNT = """
 INSERT INTO attempt (user_id, who, count) VALUES (%s, %s, 1)
 ON CONFLICT (user_id, who) DO UPDATE SET count = attempt.count + 1 RETURNING count
@@ -51,10 +55,14 @@ class _Row:
 
 
 async def start(database: db.Database, *, name: str, password: str) -> Started:
-    """Log a person in. Raises Unauthorized, in the same words whatever is wrong, and TooMany."""
+    """Log a person in. Raises Unauthorized, in the same words whatever is wrong, and
+    TooMany.
+    """
     everybody = await users.all_users(database)
     wanted = users.folded(name)
-    user_id = next((one.user_id for one in everybody if users.folded(one.name) == wanted), None)
+    user_id = next(
+        (one.user_id for one in everybody if users.folded(one.name) == wanted), None
+    )
     house, who = await _counted(database, everybody, wanted)
     # Somebody who is not there is looked up all the same.
     asked = users.Reference(user_id or UUID(int=0))
@@ -62,7 +70,8 @@ async def start(database: db.Database, *, name: str, password: str) -> Started:
         hashed = await passwords.kept(tx, asked.user_id)
     if not await passwords.fits(hashed, password) or user_id is None:
         raise errors.Unauthorized(
-            "This name and password do not fit.", hint="`reverie user password` sets a password on this machine."
+            "This name and password do not fit.",
+            hint="`reverie user password` sets a password on this machine.",
         )
     secret = PREFIX + secrets.token_urlsafe(32)
     async with database.transaction(house) as tx:
@@ -104,14 +113,18 @@ async def end(database: db.Database, caller: callers.Caller) -> None:
         await tx.run(_END, (caller.user_id, caller.proof))
 
 
-async def change_password(database: db.Database, caller: callers.Caller, *, current: str, password: str) -> None:
+async def change_password(
+    database: db.Database, caller: callers.Caller, *, current: str, password: str
+) -> None:
     """One's own new password, for the old one; every other login of this person ends.
 
     Raises Forbidden, Invalid, Unauthorized, TooMany.
     """
     operations.need(caller, operations.named("session.password"))
     new = await passwords.made(password)
-    house, who = await _counted(database, await users.all_users(database), users.folded(caller.name))
+    house, who = await _counted(
+        database, await users.all_users(database), users.folded(caller.name)
+    )
     async with database.transaction(caller) as tx:
         hashed = await passwords.kept(tx, caller.user_id)
     if not await passwords.fits(hashed, current):
@@ -125,7 +138,9 @@ async def change_password(database: db.Database, caller: callers.Caller, *, curr
 
 
 async def give_password(database: db.Database, user_id: UUID, password: str) -> None:
-    """Set a password without the old one and end the logins: for whoever owns this machine. Raises Invalid."""
+    """Set a password without the old one and end the logins: for whoever owns this
+    machine. Raises Invalid.
+    """
     hashed = await passwords.made(password)
     async with database.transaction(users.Reference(user_id)) as tx:
         await passwords.keep(tx, user_id, hashed)
@@ -133,12 +148,20 @@ async def give_password(database: db.Database, user_id: UUID, password: str) -> 
 
 
 def page_token(secret: str) -> str:
-    """What a page of ours shows beside its cookie (CSRF): it follows from the secret and does not tell it."""
-    return hmac.new(secret.encode("utf-8", "surrogatepass"), b"reverie page", hashlib.sha256).hexdigest()
+    """What a page of ours shows beside its cookie (CSRF): it follows from the secret
+    and does not tell it.
+    """
+    return hmac.new(
+        secret.encode("utf-8", "surrogatepass"), b"reverie page", hashlib.sha256
+    ).hexdigest()
 
 
-async def _counted(database: db.Database, everybody: list[users.User], name: str) -> tuple[users.Reference, bytes]:
-    """Count an attempt for good, in the owner's house, before anything is compared. Raises TooMany."""
+async def _counted(
+    database: db.Database, everybody: list[users.User], name: str
+) -> tuple[users.Reference, bytes]:
+    """Count an attempt for good, in the owner's house, before anything is compared.
+    Raises TooMany.
+    """
     if not everybody:
         raise errors.Unauthorized("This name and password do not fit.")
     house, who = users.Reference(everybody[0].user_id), tokens.digest(name)
@@ -147,5 +170,7 @@ async def _counted(database: db.Database, everybody: list[users.User], name: str
         of_one = int(await tx.value(_COUNT, (house.user_id, who)))
         of_all = int(await tx.value(_COUNT, (house.user_id, _EVERYBODY)))
     if of_one > OF_ONE or of_all > OF_ALL:
-        raise errors.TooMany("Too many attempts to log in.", hint="Try again in a quarter of an hour.")
+        raise errors.TooMany(
+            "Too many attempts to log in.", hint="Try again in a quarter of an hour."
+        )
     return house, who

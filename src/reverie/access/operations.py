@@ -1,7 +1,9 @@
-"""The one table of operations: who may ask for each at all, the scope it needs, and how much of a yes.
+"""The one table of operations: who may ask for each at all, the scope it needs, and how
+much of a yes.
 
-Routes and tools take all of this from here and cannot be made without a row: `routes.add` and `tools.base.Tool` ask for
-it by name. Tests compute from this table alone what each kind of caller must be answered.
+Routes and tools take all of this from here and cannot be made without a row:
+`routes.add` and `tools.base.Tool` ask for it by name. Tests compute from this table
+alone what each kind of caller must be answered.
 """
 
 from collections.abc import Mapping
@@ -20,7 +22,8 @@ DOMAINS = (
     "notes", "events", "contacts", "emails", "files", "diary", "bookmarks", "tasks", "feeds", "feed-items",
     "health-entries", "transactions", "runs", "chats",
 )  # fmt: skip
-# From which level on somebody waits for a person's yes; a person who asks is the yes. Approvals come here.
+# From which level on somebody waits for a person's yes; a person who asks is the yes.
+# Approvals come here.
 _WAITS: Mapping[callers.Kind, int] = {"agent": 2, "machine": 3, "user": 4}
 _ALL: frozenset[callers.Kind] = frozenset({"user", "machine", "agent"})
 _NO_AGENT: frozenset[callers.Kind] = frozenset({"user", "machine"})
@@ -31,9 +34,10 @@ _PEOPLE: frozenset[callers.Kind] = frozenset({"user"})
 class Operation:
     """One thing that can be asked for.
 
-    Without an `area` no scope is needed. `across` says that it shows records of several domains: the action must be
-    open to the caller in one of them, and the operation keeps to those. `owner`: the owner of the house alone.
-    `level` is 0 auto, 1 logged, 2 confirm, 3 secure; from 2 on an agent waits for a person, from 3 on a machine too.
+    Without an `area` no scope is needed. `across` says that it shows records of several
+    domains: the action must be open to the caller in one of them, and the operation
+    keeps to those. `owner`: the owner of the house alone. `level` is 0 auto, 1 logged,
+    2 confirm, 3 secure; from 2 on an agent waits for a person, from 3 on a machine too.
     """
 
     name: str
@@ -54,8 +58,12 @@ class Operation:
         needs += [f"a scope to {self.action} one domain"] if self.across else []
         needs += ["a login"] if self.door == "login" else []
         needs += ["the owner"] if self.owner else []
-        never = ", ".join(f"{kind}s" for kind in ("machine", "agent") if kind not in self.kinds)
-        return f"Needs {' and '.join(needs) or 'any token or login'}." + (f" Closed to {never}." if never else "")
+        never = ", ".join(
+            f"{kind}s" for kind in ("machine", "agent") if kind not in self.kinds
+        )
+        return f"Needs {' and '.join(needs) or 'any token or login'}." + (
+            f" Closed to {never}." if never else ""
+        )
 
 
 def _of_domains() -> list[Operation]:
@@ -77,19 +85,28 @@ def _of_domains() -> list[Operation]:
 
 
 def _of_the_graph() -> list[Operation]:
-    """Looking at the graph, adding to it, taking away from it. Records in it show by the scopes of their domains."""
+    """Looking at the graph, adding to it, taking away from it. Records in it show by
+    the scopes of their domains.
+    """
     rows: tuple[tuple[Level, tuple[str, ...]], ...] = (
         (0, ("list", "get", "connections", "path", "subgraph", "stats", "candidates")),
         (1, ("create", "update")),
         (2, ("delete", "merge", "unmerge", "apart", "cleanup")),
         (3, ("erase",)),
     )
-    levels: dict[str, Level] = {f"graph.{verb}": level for level, verbs in rows for verb in verbs}
+    levels: dict[str, Level] = {
+        f"graph.{verb}": level for level, verbs in rows for verb in verbs
+    }
     levels |= {"links.create": 1, "links.warm": 1, "links.delete": 2}
     return [
-        Operation(name=name, area="graph", action="write" if level else "read", level=level)
+        Operation(
+            name=name, area="graph", action="write" if level else "read", level=level
+        )
         for name, level in levels.items()
-    ] + [Operation(name=name, area="graph", across=True) for name in ("explore", "traverse")]
+    ] + [
+        Operation(name=name, area="graph", across=True)
+        for name in ("explore", "traverse")
+    ]
 
 
 OPERATIONS: Mapping[str, Operation] = {
@@ -109,7 +126,10 @@ OPERATIONS: Mapping[str, Operation] = {
         Operation(name="documents.ingestions", area="files"),
         Operation(name="documents.status", area="files"),
         Operation(name="documents.stop", area="files", action="write", level=1),
-        *(Operation(name=f"documents.{verb}", across=True) for verb in ("passages", "passage", "page")),
+        *(
+            Operation(name=f"documents.{verb}", across=True)
+            for verb in ("passages", "passage", "page")
+        ),
         Operation(name="vault.stats", area="privacy", kinds=_NO_AGENT),
         Operation(name="privacy.summary", area="privacy"),
         Operation(name="health", door="open"),
@@ -117,25 +137,53 @@ OPERATIONS: Mapping[str, Operation] = {
         Operation(name="session.start", action="write", door="open"),
         Operation(name="session.show"),
         Operation(name="session.end", action="write", kinds=_PEOPLE, door="login"),
-        Operation(name="session.password", action="write", kinds=_PEOPLE, door="login", level=2),
+        Operation(
+            name="session.password",
+            action="write",
+            kinds=_PEOPLE,
+            door="login",
+            level=2,
+        ),
         Operation(name="users.list", area="users", kinds=_PEOPLE),
-        Operation(name="users.create", area="users", action="write", kinds=_PEOPLE, level=2, owner=True),
-        Operation(name="users.rename", area="users", action="write", kinds=_PEOPLE, level=1),
+        Operation(
+            name="users.create",
+            area="users",
+            action="write",
+            kinds=_PEOPLE,
+            level=2,
+            owner=True,
+        ),
+        Operation(
+            name="users.rename", area="users", action="write", kinds=_PEOPLE, level=1
+        ),
         Operation(name="tokens.list", area="tokens", kinds=_NO_AGENT),
-        Operation(name="tokens.mint", area="tokens", action="write", kinds=_NO_AGENT, level=2),
-        Operation(name="tokens.revoke", area="tokens", action="write", kinds=_NO_AGENT, level=1),
+        Operation(
+            name="tokens.mint", area="tokens", action="write", kinds=_NO_AGENT, level=2
+        ),
+        Operation(
+            name="tokens.revoke",
+            area="tokens",
+            action="write",
+            kinds=_NO_AGENT,
+            level=1,
+        ),
         Operation(name="agents.list", area="agents", kinds=_NO_AGENT),
-        Operation(name="agents.change", area="agents", action="write", kinds=_PEOPLE, level=2),
+        Operation(
+            name="agents.change", area="agents", action="write", kinds=_PEOPLE, level=2
+        ),
     )
 }
 AREAS = frozenset(one.area for one in OPERATIONS.values() if one.area)
 
 
 def named(name: str) -> Operation:
-    """The row of an operation. Raises Misconfigured: whatever is not in the table cannot be offered."""
+    """The row of an operation. Raises Misconfigured: whatever is not in the table
+    cannot be offered.
+    """
     if name not in OPERATIONS:
         raise errors.Misconfigured(
-            f"The operation `{name}` is not in the table.", hint="Add it to reverie/access/operations.py."
+            f"The operation `{name}` is not in the table.",
+            hint="Add it to reverie/access/operations.py.",
         )
     return OPERATIONS[name]
 
@@ -143,17 +191,30 @@ def named(name: str) -> Operation:
 def need(caller: callers.Caller, operation: Operation) -> None:
     """Raise Forbidden unless this caller may ask for this operation now."""
     if caller.kind not in operation.kinds:
-        raise errors.Forbidden(f"`{operation.name}` is closed to every {caller.kind}.", hint="A person can do it.")
+        raise errors.Forbidden(
+            f"`{operation.name}` is closed to every {caller.kind}.",
+            hint="A person can do it.",
+        )
     if operation.door == "login" and not caller.login:
-        raise errors.Forbidden(f"`{operation.name}` needs a login.", hint="A token is not enough here.")
+        raise errors.Forbidden(
+            f"`{operation.name}` needs a login.", hint="A token is not enough here."
+        )
     if operation.owner and caller.role != "owner":
-        raise errors.Forbidden(f"`{operation.name}` is for the owner alone.", hint="Ask the owner of this Reverie.")
+        raise errors.Forbidden(
+            f"`{operation.name}` is for the owner alone.",
+            hint="Ask the owner of this Reverie.",
+        )
     if operation.area:
         caller.need(operation.area, operation.action)
-    if operation.across and not any(caller.may(area, operation.action) for area in DOMAINS):
+    if operation.across and not any(
+        caller.may(area, operation.action) for area in DOMAINS
+    ):
         raise errors.Forbidden(
             f"This token may not {operation.action} any domain.",
             hint=f"It needs a scope such as notes:{operation.action}.",
         )
     if operation.level >= _WAITS[caller.kind]:
-        raise errors.Forbidden(f"`{operation.name}` waits for a person's yes.", hint="A person can do it in Reverie.")
+        raise errors.Forbidden(
+            f"`{operation.name}` waits for a person's yes.",
+            hint="A person can do it in Reverie.",
+        )

@@ -1,4 +1,6 @@
-"""Passwords: argon2id hashes, compared in the same time whether or not somebody is there."""
+"""Passwords: argon2id hashes, compared in the same time whether or not somebody is
+there.
+"""
 
 import asyncio
 import functools
@@ -18,7 +20,8 @@ T = TypeVar("T")
 SHORTEST, LONGEST = 10, 1000
 
 _HASHER = argon2.PasswordHasher()  # RFC 9106, the second choice: 64 MiB, 3 passes
-# Each comparison takes 64 MiB: more than two at a time would be a way to take a small machine down.
+# Each comparison takes 64 MiB: more than two at a time would be a way to take a small
+# machine down.
 _TWO_AT_A_TIME = futures.ThreadPoolExecutor(2, thread_name_prefix="password")
 _KEEP = """
 INSERT INTO password (user_id, hash) VALUES (%s, %s)
@@ -31,7 +34,8 @@ def checked(password: str) -> str:
     """A password somebody chose. Raises Invalid."""
     if not SHORTEST <= len(password) <= LONGEST:
         raise errors.Invalid(
-            f"A password has from {SHORTEST} to {LONGEST} characters.", hint="A few words in a row are a good one."
+            f"A password has from {SHORTEST} to {LONGEST} characters.",
+            hint="A few words in a row are a good one.",
         )
     return password
 
@@ -53,14 +57,18 @@ async def kept(tx: db.Transaction, user_id: UUID) -> str | None:
 
 
 async def fits(hashed: str | None, password: str) -> bool:
-    """Whether a password is the one. Without a hash it takes as long, and the answer is no."""
+    """Whether a password is the one. Without a hash it takes as long, and the answer is
+    no.
+    """
     nobody = await _apart(_nobody)
     right = await _apart(_verify, hashed or nobody, _bytes(password[: LONGEST + 1]))
     return right and hashed is not None
 
 
 async def _apart(work: Callable[..., T], *given: object) -> T:
-    return await asyncio.get_running_loop().run_in_executor(_TWO_AT_A_TIME, work, *given)
+    return await asyncio.get_running_loop().run_in_executor(
+        _TWO_AT_A_TIME, work, *given
+    )
 
 
 def _verify(hashed: str, password: bytes) -> bool:

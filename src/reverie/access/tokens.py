@@ -64,7 +64,9 @@ class Token:
     @property
     def live(self) -> bool:
         """Whether it opens anything."""
-        return self.revoked_at is None and (self.expires_at is None or self.expires_at > datetime.now(UTC))
+        return self.revoked_at is None and (
+            self.expires_at is None or self.expires_at > datetime.now(UTC)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,9 @@ async def mint(
     kind: callers.Kind = "user",
     scopes: Iterable[str] = ("*:*",),
 ) -> str:
-    """A new token of 256 random bits, for whoever may decide that. It is shown here and nowhere else."""
+    """A new token of 256 random bits, for whoever may decide that. It is shown here and
+    nowhere else.
+    """
     token, row = _new(user_id, name, kind, scopes)
     async with database.transaction(users.Reference(user_id)) as tx:
         await tx.run(_INSERT, row)
@@ -114,28 +118,42 @@ async def grant(
     scopes: Iterable[str] = (),
     days: int | None = DAYS,
 ) -> tuple[str, Token]:
-    """Mint a token for a machine or an agent: never wider than the caller, never longer than the caller's own.
+    """Mint a token for a machine or an agent: never wider than the caller, never longer
+    than the caller's own.
 
-    The token of an agent that is in the topology follows what that agent may do; others need scopes. Raises Forbidden,
-    Invalid.
+    The token of an agent that is in the topology follows what that agent may do; others
+    need scopes. Raises Forbidden, Invalid.
     """
     operations.need(caller, operations.named("tokens.mint"))
     label = " ".join(name.split())
     if not label.isprintable() or not 1 <= len(label) <= _LONGEST_NAME:
-        raise errors.Invalid(f"A token's name has from 1 to {_LONGEST_NAME} characters.", hint="Such as phone.")
+        raise errors.Invalid(
+            f"A token's name has from 1 to {_LONGEST_NAME} characters.",
+            hint="Such as phone.",
+        )
     wanted = callers.checked(scopes, operations.AREAS)
     if over := callers.beyond(wanted, caller.scopes):
-        raise errors.Forbidden(f"You may not give what you do not have: {over[0]}.", hint="Leave that scope out.")
+        raise errors.Forbidden(
+            f"You may not give what you do not have: {over[0]}.",
+            hint="Leave that scope out.",
+        )
     if days is not None and not 1 <= days <= 3650:
         raise errors.Invalid("A token lasts from 1 to 3650 days.")
     ends = None if days is None else datetime.now(UTC) + timedelta(days=days)
     if caller.ends is not None and not caller.login:
         ends = caller.ends if ends is None else min(ends, caller.ends)
     async with database.transaction(caller) as tx:
-        if not wanted and (kind != "agent" or label not in await agents.known(tx, caller.user_id)):
-            raise errors.Invalid("A token needs scopes.", hint="Such as notes:read; an agent by name has its own.")
+        if not wanted and (
+            kind != "agent" or label not in await agents.known(tx, caller.user_id)
+        ):
+            raise errors.Invalid(
+                "A token needs scopes.",
+                hint="Such as notes:read; an agent by name has its own.",
+            )
         minted_by = None if caller.login else caller.proof
-        token, row = _new(caller.user_id, label, kind, wanted or caller.scopes, ends, minted_by)
+        token, row = _new(
+            caller.user_id, label, kind, wanted or caller.scopes, ends, minted_by
+        )
         made = await tx.one(Token, _INSERT, row)
     if made is None:
         raise errors.ReverieError("The new token is not there.")
@@ -150,7 +168,8 @@ async def listed(database: db.Database, caller: callers.Caller) -> list[Token]:
 
 
 async def revoke(database: db.Database, caller: callers.Caller, token_id: UUID) -> int:
-    """End a token and all that it minted, from the next call on; returns how many. A machine: only what is its own.
+    """End a token and all that it minted, from the next call on; returns how many. A
+    machine: only what is its own.
 
     Raises Forbidden, NotFound.
     """
@@ -158,15 +177,22 @@ async def revoke(database: db.Database, caller: callers.Caller, token_id: UUID) 
     async with database.transaction(caller) as tx:
         there = {one.id: one for one in await tx.all(Token, _ALL, (caller.user_id,))}
         wanted = there.get(token_id)
-        if wanted is None or (caller.kind != "user" and caller.proof not in (wanted.id, wanted.minted_by)):
-            raise errors.NotFound("There is no such token.", hint="`reverie token list` tells those there are.")
+        if wanted is None or (
+            caller.kind != "user" and caller.proof not in (wanted.id, wanted.minted_by)
+        ):
+            raise errors.NotFound(
+                "There is no such token.",
+                hint="`reverie token list` tells those there are.",
+            )
         return await tx.run(_REVOKE, {"user": caller.user_id, "id": token_id})
 
 
 async def caller(database: db.Database, token: str) -> callers.Caller:
-    """Who a token speaks for. Raises Unauthorized, in the same words whatever is wrong with it.
+    """Who a token speaks for. Raises Unauthorized, in the same words whatever is wrong
+    with it.
 
-    An agent's token is never wider than what the agent of its name may do at this moment.
+    An agent's token is never wider than what the agent of its name may do at this
+    moment.
     """
     hashed = digest(token)
     async with database.token_lookup(hashed) as tx:
@@ -175,17 +201,35 @@ async def caller(database: db.Database, token: str) -> callers.Caller:
         raise _not_valid()
     async with database.transaction(users.Reference(row.user_id)) as tx:
         user = await users.get(tx, row.user_id)
-        agent = (await agents.known(tx, row.user_id)).get(row.name) if row.kind == "agent" else None
+        agent = (
+            (await agents.known(tx, row.user_id)).get(row.name)
+            if row.kind == "agent"
+            else None
+        )
     if user is None:
         raise _not_valid()
-    scopes = frozenset(row.scopes) if agent is None else callers.meet(row.scopes, agent.scopes)
+    scopes = (
+        frozenset(row.scopes)
+        if agent is None
+        else callers.meet(row.scopes, agent.scopes)
+    )
     return callers.Caller(
-        row.user_id, row.kind, row.name, scopes, user.timezone, user.role, proof=row.id, ends=row.expires_at
+        row.user_id,
+        row.kind,
+        row.name,
+        scopes,
+        user.timezone,
+        user.role,
+        proof=row.id,
+        ends=row.expires_at,
     )
 
 
-async def as_agent(database: db.Database, person: callers.Caller, name: str) -> callers.Caller:
-    """The caller for an agent that a person's own token has started: it ends when that token does.
+async def as_agent(
+    database: db.Database, person: callers.Caller, name: str
+) -> callers.Caller:
+    """The caller for an agent that a person's own token has started: it ends when that
+    token does.
 
     Raises NotFound, Unauthorized.
     """
@@ -195,14 +239,24 @@ async def as_agent(database: db.Database, person: callers.Caller, name: str) -> 
     if not alive:
         raise _not_valid()
     if name not in known:
-        raise errors.NotFound(f"There is no agent `{name[:40]}`.", hint=f"There are {', '.join(known)}.")
-    return replace(person, kind="agent", name=name, scopes=callers.meet(person.scopes, known[name].scopes))
+        raise errors.NotFound(
+            f"There is no agent `{name[:40]}`.", hint=f"There are {', '.join(known)}."
+        )
+    return replace(
+        person,
+        kind="agent",
+        name=name,
+        scopes=callers.meet(person.scopes, known[name].scopes),
+    )
 
 
-async def ensure_owner(database: db.Database, token_file: Path, *, timezone: str) -> callers.Caller:
+async def ensure_owner(
+    database: db.Database, token_file: Path, *, timezone: str
+) -> callers.Caller:
     """The owner's caller; at first start, the owner and the token file (0600) are made.
 
-    A lost token file is written anew with a new token. Raises Unauthorized when the file holds a foreign token.
+    A lost token file is written anew with a new token. Raises Unauthorized when the
+    file holds a foreign token.
     """
     kept = _kept(token_file)
     if kept:
@@ -225,15 +279,24 @@ def digest(secret: str) -> bytes:
 
 
 def _not_valid() -> errors.Unauthorized:
-    return errors.Unauthorized("This token is not valid.", hint="Read it from the token file of your Reverie home.")
+    return errors.Unauthorized(
+        "This token is not valid.",
+        hint="Read it from the token file of your Reverie home.",
+    )
 
 
 def _kept(token_file: Path) -> str:
-    return token_file.read_text(encoding="utf-8", errors="replace").strip() if token_file.exists() else ""
+    return (
+        token_file.read_text(encoding="utf-8", errors="replace").strip()
+        if token_file.exists()
+        else ""
+    )
 
 
 def _keep(token_file: Path, token: str) -> None:
-    descriptor, half = tempfile.mkstemp(dir=token_file.parent)  # 0600, and of this process alone
+    descriptor, half = tempfile.mkstemp(
+        dir=token_file.parent
+    )  # 0600, and of this process alone
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(token + "\n")
         file.flush()

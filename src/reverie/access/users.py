@@ -32,28 +32,44 @@ class Reference:
 
 _INSERT = "INSERT INTO users (user_id, name, timezone, role) VALUES (%s, %s, %s, %s)"
 _GET = "SELECT user_id, name, timezone, created_at, role FROM users WHERE user_id = %s"
-_ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtextextended('reverie.first_user', 0))"
+_ONE_AT_A_TIME = (
+    "SELECT pg_advisory_xact_lock(hashtextextended('reverie.first_user', 0))"
+)
 _ALL = "SELECT user_id, name, timezone, created_at, role FROM users ORDER BY created_at, user_id"
 _ACT_FOR = "SELECT set_config('reverie.user_id', %s, true)"
 _RENAME = "UPDATE users SET name = %s WHERE user_id = %s"
 
 
-async def create(database: db.Database, *, name: str, timezone: str = "UTC", role: callers.Role = "member") -> User:
-    """A new user, for whoever may decide that. `timezone` is an IANA name. Raises Invalid."""
+async def create(
+    database: db.Database,
+    *,
+    name: str,
+    timezone: str = "UTC",
+    role: callers.Role = "member",
+) -> User:
+    """A new user, for whoever may decide that. `timezone` is an IANA name. Raises
+    Invalid.
+    """
     _zone(timezone)
     async with database.system() as tx:
         return await _insert(tx, name, timezone, role)
 
 
 async def first(database: db.Database, *, name: str, timezone: str) -> User:
-    """The oldest user, made if there is nobody. Two processes that start at once make one."""
+    """The oldest user, made if there is nobody. Two processes that start at once make
+    one.
+    """
     async with database.system() as tx:
         await tx.run(_ONE_AT_A_TIME)
         return await tx.one(User, _ALL) or await _insert(tx, name, timezone, "owner")
 
 
-async def add(database: db.Database, caller: callers.Caller, *, name: str, timezone: str = "UTC") -> User:
-    """A new member of the household, whose name nobody else has. Raises Forbidden, Invalid, Conflict."""
+async def add(
+    database: db.Database, caller: callers.Caller, *, name: str, timezone: str = "UTC"
+) -> User:
+    """A new member of the household, whose name nobody else has. Raises Forbidden,
+    Invalid, Conflict.
+    """
     operations.need(caller, operations.named("users.create"))
     _zone(timezone)
     async with database.system() as tx:
@@ -61,11 +77,17 @@ async def add(database: db.Database, caller: callers.Caller, *, name: str, timez
         return await _insert(tx, _name(name), timezone, "member")
 
 
-async def rename(database: db.Database, caller: callers.Caller, user_id: UUID, *, name: str) -> User:
-    """Give a person another name: oneself, or as the owner anybody. Raises Forbidden, NotFound, Invalid, Conflict."""
+async def rename(
+    database: db.Database, caller: callers.Caller, user_id: UUID, *, name: str
+) -> User:
+    """Give a person another name: oneself, or as the owner anybody. Raises Forbidden,
+    NotFound, Invalid, Conflict.
+    """
     operations.need(caller, operations.named("users.rename"))
     if user_id not in {one.user_id for one in await listed(database, caller)}:
-        raise errors.NotFound("There is no such user.", hint="`reverie user list` tells those there are.")
+        raise errors.NotFound(
+            "There is no such user.", hint="`reverie user list` tells those there are."
+        )
     async with database.system() as tx:
         await _free(tx, name, but=user_id)
         await tx.run(_ACT_FOR, (str(user_id),))
@@ -74,7 +96,9 @@ async def rename(database: db.Database, caller: callers.Caller, user_id: UUID, *
 
 
 async def listed(database: db.Database, caller: callers.Caller) -> list[User]:
-    """The people of the household as far as the caller may see them: the owner all, a member oneself."""
+    """The people of the household as far as the caller may see them: the owner all, a
+    member oneself.
+    """
     operations.need(caller, operations.named("users.list"))
     if caller.role == "owner":
         return await all_users(database)
@@ -105,33 +129,57 @@ def local_timezone(tz: str) -> str:
         candidates.append(Path("/etc/timezone").read_text(encoding="utf-8").strip())
     linked = str(Path("/etc/localtime").resolve())
     candidates.append(linked.partition("zoneinfo/")[2])
-    return next((name for name in candidates if name and name in zoneinfo.available_timezones()), "UTC")
+    return next(
+        (
+            name
+            for name in candidates
+            if name and name in zoneinfo.available_timezones()
+        ),
+        "UTC",
+    )
 
 
 async def _free(tx: db.Transaction, name: str, *, but: UUID | None = None) -> None:
-    """Hold the door until this transaction ends, and see that nobody else has the name. Raises Conflict."""
+    """Hold the door until this transaction ends, and see that nobody else has the name.
+    Raises Conflict.
+    """
     await tx.run(_ONE_AT_A_TIME)
     wanted = folded(name)
-    if any(folded(one.name) == wanted and one.user_id != but for one in await tx.all(User, _ALL)):
-        raise errors.Conflict(f"Somebody is called {_name(name)} already.", hint="Choose another name.")
+    if any(
+        folded(one.name) == wanted and one.user_id != but
+        for one in await tx.all(User, _ALL)
+    ):
+        raise errors.Conflict(
+            f"Somebody is called {_name(name)} already.", hint="Choose another name."
+        )
 
 
 def _zone(timezone: str) -> None:
     try:
         zoneinfo.ZoneInfo(timezone)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError):
-        raise errors.Invalid(f"{timezone} is not a time zone.", hint="Use a name such as Europe/Madrid.") from None
+        raise errors.Invalid(
+            f"{timezone} is not a time zone.", hint="Use a name such as Europe/Madrid."
+        ) from None
 
 
 def _name(name: str) -> str:
     """A name as it is kept. Raises Invalid."""
     found = " ".join(unicodedata.normalize("NFC", name).split())
-    if not found or len(found) > _LONGEST_NAME or any(unicodedata.category(one) in ("Cc", "Cf", "Cs") for one in found):
-        raise errors.Invalid(f"A name has from 1 to {_LONGEST_NAME} letters and no control characters.")
+    if (
+        not found
+        or len(found) > _LONGEST_NAME
+        or any(unicodedata.category(one) in ("Cc", "Cf", "Cs") for one in found)
+    ):
+        raise errors.Invalid(
+            f"A name has from 1 to {_LONGEST_NAME} letters and no control characters."
+        )
     return found
 
 
-async def _insert(tx: db.Transaction, name: str, timezone: str, role: callers.Role) -> User:
+async def _insert(
+    tx: db.Transaction, name: str, timezone: str, role: callers.Role
+) -> User:
     user_id = uuid4()
     await tx.run(_INSERT, (user_id, name, timezone, role))
     return await _there(tx, user_id)

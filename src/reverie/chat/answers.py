@@ -1,4 +1,6 @@
-"""A cited answer: what was found, in a model's sentences where one may be asked, and quoted where none may."""
+"""A cited answer: what was found, in a model's sentences where one may be asked, and
+quoted where none may.
+"""
 
 import re
 from collections.abc import AsyncGenerator, Sequence
@@ -39,9 +41,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer and its sources. Without a model's text, `told` says why, and the sources speak for themselves.
+    """An answer and its sources. Without a model's text, `told` says why, and the
+    sources speak for themselves.
 
-    `cited` are the numbers that the text names and that exist; `kept` is how many sources were too private to send.
+    `cited` are the numbers that the text names and that exist; `kept` is how many
+    sources were too private to send.
     """
 
     found: results.Results
@@ -65,25 +69,39 @@ async def answer(
     settings: config.Search | None = None,
     limit: int = 4,
 ) -> AsyncGenerator[str | Answer]:
-    """The words of an answer as they come; the last piece is the Answer. Raises what a search raises.
+    """The words of an answer as they come; the last piece is the Answer. Raises what a
+    search raises.
 
-    What is too private for the models there are is left out and counted; a model that fails leaves the quotations.
+    What is too private for the models there are is left out and counted; a model that
+    fails leaves the quotations.
     """
     query = queries.Query(text=question, limit=limit, include_cold=True)
-    found = await search.search(database, caller, embeddings, query, settings=settings or config.Search())
+    found = await search.search(
+        database, caller, embeddings, query, settings=settings or config.Search()
+    )
     sources = tuple(
-        Source(number, hit, hit.passages[0]) for number, hit in enumerate(found.hits, start=1) if hit.passages
+        Source(number, hit, hit.passages[0])
+        for number, hit in enumerate(found.hits, start=1)
+        if hit.passages
     )
     if not sources:
         yield Answer(found, sources)
         return
     told = ""
     open_ones = tuple(one for one in sources if one.level < sensitivity.Level.CRITICAL)
-    for given in (sources, open_ones) if 0 < len(open_ones) < len(sources) else (sources,):
+    for given in (
+        (sources, open_ones) if 0 < len(open_ones) < len(sources) else (sources,)
+    ):
         try:
-            async with aclosing(models.stream(caller, _asked(question, given))) as pieces:
+            async with aclosing(
+                models.stream(caller, _asked(question, given))
+            ) as pieces:
                 async for piece in pieces:
-                    yield piece if isinstance(piece, str) else _whole(found, sources, given, piece)
+                    yield (
+                        piece
+                        if isinstance(piece, str)
+                        else _whole(found, sources, given, piece)
+                    )
             return
         except errors.Confined as confined:
             told = f"{confined.message} {confined.hint}".strip()
@@ -94,8 +112,13 @@ async def answer(
 
 
 def _asked(question: str, sources: Sequence[Source]) -> chat.Ask:
-    told = resources.files("reverie.chat").joinpath("prompts/answer.md").read_text("utf-8")
-    written = "\n\n".join(f"[{one.number}] {one.told}\n{one.passage.text[:_LONGEST].strip()}" for one in sources)
+    told = (
+        resources.files("reverie.chat").joinpath("prompts/answer.md").read_text("utf-8")
+    )
+    written = "\n\n".join(
+        f"[{one.number}] {one.told}\n{one.passage.text[:_LONGEST].strip()}"
+        for one in sources
+    )
     return chat.Ask(
         messages=(
             chat.Message("system", told),
@@ -107,7 +130,12 @@ def _asked(question: str, sources: Sequence[Source]) -> chat.Ask:
     )
 
 
-def _whole(found: results.Results, sources: tuple[Source, ...], given: Sequence[Source], said: chat.Answer) -> Answer:
+def _whole(
+    found: results.Results,
+    sources: tuple[Source, ...],
+    given: Sequence[Source],
+    said: chat.Answer,
+) -> Answer:
     numbers = {one.number for one in given}
     named = dict.fromkeys(int(number) for number in _CITED.findall(said.text))
     return Answer(

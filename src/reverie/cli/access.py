@@ -14,38 +14,65 @@ from reverie.cli import terminal
 
 T = TypeVar("T")
 
-token = typer.Typer(no_args_is_help=True, help="Tokens of machines and agents: mint, list, revoke.")
-user = typer.Typer(no_args_is_help=True, help="The people of this household: add, list, rename, password.")
-agent = typer.Typer(no_args_is_help=True, help="Agents and what each may do: list, scopes.")
+token = typer.Typer(
+    no_args_is_help=True, help="Tokens of machines and agents: mint, list, revoke."
+)
+user = typer.Typer(
+    no_args_is_help=True,
+    help="The people of this household: add, list, rename, password.",
+)
+agent = typer.Typer(
+    no_args_is_help=True, help="Agents and what each may do: list, scopes."
+)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @token.command("mint")
 def mint(
-    name: Annotated[str, typer.Argument(help="Whose it is; the name of an agent takes that agent's scopes.")],
-    kind: Annotated[Literal["machine", "agent"], typer.Option(help="machine or agent.")] = "agent",
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Whose it is; the name of an agent takes that agent's scopes."
+        ),
+    ],
+    kind: Annotated[
+        Literal["machine", "agent"], typer.Option(help="machine or agent.")
+    ] = "agent",
     scope: Annotated[
-        list[str] | None, typer.Option(help="Such as notes:read, events:* or *:read (may be repeated).")
+        list[str] | None,
+        typer.Option(help="Such as notes:read, events:* or *:read (may be repeated)."),
     ] = None,
-    days: Annotated[int, typer.Option(min=0, help="How long it lasts; 0: until it is revoked.")] = tokens.DAYS,
+    days: Annotated[
+        int, typer.Option(min=0, help="How long it lasts; 0: until it is revoked.")
+    ] = tokens.DAYS,
 ) -> None:
     """Mint a token. It is printed once, alone on stdout, and kept nowhere."""
 
     async def work(reverie: app.App) -> tuple[str, tokens.Token]:
         return await tokens.grant(
-            reverie.database, reverie.owner, name=name, kind=kind, scopes=scope or (), days=days or None
+            reverie.database,
+            reverie.owner,
+            name=name,
+            kind=kind,
+            scopes=scope or (),
+            days=days or None,
         )
 
     secret, row = _run(work)
     sys.stdout.write(secret + "\n")
-    until = f"until {row.expires_at.date()}" if row.expires_at else "until you revoke it"
-    terminal.note(f"{row.kind} {row.name}, {until}: {', '.join(row.scopes)}. It is not shown again.")
+    until = (
+        f"until {row.expires_at.date()}" if row.expires_at else "until you revoke it"
+    )
+    terminal.note(
+        f"{row.kind} {row.name}, {until}: {', '.join(row.scopes)}. It is not shown again."
+    )
 
 
 @token.command("list")
 def list_tokens(
-    as_json: Json = False, ended: Annotated[bool, typer.Option(help="Those that ended too.")] = False
+    as_json: Json = False,
+    ended: Annotated[bool, typer.Option(help="Those that ended too.")] = False,
 ) -> None:
     """All tokens, without their secrets."""
 
@@ -55,25 +82,55 @@ def list_tokens(
     found, own = _run(work)
     found = [one for one in found if ended or one.live]
     if as_json:
-        terminal.as_json([{name: getattr(one, name) for name in one.__slots__} | {"live": one.live} for one in found])
+        terminal.as_json(
+            [
+                {name: getattr(one, name) for name in one.__slots__}
+                | {"live": one.live}
+                for one in found
+            ]
+        )
         return
     for one in found:
-        until = "ended" if not one.live else f"until {one.expires_at.date()}" if one.expires_at else "no end"
+        until = (
+            "ended"
+            if not one.live
+            else f"until {one.expires_at.date()}"
+            if one.expires_at
+            else "no end"
+        )
         yours = "  (this command line's own)" if one.id == own else ""
-        terminal.line(terminal.safe(f"{one.id}  {one.kind} {one.name}  {until}  {' '.join(one.scopes)}{yours}"))
+        terminal.line(
+            terminal.safe(
+                f"{one.id}  {one.kind} {one.name}  {until}  {' '.join(one.scopes)}{yours}"
+            )
+        )
 
 
 @token.command("revoke")
-def revoke(which: Annotated[str, typer.Argument(help="Its id, or its name if only one live token has it.")]) -> None:
+def revoke(
+    which: Annotated[
+        str, typer.Argument(help="Its id, or its name if only one live token has it.")
+    ],
+) -> None:
     """End a token and all that it minted, at once and everywhere."""
 
     async def work(reverie: app.App) -> int:
-        there = [one for one in await tokens.listed(reverie.database, reverie.owner) if one.live]
+        there = [
+            one
+            for one in await tokens.listed(reverie.database, reverie.owner)
+            if one.live
+        ]
         found = [one for one in there if which in (str(one.id), one.name)]
         if len(found) > 1:
-            raise errors.Conflict(f"{len(found)} tokens are called {which}.", hint="Give its id: `reverie token list`.")
+            raise errors.Conflict(
+                f"{len(found)} tokens are called {which}.",
+                hint="Give its id: `reverie token list`.",
+            )
         if not found:
-            raise errors.NotFound("There is no such token.", hint="`reverie token list` tells those there are.")
+            raise errors.NotFound(
+                "There is no such token.",
+                hint="`reverie token list` tells those there are.",
+            )
         if found[0].id == reverie.owner.proof:
             raise errors.Invalid(
                 "This is the token of this command line itself.",
@@ -82,20 +139,31 @@ def revoke(which: Annotated[str, typer.Argument(help="Its id, or its name if onl
         return await tokens.revoke(reverie.database, reverie.owner, found[0].id)
 
     count = _run(work)
-    terminal.line("Revoked." if count == 1 else f"Revoked, and {count - 1} more that it had minted.")
+    terminal.line(
+        "Revoked."
+        if count == 1
+        else f"Revoked, and {count - 1} more that it had minted."
+    )
 
 
 @user.command("add")
 def add_user(
-    name: Annotated[str, typer.Argument(help="What this person is called and logs in as.")],
+    name: Annotated[
+        str, typer.Argument(help="What this person is called and logs in as.")
+    ],
     timezone: Annotated[str, typer.Option(help="Such as Europe/Madrid.")] = "UTC",
-    no_password: Annotated[bool, typer.Option("--no-password", help="Without one nobody can log in as them.")] = False,
+    no_password: Annotated[
+        bool,
+        typer.Option("--no-password", help="Without one nobody can log in as them."),
+    ] = False,
 ) -> None:
     """Add a member of the household, with a memory of their own."""
     password = None if no_password else _asked_password()
 
     async def work(reverie: app.App) -> users.User:
-        made = await users.add(reverie.database, reverie.owner, name=name, timezone=timezone)
+        made = await users.add(
+            reverie.database, reverie.owner, name=name, timezone=timezone
+        )
         if password is not None:
             await logins.give_password(reverie.database, made.user_id, password)
         return made
@@ -112,31 +180,45 @@ def list_users(as_json: Json = False) -> None:
 
     found = _run(work)
     if as_json:
-        terminal.as_json([{name: getattr(one, name) for name in one.__slots__} for one in found])
+        terminal.as_json(
+            [{name: getattr(one, name) for name in one.__slots__} for one in found]
+        )
         return
     for one in found:
-        terminal.line(terminal.safe(f"{one.user_id}  {one.role}  {one.name}  {one.timezone}"))
+        terminal.line(
+            terminal.safe(f"{one.user_id}  {one.role}  {one.name}  {one.timezone}")
+        )
 
 
 @user.command("rename")
 def rename(
-    name: Annotated[str, typer.Argument(help="Who.")], new: Annotated[str, typer.Argument(help="The new name.")]
+    name: Annotated[str, typer.Argument(help="Who.")],
+    new: Annotated[str, typer.Argument(help="The new name.")],
 ) -> None:
     """Give a person another name."""
 
     async def work(reverie: app.App) -> users.User:
-        return await users.rename(reverie.database, reverie.owner, (await _person(reverie, name)).user_id, name=new)
+        return await users.rename(
+            reverie.database,
+            reverie.owner,
+            (await _person(reverie, name)).user_id,
+            name=new,
+        )
 
     terminal.line(terminal.safe(f"Renamed to {_run(work).name}."))
 
 
 @user.command("password")
 def password(name: Annotated[str, typer.Argument(help="Whose.")] = "owner") -> None:
-    """Set a person's password, and end their logins. Asked for, or read from standard input; never an argument."""
+    """Set a person's password, and end their logins. Asked for, or read from standard
+    input; never an argument.
+    """
     given = _asked_password()
 
     async def work(reverie: app.App) -> None:
-        await logins.give_password(reverie.database, (await _person(reverie, name)).user_id, given)
+        await logins.give_password(
+            reverie.database, (await _person(reverie, name)).user_id, given
+        )
 
     _run(work)
     terminal.line("The password is set.")
@@ -151,7 +233,9 @@ def list_agents(as_json: Json = False) -> None:
 
     found = _run(work)
     if as_json:
-        terminal.as_json([{name: getattr(one, name) for name in one.__slots__} for one in found])
+        terminal.as_json(
+            [{name: getattr(one, name) for name in one.__slots__} for one in found]
+        )
         return
     for one in found:
         terminal.line(terminal.safe(f"{one.name}  {one.about}"), style="bold")
@@ -161,19 +245,36 @@ def list_agents(as_json: Json = False) -> None:
 @agent.command("scopes")
 def scopes(
     name: Annotated[str, typer.Argument(help="The agent; a new name is a new agent.")],
-    given: Annotated[list[str] | None, typer.Argument(metavar="SCOPES", help="All that it may do from now on.")] = None,
-    about: Annotated[str | None, typer.Option(help="What it is for, in a few words.")] = None,
-    nothing: Annotated[bool, typer.Option("--nothing", help="It may do nothing.")] = False,
+    given: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="SCOPES", help="All that it may do from now on."),
+    ] = None,
+    about: Annotated[
+        str | None, typer.Option(help="What it is for, in a few words.")
+    ] = None,
+    nothing: Annotated[
+        bool, typer.Option("--nothing", help="It may do nothing.")
+    ] = False,
 ) -> None:
-    """Say what an agent may do, or show it. What runs under its name follows with its next call."""
+    """Say what an agent may do, or show it. What runs under its name follows with its
+    next call.
+    """
 
     async def work(reverie: app.App) -> agents.Agent:
         if given or nothing:
-            return await agents.change(reverie.database, reverie.owner, name=name, scopes=given or (), about=about)
+            return await agents.change(
+                reverie.database,
+                reverie.owner,
+                name=name,
+                scopes=given or (),
+                about=about,
+            )
         for one in await agents.listed(reverie.database, reverie.owner):
             if one.name == name:
                 return one
-        raise errors.NotFound(f"There is no agent `{name}`.", hint="Give it scopes, and it is made.")
+        raise errors.NotFound(
+            f"There is no agent `{name}`.", hint="Give it scopes, and it is made."
+        )
 
     terminal.line(terminal.safe(" ".join(_run(work).scopes) or "nothing"))
 
@@ -182,14 +283,18 @@ async def _person(reverie: app.App, name: str) -> users.User:
     for one in await users.listed(reverie.database, reverie.owner):
         if users.folded(one.name) == users.folded(name):
             return one
-    raise errors.NotFound(f"Nobody is called {name}.", hint="`reverie user list` tells who is there.")
+    raise errors.NotFound(
+        f"Nobody is called {name}.", hint="`reverie user list` tells who is there."
+    )
 
 
 def _asked_password() -> str:
     """A password, checked before anything is done."""
     if not sys.stdin.isatty():
         return passwords.checked(sys.stdin.readline().rstrip("\n"))
-    return passwords.checked(str(typer.prompt("Password", hide_input=True, confirmation_prompt=True)))
+    return passwords.checked(
+        str(typer.prompt("Password", hide_input=True, confirmation_prompt=True))
+    )
 
 
 def _run(work: Callable[[app.App], Awaitable[T]]) -> T:

@@ -1,6 +1,8 @@
-"""`reverie connect`: enters our MCP server into an agent's configuration; every other byte stays as it is.
+"""`reverie connect`: enters our MCP server into an agent's configuration; every other
+byte stays as it is.
 
-Files are changed as text, then read again: unless the result says exactly what was meant, nothing is written.
+Files are changed as text, then read again: unless the result says exactly what was
+meant, nothing is written.
 """
 
 import difflib
@@ -51,18 +53,32 @@ class _Target:
 def connect(
     client: Annotated[Client, typer.Argument(help="Whose configuration to write.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    agent: Annotated[str, typer.Option(help="Whose scopes it gets; `reverie agent list` tells them.")] = "main",
-    only_show: Annotated[bool, typer.Option("--print", help="Only show the change; write nothing.")] = False,
+    agent: Annotated[
+        str, typer.Option(help="Whose scopes it gets; `reverie agent list` tells them.")
+    ] = "main",
+    only_show: Annotated[
+        bool, typer.Option("--print", help="Only show the change; write nothing.")
+    ] = False,
 ) -> None:
-    """Connect an agent to Reverie: shows the change to its configuration, asks, keeps the old file too."""
-    settings = config.load({key: value for key, value in os.environ.items() if key not in (_DATABASE, _TOKEN)})
+    """Connect an agent to Reverie: shows the change to its configuration, asks, keeps
+    the old file too.
+    """
+    settings = config.load(
+        {
+            key: value
+            for key, value in os.environ.items()
+            if key not in (_DATABASE, _TOKEN)
+        }
+    )
     target = _target(client)
     # A link into somebody's dotfiles stays a link: what it leads to is written.
     path = Path(os.path.realpath(target.path))
     old = _read(path)
     new = target.change(old, _entry(client, settings.home, agent), target.path)
     if new == old:
-        terminal.line(f"{target.name} is connected already: {target.path} stays as it is.")
+        terminal.line(
+            f"{target.name} is connected already: {target.path} stays as it is."
+        )
     else:
         _show(target.path, old, new)
     _warn_of_database(settings)
@@ -81,38 +97,61 @@ def _target(client: Client) -> _Target:
     home = Path.home()
     if client is Client.CLAUDE_CODE:
         folder = Path(os.environ.get("CLAUDE_CONFIG_DIR") or home)
-        return _Target("Claude Code", folder / ".claude.json", _in_json, "Start it anew; /mcp lists Reverie.")
+        return _Target(
+            "Claude Code",
+            folder / ".claude.json",
+            _in_json,
+            "Start it anew; /mcp lists Reverie.",
+        )
     if client is Client.CLAUDE_DESKTOP:
-        folder = home / "Library/Application Support" if sys.platform == "darwin" else home / ".config"
+        folder = (
+            home / "Library/Application Support"
+            if sys.platform == "darwin"
+            else home / ".config"
+        )
         file = folder / "Claude" / "claude_desktop_config.json"
         return _Target("Claude Desktop", file, _in_json, "Quit it and start it anew.")
     if client is Client.CURSOR:
         file = home / ".cursor" / "mcp.json"
-        return _Target("Cursor", file, _in_json, "Start it anew; its MCP settings list Reverie.")
+        return _Target(
+            "Cursor", file, _in_json, "Start it anew; its MCP settings list Reverie."
+        )
     folder = Path(os.environ.get("CODEX_HOME") or home / ".codex")
-    return _Target("Codex", folder / "config.toml", _in_toml, "Start it anew; /mcp lists Reverie.")
+    return _Target(
+        "Codex", folder / "config.toml", _in_toml, "Start it anew; /mcp lists Reverie."
+    )
 
 
 def _entry(client: Client, home: Path, agent: str) -> dict[str, Any]:
-    """What starts the server. A client started from a desktop has neither this shell's PATH nor variables."""
+    """What starts the server. A client started from a desktop has neither this shell's
+    PATH nor variables.
+    """
     command, *arguments = _command()
     entry: dict[str, Any] = {"type": "stdio"} if client is Client.CLAUDE_CODE else {}
     entry |= {"command": command, "args": [*arguments, "mcp", "--agent", agent]}
-    usual = config.default_home(root=os.geteuid() == 0, environ={"HOME": str(Path.home())})
+    usual = config.default_home(
+        root=os.geteuid() == 0, environ={"HOME": str(Path.home())}
+    )
     return entry | {"env": {"REVERIE_HOME": str(home)} if home != usual else {}}
 
 
 def _command() -> list[str]:
-    """The `reverie` that runs now, by its absolute path; a link is kept, since an update moves its end."""
+    """The `reverie` that runs now, by its absolute path; a link is kept, since an
+    update moves its end.
+    """
     found = shutil.which(sys.argv[0]) if Path(sys.argv[0]).name == _NAME else None
     if found:
         return [os.path.abspath(found)]  # noqa: PTH100 - absolute() keeps `..`, resolve() follows links
     beside = Path(sys.executable).with_name(_NAME)
-    return [str(beside)] if os.access(beside, os.X_OK) else [sys.executable, "-m", _NAME]
+    return (
+        [str(beside)] if os.access(beside, os.X_OK) else [sys.executable, "-m", _NAME]
+    )
 
 
 def _warn_of_database(settings: config.Config) -> None:
-    """An address that may hold a password belongs into our own file, not into everybody's."""
+    """An address that may hold a password belongs into our own file, not into
+    everybody's.
+    """
     url = os.environ.get(_DATABASE, "")
     if url and url != settings.database_url:
         terminal.note(
@@ -129,16 +168,22 @@ def _read(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError:
-        raise errors.Unreadable(f"{path} is not UTF-8 text.", hint="Nothing was written.") from None
+        raise errors.Unreadable(
+            f"{path} is not UTF-8 text.", hint="Nothing was written."
+        ) from None
     except OSError as refused:
         why = refused.strerror
-        raise errors.Unreadable(f"{path} cannot be read: {why}.", hint="Nothing was written.") from None
+        raise errors.Unreadable(
+            f"{path} cannot be read: {why}.", hint="Nothing was written."
+        ) from None
 
 
 def _show(path: Path, old: str, new: str) -> None:
     """The change alone, without the lines around it: they may hold other servers' keys."""
     terminal.line(f"{path}{'' if old else ' (new)'}\n")
-    for line in list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0))[2:]:
+    for line in list(
+        difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0)
+    )[2:]:
         short = terminal.safe(line if len(line) <= _WIDEST else line[:_WIDEST] + "…")
         terminal.line(short, style={"+": "green", "-": "red"}.get(line[0], "dim"))
     terminal.line()
@@ -149,13 +194,18 @@ def _backup(path: Path) -> Path:
 
 
 def _write(path: Path, old: str, new: str) -> None:
-    """Put the new text in the old one's place, or leave all as it was. Raises Conflict, Unreadable."""
+    """Put the new text in the old one's place, or leave all as it was. Raises Conflict,
+    Unreadable.
+    """
     if _read(path) != old:
-        raise errors.Conflict(f"{path} has changed meanwhile.", hint="Nothing was written; try again.")
+        raise errors.Conflict(
+            f"{path} has changed meanwhile.", hint="Nothing was written; try again."
+        )
     half: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # 0600 from the first byte on, then the old file's mode: such files hold other services' keys.
+        # 0600 from the first byte on, then the old file's mode: such files hold other
+        # services' keys.
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         half = Path(name)
         with os.fdopen(descriptor, "wb") as file:
@@ -170,36 +220,55 @@ def _write(path: Path, old: str, new: str) -> None:
         if half is not None:
             half.unlink(missing_ok=True)
         why = refused.strerror
-        raise errors.Unreadable(f"{path} cannot be written: {why}.", hint="It is as it was.") from None
+        raise errors.Unreadable(
+            f"{path} cannot be written: {why}.", hint="It is as it was."
+        ) from None
 
 
-# What both forms share --------------------------------------------------------------------------------------
+# What both forms share
+# --------------------------------------------------------------------------------------
 
 
-def _parsed(text: str, path: Path, load: Callable[[str], Any], form: str) -> dict[str, Any]:
+def _parsed(
+    text: str, path: Path, load: Callable[[str], Any], form: str
+) -> dict[str, Any]:
     try:
         found = load(text)
     except (ValueError, RecursionError) as broken:
         message = f"{path} is not valid {form}: {broken}."
-        raise errors.Unreadable(message, hint="Mend it first; nothing was written.") from None
+        raise errors.Unreadable(
+            message, hint="Mend it first; nothing was written."
+        ) from None
     if not isinstance(found, dict):
-        raise errors.Unreadable(f"{path} holds no {form} object.", hint="Nothing was written.")
+        raise errors.Unreadable(
+            f"{path} holds no {form} object.", hint="Nothing was written."
+        )
     return typing.cast(dict[str, Any], found)
 
 
 def _servers(found: Mapping[str, Any], name: str, path: Path) -> dict[str, Any]:
     servers = found.get(name, {})
     if not isinstance(servers, dict):
-        raise errors.Unreadable(f"`{name}` in {path} is no table of servers.", hint="Nothing was written.")
+        raise errors.Unreadable(
+            f"`{name}` in {path} is no table of servers.", hint="Nothing was written."
+        )
     return typing.cast(dict[str, Any], servers)
 
 
 def _merged(old: object, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The entry over what is there: the owner's own keys (timeouts, allowed tools, …) and variables stay."""
-    there = typing.cast(dict[str, Any], old) if isinstance(old, dict) and "url" not in old else {}
+    """The entry over what is there: the owner's own keys (timeouts, allowed tools, …)
+    and variables stay.
+    """
+    there = (
+        typing.cast(dict[str, Any], old)
+        if isinstance(old, dict) and "url" not in old
+        else {}
+    )
     env = there.get("env")
     kept = typing.cast(dict[str, Any], env) if isinstance(env, dict) else {}
-    variables = {key: value for key, value in kept.items() if key != "REVERIE_HOME"} | entry["env"]
+    variables = {
+        key: value for key, value in kept.items() if key != "REVERIE_HOME"
+    } | entry["env"]
     return there | dict(entry) | {"env": variables}
 
 
@@ -210,7 +279,8 @@ def _too_hard(path: Path, block: str) -> errors.Unreadable:
     )
 
 
-# JSON -------------------------------------------------------------------------------------------------------
+# JSON
+# -------------------------------------------------------------------------------------------------------
 
 
 def _in_json(text: str, entry: Mapping[str, Any], path: Path) -> str:
@@ -232,12 +302,17 @@ def _in_json(text: str, entry: Mapping[str, Any], path: Path) -> str:
         new = _with_member(body, root, "mcpServers", {_NAME: wanted}, depth=1)
     meant = before | {"mcpServers": servers | {_NAME: wanted}}
     if _pairs(new) != _pairs(json.dumps(meant)):
-        raise _too_hard(path, json.dumps({"mcpServers": {_NAME: wanted}}, ensure_ascii=False, indent=2))
+        raise _too_hard(
+            path,
+            json.dumps({"mcpServers": {_NAME: wanted}}, ensure_ascii=False, indent=2),
+        )
     return mark + new
 
 
 def _members(text: str, start: int) -> tuple[dict[str, tuple[int, int]], int]:
-    """The span of each value in the object whose `{` is at `start`, and where the last one ends."""
+    """The span of each value in the object whose `{` is at `start`, and where the last
+    one ends.
+    """
     found: dict[str, tuple[int, int]] = {}
     read = json.JSONDecoder().raw_decode
     at = end = start + 1
@@ -259,7 +334,9 @@ def _with_member(text: str, start: int, name: str, value: object, *, depth: int)
     """The text with one member of the object at `start` set, laid out as the file is."""
     newline, indent = _layout(text)
     margin = newline + indent * depth
-    shown = json.dumps(value, ensure_ascii=False, indent=indent or None).replace("\n", margin)
+    shown = json.dumps(value, ensure_ascii=False, indent=indent or None).replace(
+        "\n", margin
+    )
     members, end = _members(text, start)
     if name in members:
         first, last = members[name]
@@ -280,11 +357,16 @@ def _layout(text: str) -> tuple[str, str]:
 
 
 def _pairs(text: str) -> object:
-    """A JSON text with every member counted, so that a name given twice does not go unseen."""
-    return json.loads(text, object_pairs_hook=lambda pairs: sorted(pairs, key=lambda pair: pair[0]))
+    """A JSON text with every member counted, so that a name given twice does not go
+    unseen.
+    """
+    return json.loads(
+        text, object_pairs_hook=lambda pairs: sorted(pairs, key=lambda pair: pair[0])
+    )
 
 
-# TOML -------------------------------------------------------------------------------------------------------
+# TOML
+# -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,9 +389,14 @@ def _in_toml(text: str, entry: Mapping[str, Any], path: Path) -> str:
         del wanted["env"]
     if old == wanted:
         return text
-    block = [f"[mcp_servers.{_NAME}]", *(f"{key} = {_toml(value)}" for key, value in wanted.items())]
+    block = [
+        f"[mcp_servers.{_NAME}]",
+        *(f"{key} = {_toml(value)}" for key, value in wanted.items()),
+    ]
     if isinstance(old, dict):
-        new = _replaced(text, ("mcp_servers", _NAME), typing.cast(dict[str, Any], old), wanted)
+        new = _replaced(
+            text, ("mcp_servers", _NAME), typing.cast(dict[str, Any], old), wanted
+        )
     else:
         new = _appended(text, block)
     if _alone(new) != before | {"mcp_servers": servers | {_NAME: wanted}}:
@@ -324,13 +411,19 @@ def _appended(text: str, block: Sequence[str]) -> str:
     return text + (newline if text.strip() else "") + newline.join(block) + newline
 
 
-def _replaced(text: str, table: tuple[str, ...], old: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    """The text with those keys of our table set that differ; `env` may be a table of its own."""
+def _replaced(
+    text: str, table: tuple[str, ...], old: Mapping[str, Any], wanted: Mapping[str, Any]
+) -> str:
+    """The text with those keys of our table set that differ; `env` may be a table of
+    its own.
+    """
     for key in (*wanted, *(key for key in old if key not in wanted)):
         there, value, own = old.get(key), wanted.get(key), (*table, key)
         if there == value:
             continue
-        if isinstance(value, dict) and any(one.header and one.path == own for one in _statements(text)):
+        if isinstance(value, dict) and any(
+            one.header and one.path == own for one in _statements(text)
+        ):
             names = typing.cast(dict[str, Any], value)
             for name in {**typing.cast(dict[str, Any], there), **names}:
                 text = _with_key(text, own, name, names.get(name))
@@ -348,12 +441,16 @@ def _with_key(text: str, table: tuple[str, ...], key: str, value: object) -> str
     for one in statements:
         if not one.header and one.path[: len(table) + 1] == (*table, key):
             return "".join([*lines[: one.first], *fresh, *lines[one.last :]])
-    head = next((one.last for one in statements if one.header and one.path == table), None)
+    head = next(
+        (one.last for one in statements if one.header and one.path == table), None
+    )
     return text if head is None else "".join([*lines[:head], *fresh, *lines[head:]])
 
 
 def _statements(text: str) -> list[_Statement]:
-    """The statements of a valid text. A value that goes on over lines ends where it first parses."""
+    """The statements of a valid text. A value that goes on over lines ends where it
+    first parses.
+    """
     lines = _LINE.findall(text)
     found: list[_Statement] = []
     table: tuple[str, ...] = ()
@@ -362,11 +459,15 @@ def _statements(text: str) -> list[_Statement]:
         start = lines[first].lstrip()
         last = first + 1
         if start and not start.startswith("#"):
-            while (said := _alone("".join(lines[first:last]))) is None and last < len(lines):
+            while (said := _alone("".join(lines[first:last]))) is None and last < len(
+                lines
+            ):
                 last += 1
             header, keys = start.startswith("["), _path(said or {})
             table = keys if header else table
-            found.append(_Statement(first, last, header, keys if header else (*table, *keys)))
+            found.append(
+                _Statement(first, last, header, keys if header else (*table, *keys))
+            )
         first = last
     return found
 
@@ -393,7 +494,9 @@ def _toml(value: object) -> str:
     """A value of an entry: text, truth, number, list or table of them."""
     if isinstance(value, dict):
         names = typing.cast(dict[str, object], value)
-        inside = ", ".join(f"{_key(name)} = {_toml(one)}" for name, one in names.items())
+        inside = ", ".join(
+            f"{_key(name)} = {_toml(one)}" for name, one in names.items()
+        )
         return f"{{ {inside} }}" if inside else "{}"
     if isinstance(value, list):
         return f"[{', '.join(_toml(one) for one in typing.cast(list[object], value))}]"

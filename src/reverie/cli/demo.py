@@ -14,7 +14,10 @@ from reverie.search import query as queries
 from reverie.search import search
 
 SEARCHES = (
-    ("beach trip", "Meaning across languages: the note is in Spanish and has neither word."),
+    (
+        "beach trip",
+        "Meaning across languages: the note is in Spanish and has neither word.",
+    ),
     ("INV-2024-0017", "An exact identifier."),
     ("García", "A person, wherever she appears."),
 )
@@ -29,18 +32,32 @@ async def _demo() -> None:
     settings = app.demo_settings()
     began = time.monotonic()
     async with app.opened(settings) as reverie:
-        terminal.line("Elena Ruiz's life: invented, two languages, eleven kinds of records.", style="bold")
-        with importlib.resources.as_file(importlib.resources.files("reverie.sample")) as folder:
-            files = [one for one in scan.find([folder], name="sample") if one.file.suffix not in (".py", ".pyc")]
+        terminal.line(
+            "Elena Ruiz's life: invented, two languages, eleven kinds of records.",
+            style="bold",
+        )
+        with importlib.resources.as_file(
+            importlib.resources.files("reverie.sample")
+        ) as folder:
+            files = [
+                one
+                for one in scan.find([folder], name="sample")
+                if one.file.suffix not in (".py", ".pyc")
+            ]
             done = await importing.import_into(reverie, files)
         await importing.catch_up(reverie)
-        terminal.line(f"{done.imported} imported, {done.unchanged} unchanged, {time.monotonic() - began:.0f} s.")
+        terminal.line(
+            f"{done.imported} imported, {done.unchanged} unchanged, {time.monotonic() - began:.0f} s."
+        )
         for words, what in SEARCHES:
             terminal.line()
             terminal.line(f"“{words}”", style="bold magenta")
             terminal.line(f"{what}", style="dim")
             found = await search.search(
-                reverie.database, reverie.owner, reverie.embeddings, queries.Query(text=words, limit=3)
+                reverie.database,
+                reverie.owner,
+                reverie.embeddings,
+                queries.Query(text=words, limit=3),
             )
             for number, hit in enumerate(found.hits, start=1):
                 terminal.hit(number, hit)
@@ -53,8 +70,14 @@ def _next(home: Path) -> None:
     terminal.line()
     terminal.line("Try next:", style="bold")
     for command, what in (
-        (f'{here}{program} ask "what did the doctor say about flying"', "quoted, with sources"),
-        (f'{here}{program} search "wifi at the holiday house"', "found in a Spanish note"),
+        (
+            f'{here}{program} ask "what did the doctor say about flying"',
+            "quoted, with sources",
+        ),
+        (
+            f'{here}{program} search "wifi at the holiday house"',
+            "found in a Spanish note",
+        ),
         (f"{program} import ~/Documents ~/notes", "your own, in a home of its own"),
         (f"{program} up", "the API at 127.0.0.1"),
         (f"{program} connect claude-code", "give it to your agent"),

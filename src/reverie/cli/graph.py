@@ -1,4 +1,6 @@
-"""`reverie graph`: who and what your records are about, and what leads from one to another."""
+"""`reverie graph`: who and what your records are about, and what leads from one to
+another.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -16,7 +18,10 @@ from reverie.graph import forms, lookups, manual, merging, nodes, visibility
 
 T = TypeVar("T")
 
-graph = typer.Typer(no_args_is_help=True, help="Who and what your records are about: show, path, stats, duplicates.")
+graph = typer.Typer(
+    no_args_is_help=True,
+    help="Who and what your records are about: show, path, stats, duplicates.",
+)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Name = Annotated[str, typer.Argument(help="A name, an email address or an id.")]
@@ -27,8 +32,12 @@ _LINES = 15
 @graph.command("show")
 def show_node(
     name: Name,
-    as_of: Annotated[str | None, typer.Option("--as-of", help="As it was on this day: 2024-05-01.")] = None,
-    ended: Annotated[bool, typer.Option("--ended", help="What holds no longer, too.")] = False,
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", help="As it was on this day: 2024-05-01.")
+    ] = None,
+    ended: Annotated[
+        bool, typer.Option("--ended", help="What holds no longer, too.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Who or what it is, what it hangs together with, and the records that say so."""
@@ -36,16 +45,29 @@ def show_node(
 
     async def work(reverie: app.App, tx: db.Transaction) -> visibility.Whole:
         node = await _named(reverie, tx, name)
-        return await visibility.whole(tx, reverie.owner, node, as_of=moment, ended=ended)
+        return await visibility.whole(
+            tx, reverie.owner, node, as_of=moment, ended=ended
+        )
 
     found = _run(work)
     if as_json:
         terminal.as_json(forms.whole(found))
         return
     node = found.node
-    terminal.line(terminal.safe(f"{node.name} ({_kind(node)}{', you' if node.is_owner else ''})"), style="bold")
-    others = [alias for alias, kind in found.aliases if kind == "email" or alias != node.name.lower()]
-    told = [", ".join(others), node.description, *(f"{k}: {_text(v)}" for k, v in node.properties.items())]
+    terminal.line(
+        terminal.safe(f"{node.name} ({_kind(node)}{', you' if node.is_owner else ''})"),
+        style="bold",
+    )
+    others = [
+        alias
+        for alias, kind in found.aliases
+        if kind == "email" or alias != node.name.lower()
+    ]
+    told = [
+        ", ".join(others),
+        node.description,
+        *(f"{k}: {_text(v)}" for k, v in node.properties.items()),
+    ]
     for one in told:
         if one:
             terminal.line(terminal.safe(f"    {compact.clip(one, 300)}"))
@@ -57,14 +79,18 @@ def show_node(
         terminal.note("There are more links: --json shows 200 of them.")
     for merge in found.history:
         if merge.undone_at is None:
-            terminal.note(f"{found.merged.get(merge.loser_id, 'Another node')} was merged into it: {merge.id}")
+            terminal.note(
+                f"{found.merged.get(merge.loser_id, 'Another node')} was merged into it: {merge.id}"
+            )
 
 
 @graph.command("path")
 def show_path(first: Name, second: Name, as_json: Json = False) -> None:
     """A shortest way from one to the other, a line a step, with a record that says so."""
 
-    async def work(reverie: app.App, tx: db.Transaction) -> tuple[nodes.Node, nodes.Node, Any]:
+    async def work(
+        reverie: app.App, tx: db.Transaction
+    ) -> tuple[nodes.Node, nodes.Node, Any]:
         begin, end = await _named(reverie, tx, first), await _named(reverie, tx, second)
         return begin, end, await visibility.path(tx, reverie.owner, begin, end)
 
@@ -74,14 +100,24 @@ def show_path(first: Name, second: Name, as_json: Json = False) -> None:
         return
     if found is None:
         terminal.line(
-            terminal.safe(f"No way of at most {lookups.DEEPEST} links leads from {begin.name} to {end.name}.")
+            terminal.safe(
+                f"No way of at most {lookups.DEEPEST} links leads from {begin.name} to {end.name}."
+            )
         )
         return
     at = begin
     for one in found[1]:
-        arrow = f"—{one.link.relation}→" if one.begin.id == at.id else f"←{one.link.relation}—"
+        arrow = (
+            f"—{one.link.relation}→"
+            if one.begin.id == at.id
+            else f"←{one.link.relation}—"
+        )
         there = one.other(at.id)
-        record = f"   {_record(one.proof[0])}" if one.proof and there.record_id is None and not at.record_id else ""
+        record = (
+            f"   {_record(one.proof[0])}"
+            if one.proof and there.record_id is None and not at.record_id
+            else ""
+        )
         terminal.line(terminal.safe(f"{_called(at)} {arrow} {_called(there)}{record}"))
         at = there
     if not found[1]:
@@ -97,7 +133,13 @@ def show_stats(as_json: Json = False) -> None:
 
     found = _run(work)
     if as_json:
-        terminal.as_json({"nodes": dict(found.nodes), "links": dict(found.links), "version": found.version})
+        terminal.as_json(
+            {
+                "nodes": dict(found.nodes),
+                "links": dict(found.links),
+                "version": found.version,
+            }
+        )
         return
     if not found.nodes:
         terminal.line(_EMPTY)
@@ -110,14 +152,21 @@ def show_stats(as_json: Json = False) -> None:
 
 @graph.command("duplicates")
 def duplicates(
-    limit: Annotated[int, typer.Option(min=1, max=200, help="How many of each kind.")] = 20, as_json: Json = False
+    limit: Annotated[
+        int, typer.Option(min=1, max=200, help="How many of each kind.")
+    ] = 20,
+    as_json: Json = False,
 ) -> None:
     """Nodes that may be one. Nothing is merged unless you say so."""
 
-    async def work(reverie: app.App, tx: db.Transaction) -> list[duplicate_nodes.Double]:
+    async def work(
+        reverie: app.App, tx: db.Transaction
+    ) -> list[duplicate_nodes.Double]:
         found: list[duplicate_nodes.Double] = []
         for kind in duplicate_nodes.KINDS:
-            found += await duplicate_nodes.suggested(tx, reverie.owner, kind, limit=limit)
+            found += await duplicate_nodes.suggested(
+                tx, reverie.owner, kind, limit=limit
+            )
         return found
 
     found = _run(work)
@@ -125,9 +174,15 @@ def duplicates(
         terminal.as_json([forms.double(one) for one in found])
         return
     for one in found:
-        terminal.line(terminal.safe(f"{one.first.name}  =?  {one.second.name}   ({one.first.kind}, {one.score:.2f})"))
+        terminal.line(
+            terminal.safe(
+                f"{one.first.name}  =?  {one.second.name}   ({one.first.kind}, {one.score:.2f})"
+            )
+        )
         terminal.line(terminal.safe(f"    {', '.join(one.reasons)}"), style="dim")
-        terminal.line(f"    reverie graph merge {one.first.id} {one.second.id}", style="dim")
+        terminal.line(
+            f"    reverie graph merge {one.first.id} {one.second.id}", style="dim"
+        )
     if not found:
         terminal.line("No two look like one.")
 
@@ -140,9 +195,15 @@ def merge(
 ) -> None:
     """Make one node of two. It can be undone."""
 
-    async def work(reverie: app.App, tx: db.Transaction) -> tuple[nodes.Node, nodes.Node, merging.Merge]:
+    async def work(
+        reverie: app.App, tx: db.Transaction
+    ) -> tuple[nodes.Node, nodes.Node, merging.Merge]:
         kept, gone = await _named(reverie, tx, winner), await _named(reverie, tx, loser)
-        return kept, gone, await manual.merge(tx, reverie.owner, winner=kept.id, loser=gone.id)
+        return (
+            kept,
+            gone,
+            await manual.merge(tx, reverie.owner, winner=kept.id, loser=gone.id),
+        )
 
     kept, gone, made = _run(work)
     if as_json:
@@ -154,24 +215,43 @@ def merge(
 
 @graph.command("unmerge")
 def unmerge(
-    which: Annotated[str, typer.Argument(metavar="ID", help="The id of the merge; `reverie graph show` tells it.")],
+    which: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID", help="The id of the merge; `reverie graph show` tells it."
+        ),
+    ],
     as_json: Json = False,
 ) -> None:
     """Undo a merge: two again, each with the links it had."""
     try:
         merge_id = UUID(which)
     except ValueError:
-        raise errors.Invalid(f"{which[:60]} is no id.", hint="`reverie graph show NAME` tells the merges.") from None
+        raise errors.Invalid(
+            f"{which[:60]} is no id.",
+            hint="`reverie graph show NAME` tells the merges.",
+        ) from None
 
-    async def work(reverie: app.App, tx: db.Transaction) -> tuple[merging.Merge, dict[UUID, nodes.Node]]:
+    async def work(
+        reverie: app.App, tx: db.Transaction
+    ) -> tuple[merging.Merge, dict[UUID, nodes.Node]]:
         undone = await merging.undo(tx, reverie.owner, merge_id)
-        return undone, await visibility.several(tx, reverie.owner, [undone.winner_id, undone.loser_id])
+        return undone, await visibility.several(
+            tx, reverie.owner, [undone.winner_id, undone.loser_id]
+        )
 
     undone, both = _run(work)
     if as_json:
-        terminal.as_json({"merge": str(undone.id), "nodes": [forms.node(one) for one in both.values()]})
+        terminal.as_json(
+            {
+                "merge": str(undone.id),
+                "nodes": [forms.node(one) for one in both.values()],
+            }
+        )
         return
-    terminal.line(terminal.safe(f"Two again: {' and '.join(one.name for one in both.values())}."))
+    terminal.line(
+        terminal.safe(f"Two again: {' and '.join(one.name for one in both.values())}.")
+    )
 
 
 async def _named(reverie: app.App, tx: db.Transaction, name: str) -> nodes.Node:
@@ -181,7 +261,9 @@ async def _named(reverie: app.App, tx: db.Transaction, name: str) -> nodes.Node:
     except errors.NotFound:
         if (await visibility.stats(tx, reverie.owner)).nodes:
             raise
-        raise errors.NotFound(_EMPTY, hint="`reverie import` keeps what you have.") from None
+        raise errors.NotFound(
+            _EMPTY, hint="`reverie import` keeps what you have."
+        ) from None
 
 
 def _relation(node_id: UUID, relation: str, found: list[visibility.Shown]) -> None:
@@ -190,11 +272,15 @@ def _relation(node_id: UUID, relation: str, found: list[visibility.Shown]) -> No
     for one in found[:_LINES]:
         arrow = "→" if one.begin.id == node_id else "←"
         told = [f"    {arrow} {_called(one.other(node_id))}", _held(one)]
-        told += [f"{name}: {_text(value)}" for name, value in one.link.properties.items()]
+        told += [
+            f"{name}: {_text(value)}" for name, value in one.link.properties.items()
+        ]
         terminal.line(terminal.safe("  ".join(part for part in told if part)))
         other = one.other(node_id)
         for proof in one.proof[:3]:
-            if proof.record_id != other.record_id:  # a record need not say that it says so
+            if (
+                proof.record_id != other.record_id
+            ):  # a record need not say that it says so
                 terminal.line(terminal.safe(f"        {_record(proof)}"), style="dim")
     if len(found) > _LINES:
         terminal.line(f"    and {len(found) - _LINES} more", style="dim")
@@ -230,14 +316,23 @@ def _text(value: Any) -> str:
 def _end_of(day: str | None) -> datetime | None:
     """The end of a day: what began on it holds."""
     try:
-        return datetime.combine(date.fromisoformat(day) + timedelta(days=1), time(), UTC) if day else None
+        return (
+            datetime.combine(date.fromisoformat(day) + timedelta(days=1), time(), UTC)
+            if day
+            else None
+        )
     except ValueError:
-        raise errors.Invalid(f"{day} is no day.", hint="Write it as 2024-05-01.") from None
+        raise errors.Invalid(
+            f"{day} is no day.", hint="Write it as 2024-05-01."
+        ) from None
 
 
 def _run(work: Callable[[app.App, db.Transaction], Awaitable[T]]) -> T:
     async def opened() -> T:
-        async with app.opened(app.read_settings()) as reverie, reverie.database.transaction(reverie.owner) as tx:
+        async with (
+            app.opened(app.read_settings()) as reverie,
+            reverie.database.transaction(reverie.owner) as tx,
+        ):
             return await work(reverie, tx)
 
     return asyncio.run(opened())

@@ -1,4 +1,6 @@
-"""The `reverie` command: finds the command's module, runs it, and turns failures into a sentence."""
+"""The `reverie` command: finds the command's module, runs it, and turns failures into a
+sentence.
+"""
 
 import importlib
 import os
@@ -11,7 +13,8 @@ import typer
 from reverie import __version__, errors
 from reverie.cli import terminal
 
-# Each command with the module that holds it: only the module that is called is loaded, so that search starts fast.
+# Each command with the module that holds it: only the module that is called is loaded,
+# so that search starts fast.
 COMMANDS: Mapping[str, str] = {
     "import": "reverie.cli.importing",
     "watch": "reverie.cli.importing",
@@ -35,11 +38,17 @@ _STOPPED = 130
 
 
 def main() -> None:
-    """Entry point. Exit codes: 0 done, 1 failed with a sentence, 2 wrong use, 130 stopped by Ctrl-C."""
+    """Entry point. Exit codes: 0 done, 1 failed with a sentence, 2 wrong use, 130
+    stopped by Ctrl-C.
+    """
     asked = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
     names = [asked] if asked in COMMANDS else list(COMMANDS)
     app = typer.Typer(
-        name="reverie", help=_ABOUT, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+        name="reverie",
+        help=_ABOUT,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
     )
     app.callback()(_root)
     for name in names:
@@ -56,9 +65,13 @@ def main() -> None:
         terminal.failure(failure)
         sys.exit(1)
     except (KeyboardInterrupt, SystemExit) as ended:
-        if isinstance(ended, SystemExit) and ended.code != _STOPPED:  # typer makes an exit of Ctrl-C
+        if (
+            isinstance(ended, SystemExit) and ended.code != _STOPPED
+        ):  # typer makes an exit of Ctrl-C
             raise
-        terminal.note("Stopped. What was done is kept; run the same command again to go on.")
+        terminal.note(
+            "Stopped. What was done is kept; run the same command again to go on."
+        )
         sys.exit(_STOPPED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -1,4 +1,6 @@
-"""`reverie models` and `reverie privacy`: which models there are and whether they answer, and what went where."""
+"""`reverie models` and `reverie privacy`: which models there are and whether they
+answer, and what went where.
+"""
 
 import asyncio
 from dataclasses import asdict
@@ -20,7 +22,9 @@ _TEST = chat.Ask(
 
 
 def models(
-    test: Annotated[bool, typer.Option("--test", help="Ask each of them one word.")] = False,
+    test: Annotated[
+        bool, typer.Option("--test", help="Ask each of them one word.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Which models are configured, where they are, and with --test whether they answer."""
@@ -44,10 +48,14 @@ def models(
 
 
 def privacy(
-    days: Annotated[int, typer.Option(min=1, max=366, help="How many days, today included.")] = 7,
+    days: Annotated[
+        int, typer.Option(min=1, max=366, help="How many days, today included.")
+    ] = 7,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """What models were asked, and what left this machine as it was, pseudonymised, or not at all."""
+    """What models were asked, and what left this machine as it was, pseudonymised, or
+    not at all.
+    """
     found = asyncio.run(_privacy(days))
     if as_json:
         terminal.as_json({**asdict(found), "sentence": found.sentence})
@@ -56,7 +64,10 @@ def privacy(
     for one in found.models:
         failed = f", {one.failed:,} failed" if one.failed else ""
         state = f"{one.calls:,} calls{failed}, {one.tokens_in:,} tokens there, {one.tokens_out:,} back"
-        terminal.line(terminal.safe(f"    {one.model} ({_WHERE[one.destination]}): {state}"), style="dim")
+        terminal.line(
+            terminal.safe(f"    {one.model} ({_WHERE[one.destination]}): {state}"),
+            style="dim",
+        )
 
 
 _WHERE = {"local": "on this machine or its network", "cloud": "a cloud"}
@@ -65,15 +76,20 @@ _WHERE = {"local": "on this machine or its network", "cloud": "a cloud"}
 async def _models(*, test: bool) -> dict[str, Any]:
     async with app.opened(app.read_settings()) as reverie:
         shown = [
-            {"model": one.name, "place": one.place, "toy": one.toy} | (await _tested(reverie, number) if test else {})
+            {"model": one.name, "place": one.place, "toy": one.toy}
+            | (await _tested(reverie, number) if test else {})
             for number, one in enumerate(reverie.models.states())
         ]
         settings = reverie.settings
         away = ", a cloud" if reverie.embeddings.leaves() else ""
         return {
             "models": shown,
-            "embedding": f"{reverie.embeddings.model}{away}" if reverie.embeddings.model else "none",
-            "reranker": settings.reranker.model if reverie.embeddings.reranks else "none",
+            "embedding": f"{reverie.embeddings.model}{away}"
+            if reverie.embeddings.model
+            else "none",
+            "reranker": settings.reranker.model
+            if reverie.embeddings.reranks
+            else "none",
         }
 
 
@@ -83,9 +99,16 @@ async def _tested(reverie: app.App, number: int) -> dict[str, Any]:
     except errors.ReverieError as failure:
         return {"works": False, "answer": failure.message, "hint": failure.hint}
     said = " ".join(answer.text.split())[:80]
-    return {"works": True, "answer": f"answers: {said}" if said else "answers, with no word", "hint": ""}
+    return {
+        "works": True,
+        "answer": f"answers: {said}" if said else "answers, with no word",
+        "hint": "",
+    }
 
 
 async def _privacy(days: int) -> routing_log.Summary:
-    async with app.opened(app.read_settings()) as reverie, reverie.database.transaction(reverie.owner) as tx:
+    async with (
+        app.opened(app.read_settings()) as reverie,
+        reverie.database.transaction(reverie.owner) as tx,
+    ):
         return await routing_log.summary(tx, reverie.owner, days)

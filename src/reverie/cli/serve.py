@@ -25,7 +25,12 @@ def up() -> None:
 
 
 def mcp(
-    agent: Annotated[str, typer.Option(help="The agent that speaks; `reverie agent list` tells its scopes.")] = "main",
+    agent: Annotated[
+        str,
+        typer.Option(
+            help="The agent that speaks; `reverie agent list` tells its scopes."
+        ),
+    ] = "main",
 ) -> None:
     """Speak the Model Context Protocol on stdin and stdout, for an agent's client.
 
@@ -42,13 +47,22 @@ async def _up() -> None:
         loop.add_signal_handler(number, stop.set)
     async with app.opened(settings) as reverie:
         with _only_one(settings.home) as told:
-            working = worker.Worker(reverie.database, reverie.embeddings, reverie.models).running()
-            ingesting = durable.launched(importing.desk(reverie), owner_url=reverie.owner_url)
+            working = worker.Worker(
+                reverie.database, reverie.embeddings, reverie.models
+            ).running()
+            ingesting = durable.launched(
+                importing.desk(reverie), owner_url=reverie.owner_url
+            )
             async with working, ingesting:
-                heartbeat = asyncio.create_task(app.keep_alive(reverie, told=terminal.note))
+                heartbeat = asyncio.create_task(
+                    app.keep_alive(reverie, told=terminal.note)
+                )
                 try:
                     await server.serve(
-                        reverie, port=settings.port, ready=lambda port: _ready(reverie, told, port), stop=stop
+                        reverie,
+                        port=settings.port,
+                        ready=lambda port: _ready(reverie, told, port),
+                        stop=stop,
                     )
                 finally:
                     heartbeat.cancel()
@@ -71,7 +85,8 @@ def _only_one(home: Path) -> Generator[Path]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise errors.AlreadyRunning(
-                f"Reverie is already {running(home)} here.", hint="Stop it, or set REVERIE_HOME to another folder."
+                f"Reverie is already {running(home)} here.",
+                hint="Stop it, or set REVERIE_HOME to another folder.",
             ) from None
         yield path
         path.write_text("", encoding="utf-8")

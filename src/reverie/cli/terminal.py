@@ -14,8 +14,11 @@ from reverie.search import results
 
 out = rich.console.Console(highlight=False, soft_wrap=True)
 err = rich.console.Console(stderr=True, highlight=False, soft_wrap=True)
-# Records may hold what moves a terminal's cursor or turns text around: none of it reaches the terminal.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# Records may hold what moves a terminal's cursor or turns text around: none of it
+# reaches the terminal.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
 
 
 def safe(text: str) -> str:
@@ -30,7 +33,9 @@ def line(text: str = "", *, style: str = "") -> None:
 
 def as_json(value: Any) -> None:
     """JSON on stdout, nothing else."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
+    sys.stdout.write(
+        json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n"
+    )
 
 
 def failure(problem: errors.ReverieError) -> None:
@@ -59,13 +64,19 @@ def hit(number: int, one: results.Hit, *, why: bool = True) -> None:
     foot = [reasons(one)] if why else []
     foot.append(safe(one.origin) or f"id {one.record_id}")
     foot.append(safe(one.where(one.passages[0])) if one.passages else "")
-    out.print(rich.text.Text("    " + " · ".join(part for part in foot if part), style="dim"))
+    out.print(
+        rich.text.Text("    " + " · ".join(part for part in foot if part), style="dim")
+    )
 
 
 def quoted(passage: results.Passage, *, limit: int, indent: str) -> rich.text.Text:
     """A passage cut around its first marked word, the words in bold."""
     first = passage.highlights[0][0] if passage.highlights else 0
-    start = 0 if first < limit * 2 // 3 else passage.text.rfind(" ", 0, first - limit // 3) + 1
+    start = (
+        0
+        if first < limit * 2 // 3
+        else passage.text.rfind(" ", 0, first - limit // 3) + 1
+    )
     shown = rich.text.Text(indent + ("…" if start else ""))
     end = min(len(passage.text), start + limit)
     if end < len(passage.text):
@@ -86,7 +97,12 @@ def quoted(passage: results.Passage, *, limit: int, indent: str) -> rich.text.Te
 def reasons(one: results.Hit) -> str:
     """Why a result is here, in words: `meaning 0.27 (1st) · words (3rd)`."""
     told: list[str] = []
-    for name, word in (("reranker", "reranker"), ("semantic", "meaning"), ("lexical", "words"), ("heat", "heat")):
+    for name, word in (
+        ("reranker", "reranker"),
+        ("semantic", "meaning"),
+        ("lexical", "words"),
+        ("heat", "heat"),
+    ):
         evidence = one.fused.evidence.get(name)
         if evidence and evidence.weight:
             told.append(f"{word} {evidence.score:.2f} (#{evidence.rank})")

@@ -1,1 +1,3 @@
-"""What the records are about: people, concepts and entities, and the links between them."""
+"""What the records are about: people, concepts and entities, and the links between
+them.
+"""

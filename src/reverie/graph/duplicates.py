@@ -12,7 +12,8 @@ from reverie.graph import links, merging, nodes, visibility
 from reverie.graph.resolution import keys, matching
 
 KINDS: tuple[nodes.Kind, ...] = ("person", "concept", "entity")
-# Two that nearly always stand in the same records may be one by two names: so many records, and this share of all.
+# Two that nearly always stand in the same records may be one by two names: so many
+# records, and this share of all.
 _TOGETHER, _SHARE = 5, 0.8
 _PROFILES = f"""
 SELECT node.id, node.name, node.properties, node.links,
@@ -39,7 +40,9 @@ WHERE a.times >= %(least)s GROUP BY a.id, b.id, a.times, b.times HAVING count(*)
 
 @dataclass(frozen=True, slots=True)
 class Double:
-    """Two nodes, the one with more links first; how likely they are one, and why. `certain`: by a key of their own."""
+    """Two nodes, the one with more links first; how likely they are one, and why.
+    `certain`: by a key of their own.
+    """
 
     first: nodes.Node
     second: nodes.Node
@@ -48,29 +51,44 @@ class Double:
     reasons: tuple[str, ...]
 
 
-async def suggested(tx: db.Transaction, caller: callers.Caller, kind: nodes.Kind, *, limit: int = 50) -> list[Double]:
+async def suggested(
+    tx: db.Transaction, caller: callers.Caller, kind: nodes.Kind, *, limit: int = 50
+) -> list[Double]:
     """The likeliest first, without those that somebody has said are two."""
     rows = await tx.rows(_PROFILES, (caller.user_id, kind))
     apart = await merging.kept_apart(tx, caller)
-    found = await asyncio.to_thread(matching.candidates, [_profile(kind, row) for row in rows])
+    found = await asyncio.to_thread(
+        matching.candidates, [_profile(kind, row) for row in rows]
+    )
     pairs: dict[tuple[UUID, UUID], tuple[float, bool, tuple[str, ...]]] = {}
     for i, j, verdict in found:
-        pairs[_pair(rows[i]["id"], rows[j]["id"])] = (verdict.score, verdict.automatic, verdict.reasons)
+        pairs[_pair(rows[i]["id"], rows[j]["id"])] = (
+            verdict.score,
+            verdict.automatic,
+            verdict.reasons,
+        )
     for pair, common, share in await _together(tx, caller, kind):
         score, certain, reasons = pairs.get(pair, (keys.SAME, False, ()))
         if reasons or share >= _SHARE:
             pairs[pair] = (score, certain, (*reasons, f"{common} records in common"))
     ranked = sorted(pairs.items(), key=lambda one: (-one[1][1], -one[1][0], one[0]))
     wanted = [one for one in ranked if one[0] not in apart][:limit]
-    return _told(await nodes.several(tx, caller, [node for pair, _ in wanted for node in pair]), wanted)
+    return _told(
+        await nodes.several(tx, caller, [node for pair, _ in wanted for node in pair]),
+        wanted,
+    )
 
 
 def _told(
-    there: dict[UUID, nodes.Node], wanted: Iterable[tuple[tuple[UUID, UUID], tuple[float, bool, tuple[str, ...]]]]
+    there: dict[UUID, nodes.Node],
+    wanted: Iterable[tuple[tuple[UUID, UUID], tuple[float, bool, tuple[str, ...]]]],
 ) -> list[Double]:
     made: list[Double] = []
     for pair, (score, certain, reasons) in wanted:
-        first, second = sorted((there[one] for one in pair), key=lambda one: (not one.is_owner, -one.links, one.id))
+        first, second = sorted(
+            (there[one] for one in pair),
+            key=lambda one: (not one.is_owner, -one.links, one.id),
+        )
         made.append(Double(first, second, score, certain, reasons))
     return made
 
@@ -78,11 +96,21 @@ def _told(
 async def _together(
     tx: db.Transaction, caller: callers.Caller, kind: nodes.Kind
 ) -> Sequence[tuple[tuple[UUID, UUID], int, float]]:
-    """Pairs that stand in the same records: how many, and which share of all records of either."""
+    """Pairs that stand in the same records: how many, and which share of all records of
+    either.
+    """
     domains = list(visibility.open_to(caller))
-    values = {"user": caller.user_id, "kind": kind, "least": _TOGETHER, "domains": domains}
+    values = {
+        "user": caller.user_id,
+        "kind": kind,
+        "least": _TOGETHER,
+        "domains": domains,
+    }
     rows = await tx.rows(_SAID_TOGETHER, values)
-    return [(_pair(row["first"], row["second"]), row["common"], row["common"] / row["any"]) for row in rows]
+    return [
+        (_pair(row["first"], row["second"]), row["common"], row["common"] / row["any"])
+        for row in rows
+    ]
 
 
 def _profile(kind: nodes.Kind, row: dict[str, Any]) -> matching.Profile:

@@ -14,7 +14,8 @@ FROM unnest(%(links)s::uuid[], %(ordinals)s::int[]) AS new (link_id, ordinal)
 ON CONFLICT (user_id, link_id, record_id, by) DO UPDATE SET ordinal = excluded.ordinal,
     at = coalesce(%(at)s, evidence.at)
 """
-# What a merge hides as a double is said as long as the double is: its evidence stays, so that undoing finds it.
+# What a merge hides as a double is said as long as the double is: its evidence stays,
+# so that undoing finds it.
 _WITHDRAW = """
 WITH RECURSIVE kept (id) AS (
     SELECT unnest(%(kept)s::uuid[])
@@ -34,7 +35,9 @@ SELECT DISTINCT ON (record_id) record_id, ordinal FROM evidence WHERE user_id = 
 ORDER BY record_id, ordinal NULLS LAST
 """
 _AFTER = "SELECT min(at) FROM evidence WHERE user_id = %s AND link_id = %s AND at > %s"
-_HAND_ON = "UPDATE evidence SET link_id = %s WHERE user_id = %s AND link_id = %s AND at >= %s"
+_HAND_ON = (
+    "UPDATE evidence SET link_id = %s WHERE user_id = %s AND link_id = %s AND at >= %s"
+)
 _SHARE = """
 INSERT INTO evidence (user_id, link_id, record_id, by, ordinal, at)
 SELECT user_id, %(to)s, record_id, by, ordinal, at FROM evidence WHERE user_id = %(user)s AND link_id = %(from)s
@@ -56,41 +59,77 @@ async def say(
     by: str,
     at: datetime | None = None,
 ) -> None:
-    """A record says some links, each (link, ordinal of the passage); `at` is the moment that it says them of."""
+    """A record says some links, each (link, ordinal of the passage); `at` is the moment
+    that it says them of.
+    """
     values = {"user": user.user_id, "record": record_id, "by": by, "at": at}
-    await tx.run(_SAY, values | {"links": [one for one, _ in ends], "ordinals": [ordinal for _, ordinal in ends]})
+    await tx.run(
+        _SAY,
+        values
+        | {
+            "links": [one for one, _ in ends],
+            "ordinals": [ordinal for _, ordinal in ends],
+        },
+    )
 
 
 async def withdraw(
-    tx: db.Transaction, user: db.HasUser, record_id: UUID, *, by: str | None, kept: Iterable[UUID]
+    tx: db.Transaction,
+    user: db.HasUser,
+    record_id: UUID,
+    *,
+    by: str | None,
+    kept: Iterable[UUID],
 ) -> list[UUID]:
-    """A record, as somebody (None: anybody) reads it, says no more than `kept`; returns the links that it said."""
+    """A record, as somebody (None: anybody) reads it, says no more than `kept`; returns
+    the links that it said.
+    """
     values = {"user": user.user_id, "record": record_id, "by": by, "kept": list(kept)}
-    return list(dict.fromkeys(row["link_id"] for row in await tx.rows(_WITHDRAW, values)))
+    return list(
+        dict.fromkeys(row["link_id"] for row in await tx.rows(_WITHDRAW, values))
+    )
 
 
-async def proof(tx: db.Transaction, user: db.HasUser, link_id: UUID) -> list[tuple[UUID, int | None]]:
+async def proof(
+    tx: db.Transaction, user: db.HasUser, link_id: UUID
+) -> list[tuple[UUID, int | None]]:
     """The records that say a link, each with a passage."""
-    return [(row["record_id"], row["ordinal"]) for row in await tx.rows(_PROOF, (user.user_id, link_id))]
+    return [
+        (row["record_id"], row["ordinal"])
+        for row in await tx.rows(_PROOF, (user.user_id, link_id))
+    ]
 
 
-async def after(tx: db.Transaction, user: db.HasUser, link_id: UUID, moment: datetime) -> datetime | None:
+async def after(
+    tx: db.Transaction, user: db.HasUser, link_id: UUID, moment: datetime
+) -> datetime | None:
     """When a link was first said again after a moment."""
     return await tx.value(_AFTER, (user.user_id, link_id, moment))
 
 
-async def hand_on(tx: db.Transaction, user: db.HasUser, link_id: UUID, moment: datetime, *, to: UUID) -> None:
+async def hand_on(
+    tx: db.Transaction, user: db.HasUser, link_id: UUID, moment: datetime, *, to: UUID
+) -> None:
     """What was said of a link from a moment on is said of another."""
     await tx.run(_HAND_ON, (to, user.user_id, link_id, moment))
 
 
-async def share(tx: db.Transaction, user: db.HasUser, link_id: UUID, *, to: UUID) -> list[Mapping[str, Any]]:
+async def share(
+    tx: db.Transaction, user: db.HasUser, link_id: UUID, *, to: UUID
+) -> list[Mapping[str, Any]]:
     """What says one link says another, too; returns what that had not, for `unshare`."""
     rows = await tx.rows(_SHARE, {"user": user.user_id, "from": link_id, "to": to})
     return [{"record": str(row["record_id"]), "by": row["by"]} for row in rows]
 
 
-async def unshare(tx: db.Transaction, user: db.HasUser, link_id: UUID, shared: Sequence[Mapping[str, Any]]) -> None:
+async def unshare(
+    tx: db.Transaction,
+    user: db.HasUser,
+    link_id: UUID,
+    shared: Sequence[Mapping[str, Any]],
+) -> None:
     """Undo `share`."""
     records = [UUID(one["record"]) for one in shared]
-    await tx.run(_UNSHARE, (records, [one["by"] for one in shared], user.user_id, link_id))
+    await tx.run(
+        _UNSHARE, (records, [one["by"] for one in shared], user.user_id, link_id)
+    )

@@ -12,7 +12,9 @@ By = Literal["user", "model", "system"]
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An edge. It holds from `valid_from` (None: since always) until `valid_to` (None: still)."""
+    """An edge. It holds from `valid_from` (None: since always) until `valid_to` (None:
+    still).
+    """
 
     id: UUID
     from_id: UUID
@@ -31,8 +33,8 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What somebody says about two nodes. `at` is when it was said: of an exclusive relation it holds from then on,
-    unless `valid_from` tells better.
+    """What somebody says about two nodes. `at` is when it was said: of an exclusive
+    relation it holds from then on, unless `valid_from` tells better.
     """
 
     from_id: UUID
@@ -56,10 +58,18 @@ class Evidence:
 
 
 def about(
-    rows: Sequence[dict[str, Any]], begin: datetime | None, end: datetime | None, *, exclusive: bool
+    rows: Sequence[dict[str, Any]],
+    begin: datetime | None,
+    end: datetime | None,
+    *,
+    exclusive: bool,
 ) -> dict[str, Any] | None:
-    """Which of the links of a fact it is about: of an exclusive relation one that holds when it begins."""
-    if begin is not None and (exact := next((row for row in rows if row["valid_from"] == begin), None)):
+    """Which of the links of a fact it is about: of an exclusive relation one that holds
+    when it begins.
+    """
+    if begin is not None and (
+        exact := next((row for row in rows if row["valid_from"] == begin), None)
+    ):
         return exact
     if exclusive and begin is not None:
         return next((row for row in rows if holds(row, begin)), None)
@@ -74,17 +84,27 @@ def holds(row: Mapping[str, Any], moment: datetime) -> bool:
     )
 
 
-def _meets(row: Mapping[str, Any], begin: datetime | None, end: datetime | None) -> bool:
+def _meets(
+    row: Mapping[str, Any], begin: datetime | None, end: datetime | None
+) -> bool:
     """Whether a fact is about a time that a link holds for, or is next to."""
     if begin is not None and row["valid_to"] is not None and begin >= row["valid_to"]:
         return False
-    return not (end is not None and row["valid_from"] is not None and end < row["valid_from"])
+    return not (
+        end is not None and row["valid_from"] is not None and end < row["valid_from"]
+    )
 
 
 def widened(
-    kept: Mapping[str, Any], begin: datetime | None, end: datetime | None, *, exclusive: bool
+    kept: Mapping[str, Any],
+    begin: datetime | None,
+    end: datetime | None,
+    *,
+    exclusive: bool,
 ) -> tuple[datetime | None, datetime | None]:
-    """The time of a link that is said again: begun earlier or ended later; anew if it had been deleted."""
+    """The time of a link that is said again: begun earlier or ended later; anew if it
+    had been deleted.
+    """
     if kept["gone"]:
         return begin, end
     since, until = kept["valid_from"], kept["valid_to"]

@@ -1,4 +1,6 @@
-"""The JSON forms of nodes, links and merges: the same for the API, the tools and the command line."""
+"""The JSON forms of nodes, links and merges: the same for the API, the tools and the
+command line.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,7 +13,12 @@ _PROOFS = 20
 
 def brief(one: nodes.Node) -> dict[str, Any]:
     """A node by its name."""
-    told: dict[str, Any] = {"id": str(one.id), "kind": one.kind, "name": one.name, "type": one.type}
+    told: dict[str, Any] = {
+        "id": str(one.id),
+        "kind": one.kind,
+        "name": one.name,
+        "type": one.type,
+    }
     if one.record_id is not None:
         told |= {"domain": one.domain, "record_id": str(one.record_id)}
     return told
@@ -68,7 +75,9 @@ def whole(found: visibility.Whole) -> dict[str, Any]:
         "emails": [alias for alias, kind in found.aliases if kind == "email"],
         "linked": [link(one) for one in found.links],
         "more_links": found.more,
-        "merge_history": [merge(one, found.merged.get(one.loser_id)) for one in found.history],
+        "merge_history": [
+            merge(one, found.merged.get(one.loser_id)) for one in found.history
+        ],
     }
 
 
@@ -76,7 +85,11 @@ def merge(one: merging.Merge, loser: str | None = None) -> dict[str, Any]:
     """A merge, with the name of the node that went into the other."""
     told = {"id": str(one.id), "winner": str(one.winner_id), "loser": str(one.loser_id)}
     told |= {"loser_name": loser} if loser else {}
-    return told | {"by": one.by, "at": _moment(one.at), "undone_at": _moment(one.undone_at)}
+    return told | {
+        "by": one.by,
+        "at": _moment(one.at),
+        "undone_at": _moment(one.undone_at),
+    }
 
 
 def reached(one: visibility.Reached) -> dict[str, Any]:
@@ -90,7 +103,9 @@ def reached(one: visibility.Reached) -> dict[str, Any]:
     return node(one.node) | {"depth": one.depth, "via": via}
 
 
-def path(found: tuple[Sequence[nodes.Node], Sequence[visibility.Shown]] | None) -> dict[str, Any]:
+def path(
+    found: tuple[Sequence[nodes.Node], Sequence[visibility.Shown]] | None,
+) -> dict[str, Any]:
     """A path from node to node; without one, an empty one."""
     steps = found or ((), ())
     return {

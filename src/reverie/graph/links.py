@@ -1,4 +1,6 @@
-"""The links of the graph with the times they hold for and the records that say so: this module alone writes them."""
+"""The links of the graph with the times they hold for and the records that say so: this
+module alone writes them.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -49,7 +51,8 @@ SELECT user_id, from_id, to_id, relation, link_type, confidence, created_by, pro
 FROM link WHERE user_id = %s AND id = %s RETURNING {COLUMNS}, false AS gone
 """
 _END = "UPDATE link SET valid_to = %s, told_end = %s, updated_at = now() WHERE user_id = %s AND id = %s"
-# What somebody made by hand, no reader changes; what several readers say, they say together.
+# What somebody made by hand, no reader changes; what several readers say, they say
+# together.
 _MENTION = """
 INSERT INTO link (user_id, from_id, to_id, relation, link_type, confidence, created_by, properties)
 SELECT %(user)s, %(from)s, new.id, %(relation)s, %(type)s, new.confidence, %(by)s, new.properties
@@ -65,8 +68,9 @@ ON CONFLICT (user_id, from_id, to_id, relation, valid_from) WHERE hidden_by IS N
         ELSE excluded.properties END
 RETURNING id, to_id
 """
-# A fact that has ended stays as history; what is open and that nobody says any longer goes. Of a record that is gone,
-# even what was deleted by hand goes: nothing is left that could say it again.
+# A fact that has ended stays as history; what is open and that nobody says any longer
+# goes. Of a record that is gone, even what was deleted by hand goes: nothing is left
+# that could say it again.
 _UNSAID = """
 DELETE FROM link WHERE user_id = %(user)s AND id = ANY(%(ids)s) AND link_type <> 'manual'
     AND (deleted_at IS NULL OR (%(record_gone)s AND EXISTS (
@@ -77,7 +81,8 @@ DELETE FROM link WHERE user_id = %(user)s AND id = ANY(%(ids)s) AND link_type <>
     AND NOT EXISTS (SELECT FROM evidence WHERE evidence.user_id = link.user_id AND evidence.link_id = link.id)
 RETURNING from_id, to_id, relation, valid_from, valid_to, deleted_at IS NULL AND hidden_by IS NULL AS held
 """
-# What a fact had closed is open again, or closed by what came next, unless another had closed it as well.
+# What a fact had closed is open again, or closed by what came next, unless another had
+# closed it as well.
 _REOPEN = """
 UPDATE link SET valid_to = %(until)s, updated_at = now()
 WHERE user_id = %(user)s AND from_id = %(from)s AND relation = %(relation)s AND valid_to = %(begin)s AND NOT told_end
@@ -111,13 +116,16 @@ _OF = (
     " AND (from_id = %(node)s OR to_id = %(node)s) ORDER BY id FOR UPDATE"
 )
 _HIDE = "UPDATE link SET hidden_by = %s, double_of = %s WHERE user_id = %s AND id = %s"
-_SHOW = "UPDATE link SET hidden_by = NULL, double_of = NULL WHERE user_id = %s AND id = %s"
+_SHOW = (
+    "UPDATE link SET hidden_by = NULL, double_of = NULL WHERE user_id = %s AND id = %s"
+)
 _TURN_BACK = """
 UPDATE link SET from_id = CASE WHEN %(from)s THEN %(node)s ELSE from_id END,
     to_id = CASE WHEN %(to)s THEN %(node)s ELSE to_id END
 WHERE user_id = %(user)s AND id = %(id)s
 """
-# Two records opened within a minute warm the link between them, up to 1; it cools by half in a week.
+# Two records opened within a minute warm the link between them, up to 1; it cools by
+# half in a week.
 _WARM = f"""
 UPDATE link SET warmed_at = now(), heat = least(1, 0.2
     + link.heat * exp(-ln(2) / 168 * coalesce(extract(epoch FROM now() - link.warmed_at) / 3600, 0)))
@@ -137,51 +145,93 @@ async def get(tx: db.Transaction, user: db.HasUser, link_id: UUID) -> Link:
     """One link. Raises NotFound."""
     found = await tx.one(Link, _GET, (user.user_id, link_id))
     if found is None:
-        raise errors.NotFound("There is no such link.", hint="It may have been deleted.")
+        raise errors.NotFound(
+            "There is no such link.", hint="It may have been deleted."
+        )
     return found
 
 
 async def proof(tx: db.Transaction, user: db.HasUser, link_id: UUID) -> list[Evidence]:
     """The records that say so."""
-    return [Evidence(record, ordinal) for record, ordinal in await evidence.proof(tx, user, link_id)]
+    return [
+        Evidence(record, ordinal)
+        for record, ordinal in await evidence.proof(tx, user, link_id)
+    ]
 
 
-async def relate(tx: db.Transaction, user: db.HasUser, fact: Fact, said_in: Evidence | None = None) -> Link | None:
-    """Keep a fact. None if it was deleted by hand, and it is not said by hand now. Raises Invalid.
+async def relate(
+    tx: db.Transaction, user: db.HasUser, fact: Fact, said_in: Evidence | None = None
+) -> Link | None:
+    """Keep a fact. None if it was deleted by hand, and it is not said by hand now.
+    Raises Invalid.
 
-    Said again it is the same link, at most with more evidence and wider in time. Of an exclusive relation, a fact about
-    another end closes the one that held until then, or is itself closed by one that is known to be newer. The caller
-    has checked relation and ends (`relations.checked`), and counts the links of both ends again.
+    Said again it is the same link, at most with more evidence and wider in time. Of an
+    exclusive relation, a fact about another end closes the one that held until then, or
+    is itself closed by one that is known to be newer. The caller has checked relation
+    and ends (`relations.checked`), and counts the links of both ends again.
     """
     await versions.bump(tx, user)
     exclusive = relations.exclusive(fact.relation)
     fact = _sound(fact, exclusive=exclusive)
-    parameters = {"user": user.user_id, "from": fact.from_id, "to": fact.to_id, "relation": fact.relation}
+    parameters = {
+        "user": user.user_id,
+        "from": fact.from_id,
+        "to": fact.to_id,
+        "relation": fact.relation,
+    }
     rivals = await tx.rows(_RIVALS, parameters | {"exclusive": exclusive})
     same = [row for row in rivals if row["to_id"] == fact.to_id]
     others = [row for row in rivals if row["to_id"] != fact.to_id and not row["gone"]]
     begin, end = fact.valid_from, fact.valid_to
     kept = facts.about(same, begin, end, exclusive=exclusive)
     by_hand = fact.link_type == "manual"
-    if not by_hand and same and (all(row["gone"] for row in same) or (kept and kept["gone"])):
+    if (
+        not by_hand
+        and same
+        and (all(row["gone"] for row in same) or (kept and kept["gone"]))
+    ):
         return None
     if exclusive and (kept is None or kept["gone"]) and begin is not None:
-        later = await _following(tx, user, others, begin) + [row for row in same if _follows(row, begin)]
-        following = min(later, key=lambda row: (row["valid_from"], row["to_id"] != fact.to_id), default=None)
-        if following and following["to_id"] == fact.to_id and end is None and kept is None:
+        later = await _following(tx, user, others, begin) + [
+            row for row in same if _follows(row, begin)
+        ]
+        following = min(
+            later,
+            key=lambda row: (row["valid_from"], row["to_id"] != fact.to_id),
+            default=None,
+        )
+        if (
+            following
+            and following["to_id"] == fact.to_id
+            and end is None
+            and kept is None
+        ):
             kept = following
         elif following:
             end = min(end or following["valid_from"], following["valid_from"])
     if kept is not None:
         begin, end = facts.widened(kept, begin, end, exclusive=exclusive)
-    told = {"valid_from": begin, "valid_to": end, "told_end": fact.valid_to is not None and end == fact.valid_to}
+    told = {
+        "valid_from": begin,
+        "valid_to": end,
+        "told_end": fact.valid_to is not None and end == fact.valid_to,
+    }
     if kept is not None:
-        link = await tx.one(Link, _WIDEN, {"user": user.user_id, "id": kept["id"]} | told | _told(fact))
+        link = await tx.one(
+            Link, _WIDEN, {"user": user.user_id, "id": kept["id"]} | told | _told(fact)
+        )
     else:
         link = await tx.one(Link, _INSERT, parameters | _told(fact) | told)
     if link is not None and said_in is not None:
         ends_ = [(link.id, said_in.ordinal)]
-        await evidence.say(tx, user, said_in.record_id, ends_, by=fact.by, at=fact.valid_from or fact.at)
+        await evidence.say(
+            tx,
+            user,
+            said_in.record_id,
+            ends_,
+            by=fact.by,
+            at=fact.valid_from or fact.at,
+        )
     return link
 
 
@@ -196,7 +246,9 @@ async def mention(
     link_type: LinkType = "structural",
     by: By = "system",
 ) -> list[UUID]:
-    """Links without a time from a record's node to many others, each (node, confidence, properties, ordinal)."""
+    """Links without a time from a record's node to many others, each (node, confidence,
+    properties, ordinal).
+    """
     if not ends:
         return []
     values = {
@@ -217,45 +269,70 @@ async def mention(
 
 
 async def withdraw(
-    tx: db.Transaction, user: db.HasUser, record_id: UUID, *, by: By | None = None, kept: Iterable[UUID] = ()
+    tx: db.Transaction,
+    user: db.HasUser,
+    record_id: UUID,
+    *,
+    by: By | None = None,
+    kept: Iterable[UUID] = (),
 ) -> list[UUID]:
-    """A record, as somebody (None: anybody) reads it, says no more than `kept`: what nobody else says goes.
+    """A record, as somebody (None: anybody) reads it, says no more than `kept`: what
+    nobody else says goes.
 
-    With nothing kept for anybody the record itself is gone, and what it alone said goes with its history. Returns the
-    nodes that have lost a link.
+    With nothing kept for anybody the record itself is gone, and what it alone said goes
+    with its history. Returns the nodes that have lost a link.
     """
     ids = await evidence.withdraw(tx, user, record_id, by=by, kept=kept)
     if not ids:
         return []
-    values = {"user": user.user_id, "ids": ids, "record": record_id, "record_gone": by is None}
+    values = {
+        "user": user.user_id,
+        "ids": ids,
+        "record": record_id,
+        "record_gone": by is None,
+    }
     rows = await tx.rows(_UNSAID, values)
     await _reopen(tx, user, rows)
-    return list(dict.fromkeys(end for row in rows for end in (row["from_id"], row["to_id"])))
+    return list(
+        dict.fromkeys(end for row in rows for end in (row["from_id"], row["to_id"]))
+    )
 
 
 async def ends(tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID]) -> list[UUID]:
     """The nodes of some links."""
     rows = await tx.rows(_ENDS, (user.user_id, list(ids)))
-    return list(dict.fromkeys(end for row in rows for end in (row["from_id"], row["to_id"])))
+    return list(
+        dict.fromkeys(end for row in rows for end in (row["from_id"], row["to_id"]))
+    )
 
 
 async def delete(tx: db.Transaction, user: db.HasUser, link_id: UUID) -> list[UUID]:
-    """Delete by hand: it stays deleted, whatever is read again. Returns its ends. Raises NotFound."""
+    """Delete by hand: it stays deleted, whatever is read again. Returns its ends.
+    Raises NotFound.
+    """
     await versions.bump(tx, user)
     rows = await tx.rows(_DELETE, (user.user_id, link_id))
     if not rows:
-        raise errors.NotFound("There is no such link.", hint="It may have been deleted.")
+        raise errors.NotFound(
+            "There is no such link.", hint="It may have been deleted."
+        )
     await _reopen(tx, user, rows)
     return [rows[0]["from_id"], rows[0]["to_id"]]
 
 
 async def bury(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> list[UUID]:
-    """The links of a node that is deleted by hand go with it; returns the nodes that have lost a link."""
+    """The links of a node that is deleted by hand go with it; returns the nodes that
+    have lost a link.
+    """
     rows = await tx.rows(_BURY, {"user": user.user_id, "node": node_id})
-    return list(dict.fromkeys(end for row in rows for end in (row["from_id"], row["to_id"])))
+    return list(
+        dict.fromkeys(end for row in rows for end in (row["from_id"], row["to_id"]))
+    )
 
 
-async def end(tx: db.Transaction, user: db.HasUser, link_id: UUID, at: datetime) -> None:
+async def end(
+    tx: db.Transaction, user: db.HasUser, link_id: UUID, at: datetime
+) -> None:
     """A fact holds no longer. Raises NotFound, Invalid."""
     await versions.bump(tx, user)
     link = await get(tx, user, link_id)
@@ -269,8 +346,9 @@ async def moved(
 ) -> list[dict[str, Any]]:
     """Move every link of one node to another; returns what was done, for `put_back`.
 
-    Of two that are the same then, one is hidden, and its evidence counts for the other: the one stays that was not
-    deleted by hand, or that was made by hand, or the winner's. A link between the two nodes is hidden.
+    Of two that are the same then, one is hidden, and its evidence counts for the other:
+    the one stays that was not deleted by hand, or that was made by hand, or the
+    winner's. A link between the two nodes is hidden.
     """
     theirs = {_shape(row, {}): row for row in await _of(tx, user, winner)}
     done: list[dict[str, Any]] = []
@@ -285,14 +363,21 @@ async def moved(
             continue
         if double is not None:
             done.append(await _hidden(tx, user, double, merge, row))
-        await tx.run(_MOVE, {"user": user.user_id, "id": row["id"], "here": loser, "there": winner})
+        await tx.run(
+            _MOVE,
+            {"user": user.user_id, "id": row["id"], "here": loser, "there": winner},
+        )
         moved_ends = [end for end in ("from", "to") if row[f"{end}_id"] == loser]
         done.append({"link": str(row["id"]), "moved": moved_ends})
     return done
 
 
 async def put_back(
-    tx: db.Transaction, user: db.HasUser, done: Sequence[Mapping[str, Any]], *, loser: UUID
+    tx: db.Transaction,
+    user: db.HasUser,
+    done: Sequence[Mapping[str, Any]],
+    *,
+    loser: UUID,
 ) -> list[UUID]:
     """Undo `moved`; returns the nodes whose links changed."""
     ids = [UUID(one["link"]) for one in done]
@@ -303,14 +388,22 @@ async def put_back(
         if one.get("hidden"):
             await tx.run(_SHOW, (user.user_id, link_id))
         else:
-            turned = {"from": "from" in one["moved"], "to": "to" in one["moved"], "node": loser}
+            turned = {
+                "from": "from" in one["moved"],
+                "to": "to" in one["moved"],
+                "node": loser,
+            }
             await tx.run(_TURN_BACK, {"user": user.user_id, "id": link_id} | turned)
     await tx.run(_BURY_DEAD, {"user": user.user_id, "ids": ids})
     return list(dict.fromkeys([*touched, *await ends(tx, user, ids)]))
 
 
 async def _hidden(
-    tx: db.Transaction, user: db.HasUser, row: Mapping[str, Any], merge: UUID, double: Mapping[str, Any] | None
+    tx: db.Transaction,
+    user: db.HasUser,
+    row: Mapping[str, Any],
+    merge: UUID,
+    double: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     """Hide a link as the double of another, or of none."""
     done: dict[str, Any] = {"link": str(row["id"]), "hidden": True}
@@ -327,7 +420,9 @@ def _weight(row: Mapping[str, Any]) -> tuple[bool, bool]:
 
 
 async def warm(tx: db.Transaction, user: db.HasUser, first: UUID, second: UUID) -> int:
-    """Two records were opened within a minute: the links between their nodes warm. Returns how many."""
+    """Two records were opened within a minute: the links between their nodes warm.
+    Returns how many.
+    """
     await versions.hold(tx, user)
     parameters = {"user": user.user_id, "first": first, "second": second}
     return len(await tx.rows(_WARM, parameters))
@@ -339,13 +434,22 @@ async def cool(tx: db.Transaction, user: db.HasUser) -> None:
     await tx.run(_COOL, (user.user_id,))
 
 
-async def _of(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> list[dict[str, Any]]:
+async def _of(
+    tx: db.Transaction, user: db.HasUser, node_id: UUID
+) -> list[dict[str, Any]]:
     return await tx.rows(_OF, {"user": user.user_id, "node": node_id})
 
 
-def _shape(row: Mapping[str, Any], renamed: Mapping[UUID, UUID]) -> tuple[UUID, UUID, str, datetime | None]:
+def _shape(
+    row: Mapping[str, Any], renamed: Mapping[UUID, UUID]
+) -> tuple[UUID, UUID, str, datetime | None]:
     first, second = row["from_id"], row["to_id"]
-    return renamed.get(first, first), renamed.get(second, second), row["relation"], row["valid_from"]
+    return (
+        renamed.get(first, first),
+        renamed.get(second, second),
+        row["relation"],
+        row["valid_from"],
+    )
 
 
 def _told(fact: Fact) -> dict[str, Any]:
@@ -373,16 +477,22 @@ def _sound(fact: Fact, *, exclusive: bool) -> Fact:
 
 
 def _follows(row: Mapping[str, Any], begin: datetime) -> bool:
-    return not row["gone"] and row["valid_from"] is not None and row["valid_from"] > begin
+    return (
+        not row["gone"] and row["valid_from"] is not None and row["valid_from"] > begin
+    )
 
 
 async def _following(
-    tx: db.Transaction, user: db.HasUser, others: Sequence[dict[str, Any]], begin: datetime
+    tx: db.Transaction,
+    user: db.HasUser,
+    others: Sequence[dict[str, Any]],
+    begin: datetime,
 ) -> list[dict[str, Any]]:
-    """Make room for a fact among those that exclude it: those that hold end where it begins. Returns those that follow.
+    """Make room for a fact among those that exclude it: those that hold end where it
+    begins. Returns those that follow.
 
-    One that was said again later goes on from there. Those that begin at the same moment are said at once, and stay
-    beside it.
+    One that was said again later goes on from there. Those that begin at the same
+    moment are said at once, and stay beside it.
     """
     following = [row for row in others if _follows(row, begin)]
     for row in others:
@@ -396,9 +506,21 @@ async def _following(
     return following
 
 
-async def _reopen(tx: db.Transaction, user: db.HasUser, rows: Sequence[Mapping[str, Any]]) -> None:
+async def _reopen(
+    tx: db.Transaction, user: db.HasUser, rows: Sequence[Mapping[str, Any]]
+) -> None:
     """What some facts that are gone had closed holds on."""
-    told = [row for row in rows if row["held"] and row["valid_from"] and relations.exclusive(row["relation"])]
+    told = [
+        row
+        for row in rows
+        if row["held"] and row["valid_from"] and relations.exclusive(row["relation"])
+    ]
     for row in sorted(told, key=lambda row: row["valid_from"]):
-        values = {"user": user.user_id, "from": row["from_id"], "relation": row["relation"]}
-        await tx.run(_REOPEN, values | {"begin": row["valid_from"], "until": row["valid_to"]})
+        values = {
+            "user": user.user_id,
+            "from": row["from_id"],
+            "relation": row["relation"],
+        }
+        await tx.run(
+            _REOPEN, values | {"begin": row["valid_from"], "until": row["valid_to"]}
+        )

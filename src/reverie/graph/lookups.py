@@ -1,4 +1,6 @@
-"""Asking the graph: lists, one node with its links, neighbours, shortest paths, a part to draw, counts."""
+"""Asking the graph: lists, one node with its links, neighbours, shortest paths, a part
+to draw, counts.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -73,7 +75,8 @@ SELECT {links.COLUMNS} FROM link
 WHERE user_id = %(user)s AND {links.LIVE} AND (from_id = ANY(%(ids)s) OR to_id = ANY(%(ids)s)) {_HOLDS}
 ORDER BY link.relation, link.valid_from DESC NULLS LAST, link.updated_at DESC, link.id LIMIT %(limit)s
 """
-# One round trip: both directions of both steps, each over an index; the nearest way to a node counts.
+# One round trip: both directions of both steps, each over an index; the nearest way to
+# a node counts.
 _STEP = f"""
 SELECT link.to_id AS id, link.id AS link_id, {{depth}} AS depth FROM {{near}} AS near JOIN link
     ON link.user_id = %(user)s AND link.from_id = near.id AND {links.LIVE} {_HOLDS}
@@ -104,7 +107,8 @@ _KINDS = f"SELECT kind, count(*) AS count FROM node WHERE user_id = %s AND {node
 _RELATIONS = f"""
 SELECT relation, count(*) AS count FROM link WHERE user_id = %s AND {links.LIVE} GROUP BY relation ORDER BY relation
 """
-# A node is as warm as the warmest of the records that its newest links lead to, at most so many each way.
+# A node is as warm as the warmest of the records that its newest links lead to, at most
+# so many each way.
 _HEAT = f"""
 SELECT given.id, max(heat.heat) AS heat
 FROM unnest(%(ids)s::uuid[]) AS given (id) CROSS JOIN LATERAL (
@@ -129,21 +133,43 @@ async def listed(
     limit: int = 50,
     offset: int = 0,
 ) -> tuple[list[nodes.Node], int]:
-    """Nodes by how many links they have, and how many there are; records only when asked for (`source`)."""
-    values = {"user": user.user_id, "kind": kind, "type": type_, "name": None, "limit": limit, "offset": offset}
+    """Nodes by how many links they have, and how many there are; records only when
+    asked for (`source`).
+    """
+    values = {
+        "user": user.user_id,
+        "kind": kind,
+        "type": type_,
+        "name": None,
+        "limit": limit,
+        "offset": offset,
+    }
     if name:
-        values["name"] = keys.normalised(name).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        values["name"] = (
+            keys.normalised(name)
+            .replace("\\", "\\\\")
+            .replace("%", "\\%")
+            .replace("_", "\\_")
+        )
     found = await tx.all(nodes.Node, _LIST, values)
     return found, int(await tx.value(_COUNT, values))
 
 
 async def named(tx: db.Transaction, user: db.HasUser, name: str) -> nodes.Node:
-    """The node that somebody means by a name, an address, an id or a key. Raises NotFound, Conflict if several fit."""
+    """The node that somebody means by a name, an address, an id or a key. Raises
+    NotFound, Conflict if several fit.
+    """
     with suppress(ValueError):
         meant = UUID(name)
-        return await nodes.by_key(tx, user, meant.hex) or await nodes.get(tx, user, meant)
+        return await nodes.by_key(tx, user, meant.hex) or await nodes.get(
+            tx, user, meant
+        )
     wanted = [one for one in {keys.normalised(name), name.strip().lower()} if one]
-    found = {node.id: node for some in (await nodes.find(tx, user, wanted)).values() for node in some}
+    found = {
+        node.id: node
+        for some in (await nodes.find(tx, user, wanted)).values()
+        for node in some
+    }
     if not found and wanted:
         near, _ = await listed(tx, user, name=name, limit=5)
         found = {node.id: node for node in near}
@@ -152,8 +178,12 @@ async def named(tx: db.Transaction, user: db.HasUser, name: str) -> nodes.Node:
     if not several:
         raise errors.NotFound(f"Nothing in the graph is called {name[:60]}.")
     if len(several) > 1:
-        told = "; ".join(f"{node.name} ({node.type or node.kind}) {node.id}" for node in several[:5])
-        raise errors.Conflict(f"{name[:60]} may be several.", hint=f"Name one by its id: {told}.")
+        told = "; ".join(
+            f"{node.name} ({node.type or node.kind}) {node.id}" for node in several[:5]
+        )
+        raise errors.Conflict(
+            f"{name[:60]} may be several.", hint=f"Name one by its id: {told}."
+        )
     return several[0]
 
 
@@ -168,7 +198,10 @@ async def links_of(
     limit: int = 200,
 ) -> list[links.Link]:
     """The links at some nodes, as of a moment; `ended` shows what holds no longer, too."""
-    values = _values(user, confidence, as_of, ended=ended) | {"ids": list(ids), "limit": limit}
+    values = _values(user, confidence, as_of, ended=ended) | {
+        "ids": list(ids),
+        "limit": limit,
+    }
     return await tx.all(links.Link, _LINKS_OF, values)
 
 
@@ -185,10 +218,17 @@ async def connections(
     """The nodes within `depth` links (1 to 3), nearest first. Raises Invalid."""
     if not 1 <= depth <= 3:
         raise errors.Invalid("The depth is from 1 to 3.")
-    rows = await tx.rows(_expansion(depth), _values(user, confidence, as_of) | {"ids": list(ids), "limit": limit})
+    rows = await tx.rows(
+        _expansion(depth),
+        _values(user, confidence, as_of) | {"ids": list(ids), "limit": limit},
+    )
     return [
         Neighbour(
-            nodes.Node(**{k: v for k, v in row.items() if k not in ("depth", "link_id")}), row["depth"], row["link_id"]
+            nodes.Node(
+                **{k: v for k, v in row.items() if k not in ("depth", "link_id")}
+            ),
+            row["depth"],
+            row["link_id"],
         )
         for row in rows
     ]
@@ -231,7 +271,8 @@ async def path(
     confidence: float = CONFIDENT,
     as_of: datetime | None = None,
 ) -> Part | None:
-    """A shortest path of at most `depth` links (1 to 4), its nodes in order; None if there is none. Raises Invalid.
+    """A shortest path of at most `depth` links (1 to 4), its nodes in order; None if
+    there is none. Raises Invalid.
 
     From both ends at once, the smaller side first: no node is passed twice.
     """
@@ -239,11 +280,16 @@ async def path(
         raise errors.Invalid(f"The depth is from 1 to {DEEPEST}.")
     both = await nodes.several(tx, user, [begin, end])
     if begin not in both or end not in both:
-        raise errors.NotFound("There is no such node.", hint="It may have been deleted or merged.")
+        raise errors.NotFound(
+            "There is no such node.", hint="It may have been deleted or merged."
+        )
     if begin == end:
         return Part([both[begin]], [])
     values = _values(user, confidence, as_of)
-    came: tuple[dict[UUID, tuple[UUID, UUID] | None], ...] = ({begin: None}, {end: None})
+    came: tuple[dict[UUID, tuple[UUID, UUID] | None], ...] = (
+        {begin: None},
+        {end: None},
+    )
     edges: list[set[UUID]] = [{begin}, {end}]
     for _ in range(depth):
         side = 0 if len(edges[0]) <= len(edges[1]) else 1
@@ -262,8 +308,12 @@ async def path(
     return None
 
 
-async def subgraph(tx: db.Transaction, user: db.HasUser, *, limit: int = 100) -> tuple[Part, Mapping[UUID, float]]:
-    """The nodes with most links, the links among them, and how warm each is: for drawing."""
+async def subgraph(
+    tx: db.Transaction, user: db.HasUser, *, limit: int = 100
+) -> tuple[Part, Mapping[UUID, float]]:
+    """The nodes with most links, the links among them, and how warm each is: for
+    drawing.
+    """
     top = await tx.all(nodes.Node, _TOP, {"user": user.user_id, "limit": limit})
     ids = [one.id for one in top]
     values = _values(user, 0.0, None) | {"ids": ids, "limit": limit * 10}
@@ -271,13 +321,17 @@ async def subgraph(tx: db.Transaction, user: db.HasUser, *, limit: int = 100) ->
     return Part(top, among), await heats(tx, user, ids)
 
 
-async def among(tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID], *, limit: int = 500) -> list[links.Link]:
+async def among(
+    tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID], *, limit: int = 500
+) -> list[links.Link]:
     """The links between some nodes."""
     values = _values(user, 0.0, None) | {"ids": list(ids), "limit": limit}
     return await tx.all(links.Link, _BETWEEN, values)
 
 
-async def heats(tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID]) -> dict[UUID, float]:
+async def heats(
+    tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID]
+) -> dict[UUID, float]:
     """How warm some nodes are: as the warmest of the records that they are linked to."""
     values = {"user": user.user_id, "ids": list(ids), "most": _HEAT_FROM}
     return {row["id"]: float(row["heat"]) for row in await tx.rows(_HEAT, values)}
@@ -285,8 +339,13 @@ async def heats(tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID]) -> di
 
 async def stats(tx: db.Transaction, user: db.HasUser) -> Stats:
     """How many nodes of each kind and links of each relation there are."""
-    kinds = {row["kind"]: row["count"] for row in await tx.rows(_KINDS, (user.user_id,))}
-    by_relation = {row["relation"]: row["count"] for row in await tx.rows(_RELATIONS, (user.user_id,))}
+    kinds = {
+        row["kind"]: row["count"] for row in await tx.rows(_KINDS, (user.user_id,))
+    }
+    by_relation = {
+        row["relation"]: row["count"]
+        for row in await tx.rows(_RELATIONS, (user.user_id,))
+    }
     return Stats(kinds, by_relation, await nodes.version(tx, user))
 
 
@@ -304,9 +363,21 @@ async def _walked(
             ids = [at, *ids] if side == 0 else [*ids, at]
             taken = [link_id, *taken] if side == 0 else [*taken, link_id]
     found = await nodes.several(tx, user, ids)
-    by_id = {one.id: one for one in await tx.all(links.Link, _LINKS_BY_ID, (user.user_id, taken))}
-    return Part([found[one] for one in ids if one in found], [by_id[one] for one in taken])
+    by_id = {
+        one.id: one
+        for one in await tx.all(links.Link, _LINKS_BY_ID, (user.user_id, taken))
+    }
+    return Part(
+        [found[one] for one in ids if one in found], [by_id[one] for one in taken]
+    )
 
 
-def _values(user: db.HasUser, confidence: float, as_of: datetime | None, *, ended: bool = False) -> dict[str, Any]:
-    return {"user": user.user_id, "confidence": confidence, "as_of": as_of, "ended": ended}
+def _values(
+    user: db.HasUser, confidence: float, as_of: datetime | None, *, ended: bool = False
+) -> dict[str, Any]:
+    return {
+        "user": user.user_id,
+        "confidence": confidence,
+        "as_of": as_of,
+        "ended": ended,
+    }

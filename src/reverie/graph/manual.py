@@ -1,4 +1,6 @@
-"""What somebody makes, changes and takes away in the graph by hand, and not by keeping a record."""
+"""What somebody makes, changes and takes away in the graph by hand, and not by keeping
+a record.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,15 +27,26 @@ _AROUND = 20_000
 _CARD = "SELECT domain, title FROM card WHERE user_id = %s AND record_id = %s"
 
 
-async def create(tx: db.Transaction, caller: callers.Caller, new: nodes.New) -> nodes.Node:
-    """Make a node. A second person of a name needs an address of their own. Raises Invalid, Conflict."""
+async def create(
+    tx: db.Transaction, caller: callers.Caller, new: nodes.New
+) -> nodes.Node:
+    """Make a node. A second person of a name needs an address of their own. Raises
+    Invalid, Conflict.
+    """
     await nodes.bump(tx, caller)
     mails = _addresses(new)
     found = await nodes.find(tx, caller, mails)
-    same = next((one for some in found.values() for one in some if one.kind == "person"), None)
+    same = next(
+        (one for some in found.values() for one in some if one.kind == "person"), None
+    )
     if same is not None:
         raise _taken("Somebody with this address is in the graph already.", same)
-    new = replace(new, properties=properties(new.kind, new.properties), emails=mails, by=by(caller))
+    new = replace(
+        new,
+        properties=properties(new.kind, new.properties),
+        emails=mails,
+        by=by(caller),
+    )
     there = await nodes.by_key(tx, caller, nodes.key_of(caller, new))
     if there is not None and not mails:
         raise _taken(f"There is a {there.kind} of this name already.", there)
@@ -42,28 +55,44 @@ async def create(tx: db.Transaction, caller: callers.Caller, new: nodes.New) -> 
     made = await nodes.add(tx, caller, new)
     if made is None:
         raise errors.Conflict(
-            "A node of this name was deleted by hand or erased, and stays away.", hint="Give it another name."
+            "A node of this name was deleted by hand or erased, and stays away.",
+            hint="Give it another name.",
         )
     await nodes.recount(tx, caller, [made.id])
     return made
 
 
-async def change(tx: db.Transaction, caller: callers.Caller, node_id: UUID, values: Mapping[str, Any]) -> nodes.Node:
-    """Another name, type or description, and some properties (None takes one away). Raises NotFound, Invalid."""
+async def change(
+    tx: db.Transaction, caller: callers.Caller, node_id: UUID, values: Mapping[str, Any]
+) -> nodes.Node:
+    """Another name, type or description, and some properties (None takes one away).
+    Raises NotFound, Invalid.
+    """
     await nodes.bump(tx, caller)
     node = await visibility.get(tx, caller, node_id)
     if node.kind == "source":
-        raise errors.Invalid("This node stands for a record.", hint="Change the record, and the node follows.")
+        raise errors.Invalid(
+            "This node stands for a record.",
+            hint="Change the record, and the node follows.",
+        )
     given: Mapping[str, Any] = values.get("properties", {})
     removed = {name: None for name, value in given.items() if value is None}
-    told = properties(node.kind, {name: value for name, value in given.items() if value is not None})
-    made = await nodes.change(tx, caller, node, **{**values, "properties": {**told, **removed}})
+    told = properties(
+        node.kind, {name: value for name, value in given.items() if value is not None}
+    )
+    made = await nodes.change(
+        tx, caller, node, **{**values, "properties": {**told, **removed}}
+    )
     await nodes.recount(tx, caller, [made.id])
     return made
 
 
-async def delete(tx: db.Transaction, caller: callers.Caller, node_id: UUID) -> nodes.Node:
-    """Delete a node: it stays deleted, whatever is read again. Raises NotFound, Invalid."""
+async def delete(
+    tx: db.Transaction, caller: callers.Caller, node_id: UUID
+) -> nodes.Node:
+    """Delete a node: it stays deleted, whatever is read again. Raises NotFound,
+    Invalid.
+    """
     await nodes.bump(tx, caller)
     node = await visibility.get(tx, caller, node_id)
     keep_owner(node)
@@ -76,7 +105,10 @@ async def delete(tx: db.Transaction, caller: callers.Caller, node_id: UUID) -> n
 def keep_owner(node: nodes.Node) -> None:
     """Raise Invalid for the owner's own node."""
     if node.is_owner:
-        raise errors.Invalid("The owner's own node stays.", hint="Its name and properties can be changed.")
+        raise errors.Invalid(
+            "The owner's own node stays.",
+            hint="Its name and properties can be changed.",
+        )
 
 
 async def neighbours(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> list[UUID]:
@@ -86,18 +118,35 @@ async def neighbours(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> lis
     return [one for one in both if one != node_id]
 
 
-async def relate(tx: db.Transaction, caller: callers.Caller, fact: links.Fact) -> visibility.Shown:
+async def relate(
+    tx: db.Transaction, caller: callers.Caller, fact: links.Fact
+) -> visibility.Shown:
     """Link two nodes; an end may be the id of a record, too. Raises NotFound, Invalid."""
     await nodes.bump(tx, caller)
     if fact.from_id == fact.to_id:
         raise errors.Invalid("A link has two different ends.")
-    if fact.valid_from is not None and fact.valid_to is not None and fact.valid_to < fact.valid_from:
+    if (
+        fact.valid_from is not None
+        and fact.valid_to is not None
+        and fact.valid_to < fact.valid_from
+    ):
         raise errors.Invalid("`valid_to` is before `valid_from`.")
-    begin, end = await _end(tx, caller, fact.from_id), await _end(tx, caller, fact.to_id)
+    begin, end = (
+        await _end(tx, caller, fact.from_id),
+        await _end(tx, caller, fact.to_id),
+    )
     if begin.id == end.id:
         raise errors.Invalid("A link has two different ends.")
     told = relations.checked(fact.relation, begin.kind, end.kind, fact.properties)
-    stated = replace(fact, from_id=begin.id, to_id=end.id, link_type="manual", by=by(caller), properties=told, at=None)
+    stated = replace(
+        fact,
+        from_id=begin.id,
+        to_id=end.id,
+        link_type="manual",
+        by=by(caller),
+        properties=told,
+        at=None,
+    )
     made = await links.relate(tx, caller, stated)
     if made is None:
         raise errors.Conflict("This link was not kept.", hint="Try again.")
@@ -105,18 +154,27 @@ async def relate(tx: db.Transaction, caller: callers.Caller, fact: links.Fact) -
     return (await visibility.shown(tx, caller, [made]))[0]
 
 
-async def unlink(tx: db.Transaction, caller: callers.Caller, link_id: UUID) -> links.Link:
+async def unlink(
+    tx: db.Transaction, caller: callers.Caller, link_id: UUID
+) -> links.Link:
     """Delete a link: it stays deleted, whatever is read again. Raises NotFound."""
     await nodes.bump(tx, caller)
     link = await links.get(tx, caller, link_id)
     if not await visibility.shown(tx, caller, [link]):
-        raise errors.NotFound("There is no such link.", hint="It may have been deleted.")
-    await nodes.recount(tx, caller, await links.delete(tx, caller, link.id), touch=False)
+        raise errors.NotFound(
+            "There is no such link.", hint="It may have been deleted."
+        )
+    await nodes.recount(
+        tx, caller, await links.delete(tx, caller, link.id), touch=False
+    )
     return link
 
 
-async def warm(tx: db.Transaction, caller: callers.Caller, first: UUID, second: UUID) -> int:
-    """Two records were opened within a minute: says how many links between them warmed. Raises NotFound, Invalid.
+async def warm(
+    tx: db.Transaction, caller: callers.Caller, first: UUID, second: UUID
+) -> int:
+    """Two records were opened within a minute: says how many links between them warmed.
+    Raises NotFound, Invalid.
 
     What is linked to what stays the same, so the version of the graph does.
     """
@@ -124,18 +182,24 @@ async def warm(tx: db.Transaction, caller: callers.Caller, first: UUID, second: 
         raise errors.Invalid("Two different records warm the link between them.")
     for one in (first, second):
         if await _card(tx, caller, one) is None:
-            raise errors.NotFound("There is no such record.", hint="It may have been deleted.")
+            raise errors.NotFound(
+                "There is no such record.", hint="It may have been deleted."
+            )
     return await links.warm(tx, caller, first, second)
 
 
-async def merge(tx: db.Transaction, caller: callers.Caller, *, winner: UUID, loser: UUID) -> merging.Merge:
+async def merge(
+    tx: db.Transaction, caller: callers.Caller, *, winner: UUID, loser: UUID
+) -> merging.Merge:
     """Make one node of two. Raises NotFound, Invalid."""
     for one in (winner, loser):
         await visibility.get(tx, caller, one)
     return await merging.merge(tx, caller, winner=winner, loser=loser, by=caller.label)
 
 
-async def keep_apart(tx: db.Transaction, caller: callers.Caller, first: UUID, second: UUID) -> None:
+async def keep_apart(
+    tx: db.Transaction, caller: callers.Caller, first: UUID, second: UUID
+) -> None:
     """These are two, and are suggested no more. Raises NotFound, Invalid."""
     if first == second:
         raise errors.Invalid("Name two different nodes.")
@@ -147,7 +211,9 @@ async def keep_apart(tx: db.Transaction, caller: callers.Caller, first: UUID, se
 
 
 def by(caller: callers.Caller) -> nodes.By:
-    """Who says so, as nodes and links keep it: an agent is a model, everybody else speaks for a person."""
+    """Who says so, as nodes and links keep it: an agent is a model, everybody else
+    speaks for a person.
+    """
     return "model" if caller.kind == "agent" else "user"
 
 
@@ -156,9 +222,16 @@ def properties(kind: nodes.Kind, given: Mapping[str, Any]) -> dict[str, Any]:
     allowed = PROPERTIES.get(kind, ())
     for name, value in given.items():
         if name not in allowed:
-            raise errors.Invalid(f"A {kind} has no property `{name[:60]}`.", hint=f"There are {', '.join(allowed)}.")
+            raise errors.Invalid(
+                f"A {kind} has no property `{name[:60]}`.",
+                hint=f"There are {', '.join(allowed)}.",
+            )
         if not _fits(name, value):
-            wanted = "an object" if name == "content" else "a text of at most 4,000 characters, or a list of texts"
+            wanted = (
+                "an object"
+                if name == "content"
+                else "a text of at most 4,000 characters, or a list of texts"
+            )
             raise errors.Invalid(f"`{name}` of a {kind} must be {wanted}.")
     return dict(given)
 
@@ -167,16 +240,22 @@ def _fits(name: str, value: Any) -> bool:
     if name == "content":
         return isinstance(value, dict)
     texts = cast(list[Any], value) if isinstance(value, list) else [value]
-    return len(texts) <= _MOST and all(isinstance(one, str) and len(one) <= _LONGEST for one in texts)
+    return len(texts) <= _MOST and all(
+        isinstance(one, str) and len(one) <= _LONGEST for one in texts
+    )
 
 
 def _addresses(new: nodes.New) -> list[str]:
     mails = [one.strip().lower() for one in new.emails]
     if mails and new.kind != "person":
-        raise errors.Invalid(f"A {new.kind} has no `emails`.", hint="Only a person has.")
+        raise errors.Invalid(
+            f"A {new.kind} has no `emails`.", hint="Only a person has."
+        )
     for one in mails:
         if "@" not in one.strip("@"):
-            raise errors.Invalid(f"`{one[:60]}` is no email address.", hint="Such as ana@example.org.")
+            raise errors.Invalid(
+                f"`{one[:60]}` is no email address.", hint="Such as ana@example.org."
+            )
     return list(dict.fromkeys(mails))
 
 
@@ -187,14 +266,23 @@ async def _end(tx: db.Transaction, caller: callers.Caller, end: UUID) -> nodes.N
         return found
     card = await _card(tx, caller, end)
     if card is None:
-        raise errors.NotFound("There is no such node or record.", hint="It may have been deleted or merged.")
-    node_id = await nodes.source(tx, caller, domain=card[0], record_id=end, title=card[1])
+        raise errors.NotFound(
+            "There is no such node or record.",
+            hint="It may have been deleted or merged.",
+        )
+    node_id = await nodes.source(
+        tx, caller, domain=card[0], record_id=end, title=card[1]
+    )
     if node_id is None:
-        raise errors.Conflict("The node of this record was deleted by hand, and stays away.")
+        raise errors.Conflict(
+            "The node of this record was deleted by hand, and stays away."
+        )
     return await nodes.get(tx, caller, node_id)
 
 
-async def _card(tx: db.Transaction, caller: callers.Caller, record_id: UUID) -> tuple[str, str] | None:
+async def _card(
+    tx: db.Transaction, caller: callers.Caller, record_id: UUID
+) -> tuple[str, str] | None:
     """The domain and the title of a record that may be read."""
     rows = await tx.rows(_CARD, (caller.user_id, record_id))
     if not rows or rows[0]["domain"] not in visibility.open_to(caller):
@@ -204,5 +292,7 @@ async def _card(tx: db.Transaction, caller: callers.Caller, record_id: UUID) -> 
 
 def _taken(message: str, there: nodes.Node) -> errors.Conflict:
     return errors.Conflict(
-        message, hint=f"It is {there.id}: change that one.", details={"id": str(there.id), "name": there.name}
+        message,
+        hint=f"It is {there.id}: change that one.",
+        details={"id": str(there.id), "name": there.name},
     )

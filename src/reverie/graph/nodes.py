@@ -1,4 +1,6 @@
-"""The nodes of the graph and the names they are found by: this module alone writes them."""
+"""The nodes of the graph and the names they are found by: this module alone writes
+them.
+"""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +19,9 @@ By = Literal["user", "model", "system"]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A person, a concept, an entity, a source or an artifact. `hash` is of the text that its vector is made of."""
+    """A person, a concept, an entity, a source or an artifact. `hash` is of the text
+    that its vector is made of.
+    """
 
     id: UUID
     key: str
@@ -39,7 +43,9 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class New:
-    """A node to be made. `emails` are those of a person; `apart` makes another key for somebody of the same name."""
+    """A node to be made. `emails` are those of a person; `apart` makes another key for
+    somebody of the same name.
+    """
 
     kind: Kind
     name: str
@@ -97,12 +103,13 @@ UPDATE node SET name = %(name)s, type = %(type)s, description = %(description)s,
     hash = %(hash)s, updated_at = now(), touched_at = now()
 WHERE user_id = %(user)s AND id = %(id)s AND {LIVE} RETURNING {COLUMNS}
 """
-_SOURCE = (
-    "SELECT id, deleted_at IS NOT NULL AS gone FROM node WHERE user_id = %s AND record_id = %s AND kind = 'source'"
-)
+_SOURCE = """
+SELECT id, deleted_at IS NOT NULL AS gone
+FROM node WHERE user_id = %s AND record_id = %s AND kind = 'source'
+"""
 _RETITLE = "UPDATE node SET name = %s, updated_at = now() WHERE user_id = %s AND id = %s AND name <> %s"
-# Salience: from the number of links (fifty are as many as anybody needs) and from how lately it was touched, a half a
-# quarter of a year.
+# Salience: from the number of links (fifty are as many as anybody needs) and from how
+# lately it was touched, a half a quarter of a year.
 _RECOUNT = """
 WITH fresh AS MATERIALIZED (
     SELECT wanted.id, (
@@ -149,7 +156,8 @@ _REMEMBER = "INSERT INTO erased (user_id, key) SELECT %s, unnest(%s::text[]) ON 
 _INTO = "UPDATE node SET merged_into = %s, updated_at = now() WHERE user_id = %s AND id = %s"
 _OWN_ALIASES = "SELECT alias, kind FROM alias WHERE user_id = %s AND node_id = %s ORDER BY kind, alias"
 _UNALIAS = "DELETE FROM alias WHERE user_id = %s AND node_id = %s AND alias = ANY(%s)"
-# What somebody has done by hand stays: merges, links, what was deleted, and the nodes these are about.
+# What somebody has done by hand stays: merges, links, what was deleted, and the nodes
+# these are about.
 _FORGET = """
 DELETE FROM node WHERE user_id = %s AND created_by <> 'user' AND NOT is_owner AND deleted_at IS NULL
     AND NOT EXISTS (SELECT FROM link WHERE link.user_id = node.user_id AND link.from_id = node.id
@@ -167,12 +175,16 @@ async def get(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> Node:
     """One node. Raises NotFound, in the same words for a foreign id."""
     found = await several(tx, user, [node_id])
     if not found:
-        raise errors.NotFound("There is no such node.", hint="It may have been deleted or merged.")
+        raise errors.NotFound(
+            "There is no such node.", hint="It may have been deleted or merged."
+        )
     return found[node_id]
 
 
 async def by_key(tx: db.Transaction, user: db.HasUser, key: str) -> Node | None:
-    """The node of a key, or the one that it was merged into; None if there is none or it was deleted."""
+    """The node of a key, or the one that it was merged into; None if there is none or
+    it was deleted.
+    """
     kept = await _by_key(tx, user, key)
     return kept[0] if kept else None
 
@@ -182,12 +194,16 @@ async def owner(tx: db.Transaction, user: db.HasUser) -> Node | None:
     return await tx.one(Node, _OWNER, (user.user_id,))
 
 
-async def several(tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID]) -> dict[UUID, Node]:
+async def several(
+    tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID]
+) -> dict[UUID, Node]:
     """Some nodes by id; unknown ones are left out."""
     return {one.id: one for one in await tx.all(Node, _GET, (user.user_id, list(ids)))}
 
 
-async def find(tx: db.Transaction, user: db.HasUser, aliases: Iterable[str]) -> dict[str, list[Node]]:
+async def find(
+    tx: db.Transaction, user: db.HasUser, aliases: Iterable[str]
+) -> dict[str, list[Node]]:
     """The nodes by each normalised name or address, the one with most links first."""
     found: dict[str, list[Node]] = {}
     for row in await tx.rows(_FIND, (user.user_id, list(aliases))):
@@ -196,7 +212,9 @@ async def find(tx: db.Transaction, user: db.HasUser, aliases: Iterable[str]) -> 
 
 
 async def add(tx: db.Transaction, user: db.HasUser, new: New) -> Node | None:
-    """A node, or the one that has its key already; None if that was deleted by hand or erased. Raises Invalid."""
+    """A node, or the one that has its key already; None if that was deleted by hand or
+    erased. Raises Invalid.
+    """
     if not keys.normalised(new.name):
         raise errors.Invalid("A node needs a name.")
     if len(new.name) > LONGEST_NAME:
@@ -231,44 +249,79 @@ async def add(tx: db.Transaction, user: db.HasUser, new: New) -> Node | None:
 
 
 async def also(
-    tx: db.Transaction, user: db.HasUser, node_id: UUID, *, names_: Iterable[str] = (), emails: Iterable[str] = ()
+    tx: db.Transaction,
+    user: db.HasUser,
+    node_id: UUID,
+    *,
+    names_: Iterable[str] = (),
+    emails: Iterable[str] = (),
 ) -> None:
     """Further names and addresses that a node is found by."""
-    wanted = {keys.normalised(one): "name" for one in names_} | {one.strip().lower(): "email" for one in emails}
+    wanted = {keys.normalised(one): "name" for one in names_} | {
+        one.strip().lower(): "email" for one in emails
+    }
     wanted.pop("", None)
     await bump(tx, user)
     await tx.run(_ALIASES, (user.user_id, node_id, list(wanted), list(wanted.values())))
 
 
-async def gone(tx: db.Transaction, user: db.HasUser, aliases: Iterable[str]) -> set[tuple[Kind, str]]:
-    """Which names and addresses, each (kind, alias), are of what was deleted by hand or erased."""
+async def gone(
+    tx: db.Transaction, user: db.HasUser, aliases: Iterable[str]
+) -> set[tuple[Kind, str]]:
+    """Which names and addresses, each (kind, alias), are of what was deleted by hand or
+    erased.
+    """
     wanted = list(dict.fromkeys(aliases))
     deleted: set[tuple[Kind, str]] = {
-        (row["kind"], row["alias"]) for row in await tx.rows(_GONE, (user.user_id, wanted))
+        (row["kind"], row["alias"])
+        for row in await tx.rows(_GONE, (user.user_id, wanted))
     }
     marks: dict[str, tuple[Kind, str]] = {
-        _mark(user, kind, alias): (kind, alias) for kind in relations.KINDS for alias in wanted
+        _mark(user, kind, alias): (kind, alias)
+        for kind in relations.KINDS
+        for alias in wanted
     }
     rows = await tx.rows(_ERASED, (user.user_id, list(marks)))
     return deleted | {marks[row["key"]] for row in rows}
 
 
-async def aliases(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> list[tuple[str, str]]:
+async def aliases(
+    tx: db.Transaction, user: db.HasUser, node_id: UUID
+) -> list[tuple[str, str]]:
     """All (alias, kind) of a node."""
-    return [(row["alias"], row["kind"]) for row in await tx.rows(_OWN_ALIASES, (user.user_id, node_id))]
+    return [
+        (row["alias"], row["kind"])
+        for row in await tx.rows(_OWN_ALIASES, (user.user_id, node_id))
+    ]
 
 
-async def unalias(tx: db.Transaction, user: db.HasUser, node_id: UUID, gone: Sequence[str]) -> None:
+async def unalias(
+    tx: db.Transaction, user: db.HasUser, node_id: UUID, gone: Sequence[str]
+) -> None:
     """Names and addresses that a node is not found by any longer."""
     await tx.run(_UNALIAS, (user.user_id, node_id, list(gone)))
 
 
-async def change(tx: db.Transaction, user: db.HasUser, node: Node, **values: Any) -> Node:
-    """Another name, type, description or properties (None takes a property away); the key stays. Raises NotFound."""
+async def change(
+    tx: db.Transaction, user: db.HasUser, node: Node, **values: Any
+) -> Node:
+    """Another name, type, description or properties (None takes a property away); the
+    key stays. Raises NotFound.
+    """
     await bump(tx, user)
-    properties = {k: v for k, v in {**node.properties, **values.get("properties", {})}.items() if v is not None}
-    wanted = {name: values.get(name, getattr(node, name)) for name in ("name", "type", "description")}
-    if wanted == {name: getattr(node, name) for name in wanted} and properties == node.properties:
+    properties = {
+        k: v
+        for k, v in {**node.properties, **values.get("properties", {})}.items()
+        if v is not None
+    }
+    wanted = {
+        name: values.get(name, getattr(node, name))
+        for name in ("name", "type", "description")
+    }
+    if (
+        wanted == {name: getattr(node, name) for name in wanted}
+        and properties == node.properties
+    ):
         return node
     parameters = {
         "user": user.user_id,
@@ -278,12 +331,16 @@ async def change(tx: db.Transaction, user: db.HasUser, node: Node, **values: Any
     }
     made = await tx.one(Node, _CHANGE, parameters | wanted)
     if made is None:
-        raise errors.NotFound("There is no such node.", hint="It may have been deleted or merged.")
+        raise errors.NotFound(
+            "There is no such node.", hint="It may have been deleted or merged."
+        )
     await also(tx, user, node.id, names_=[made.name])
     return made
 
 
-async def source(tx: db.Transaction, user: db.HasUser, *, domain: str, record_id: UUID, title: str) -> UUID | None:
+async def source(
+    tx: db.Transaction, user: db.HasUser, *, domain: str, record_id: UUID, title: str
+) -> UUID | None:
     """The node of a record, made if it is missing; None if it was deleted by hand."""
     name = title[:300] or "(no title)"
     for row in await tx.rows(_SOURCE, (user.user_id, record_id)):
@@ -309,13 +366,17 @@ async def source(tx: db.Transaction, user: db.HasUser, *, domain: str, record_id
     return made.id if made else None
 
 
-async def source_of(tx: db.Transaction, user: db.HasUser, record_id: UUID) -> UUID | None:
+async def source_of(
+    tx: db.Transaction, user: db.HasUser, record_id: UUID
+) -> UUID | None:
     """The node of a record, if there is one."""
     rows = await tx.rows(_SOURCE, (user.user_id, record_id))
     return rows[0]["id"] if rows and not rows[0]["gone"] else None
 
 
-async def recount(tx: db.Transaction, user: db.HasUser, ids: Iterable[UUID], *, touch: bool = True) -> None:
+async def recount(
+    tx: db.Transaction, user: db.HasUser, ids: Iterable[UUID], *, touch: bool = True
+) -> None:
     """Count the links of some nodes again, and how much they matter."""
     wanted = list(dict.fromkeys(ids))
     if wanted:
@@ -334,9 +395,17 @@ async def cool(tx: db.Transaction, user: db.HasUser) -> None:
     await tx.run(_COOL, (user.user_id,))
 
 
-async def orphans(tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID] | None = None) -> list[Node]:
-    """Nodes that nobody made by hand and that nothing leads to; of `ids` alone if given."""
-    return await tx.all(Node, _ORPHANS, {"user": user.user_id, "ids": None if ids is None else list(ids)})
+async def orphans(
+    tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID] | None = None
+) -> list[Node]:
+    """Nodes that nobody made by hand and that nothing leads to; of `ids` alone if
+    given.
+    """
+    return await tx.all(
+        Node,
+        _ORPHANS,
+        {"user": user.user_id, "ids": None if ids is None else list(ids)},
+    )
 
 
 async def drop(tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID]) -> int:
@@ -348,44 +417,64 @@ async def drop(tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID]) -> int
 
 
 async def delete(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> None:
-    """Delete by hand, with its links: it stays deleted, whatever is read again. Raises NotFound."""
+    """Delete by hand, with its links: it stays deleted, whatever is read again. Raises
+    NotFound.
+    """
     await bump(tx, user)
     if not await tx.run(_DELETE, (user.user_id, node_id)):
-        raise errors.NotFound("There is no such node.", hint="It may have been deleted or merged.")
+        raise errors.NotFound(
+            "There is no such node.", hint="It may have been deleted or merged."
+        )
     await recount(tx, user, await links.bury(tx, user, node_id), touch=False)
 
 
 async def erase(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> list[bytes]:
-    """Take a node away for good, with its names, links, evidence and merges. Returns the hashes of its vectors.
+    """Take a node away for good, with its names, links, evidence and merges. Returns
+    the hashes of its vectors.
 
-    What was merged into it goes as well. Of all that, only the keys are kept, so that it does not come back.
+    What was merged into it goes as well. Of all that, only the keys are kept, so that
+    it does not come back.
     """
     await bump(tx, user)
     rows = await tx.rows(_FAMILY, {"user": user.user_id, "id": node_id})
     if not rows:
-        raise errors.NotFound("There is no such node.", hint="It may have been deleted or merged.")
-    marks = {_mark(user, row["kind"], alias) for row in rows for alias in row["aliases"]}
-    await tx.run(_REMEMBER, (user.user_id, sorted(marks | {row["key"] for row in rows})))
+        raise errors.NotFound(
+            "There is no such node.", hint="It may have been deleted or merged."
+        )
+    marks = {
+        _mark(user, row["kind"], alias) for row in rows for alias in row["aliases"]
+    }
+    await tx.run(
+        _REMEMBER, (user.user_id, sorted(marks | {row["key"] for row in rows}))
+    )
     beside = [end for row in rows for end in await links.bury(tx, user, row["id"])]
     await tx.run(_DROP, (user.user_id, [row["id"] for row in rows]))
     await recount(tx, user, beside, touch=False)
     return [bytes(row["hash"]) for row in rows if row["hash"]]
 
 
-async def merged(tx: db.Transaction, user: db.HasUser, node_id: UUID, into: UUID | None) -> None:
+async def merged(
+    tx: db.Transaction, user: db.HasUser, node_id: UUID, into: UUID | None
+) -> None:
     """A node is another one from now on, or itself again."""
     await tx.run(_INTO, (into, user.user_id, node_id))
 
 
 async def forget(tx: db.Transaction, user: db.HasUser) -> None:
-    """Take away all that is derived, so that it is read again; what was done by hand stays."""
+    """Take away all that is derived, so that it is read again; what was done by hand
+    stays.
+    """
     await bump(tx, user)
     await tx.run(_FORGET, (user.user_id,))
 
 
 def key_of(user: db.HasUser, new: New) -> str:
-    """The key of a node: of its name, its kind (an entity's type is not in it, since readers differ) and its user."""
-    return keys.key(user.user_id, new.kind, f"{new.name} {new.apart}" if new.apart else new.name)
+    """The key of a node: of its name, its kind (an entity's type is not in it, since
+    readers differ) and its user.
+    """
+    return keys.key(
+        user.user_id, new.kind, f"{new.name} {new.apart}" if new.apart else new.name
+    )
 
 
 def _mark(user: db.HasUser, kind: str, alias: str) -> str:
@@ -393,20 +482,38 @@ def _mark(user: db.HasUser, kind: str, alias: str) -> str:
     return keys.key(user.user_id, f"{kind} alias", alias)
 
 
-def hash_of(kind: Kind, name: str, description: str, properties: Mapping[str, Any]) -> bytes | None:
-    """The hash of what a node's vector is made of, or None where it says no more than its name."""
+def hash_of(
+    kind: Kind, name: str, description: str, properties: Mapping[str, Any]
+) -> bytes | None:
+    """The hash of what a node's vector is made of, or None where it says no more than
+    its name.
+    """
     text = text_of(kind, name, description, properties)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() if text else None
+    return (
+        hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() if text else None
+    )
 
 
-def text_of(kind: Kind, name: str, description: str, properties: Mapping[str, Any]) -> str:
-    """The text that a node's vector is made of: concepts and entities that say what they are."""
-    told = " ".join(part for part in (description, str(properties.get("notes") or "")) if part)
-    return f"{name}: {told}" if told and kind in ("concept", "entity", "artifact") else ""
+def text_of(
+    kind: Kind, name: str, description: str, properties: Mapping[str, Any]
+) -> str:
+    """The text that a node's vector is made of: concepts and entities that say what
+    they are.
+    """
+    told = " ".join(
+        part for part in (description, str(properties.get("notes") or "")) if part
+    )
+    return (
+        f"{name}: {told}" if told and kind in ("concept", "entity", "artifact") else ""
+    )
 
 
-async def _by_key(tx: db.Transaction, user: db.HasUser, key: str) -> tuple[Node | None] | None:
-    """The node of a key, as (node,); (None,) if it was deleted by hand; None if there never was one."""
+async def _by_key(
+    tx: db.Transaction, user: db.HasUser, key: str
+) -> tuple[Node | None] | None:
+    """The node of a key, as (node,); (None,) if it was deleted by hand; None if there
+    never was one.
+    """
     rows = await tx.rows(_BY_KEY, (user.user_id, key))
     if not rows:
         return None

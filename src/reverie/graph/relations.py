@@ -1,4 +1,6 @@
-"""The relations that links may have: between which kinds, with which properties, and which facts replace each other."""
+"""The relations that links may have: between which kinds, with which properties, and
+which facts replace each other.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,14 +24,19 @@ class _Range:
 
 
 _Property = _Range | tuple[str, ...] | type[str]
-_RELEVANT: Mapping[str, _Property] = {"relationship_type": str, "relevance": _Range(1, 10), "notes": str}
+_RELEVANT: Mapping[str, _Property] = {
+    "relationship_type": str,
+    "relevance": _Range(1, 10),
+    "notes": str,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
     """Between which kinds a relation may be, and what its links may tell.
 
-    `exclusive`: of two facts that begin with the same node only one holds at a time, and a newer one ends the older.
+    `exclusive`: of two facts that begin with the same node only one holds at a time,
+    and a newer one ends the older.
     """
 
     ends: tuple[tuple[frozenset[Kind], frozenset[Kind]], ...] = ((_PLAIN, _PLAIN),)
@@ -42,7 +49,9 @@ def _one(*kinds: Kind) -> frozenset[Kind]:
 
 
 RELATIONS: Mapping[str, Relation] = {
-    "thinks_about": Relation(((_one("person"), _one("concept")),), {"mood": str, "frequency": str}),
+    "thinks_about": Relation(
+        ((_one("person"), _one("concept")),), {"mood": str, "frequency": str}
+    ),
     "has_relationship_with": Relation(
         ((_one("person"), _one("person")),),
         {
@@ -53,32 +62,63 @@ RELATIONS: Mapping[str, Relation] = {
         },
     ),
     "relates_to": Relation(properties=_RELEVANT),
-    "involves": Relation(((_one("concept"), _one("person", "entity")),), {"relevance": _Range(1, 10), "notes": str}),
-    "produced": Relation(((_one("concept"), _one("artifact")),), {"relevance": _Range(1, 10), "notes": str}),
+    "involves": Relation(
+        ((_one("concept"), _one("person", "entity")),),
+        {"relevance": _Range(1, 10), "notes": str},
+    ),
+    "produced": Relation(
+        ((_one("concept"), _one("artifact")),),
+        {"relevance": _Range(1, 10), "notes": str},
+    ),
     "mentions": Relation(((_one("source"), _TOPIC), (_TOPIC, _TOPIC)), {"role": str}),
     "sourced_from": Relation(((_one("artifact"), _one("source")),)),
-    "attended_by": Relation(((_one("source", "entity", "concept"), _one("person")),), {"role": str, "status": str}),
-    "located_in": Relation(((_one("source", "person", "entity"), _one("entity")),), {"notes": str}, exclusive=True),
-    "works_at": Relation(((_one("person"), _one("entity")),), {"job_title": str, "notes": str}, exclusive=True),
-    "collaborates_with": Relation(((_one("person", "entity"), _one("person", "entity")),), _RELEVANT),
+    "attended_by": Relation(
+        ((_one("source", "entity", "concept"), _one("person")),),
+        {"role": str, "status": str},
+    ),
+    "located_in": Relation(
+        ((_one("source", "person", "entity"), _one("entity")),),
+        {"notes": str},
+        exclusive=True,
+    ),
+    "works_at": Relation(
+        ((_one("person"), _one("entity")),),
+        {"job_title": str, "notes": str},
+        exclusive=True,
+    ),
+    "collaborates_with": Relation(
+        ((_one("person", "entity"), _one("person", "entity")),), _RELEVANT
+    ),
     "contradicts": Relation(properties={"notes": str}),
     "follows_up": Relation(properties={"notes": str}),
     "supersedes": Relation(properties={"notes": str}),
 }
 
 
-def checked(relation: str, from_kind: Kind, to_kind: Kind, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The properties that a link of this relation keeps; those it does not know are left out.
+def checked(
+    relation: str, from_kind: Kind, to_kind: Kind, properties: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The properties that a link of this relation keeps; those it does not know are
+    left out.
 
-    Raises Invalid for a relation or ends that do not exist, or for a wrong value, with what is allowed.
+    Raises Invalid for a relation or ends that do not exist, or for a wrong value, with
+    what is allowed.
     """
     found = RELATIONS.get(relation)
     if found is None:
-        raise errors.Invalid(f"There is no relation `{relation[:60]}`.", hint=f"There are {', '.join(RELATIONS)}.")
-    if not any(from_kind in begin and to_kind in end for begin, end in found.ends):
-        fit = [name for name, one in RELATIONS.items() if any(from_kind in a and to_kind in b for a, b in one.ends)]
         raise errors.Invalid(
-            f"`{relation}` does not lead from a {from_kind} to a {to_kind}.", hint=f"These do: {', '.join(fit)}."
+            f"There is no relation `{relation[:60]}`.",
+            hint=f"There are {', '.join(RELATIONS)}.",
+        )
+    if not any(from_kind in begin and to_kind in end for begin, end in found.ends):
+        fit = [
+            name
+            for name, one in RELATIONS.items()
+            if any(from_kind in a and to_kind in b for a, b in one.ends)
+        ]
+        raise errors.Invalid(
+            f"`{relation}` does not lead from a {from_kind} to a {to_kind}.",
+            hint=f"These do: {', '.join(fit)}.",
         )
     return {
         name: _value(relation, name, allowed, properties[name])
@@ -87,8 +127,12 @@ def checked(relation: str, from_kind: Kind, to_kind: Kind, properties: Mapping[s
     }
 
 
-def fitting(relation: str, from_kind: Kind, to_kind: Kind, properties: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The same for what a reader found: None where `checked` refuses, and a wrong property is left out."""
+def fitting(
+    relation: str, from_kind: Kind, to_kind: Kind, properties: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """The same for what a reader found: None where `checked` refuses, and a wrong
+    property is left out.
+    """
     told: dict[str, Any] = {}
     try:
         checked(relation, from_kind, to_kind, {})
@@ -110,7 +154,11 @@ def exclusive(relation: str) -> bool:
 
 def _value(relation: str, name: str, allowed: _Property, value: Any) -> Any:
     if isinstance(allowed, _Range):
-        if isinstance(value, int) and not isinstance(value, bool) and allowed.low <= value <= allowed.high:
+        if (
+            isinstance(value, int)
+            and not isinstance(value, bool)
+            and allowed.low <= value <= allowed.high
+        ):
             return value
         wanted = f"a whole number from {allowed.low} to {allowed.high}"
     elif isinstance(allowed, tuple):

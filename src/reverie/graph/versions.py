@@ -1,4 +1,6 @@
-"""The version of a graph, which moves with every change of it, and the turn that writers take."""
+"""The version of a graph, which moves with every change of it, and the turn that
+writers take.
+"""
 
 from reverie import db
 
@@ -11,7 +13,9 @@ _HOLD = "SELECT FROM graph WHERE user_id = %s FOR UPDATE"
 
 
 async def bump(tx: db.Transaction, user: db.HasUser) -> None:
-    """Something of the graph has changed. It holds the others off until this transaction ends: one writer at a time."""
+    """Something of the graph has changed. It holds the others off until this
+    transaction ends: one writer at a time.
+    """
     await tx.run(_BUMP, (user.user_id,))
 
 

@@ -1,6 +1,8 @@
-"""What a caller sees of the graph: all of it but the records of domains that are not open to them.
+"""What a caller sees of the graph: all of it but the records of domains that are not
+open to them.
 
-Such records are left out as nodes, as ends of links, as evidence and as steps of a path.
+Such records are left out as nodes, as ends of links, as evidence and as steps of a
+path.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -84,7 +86,9 @@ class Reached:
 
 def open_to(caller: callers.Caller) -> frozenset[str]:
     """The domains whose records the caller may read; none is no error here."""
-    return frozenset(one.name for one in catalogue.DOMAINS.values() if caller.may(one.plural, "read"))
+    return frozenset(
+        one.name for one in catalogue.DOMAINS.values() if caller.may(one.plural, "read")
+    )
 
 
 def sees(caller: callers.Caller, node: nodes.Node) -> bool:
@@ -94,7 +98,9 @@ def sees(caller: callers.Caller, node: nodes.Node) -> bool:
 
 def missing() -> errors.NotFound:
     """The answer for a node that is unknown, foreign, hidden, deleted or merged."""
-    return errors.NotFound("There is no such node.", hint="It may have been deleted or merged.")
+    return errors.NotFound(
+        "There is no such node.", hint="It may have been deleted or merged."
+    )
 
 
 async def get(tx: db.Transaction, caller: callers.Caller, node_id: UUID) -> nodes.Node:
@@ -105,15 +111,23 @@ async def get(tx: db.Transaction, caller: callers.Caller, node_id: UUID) -> node
     return found[node_id]
 
 
-async def several(tx: db.Transaction, caller: callers.Caller, ids: Iterable[UUID]) -> dict[UUID, nodes.Node]:
+async def several(
+    tx: db.Transaction, caller: callers.Caller, ids: Iterable[UUID]
+) -> dict[UUID, nodes.Node]:
     """Those of some nodes that may be shown, by id."""
     domains = open_to(caller)
     found = await nodes.several(tx, caller, list(dict.fromkeys(ids)))
-    return {one.id: one for one in found.values() if one.domain is None or one.domain in domains}
+    return {
+        one.id: one
+        for one in found.values()
+        if one.domain is None or one.domain in domains
+    }
 
 
 async def named(tx: db.Transaction, caller: callers.Caller, name: str) -> nodes.Node:
-    """The node that somebody means by a name, an address or an id. Raises NotFound, Conflict."""
+    """The node that somebody means by a name, an address or an id. Raises NotFound,
+    Conflict.
+    """
     found = await lookups.named(tx, caller, name)
     if not sees(caller, found):
         raise missing()
@@ -130,30 +144,54 @@ async def listed(
     limit: int,
     offset: int,
 ) -> tuple[list[nodes.Node], int]:
-    """Nodes by how many links they have, and how many there are; records only when asked for (`source`)."""
+    """Nodes by how many links they have, and how many there are; records only when
+    asked for (`source`).
+    """
     if kind != "source" or _all(caller):
-        return await lookups.listed(tx, caller, kind=kind, type_=type_, name=name, limit=limit, offset=offset)
+        return await lookups.listed(
+            tx, caller, kind=kind, type_=type_, name=name, limit=limit, offset=offset
+        )
     found, total = list[nodes.Node](), 0
     for domain in sorted(open_to(caller)):  # the type of a record's node is its domain
         if type_ in (None, domain):
             some, count = await lookups.listed(
-                tx, caller, kind=kind, type_=domain, name=name, limit=limit + offset, offset=0
+                tx,
+                caller,
+                kind=kind,
+                type_=domain,
+                name=name,
+                limit=limit + offset,
+                offset=0,
             )
             found, total = [*found, *some], total + count
-    return sorted(found, key=lambda one: (-one.links, one.name, one.id))[offset : offset + limit], total
+    return sorted(found, key=lambda one: (-one.links, one.name, one.id))[
+        offset : offset + limit
+    ], total
 
 
-async def shown(tx: db.Transaction, caller: callers.Caller, found: Sequence[links.Link]) -> list[Shown]:
-    """Links with their ends and evidence; those with an end that may not be shown are left out."""
-    ends = await several(tx, caller, (end for one in found for end in (one.from_id, one.to_id)))
+async def shown(
+    tx: db.Transaction, caller: callers.Caller, found: Sequence[links.Link]
+) -> list[Shown]:
+    """Links with their ends and evidence; those with an end that may not be shown are
+    left out.
+    """
+    ends = await several(
+        tx, caller, (end for one in found for end in (one.from_id, one.to_id))
+    )
     kept = [one for one in found if one.from_id in ends and one.to_id in ends]
     proofs: dict[UUID, list[Proof]] = {one.id: [] for one in kept}
-    values = {"user": caller.user_id, "links": list(proofs), "domains": list(open_to(caller))}
+    values = {
+        "user": caller.user_id,
+        "links": list(proofs),
+        "domains": list(open_to(caller)),
+    }
     for proof in await tx.all(Proof, _PROOF, values) if kept else ():
         proofs[proof.link_id].append(proof)
     for some in proofs.values():
         some.sort(key=lambda one: one.at.timestamp() if one.at else 0.0, reverse=True)
-    return [Shown(one, ends[one.from_id], ends[one.to_id], proofs[one.id]) for one in kept]
+    return [
+        Shown(one, ends[one.from_id], ends[one.to_id], proofs[one.id]) for one in kept
+    ]
 
 
 async def whole(
@@ -166,12 +204,19 @@ async def whole(
     limit: int = 200,
 ) -> Whole:
     """A node with its names, its links, and what was merged into it."""
-    # One more than is shown tells whether there are more; with hidden ends among them, all are looked at.
+    # One more than is shown tells whether there are more; with hidden ends among them,
+    # all are looked at.
     most = limit + 1 if _all(caller) else _MOST
-    found = await lookups.links_of(tx, caller, [node.id], as_of=as_of, ended=ended, limit=most)
+    found = await lookups.links_of(
+        tx, caller, [node.id], as_of=as_of, ended=ended, limit=most
+    )
     told = await shown(tx, caller, found)
     history = await merging.history(tx, caller, node.id)
-    merged = await tx.rows(_NAMES, (caller.user_id, [one.loser_id for one in history])) if history else []
+    merged = (
+        await tx.rows(_NAMES, (caller.user_id, [one.loser_id for one in history]))
+        if history
+        else []
+    )
     return Whole(
         node,
         await nodes.aliases(tx, caller, node.id),
@@ -194,12 +239,28 @@ async def connections(
 ) -> list[Reached]:
     """What is within `depth` links of a node, nearest first."""
     if not _all(caller):
-        walked = await _walk(tx, caller, begin, depth=depth, confidence=confidence, as_of=as_of)
+        walked = await _walk(
+            tx, caller, begin, depth=depth, confidence=confidence, as_of=as_of
+        )
         there = await several(tx, caller, walked)
-        reached = [Reached(there[one], step, link) for one, (link, _, step) in walked.items()]
-        return sorted(reached, key=lambda one: (one.depth, -one.node.links, one.node.id))[:limit]
-    found = await lookups.connections(tx, caller, [begin], depth=depth, confidence=confidence, as_of=as_of, limit=limit)
-    rows = await tx.all(links.Link, _LINKS, (caller.user_id, [one.link_id for one in found]))
+        reached = [
+            Reached(there[one], step, link) for one, (link, _, step) in walked.items()
+        ]
+        return sorted(
+            reached, key=lambda one: (one.depth, -one.node.links, one.node.id)
+        )[:limit]
+    found = await lookups.connections(
+        tx,
+        caller,
+        [begin],
+        depth=depth,
+        confidence=confidence,
+        as_of=as_of,
+        limit=limit,
+    )
+    rows = await tx.all(
+        links.Link, _LINKS, (caller.user_id, [one.link_id for one in found])
+    )
     by_id = {one.id: one for one in rows}
     return [Reached(one.node, one.depth, by_id[one.link_id]) for one in found]
 
@@ -214,16 +275,34 @@ async def path(
     confidence: float = lookups.CONFIDENT,
     as_of: datetime | None = None,
 ) -> tuple[list[nodes.Node], list[Shown]] | None:
-    """A shortest path: its nodes in order, and the links between them. None if there is none."""
+    """A shortest path: its nodes in order, and the links between them. None if there is
+    none.
+    """
     if _all(caller):
-        part = await lookups.path(tx, caller, begin.id, end.id, depth=depth, confidence=confidence, as_of=as_of)
+        part = await lookups.path(
+            tx,
+            caller,
+            begin.id,
+            end.id,
+            depth=depth,
+            confidence=confidence,
+            as_of=as_of,
+        )
         if part is None:
             return None
         told = await shown(tx, caller, part.links)
         return (list(part.nodes), told) if len(part.nodes) == len(told) + 1 else None
     if begin.id == end.id:
         return [begin], []
-    walked = await _walk(tx, caller, begin.id, depth=depth, confidence=confidence, as_of=as_of, until=end.id)
+    walked = await _walk(
+        tx,
+        caller,
+        begin.id,
+        depth=depth,
+        confidence=confidence,
+        as_of=as_of,
+        until=end.id,
+    )
     at, ids, taken = end.id, [end.id], list[links.Link]()
     while at != begin.id:
         if at not in walked:
@@ -240,10 +319,14 @@ async def stats(tx: db.Transaction, caller: callers.Caller) -> lookups.Stats:
     if _all(caller):
         return found
     values = {"user": caller.user_id, "domains": list(open_to(caller))}
-    hidden = {row["relation"]: row["count"] for row in await tx.rows(_HIDDEN_LINKS, values)}
+    hidden = {
+        row["relation"]: row["count"] for row in await tx.rows(_HIDDEN_LINKS, values)
+    }
     sources = found.nodes.get("source", 0) - int(await tx.value(_HIDDEN_NODES, values))
     kinds = {**found.nodes, "source": sources}
-    relations = {name: count - hidden.get(name, 0) for name, count in found.links.items()}
+    relations = {
+        name: count - hidden.get(name, 0) for name, count in found.links.items()
+    }
     return replace(
         found,
         nodes={name: count for name, count in kinds.items() if count},
@@ -261,16 +344,27 @@ async def _walk(
     as_of: datetime | None,
     until: UUID | None = None,
 ) -> dict[UUID, tuple[links.Link, UUID, int]]:
-    """Step by step over what may be shown: each node with the link and the node it was reached from, and its step."""
+    """Step by step over what may be shown: each node with the link and the node it was
+    reached from, and its step.
+    """
     came: dict[UUID, tuple[links.Link, UUID, int]] = {}
     edge = {begin}
     for step in range(1, depth + 1):
-        found = await lookups.links_of(tx, caller, edge, confidence=confidence, as_of=as_of, limit=_MOST)
-        there = await several(tx, caller, (end for one in found for end in (one.from_id, one.to_id)))
+        found = await lookups.links_of(
+            tx, caller, edge, confidence=confidence, as_of=as_of, limit=_MOST
+        )
+        there = await several(
+            tx, caller, (end for one in found for end in (one.from_id, one.to_id))
+        )
         fresh: set[UUID] = set()
         for link in sorted(found, key=lambda one: one.id):
             for here, other in ((link.from_id, link.to_id), (link.to_id, link.from_id)):
-                if here in edge and other in there and other not in came and other != begin:
+                if (
+                    here in edge
+                    and other in there
+                    and other not in came
+                    and other != begin
+                ):
                     came[other] = (link, here, step)
                     fresh.add(other)
         if not fresh or until in fresh:

@@ -1,4 +1,6 @@
-"""Links warm by use: two records that somebody opens within a minute have to do with each other."""
+"""Links warm by use: two records that somebody opens within a minute have to do with
+each other.
+"""
 
 import time
 from collections import deque
@@ -19,7 +21,9 @@ async def opened(tx: db.Transaction, user: db.HasUser, record_id: UUID) -> None:
     if user.user_id not in _opened and len(_opened) >= _MOST_USERS:
         _opened.pop(next(iter(_opened)))
     lately = _opened.setdefault(user.user_id, deque(maxlen=_MOST_RECORDS))
-    before = dict.fromkeys(one for at, one in lately if now - at <= WITHIN_S and one != record_id)
+    before = dict.fromkeys(
+        one for at, one in lately if now - at <= WITHIN_S and one != record_id
+    )
     lately.append((now, record_id))
     for one in before:
         await links.warm(tx, user, one, record_id)

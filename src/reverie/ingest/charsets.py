@@ -24,9 +24,13 @@ ALIASES = {
     "macintosh": "mac_roman",
     "x-mac-roman": "mac_roman", "windows-874": "cp874", "utf8mb4": "utf-8", "unicode-1-1-utf-7": "utf-7",
 }  # fmt: skip
-WESTERN = frozenset("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûüÿŒœ€’‘“”„–—…«»°§£©®²³½·¿¡ª\u00a0")
+WESTERN = frozenset(
+    "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûüÿŒœ€’‘“”„–—…«»°§£©®²³½·¿¡ª\u00a0"
+)
 # Codecs that are no text encodings, or run a decoder not meant for foreign input.
-FORBIDDEN = re.compile(r"(?i)^(idna|punycode|undefined|unicode.escape|raw.unicode.escape|mbcs|oem)")
+FORBIDDEN = re.compile(
+    r"(?i)^(idna|punycode|undefined|unicode.escape|raw.unicode.escape|mbcs|oem)"
+)
 
 
 def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
@@ -42,7 +46,9 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
     try:
         return data.decode("utf-8"), "utf-8"
     except UnicodeDecodeError as error:
-        start = max(0, error.start - SAMPLE // 2) & ~1  # even, or UTF-16 would be read shifted by a byte
+        start = (
+            max(0, error.start - SAMPLE // 2) & ~1
+        )  # even, or UTF-16 would be read shifted by a byte
         patched = data.decode("utf-8", "replace")
         if patched.count("\ufffd") * 10 < sum(letter > "\x7f" for letter in patched):
             return patched, "utf-8"  # a few broken bytes in what is plainly UTF-8
@@ -58,7 +64,9 @@ def lookup(name: str) -> str | None:
         return None
     try:
         info = codecs.lookup(wanted)
-        b"a".decode(info.name)  # raises LookupError for codecs from bytes to bytes, such as zlib
+        b"a".decode(
+            info.name
+        )  # raises LookupError for codecs from bytes to bytes, such as zlib
     except (LookupError, UnicodeError, ValueError):
         return None
     return info.name
@@ -67,12 +75,17 @@ def lookup(name: str) -> str | None:
 def guess(sample: bytes) -> str:
     """The likeliest encoding of bytes that are not UTF-8."""
     if sample.count(0) * 4 > len(sample):  # mostly Latin text in UTF-16 without a mark
-        return "utf-16-le" if sample[1::2].count(0) >= sample[::2].count(0) else "utf-16-be"
+        return (
+            "utf-16-le"
+            if sample[1::2].count(0) >= sample[::2].count(0)
+            else "utf-16-be"
+        )
     high = bytes(byte for byte in sample if byte >= 0x80)
     western = high.decode("cp1252", "replace")
     usual = sum(letter in WESTERN for letter in western)
     if western and usual >= 0.9 * len(western) and len(high) * 4 < len(sample):
-        # Detectors take a few accents for any of a dozen alphabets; in Latin text it is nearly always this.
+        # Detectors take a few accents for any of a dozen alphabets; in Latin text it is
+        # nearly always this.
         return "cp1252"
     best = charset_normalizer.from_bytes(sample, cp_isolation=CANDIDATES).best()
     return best.encoding if best else "cp1252"

@@ -7,7 +7,17 @@ from pathlib import PurePath
 
 from reverie.ingest import drafts
 from reverie.ingest.documents import kinds
-from reverie.ingest.formats import bookmarks, chats, feeds, ics, mail, markdown, plain, table, vcf
+from reverie.ingest.formats import (
+    bookmarks,
+    chats,
+    feeds,
+    ics,
+    mail,
+    markdown,
+    plain,
+    table,
+    vcf,
+)
 
 HEAD = 64 * 1024  # as many bytes of the file as a caller needs to give
 
@@ -40,7 +50,8 @@ MAGIC: tuple[tuple[bytes, kinds.Document | str], ...] = (
     (b"MZ", "programs are not read"),
     (b"{\\rtf", kinds.RTF),
 )
-# Short marks that a text may begin with by chance: only believed when the rest is binary too.
+# Short marks that a text may begin with by chance: only believed when the rest is
+# binary too.
 WEAK = {b"BM", b"MZ", b"ID3", b"BZh"}
 BY_SUFFIX: Mapping[str, kinds.Document | str] = {
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".webp", ".tif", ".tiff", ".bmp"), kinds.IMAGE),
@@ -79,7 +90,9 @@ TEXTS: dict[str, drafts.Reader] = {
     ".rss": feeds.read,
     ".atom": feeds.read, ".rdf": feeds.read, ".cdf": feeds.read,
 }  # fmt: skip
-HEADER_LINE = re.compile(rb"[!-9;-~]{1,76}:(?=[ \t\r\n])[^\r\n]*\r?\n(?:[ \t]+[^\r\n]*\r?\n)*")
+HEADER_LINE = re.compile(
+    rb"[!-9;-~]{1,76}:(?=[ \t\r\n])[^\r\n]*\r?\n(?:[ \t]+[^\r\n]*\r?\n)*"
+)
 LETTER = re.compile(rb"(from|to|subject|date|cc|sender|reply-to):", re.IGNORECASE)
 MACHINE = re.compile(
     rb"(message-id|received|return-path|delivered-to|mime-version|x-mailer|x-mozilla-status|x-gm-thrid):"
@@ -90,10 +103,12 @@ FEED_ROOT = re.compile(rb"<(?:\w+:)?(rss|feed|rdf:RDF|RDF|channel)[\s>]", re.IGN
 
 
 def look(source_head: bytes, path: PurePath) -> drafts.Reader | kinds.Document | str:
-    """The reader of drafts, the format of the document, or the reason why the file is skipped.
+    """The reader of drafts, the format of the document, or the reason why the file is
+    skipped.
 
-    The path counts from the import root, or folders above it could make the file a hidden one. What an archive or an
-    old office document holds is not seen in its head: see `reading.catalogue`.
+    The path counts from the import root, or folders above it could make the file a
+    hidden one. What an archive or an old office document holds is not seen in its head:
+    see `reading.catalogue`.
     """
     hidden = _hidden(path, source_head)
     if hidden:
@@ -119,7 +134,11 @@ def _hidden(path: PurePath, head: bytes) -> str:
         return "Obsidian settings"
     if path.name in {".DS_Store", "Thumbs.db", "desktop.ini"}:
         return "a file of the operating system"
-    if path.parent.name in {"cur", "new"} and not path.name.startswith(".") and _is_mail(head):
+    if (
+        path.parent.name in {"cur", "new"}
+        and not path.name.startswith(".")
+        and _is_mail(head)
+    ):
         return ""  # a Maildir keeps its folders in .Sent, .Archive
     if any(part.startswith(".") and part not in {".", ".."} for part in path.parts):
         return "a hidden file"
@@ -129,20 +148,29 @@ def _hidden(path: PurePath, head: bytes) -> str:
 
 
 def _as_utf8(head: bytes) -> bytes:
-    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
+    for mark, encoding in (
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
         if head.startswith(mark):
             return head.decode(encoding, "ignore").encode()
     return head.removeprefix(codecs.BOM_UTF8)
 
 
-def _by_magic(head: bytes, path: PurePath) -> drafts.Reader | kinds.Document | str | None:
+def _by_magic(
+    head: bytes, path: PurePath
+) -> drafts.Reader | kinds.Document | str | None:
     for mark, found in MAGIC:
         if head.startswith(mark) and (mark not in WEAK or b"\x00" in head[:512]):
             return found
     if head[:4] == b"RIFF":
         return kinds.IMAGE if head[8:12] == b"WEBP" else _MOVING
     if head[4:8] == b"ftyp":
-        return _OTHER_IMAGE if head[8:12] in {b"heic", b"heix", b"mif1", b"avif"} else _MOVING
+        return (
+            _OTHER_IMAGE
+            if head[8:12] in {b"heic", b"heix", b"mif1", b"avif"}
+            else _MOVING
+        )
     if head.startswith(b"PK\x03\x04"):
         named = BY_SUFFIX.get(path.suffix.lower())
         return named if named in ARCHIVES else chats.read_zip
@@ -152,7 +180,9 @@ def _by_magic(head: bytes, path: PurePath) -> drafts.Reader | kinds.Document | s
     return None
 
 
-def _by_text(head: bytes, path: PurePath) -> drafts.Reader | kinds.Document | str | None:
+def _by_text(
+    head: bytes, path: PurePath
+) -> drafts.Reader | kinds.Document | str | None:
     start = head.lstrip()[:2048]
     upper = start[:200].upper()
     suffix = path.suffix.lower()
@@ -164,7 +194,9 @@ def _by_text(head: bytes, path: PurePath) -> drafts.Reader | kinds.Document | st
         return _json(start, suffix)
     if start.startswith(b"<"):
         return _markup(head, suffix)
-    if mail.MBOX_FROM.match(start) and mail.HEADER.match(start.partition(b"\n")[2][:200]):
+    if mail.MBOX_FROM.match(start) and mail.HEADER.match(
+        start.partition(b"\n")[2][:200]
+    ):
         return mail.read_mbox
     if suffix not in {".md", ".markdown", ".csv"} and _is_mail(head):
         return mail.read
@@ -174,7 +206,8 @@ def _by_text(head: bytes, path: PurePath) -> drafts.Reader | kinds.Document | st
 
 
 def _is_mail(head: bytes) -> bool:
-    """Whether the text begins as a message does: a header only programs write, or a sender and more.
+    """Whether the text begins as a message does: a header only programs write, or a
+    sender and more.
 
     Minutes of a meeting may well begin with "Date:" and "Subject:".
     """
@@ -199,7 +232,11 @@ def _json(start: bytes, suffix: str) -> drafts.Reader | str:
         return "jCard: the same contact as JSON, import the .vcf"
     if suffix in {".jsonl", ".ndjson"}:
         return "JSON lines are not read yet"
-    return chats.read if suffix in {".json", ""} else f"files of the kind {suffix} are not read"
+    return (
+        chats.read
+        if suffix in {".json", ""}
+        else f"files of the kind {suffix} are not read"
+    )
 
 
 def _markup(head: bytes, suffix: str) -> drafts.Reader | kinds.Document | str | None:
@@ -211,7 +248,9 @@ def _markup(head: bytes, suffix: str) -> drafts.Reader | kinds.Document | str | 
         return feeds.read_opml
     if FEED_ROOT.match(bare):
         return feeds.read
-    if suffix in {".htm", ".html", ".xhtml"} or re.match(rb"<(!doctype\s+)?html", bare, re.IGNORECASE):
+    if suffix in {".htm", ".html", ".xhtml"} or re.match(
+        rb"<(!doctype\s+)?html", bare, re.IGNORECASE
+    ):
         if re.search(rb"<DL>", upper) and re.search(rb"<DT>\s*<(A|H3)\b", upper):
             return bookmarks.read
         return None if suffix in TEXTS else kinds.HTML
@@ -221,7 +260,9 @@ def _markup(head: bytes, suffix: str) -> drafts.Reader | kinds.Document | str | 
 
 
 def _after_prolog(head: bytes) -> bytes:
-    """The markup from its first element on: XML declaration, comments and document type are passed over."""
+    """The markup from its first element on: XML declaration, comments and document type
+    are passed over.
+    """
     at = 0
     while True:
         while head[at : at + 1].isspace():
@@ -230,7 +271,10 @@ def _after_prolog(head: bytes) -> bytes:
             end = head.find(b"-->", at)
         elif head.startswith(b"<?", at):
             end = head.find(b"?>", at)
-        elif head[at : at + 9].upper() == b"<!DOCTYPE" and head[at : at + 14].lower() != b"<!doctype html":
+        elif (
+            head[at : at + 9].upper() == b"<!DOCTYPE"
+            and head[at : at + 14].lower() != b"<!doctype html"
+        ):
             inner, close = head.find(b"[", at), head.find(b">", at)
             end = head.find(b"]", inner) if 0 <= inner < close else close
             end = head.find(b">", end) if end >= 0 else -1

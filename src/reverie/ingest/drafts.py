@@ -1,4 +1,6 @@
-"""What readers take and hand over: a file, drafts of records, skipped items; all strings are cleaned here."""
+"""What readers take and hand over: a file, drafts of records, skipped items; all
+strings are cleaned here.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,15 +17,22 @@ class Draft:
     """One record as found in a file, before it is saved."""
 
     domain: str
-    key: str  # identity in the outside world: "uid:…", "mid:…", "url:…"; "" when the file is the identity
+    # identity in the outside world: "uid:…", "mid:…", "url:…"; "" when the file is the
+    # identity
+    key: str
     fields: Mapping[str, object]
-    refs: Mapping[str, str] = field(default_factory=dict[str, str])  # field -> key of a draft yielded earlier
+    refs: Mapping[str, str] = field(
+        default_factory=dict[str, str]
+    )  # field -> key of a draft yielded earlier
 
     def __post_init__(self) -> None:
-        # Here and nowhere else: whatever a reader lets through, no draft can hold text the database refuses.
+        # Here and nowhere else: whatever a reader lets through, no draft can hold text
+        # the database refuses.
         object.__setattr__(self, "key", clean(self.key))
         object.__setattr__(self, "fields", _clean_fields(self.fields))
-        object.__setattr__(self, "refs", {name: clean(key) for name, key in self.refs.items()})
+        object.__setattr__(
+            self, "refs", {name: clean(key) for name, key in self.refs.items()}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +63,24 @@ Reader = Callable[[Source], Iterator[Draft | Skip | units.Attachment]]
 
 
 def clean(text: str) -> str:
-    """Drop NULs, which PostgreSQL text cannot hold, and mend surrogates, which UTF-8 cannot encode."""
+    """Drop NULs, which PostgreSQL text cannot hold, and mend surrogates, which UTF-8
+    cannot encode.
+    """
     if "\x00" in text:
         text = text.replace("\x00", "")
     try:
         text.encode()
     except UnicodeEncodeError:
-        # A pair of surrogates (broken JSON escapes) is one real character; only a lone one is lost.
+        # A pair of surrogates (broken JSON escapes) is one real character; only a lone
+        # one is lost.
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
 
 
 def jsonable(value: object) -> object:
-    """The value as JSON can hold it, cleaned: keys become strings, times ISO text, the unknown its text."""
+    """The value as JSON can hold it, cleaned: keys become strings, times ISO text, the
+    unknown its text.
+    """
     return _jsonable(value, 0)
 
 
@@ -74,7 +88,9 @@ def _jsonable(value: object, depth: int) -> object:
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):
-        return value if value - value == 0 else str(value)  # JSON has no NaN and no infinity
+        return (
+            value if value - value == 0 else str(value)
+        )  # JSON has no NaN and no infinity
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, date | time):
@@ -100,7 +116,11 @@ def _clean_fields(fields: Mapping[str, object]) -> dict[str, object]:
             continue
         if name == "custom":
             custom = cast("dict[str, object]", jsonable(value))
-            custom = {key: item for key, item in custom.items() if item not in (None, "", [], {})}
+            custom = {
+                key: item
+                for key, item in custom.items()
+                if item not in (None, "", [], {})
+            }
             if custom:
                 cleaned[name] = custom
         elif isinstance(value, str | Mapping | list | tuple):

@@ -1,7 +1,9 @@
-"""Durable ingestion: each request is a workflow that goes on after a crash, a lost database or an upgrade.
+"""Durable ingestion: each request is a workflow that goes on after a crash, a lost
+database or an upgrade.
 
-The only module that knows DBOS, which runs workflows in threads of its own; the steps run in our loop. A workflow gets
-ids and nothing else. What a step has done is in our own tables, so that repeating it changes nothing.
+The only module that knows DBOS, which runs workflows in threads of its own; the steps
+run in our loop. A workflow gets ids and nothing else. What a step has done is in our
+own tables, so that repeating it changes nothing.
 """
 
 import asyncio
@@ -27,18 +29,24 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 VERSION = "1"
-"""Of the workflow below, not of Reverie: it changes when the order or the meaning of its steps does."""
+"""Of the workflow below, not of Reverie: it changes when the order or the meaning of
+its steps does.
+"""
 _NAME = "ingest.document"
 _OPEN = ["PENDING", "ENQUEUED"]
 _ENDED = ["SUCCESS", "ERROR", "CANCELLED"]
 _POLL_S = 2.0
 _TIDY = 4.0
-_MOST = 24  # each under way is a thread of DBOS; the rest waits, for other processes too
+_MOST = (
+    24  # each under way is a thread of DBOS; the rest waits, for other processes too
+)
 _KEPT = timedelta(days=7)
 
 
 class _Stopping(BaseException):
-    """The process ends: the workflow stays as it is, for the next process. No Exception, which DBOS would record."""
+    """The process ends: the workflow stays as it is, for the next process. No
+    Exception, which DBOS would record.
+    """
 
 
 @dataclass(slots=True)
@@ -48,10 +56,13 @@ class _Process:
     loop: asyncio.AbstractEventLoop
     desk: ingest_file.Desk
     worker: str
-    # One long import at a time, and beside it one upload or page at a time: whoever sent one waits for it.
+    # One long import at a time, and beside it one upload or page at a time: whoever
+    # sent one waits for it.
     imports: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     uploads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
-    jobs: set[concurrent.futures.Future[Any]] = field(default_factory=set[concurrent.futures.Future[Any]])
+    jobs: set[concurrent.futures.Future[Any]] = field(
+        default_factory=set[concurrent.futures.Future[Any]]
+    )
     under_way: set[str] = field(default_factory=set[str])
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     stopping: bool = False
@@ -67,7 +78,8 @@ def _ingest(user: str, ingestion: str) -> None:
         while _take(user, ingestion):
             pass
         _finish(user, ingestion)
-    finally:  # however it left: whoever finds the ingestion open knows that nobody works on it
+    # however it left: whoever finds the ingestion open knows that nobody works on it
+    finally:
         if _process is not None:
             _process.under_way.discard(ingestion)
             _process.loop.call_soon_threadsafe(_process.wake.set)
@@ -88,7 +100,9 @@ def _finish(user: str, ingestion: str) -> None:
     _run(user, ingestion, steps.finish)
 
 
-def _run(user: str, ingestion: str, step: Callable[[ingest_file.Desk, UUID], Awaitable[T]]) -> T:
+def _run(
+    user: str, ingestion: str, step: Callable[[ingest_file.Desk, UUID], Awaitable[T]]
+) -> T:
     """A step, from a thread of DBOS, in our loop."""
     process = _process
     if process is None or process.stopping:
@@ -97,7 +111,9 @@ def _run(user: str, ingestion: str, step: Callable[[ingest_file.Desk, UUID], Awa
     desk, ingestion_id = replace(process.desk, caller=caller), UUID(ingestion)
 
     async def placed() -> T:
-        kind = await steps.patiently(desk, ingestion_id, lambda: _kind(desk, ingestion_id))
+        kind = await steps.patiently(
+            desk, ingestion_id, lambda: _kind(desk, ingestion_id)
+        )
         async with process.imports if kind == "paths" else process.uploads:
             return await _claimed(process, desk, ingestion_id, step)
 
@@ -138,9 +154,11 @@ async def launched(
     patience_s: float = 5.0,
     version: str = VERSION,
 ) -> AsyncGenerator["Ingesting"]:
-    """Take in what is asked for by anybody, and what was left undone, for as long as the block lasts.
+    """Take in what is asked for by anybody, and what was left undone, for as long as
+    the block lasts.
 
-    A process that died is known by its lock: `patience_s` after it was missed first, its work is taken over.
+    A process that died is known by its lock: `patience_s` after it was missed first,
+    its work is taken over.
     """
     global _process  # noqa: PLW0603 - DBOS is one a process, and so is what its workflows work with
     if _process is not None:
@@ -150,8 +168,13 @@ async def launched(
     try:
         await asyncio.to_thread(blobs.sweep, desk.blobs)
         await asyncio.to_thread(_launch, owner_url, desk.database.url, worker, version)
-        ingesting = Ingesting(desk.database, process, patience_s=patience_s, version=version)
-        tasks = [asyncio.create_task(ingesting.live()), asyncio.create_task(ingesting.work())]
+        ingesting = Ingesting(
+            desk.database, process, patience_s=patience_s, version=version
+        )
+        tasks = [
+            asyncio.create_task(ingesting.live()),
+            asyncio.create_task(ingesting.work()),
+        ]
         tasks.append(asyncio.create_task(ingesting.listen()))
         try:
             yield ingesting
@@ -187,7 +210,8 @@ def _launch(owner_url: str, app_url: str, worker: str, version: str) -> None:
             "sys_db_pool_size": 5,
             "application_version": version,
             "executor_id": worker,
-            "serializer": dbos.DBOSPortableJSONSerializer(),  # its own is pickle, which is code
+            # its own is pickle, which is code
+            "serializer": dbos.DBOSPortableJSONSerializer(),
             "run_migrations": False,
             "log_level": "CRITICAL",
         }
@@ -196,9 +220,18 @@ def _launch(owner_url: str, app_url: str, worker: str, version: str) -> None:
 
 
 class Ingesting:
-    """The part of this process that takes files in: starts what is asked for, and takes over what others left."""
+    """The part of this process that takes files in: starts what is asked for, and takes
+    over what others left.
+    """
 
-    def __init__(self, database: db.Database, process: _Process, *, patience_s: float, version: str) -> None:
+    def __init__(
+        self,
+        database: db.Database,
+        process: _Process,
+        *,
+        patience_s: float,
+        version: str,
+    ) -> None:
         self._database = database
         self._under_way = process.under_way
         self._patience_s = patience_s
@@ -239,7 +272,9 @@ class Ingesting:
         await self._always(look)
 
     async def let_go(self) -> None:
-        """The process ends as it should: the files that it was at have not failed by that."""
+        """The process ends as it should: the files that it was at have not failed by
+        that.
+        """
         with contextlib.suppress(errors.ReverieError):
             for user in await users.all_users(self._database):
                 reference = users.Reference(user.user_id)
@@ -257,7 +292,9 @@ class Ingesting:
     async def _start(self, user: users.Reference, ingestion_id: UUID) -> None:
         name = f"{ingestion_id}:{uuid4().hex[:8]}"
         with self._begun(ingestion_id):
-            await asyncio.to_thread(_started, name, str(user.user_id), str(ingestion_id))
+            await asyncio.to_thread(
+                _started, name, str(user.user_id), str(ingestion_id)
+            )
 
     @contextlib.contextmanager
     def _begun(self, ingestion_id: UUID) -> Generator[None]:
@@ -270,16 +307,24 @@ class Ingesting:
             raise
 
     async def _goes_on(self, ingestion: ingestions.Ingestion) -> bool:
-        """Whether somebody works on it: a workflow of ours, or a process whose lock is held."""
+        """Whether somebody works on it: a workflow of ours, or a process whose lock is
+        held.
+        """
         if ingestion.worker == self.worker:
             return str(ingestion.id) in self._under_way
         return await self._database.held(ingestion.worker)
 
     async def _take_over(self, user: users.Reference) -> None:
-        """What nobody works on, and did not a moment ago: the process is no more, or its workflow broke off."""
+        """What nobody works on, and did not a moment ago: the process is no more, or
+        its workflow broke off.
+        """
         now = asyncio.get_running_loop().time()
         async with self._database.transaction(user) as tx:
-            running = [one for one in await ingestions.unfinished(tx, user) if one.state == "running"]
+            running = [
+                one
+                for one in await ingestions.unfinished(tx, user)
+                if one.state == "running"
+            ]
         for ingestion in running:
             missed = f"{ingestion.worker} {ingestion.id}"
             if await self._goes_on(ingestion):
@@ -292,8 +337,12 @@ class Ingesting:
                 if mine:
                     await self._resume(user, ingestion)
 
-    async def _resume(self, user: users.Reference, ingestion: ingestions.Ingestion) -> None:
-        """Go on with a workflow that was left; one of another version, or none, is begun anew."""
+    async def _resume(
+        self, user: users.Reference, ingestion: ingestions.Ingestion
+    ) -> None:
+        """Go on with a workflow that was left; one of another version, or none, is
+        begun anew.
+        """
         async with self._database.transaction(user) as tx:
             if not await ingestions.claim(tx, user, ingestion.id, self.worker):
                 return
@@ -309,7 +358,8 @@ class Ingesting:
             await self._start(user, ingestion.id)
 
     async def _tidy(self) -> None:
-        """End workflows that were left when all was done but to say so, by a dead process or for want of a database.
+        """End workflows that were left when all was done but to say so, by a dead
+        process or for want of a database.
 
         And forget those that ended long ago.
         """
@@ -318,11 +368,17 @@ class Ingesting:
             return
         self._tidied = now
         await asyncio.to_thread(_prune)
-        left = {one.workflow_id for one in await self._workflows() if not await self._executed(one)}
+        left = {
+            one.workflow_id
+            for one in await self._workflows()
+            if not await self._executed(one)
+        }
         for user in await users.all_users(self._database) if left else ():
             reference = users.Reference(user.user_id)
             async with self._database.transaction(reference) as tx:
-                running = {str(one.id) for one in await ingestions.unfinished(tx, reference)}
+                running = {
+                    str(one.id) for one in await ingestions.unfinished(tx, reference)
+                }
             left = {one for one in left if _ingestion_of(one) not in running}
         for workflow in left & self._left:  # not those that are just about to say so
             await asyncio.to_thread(DBOS.cancel_workflow, workflow)
@@ -335,7 +391,12 @@ class Ingesting:
 
     async def _workflows(self, prefix: str | None = None) -> list[dbos.WorkflowStatus]:
         def listed() -> list[dbos.WorkflowStatus]:
-            return DBOS.list_workflows(status=_OPEN, workflow_id_prefix=prefix, load_input=False, load_output=False)
+            return DBOS.list_workflows(
+                status=_OPEN,
+                workflow_id_prefix=prefix,
+                load_input=False,
+                load_output=False,
+            )
 
         return await asyncio.to_thread(listed)
 
@@ -345,7 +406,9 @@ class Ingesting:
                 await work()
             except errors.ReverieError as away:
                 log.info("ingestion: %s", away.message)
-            except Exception:  # whoever works in the background and ends is noticed by nobody
+            except (
+                Exception
+            ):  # whoever works in the background and ends is noticed by nobody
                 log.exception("ingestion stumbled")
             await asyncio.sleep(0.5)
 
@@ -355,10 +418,17 @@ def _ingestion_of(workflow: str) -> str:
 
 
 def _prune() -> None:
-    """Forget workflows that ended long ago; what became of their files is in our own tables."""
+    """Forget workflows that ended long ago; what became of their files is in our own
+    tables.
+    """
     before = (datetime.now(UTC) - _KEPT).isoformat()
     old = DBOS.list_workflows(
-        status=_ENDED, name=_NAME, end_time=before, limit=1000, load_input=False, load_output=False
+        status=_ENDED,
+        name=_NAME,
+        end_time=before,
+        limit=1000,
+        load_input=False,
+        load_output=False,
     )
     if old:
         DBOS.delete_workflows([one.workflow_id for one in old])

@@ -1,4 +1,6 @@
-"""Import without a workflow: files one after another, with a report; a bad file or item never stops the rest."""
+"""Import without a workflow: files one after another, with a report; a bad file or item
+never stops the rest.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -6,11 +8,16 @@ from reverie.ingest import ingest_file, report, scan
 
 
 async def run(
-    desk: ingest_file.Desk, files: Sequence[scan.Found], *, progress: Callable[[int, report.File], None]
+    desk: ingest_file.Desk,
+    files: Sequence[scan.Found],
+    *,
+    progress: Callable[[int, report.File], None],
 ) -> report.Report:
-    """Take in files, and those inside them, and tell `progress` after each (how many are done, what became of it).
+    """Take in files, and those inside them, and tell `progress` after each (how many
+    are done, what became of it).
 
-    What is done is kept when it is stopped, and a second run goes on from there. Raises Unavailable, DiskFull.
+    What is done is kept when it is stopped, and a second run goes on from there. Raises
+    Unavailable, DiskFull.
     """
     whole = report.Report()
     waiting = list(reversed(files))

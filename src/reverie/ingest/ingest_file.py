@@ -1,4 +1,6 @@
-"""Taking in one file: looked at, kept by its hash, read in a child process, saved; the same bytes are read once."""
+"""Taking in one file: looked at, kept by its hash, read in a child process, saved; the
+same bytes are read once.
+"""
 
 import asyncio
 import contextlib
@@ -39,7 +41,9 @@ class Desk:
 
 @dataclass(slots=True)
 class Taken:
-    """What became of a file, how many passages a document has, and the files that lay inside it."""
+    """What became of a file, how many passages a document has, and the files that lay
+    inside it.
+    """
 
     result: report.File
     digest: str = ""
@@ -55,7 +59,8 @@ async def _nothing(*_: object) -> None:
 class Wishes:
     """How a file is to be taken: `again` reads what was refused before once more.
 
-    `far` is told in a transaction how many units are read, of how many; `ending` is called in the last transaction.
+    `far` is told in a transaction how many units are read, of how many; `ending` is
+    called in the last transaction.
     """
 
     password: str = ""
@@ -65,7 +70,9 @@ class Wishes:
 
 
 async def take(desk: Desk, found: scan.Found, wishes: Wishes = Wishes()) -> Taken:
-    """Take in one file; its report says what became of it. Raises Unavailable, DiskFull: then try again."""
+    """Take in one file; its report says what became of it. Raises Unavailable,
+    DiskFull: then try again.
+    """
     taken = Taken(report.File(str(found.relative)))
     try:
         settled = await _settled(desk, found, wishes, taken)
@@ -84,8 +91,11 @@ async def _end(desk: Desk, wishes: Wishes, taken: Taken) -> None:
         await wishes.ending(tx, taken)
 
 
-async def _settled(desk: Desk, found: scan.Found, wishes: Wishes, taken: Taken) -> tuple[datetime, set[int]] | None:
-    """None when there is nothing to read: then it is told at once. Else its bytes are kept.
+async def _settled(
+    desk: Desk, found: scan.Found, wishes: Wishes, taken: Taken
+) -> tuple[datetime, set[int]] | None:
+    """None when there is nothing to read: then it is told at once. Else its bytes are
+    kept.
 
     Returns the time of the file, and the numbers of its units that are there already.
     """
@@ -109,8 +119,12 @@ async def _settled(desk: Desk, found: scan.Found, wishes: Wishes, taken: Taken) 
             return None
         there = await units_read.numbers(tx, desk.caller, taken.digest)
     if not found.blob:
-        kept = await asyncio.to_thread(blobs.put_file, desk.blobs, desk.caller.user_id, found.file)
-        if kept != taken.digest:  # it was written to meanwhile: what counts is what was kept
+        kept = await asyncio.to_thread(
+            blobs.put_file, desk.blobs, desk.caller.user_id, found.file
+        )
+        if (
+            kept != taken.digest
+        ):  # it was written to meanwhile: what counts is what was kept
             taken.digest, there = kept, set[int]()
     return modified, there
 
@@ -142,11 +156,24 @@ def _digest(file: Path) -> str:
 
 
 async def _read(
-    desk: Desk, found: scan.Found, wishes: Wishes, taken: Taken, modified: datetime, there: set[int]
+    desk: Desk,
+    found: scan.Found,
+    wishes: Wishes,
+    taken: Taken,
+    modified: datetime,
+    there: set[int],
 ) -> None:
-    """Read in a child process, keeping what comes as it comes, and save the rest at the end."""
+    """Read in a child process, keeping what comes as it comes, and save the rest at the
+    end.
+    """
     content = blobs.path_of(desk.blobs, desk.caller.user_id, taken.digest)
-    intake = _Intake(desk, found, wishes, taken, saving.Job(found, modified, taken.digest, taken.result))
+    intake = _Intake(
+        desk,
+        found,
+        wishes,
+        taken,
+        saving.Job(found, modified, taken.digest, taken.result),
+    )
     intake.numbers = set(there)
     first = next(number for number in itertools.count(1) if number not in there)
     job = pool.Job(
@@ -173,8 +200,12 @@ class _Intake:
     wishes: Wishes
     taken: Taken
     job: saving.Job
-    items: list[drafts.Draft | drafts.Skip] = field(default_factory=list[drafts.Draft | drafts.Skip])
-    read: list[units.About | units.Unit] = field(default_factory=list[units.About | units.Unit])
+    items: list[drafts.Draft | drafts.Skip] = field(
+        default_factory=list[drafts.Draft | drafts.Skip]
+    )
+    read: list[units.About | units.Unit] = field(
+        default_factory=list[units.About | units.Unit]
+    )
     numbers: set[int] = field(default_factory=set[int])
     new: int = 0
     problem: str = ""
@@ -184,7 +215,9 @@ class _Intake:
     kept_at: float = 0.0
 
     async def add(self, message: wire.Message) -> None:
-        """Take one message; a page is kept within half a second, records fifty at a time."""
+        """Take one message; a page is kept within half a second, records fifty at a
+        time.
+        """
         if isinstance(message, drafts.Draft | drafts.Skip):
             self.items.append(self._allowed(message))
         elif isinstance(message, units.Attachment):
@@ -200,24 +233,42 @@ class _Intake:
             self.read.append(message)
             self.numbers.add(message.number if isinstance(message, units.Unit) else 0)
             if isinstance(message, units.Unit):
-                self.reached, self.total = message.number, max(message.total, message.number)
-        if len(self.items) >= _BATCH or (self.read and time.monotonic() - self.kept_at > _OFTEN_S):
+                self.reached, self.total = (
+                    message.number,
+                    max(message.total, message.number),
+                )
+        if len(self.items) >= _BATCH or (
+            self.read and time.monotonic() - self.kept_at > _OFTEN_S
+        ):
             await self._keep()
 
     def _allowed(self, item: drafts.Draft | drafts.Skip) -> drafts.Draft | drafts.Skip:
-        """Out of a letter come texts and documents: no event enters a calendar, nor a contact, by being sent."""
-        if isinstance(item, drafts.Skip) or not self.found.inside or item.domain in ("note", "file"):
+        """Out of a letter come texts and documents: no event enters a calendar, nor a
+        contact, by being sent.
+        """
+        if (
+            isinstance(item, drafts.Skip)
+            or not self.found.inside
+            or item.domain in ("note", "file")
+        ):
             return item
-        return drafts.Skip(item.key, f"of the kind {item.domain}, and inside another file: not taken over")
+        return drafts.Skip(
+            item.key,
+            f"of the kind {item.domain}, and inside another file: not taken over",
+        )
 
     async def _keep(self) -> None:
         caller = self.desk.caller
         async with self.desk.database.transaction(caller) as tx:
             if self.items:
-                await saving.save(tx, caller, self.job, [self._told(one) for one in self.items])
+                await saving.save(
+                    tx, caller, self.job, [self._told(one) for one in self.items]
+                )
             await units_read.keep(tx, caller, self.taken.digest, self.read)
             new = self.reached + self.taken.result.imported + self.taken.result.updated
-            if new > self.new:  # what was there before is no step forward, however often it is looked at
+            if (
+                new > self.new
+            ):  # what was there before is no step forward, however often it is looked at
                 await self.wishes.far(tx, self.reached, self.total)
                 self.new = new
         self.items, self.read = [], []
@@ -228,8 +279,15 @@ class _Intake:
         if isinstance(item, drafts.Skip) or not self.found.custom:
             return item
         custom = item.fields.get("custom")
-        own = cast("Mapping[str, object]", custom if isinstance(custom, Mapping) else {})
-        return drafts.Draft(item.domain, item.key, {**item.fields, "custom": {**own, **self.found.custom}}, item.refs)
+        own = cast(
+            "Mapping[str, object]", custom if isinstance(custom, Mapping) else {}
+        )
+        return drafts.Draft(
+            item.domain,
+            item.key,
+            {**item.fields, "custom": {**own, **self.found.custom}},
+            item.refs,
+        )
 
     async def _attachment(self, given: units.Attachment) -> None:
         """A file inside this one: its bytes are kept, and it is a file of its own."""
@@ -239,7 +297,10 @@ class _Intake:
         await self._keep()  # so that the letter it came with is known
         root, user = self.desk.blobs, self.desk.caller.user_id
         address = await asyncio.to_thread(blobs.put, root, user, given.data)
-        name = _plain(given.name) or f"unnamed{mimetypes.guess_extension(given.mime) or ''}"
+        name = (
+            _plain(given.name)
+            or f"unnamed{mimetypes.guess_extension(given.mime) or ''}"
+        )
         record = next(reversed(self.job.ids.values()), None)
         inside = scan.Found(
             blobs.path_of(root, user, address),
@@ -253,7 +314,9 @@ class _Intake:
         self.taken.inside.append(inside)
 
     async def finish(self, *, documents: bool) -> None:
-        """The reader is done: the document is cut and saved, and the file is noted, in one transaction."""
+        """The reader is done: the document is cut and saved, and the file is noted, in
+        one transaction.
+        """
         caller, digest = self.desk.caller, self.taken.digest
         if self.document or documents:
             await self._keep()
@@ -263,11 +326,15 @@ class _Intake:
                 if torn:
                     await units_read.drop(tx, caller, digest)
             if torn:
-                raise errors.Unavailable(f"{self.found.relative} was read by somebody else as well.")
+                raise errors.Unavailable(
+                    f"{self.found.relative} was read by somebody else as well."
+                )
             if whole.units or not self.problem:
                 self.items.append(await asyncio.to_thread(self._document, whole))
         async with self.desk.database.transaction(caller) as tx:
-            await saving.save(tx, caller, self.job, [self._told(one) for one in self.items])
+            await saving.save(
+                tx, caller, self.job, [self._told(one) for one in self.items]
+            )
             _conclude(self.taken.result, self.problem)
             await self._note(tx)
             await units_read.drop(tx, caller, digest)
@@ -289,7 +356,9 @@ class _Intake:
         )
 
     def _document(self, whole: units_read.Extracted) -> drafts.Draft:
-        """The document as one record of the domain `file`, with its passages where they stand."""
+        """The document as one record of the domain `file`, with its passages where they
+        stand.
+        """
         cut = cutting.cut(whole.units)
         self.taken.passages = len(cut.parts)
         name = self.found.relative.name
@@ -307,14 +376,20 @@ class _Intake:
         fields = {
             "name": name,
             "mime": mimetypes.guess_type(name)[0] or "application/octet-stream",
-            "size": blobs.path_of(self.desk.blobs, self.desk.caller.user_id, self.taken.digest).stat().st_size,
+            "size": blobs.path_of(
+                self.desk.blobs, self.desk.caller.user_id, self.taken.digest
+            )
+            .stat()
+            .st_size,
             "sha256": self.taken.digest,
             "path": self.found.path,
             "text": cut.text,
             "parts": cut.as_json(),
             "custom": custom,
         }
-        return drafts.Draft("file", f"sha:{self.taken.digest}" if self.found.inside else "", fields)
+        return drafts.Draft(
+            "file", f"sha:{self.taken.digest}" if self.found.inside else "", fields
+        )
 
 
 def _plain(name: str) -> str:
@@ -329,6 +404,10 @@ def _conclude(result: report.File, problem: str) -> None:
         result.status = "imported"
     elif not result.unchanged:
         result.status = "skipped"
-        result.reason = result.skipped[0]["reason"] if len(result.skipped) == 1 else "no records in it"
+        result.reason = (
+            result.skipped[0]["reason"]
+            if len(result.skipped) == 1
+            else "no records in it"
+        )
         if len(result.skipped) == 1:
             result.skipped.clear()

@@ -1,4 +1,6 @@
-"""Ingestions and their files: what was asked for, how far it is, and what became of each file."""
+"""Ingestions and their files: what was asked for, how far it is, and what became of
+each file.
+"""
 
 import hashlib
 import json
@@ -13,7 +15,9 @@ from reverie.access import callers
 
 Kind = Literal["paths", "upload", "url"]
 State = Literal["waiting", "running", "stopped", "done", "failed"]
-FileState = Literal["waiting", "running", "imported", "unchanged", "skipped", "failed", "parked"]
+FileState = Literal[
+    "waiting", "running", "imported", "unchanged", "skipped", "failed", "parked"
+]
 
 TRIES = 3
 """A file at which the process died so often is parked."""
@@ -31,7 +35,10 @@ SELECT id, kind, request, state, reason, worker, created_at, started_at, scanned
 """
 _GET = _COLUMNS + "WHERE user_id = %s AND id = %s"
 _LATEST = _COLUMNS + "WHERE user_id = %s ORDER BY created_at DESC, id LIMIT %s"
-_UNFINISHED = _COLUMNS + "WHERE user_id = %s AND state IN ('waiting', 'running') ORDER BY created_at, id"
+_UNFINISHED = (
+    _COLUMNS
+    + "WHERE user_id = %s AND state IN ('waiting', 'running') ORDER BY created_at, id"
+)
 _TOLD = "SELECT pg_notify('reverie_ingestion', '')"
 # The next one that nobody works on.
 _NEXT = """
@@ -48,7 +55,9 @@ _AGAIN = """
 UPDATE ingestion SET state = 'waiting', worker = '' WHERE user_id = %s AND id = %s AND state = 'stopped'
 """
 _SCANNED = "UPDATE ingestion SET scanned_at = coalesce(scanned_at, clock_timestamp()) WHERE user_id = %s AND id = %s"
-_SAID = "UPDATE ingestion SET reason = %s WHERE user_id = %s AND id = %s AND reason <> %s"
+_SAID = (
+    "UPDATE ingestion SET reason = %s WHERE user_id = %s AND id = %s AND reason <> %s"
+)
 _END = """
 UPDATE ingestion SET state = %(state)s, reason = %(reason)s, request = request - 'password',
     finished_at = CASE WHEN %(state)s IN ('done', 'failed') THEN clock_timestamp() END
@@ -186,18 +195,32 @@ class Tally:
     bytes: int
 
 
-async def ask(tx: db.Transaction, caller: callers.Caller, kind: Kind, request: Mapping[str, object]) -> UUID:
-    """Ask for something to be taken in; the same request, while it is open, has the same id.
+async def ask(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    kind: Kind,
+    request: Mapping[str, object],
+) -> UUID:
+    """Ask for something to be taken in; the same request, while it is open, has the
+    same id.
 
     A `password` in it is forgotten when it has ended.
     """
     told = {name: value for name, value in request.items() if name != "password"}
-    stamp = hashlib.sha256(json.dumps([kind, told], sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    stamp = hashlib.sha256(
+        json.dumps([kind, told], sort_keys=True, ensure_ascii=False).encode()
+    ).hexdigest()
     await tx.run(_PRUNE, {"user": caller.user_id, "kept": _KEPT})
     await tx.run(_TOLD)
     while True:
         new = uuid4()
-        values = {"user": caller.user_id, "id": new, "kind": kind, "request": db.json(request), "print": stamp}
+        values = {
+            "user": caller.user_id,
+            "id": new,
+            "kind": kind,
+            "request": db.json(request),
+            "print": stamp,
+        }
         if await tx.run(_ASK, values):
             return new
         there = cast("UUID | None", await tx.value(_OPEN, (caller.user_id, stamp)))
@@ -210,11 +233,15 @@ async def get(tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID) -> Ing
     """One ingestion. Raises NotFound."""
     found = await tx.one(Ingestion, _GET, (caller.user_id, ingestion_id))
     if found is None:
-        raise errors.NotFound("There is no such ingestion.", hint="The last hundred are kept.")
+        raise errors.NotFound(
+            "There is no such ingestion.", hint="The last hundred are kept."
+        )
     return found
 
 
-async def latest(tx: db.Transaction, caller: db.HasUser, *, limit: int = 20) -> list[Ingestion]:
+async def latest(
+    tx: db.Transaction, caller: db.HasUser, *, limit: int = 20
+) -> list[Ingestion]:
     """The last ingestions, the newest first."""
     return await tx.all(Ingestion, _LATEST, (caller.user_id, limit))
 
@@ -226,12 +253,20 @@ async def unfinished(tx: db.Transaction, caller: db.HasUser) -> list[Ingestion]:
 
 async def take_next(tx: db.Transaction, caller: db.HasUser, worker: str) -> UUID | None:
     """The oldest one that waits is this process's from now on; None when none waits."""
-    return cast("UUID | None", await tx.value(_NEXT, {"user": caller.user_id, "worker": worker}))
+    return cast(
+        "UUID | None", await tx.value(_NEXT, {"user": caller.user_id, "worker": worker})
+    )
 
 
-async def claim(tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID, worker: str) -> bool:
+async def claim(
+    tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID, worker: str
+) -> bool:
     """This process works on it from now on; False when nothing is to be done."""
-    return bool(await tx.run(_CLAIM, {"user": caller.user_id, "id": ingestion_id, "worker": worker}))
+    return bool(
+        await tx.run(
+            _CLAIM, {"user": caller.user_id, "id": ingestion_id, "worker": worker}
+        )
+    )
 
 
 async def scanned(tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID) -> None:
@@ -239,19 +274,37 @@ async def scanned(tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID) ->
     await tx.run(_SCANNED, (caller.user_id, ingestion_id))
 
 
-async def said(tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID, reason: str) -> None:
+async def said(
+    tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID, reason: str
+) -> None:
     """What it waits for just now, or "" when it goes on."""
     await tx.run(_SAID, (reason, caller.user_id, ingestion_id, reason))
 
 
-async def end(tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID, state: State, reason: str = "") -> None:
-    """It is done, has failed, or was stopped. What was stopped is not done, whoever finds nothing left to do in it."""
+async def end(
+    tx: db.Transaction,
+    caller: db.HasUser,
+    ingestion_id: UUID,
+    state: State,
+    reason: str = "",
+) -> None:
+    """It is done, has failed, or was stopped. What was stopped is not done, whoever
+    finds nothing left to do in it.
+    """
     still = ["running"] if state == "done" else ["waiting", "running", "stopped"]
-    values = {"user": caller.user_id, "id": ingestion_id, "state": state, "reason": reason, "open": still}
+    values = {
+        "user": caller.user_id,
+        "id": ingestion_id,
+        "state": state,
+        "reason": reason,
+        "open": still,
+    }
     await tx.run(_END, values)
 
 
-async def add(tx: db.Transaction, caller: callers.Caller, ingestion_id: UUID, files: Sequence[New]) -> None:
+async def add(
+    tx: db.Transaction, caller: callers.Caller, ingestion_id: UUID, files: Sequence[New]
+) -> None:
     """List some files; one that is listed already stays as it is."""
     start = await tx.value(_NEXT_NUMBER, (caller.user_id, ingestion_id))
     values = {
@@ -270,7 +323,9 @@ async def add(tx: db.Transaction, caller: callers.Caller, ingestion_id: UUID, fi
     await tx.run(_ADD, values)
 
 
-async def to_do(tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID, *, most: int) -> list[File]:
+async def to_do(
+    tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID, *, most: int
+) -> list[File]:
     """The next files that wait, and those at which the process ended."""
     return await tx.all(File, _TO_DO, (caller.user_id, ingestion_id, most))
 
@@ -295,8 +350,12 @@ async def files(
     return await tx.all(File, _FILES, values)
 
 
-async def begin(tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID, number: int) -> int:
-    """A file is taken up; returns which try this is, 0 when the ingestion has been stopped."""
+async def begin(
+    tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID, number: int
+) -> int:
+    """A file is taken up; returns which try this is, 0 when the ingestion has been
+    stopped.
+    """
     return int(await tx.value(_BEGIN, (caller.user_id, ingestion_id, number)) or 0)
 
 
@@ -306,10 +365,24 @@ async def let_go(tx: db.Transaction, caller: db.HasUser, worker: str) -> None:
 
 
 async def far(
-    tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID, number: int, *, units: int, total: int
+    tx: db.Transaction,
+    caller: db.HasUser,
+    ingestion_id: UUID,
+    number: int,
+    *,
+    units: int,
+    total: int,
 ) -> bool:
-    """So many units of a file are read, of so many (0: nobody knows). False when the ingestion has been stopped."""
-    values = {"user": caller.user_id, "id": ingestion_id, "number": number, "units": units, "total": total}
+    """So many units of a file are read, of so many (0: nobody knows). False when the
+    ingestion has been stopped.
+    """
+    values = {
+        "user": caller.user_id,
+        "id": ingestion_id,
+        "number": number,
+        "units": units,
+        "total": total,
+    }
     return bool(await tx.run(_FAR, values))
 
 
@@ -339,11 +412,15 @@ async def conclude(
     await tx.run(_CONCLUDE, values)
 
 
-async def tallies(tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID) -> list[Tally]:
+async def tallies(
+    tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID
+) -> list[Tally]:
     """How many files are in which state."""
     return await tx.all(Tally, _STATES, (caller.user_id, ingestion_id))
 
 
-async def records(tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID) -> dict[str, int]:
+async def records(
+    tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID
+) -> dict[str, int]:
     """How many records were imported, updated, and left as they were."""
     return dict((await tx.rows(_RECORDS, (caller.user_id, ingestion_id)))[0])

@@ -1,4 +1,6 @@
-"""The ledger of imports: which file held what the last time, and which record came from where."""
+"""The ledger of imports: which file held what the last time, and which record came from
+where.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +11,9 @@ from reverie.access import callers
 from reverie.ingest import report
 
 READERS = "1"
-"""The version of all readers together: with a new one, files that could not be read are looked at again."""
+"""The version of all readers together: with a new one, files that could not be read are
+looked at again.
+"""
 
 _FILE = "SELECT digest, items, state, reason, readers FROM imported_file WHERE user_id = %s AND path = %s"
 _FILES = "SELECT path, digest, items, state, reason, readers FROM imported_file WHERE user_id = %s AND path = ANY(%s)"
@@ -29,7 +33,9 @@ UPDATE imported SET path = %(new)s WHERE user_id = %(user)s AND path = %(old)s
     AND NOT EXISTS (SELECT FROM imported AS there WHERE there.user_id = %(user)s AND there.path = %(new)s)
 """
 _VERSION = "UPDATE imported SET version = %s WHERE user_id = %s AND path = %s AND record_id = %s"
-_MADE = "SELECT domain, record_id, version FROM imported WHERE user_id = %s AND path = %s"
+_MADE = (
+    "SELECT domain, record_id, version FROM imported WHERE user_id = %s AND path = %s"
+)
 _FORGET_FILE = "DELETE FROM imported_file WHERE user_id = %s AND path = %s"
 _FORGET = "DELETE FROM imported WHERE user_id = %s AND path = %s"
 # The records that came from this file, and from no other.
@@ -39,8 +45,9 @@ SELECT domain, record_id, version FROM imported AS mine WHERE user_id = %(user)s
     WHERE other.user_id = mine.user_id AND other.record_id = mine.record_id AND other.path <> mine.path
 )
 """
-# The row of this very file first, then whichever other file told of the same thing last. The version is the newest that
-# any file gave: what another file changed was not changed here.
+# The row of this very file first, then whichever other file told of the same thing
+# last. The version is the newest that any file gave: what another file changed was not
+# changed here.
 _SEEN = """
 SELECT path, key, digest, domain, record_id, modified, (
     SELECT max(version) FROM imported AS any_file
@@ -73,7 +80,9 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A thing that some file told of before: what it said (`digest`), and the record with its version then."""
+    """A thing that some file told of before: what it said (`digest`), and the record
+    with its version then.
+    """
 
     path: str
     key: str
@@ -93,8 +102,12 @@ class Made:
     version: datetime
 
 
-def recall(known: Known, digest: str, result: report.File, *, again: bool = False) -> bool:
-    """Whether what became of these bytes the last time still holds; then it is told in the report of a file."""
+def recall(
+    known: Known, digest: str, result: report.File, *, again: bool = False
+) -> bool:
+    """Whether what became of these bytes the last time still holds; then it is told in
+    the report of a file.
+    """
     if known.digest != digest:
         return False
     if known.state == "imported":
@@ -108,7 +121,9 @@ def recall(known: Known, digest: str, result: report.File, *, again: bool = Fals
 
 
 async def turn(tx: db.Transaction, caller: callers.Caller) -> None:
-    """Wait until nobody else saves for this user: two imports of one thing would make it twice."""
+    """Wait until nobody else saves for this user: two imports of one thing would make
+    it twice.
+    """
     await tx.run(_TURN, (caller.user_id,))
 
 
@@ -117,7 +132,9 @@ async def known(tx: db.Transaction, caller: callers.Caller, path: str) -> Known 
     return await tx.one(Known, _FILE, (caller.user_id, path))
 
 
-async def all_known(tx: db.Transaction, caller: callers.Caller, paths: list[str]) -> dict[str, Known]:
+async def all_known(
+    tx: db.Transaction, caller: callers.Caller, paths: list[str]
+) -> dict[str, Known]:
     """The same for many files, by path."""
     rows = await tx.rows(_FILES, (caller.user_id, paths))
     return {row.pop("path"): Known(**row) for row in rows}
@@ -135,32 +152,59 @@ async def keep_file(
     reason: str,
 ) -> None:
     """Note what became of a file."""
-    await tx.run(_KEEP_FILE, (caller.user_id, path, digest, modified, items, state, reason, READERS))
+    await tx.run(
+        _KEEP_FILE,
+        (caller.user_id, path, digest, modified, items, state, reason, READERS),
+    )
 
 
-async def seen(tx: db.Transaction, caller: callers.Caller, path: str, key: str, *, shared: bool) -> Seen | None:
+async def seen(
+    tx: db.Transaction, caller: callers.Caller, path: str, key: str, *, shared: bool
+) -> Seen | None:
     """What was said of a thing before, in this file or, when `shared`, in any."""
     names = {"user": caller.user_id, "key": key, "path": path, "shared": shared}
     return await tx.one(Seen, _SEEN, names)
 
 
-async def keep(tx: db.Transaction, caller: callers.Caller, told: Seen, original: str) -> None:
-    """Note which record a thing in a file became, and the address of the bytes it came from."""
-    values = (told.path, told.key, told.digest, told.domain, told.record_id, told.version, told.modified, original)
+async def keep(
+    tx: db.Transaction, caller: callers.Caller, told: Seen, original: str
+) -> None:
+    """Note which record a thing in a file became, and the address of the bytes it came
+    from.
+    """
+    values = (
+        told.path,
+        told.key,
+        told.digest,
+        told.domain,
+        told.record_id,
+        told.version,
+        told.modified,
+        original,
+    )
     await tx.run(_KEEP, (caller.user_id, *values))
 
 
 async def original(tx: db.Transaction, caller: callers.Caller, record_id: UUID) -> str:
-    """The address (SHA-256, hex) of the file that a record was imported from. Raises NotFound."""
+    """The address (SHA-256, hex) of the file that a record was imported from. Raises
+    NotFound.
+    """
     found = await tx.value(_ORIGINAL, (caller.user_id, record_id))
     if found is None:
-        raise errors.NotFound("This record has no original.", hint="It was not imported from a file.")
+        raise errors.NotFound(
+            "This record has no original.", hint="It was not imported from a file."
+        )
     return str(found)
 
 
-async def under(tx: db.Transaction, caller: callers.Caller, folder: str) -> dict[str, str]:
+async def under(
+    tx: db.Transaction, caller: callers.Caller, folder: str
+) -> dict[str, str]:
     """The files known below a folder: path and digest."""
-    return {row["path"]: row["digest"] for row in await tx.rows(_UNDER, (caller.user_id, folder.rstrip("/") + "/"))}
+    return {
+        row["path"]: row["digest"]
+        for row in await tx.rows(_UNDER, (caller.user_id, folder.rstrip("/") + "/"))
+    }
 
 
 async def moved(tx: db.Transaction, caller: callers.Caller, old: str, new: str) -> None:
@@ -174,7 +218,9 @@ async def made(tx: db.Transaction, caller: callers.Caller, path: str) -> list[Ma
     return await tx.all(Made, _MADE, (caller.user_id, path))
 
 
-async def version(tx: db.Transaction, caller: callers.Caller, path: str, record_id: UUID, at: datetime) -> None:
+async def version(
+    tx: db.Transaction, caller: callers.Caller, path: str, record_id: UUID, at: datetime
+) -> None:
     """A record was changed on behalf of its file, and not by its owner."""
     await tx.run(_VERSION, (at, caller.user_id, path, record_id))
 

@@ -21,7 +21,9 @@ class File:
 
 @dataclass(slots=True)
 class Report:
-    """The whole import. Records are counted as imported, updated and unchanged; files and items as skipped, failed."""
+    """The whole import. Records are counted as imported, updated and unchanged; files
+    and items as skipped, failed.
+    """
 
     files: list[File] = field(default_factory=list[File])
 

@@ -1,4 +1,6 @@
-"""From what a reader handed over to records: created, updated, left alone, or kept twice when both sides changed."""
+"""From what a reader handed over to records: created, updated, left alone, or kept
+twice when both sides changed.
+"""
 
 import hashlib
 import json
@@ -18,7 +20,9 @@ SOURCE = "import"
 
 @dataclass(slots=True)
 class Job:
-    """One file on its way in: `original` is the address of its bytes, `ids` the records made of its keys so far."""
+    """One file on its way in: `original` is the address of its bytes, `ids` the records
+    made of its keys so far.
+    """
 
     found: scan.Found
     modified: datetime
@@ -28,19 +32,26 @@ class Job:
 
 
 async def save(
-    tx: db.Transaction, caller: callers.Caller, job: Job, items: Sequence[drafts.Draft | drafts.Skip]
+    tx: db.Transaction,
+    caller: callers.Caller,
+    job: Job,
+    items: Sequence[drafts.Draft | drafts.Skip],
 ) -> None:
     """Some items of a file, each in a savepoint of its own."""
     await ledger.turn(tx, caller)
     for item in items:
         if isinstance(item, drafts.Skip):
-            job.result.skipped.append({"item": item.key, "reason": reason_of(item.reason)})
+            job.result.skipped.append(
+                {"item": item.key, "reason": reason_of(item.reason)}
+            )
             continue
         try:
             async with tx.savepoint():
                 await _draft(tx, caller, job, item)
         except (errors.Invalid, errors.Conflict, errors.NotFound) as refused:
-            job.result.skipped.append({"item": item.key or item.domain, "reason": reason_of(refused.message)})
+            job.result.skipped.append(
+                {"item": item.key or item.domain, "reason": reason_of(refused.message)}
+            )
 
 
 def reason_of(text: str) -> str:
@@ -48,7 +59,9 @@ def reason_of(text: str) -> str:
     return text.strip().rstrip(".")
 
 
-async def _draft(tx: db.Transaction, caller: callers.Caller, job: Job, draft: drafts.Draft) -> None:
+async def _draft(
+    tx: db.Transaction, caller: callers.Caller, job: Job, draft: drafts.Draft
+) -> None:
     domain = catalogue.domain(draft.domain)
     key = draft.key or "file"
     digest = _digest(draft)
@@ -64,9 +77,15 @@ async def _draft(tx: db.Transaction, caller: callers.Caller, job: Job, draft: dr
         job.result.imported += 1
         version = record.updated_at
     else:
-        record, version = await _again(tx, caller, job, domain, fields, seen, same=seen.digest == digest)
+        record, version = await _again(
+            tx, caller, job, domain, fields, seen, same=seen.digest == digest
+        )
     job.ids[draft.key] = record.id
-    modified = max(job.modified, seen.modified) if seen and seen.path != job.found.path else job.modified
+    modified = (
+        max(job.modified, seen.modified)
+        if seen and seen.path != job.found.path
+        else job.modified
+    )
     told = ledger.Seen(
         path=job.found.path,
         key=key,
@@ -80,17 +99,30 @@ async def _draft(tx: db.Transaction, caller: callers.Caller, job: Job, draft: dr
 
 
 async def _create(
-    tx: db.Transaction, caller: callers.Caller, job: Job, domain: base.Domain[Any], fields: Mapping[str, Any]
+    tx: db.Transaction,
+    caller: callers.Caller,
+    job: Job,
+    domain: base.Domain[Any],
+    fields: Mapping[str, Any],
 ) -> base.Record:
-    """A new record. A second diary entry for one day is kept as a note: nothing is lost."""
+    """A new record. A second diary entry for one day is kept as a note: nothing is
+    lost.
+    """
     try:
         return await base.create(tx, caller, domain, fields, source=SOURCE)
     except errors.Conflict:
         if domain.name != "diary":
             raise
         note = _as_note(fields, job)
-        job.result.skipped.append({"item": str(fields["date"]), "reason": "this day has an entry: kept as a note"})
-        return await base.create(tx, caller, catalogue.domain("note"), note, source=SOURCE)
+        job.result.skipped.append(
+            {
+                "item": str(fields["date"]),
+                "reason": "this day has an entry: kept as a note",
+            }
+        )
+        return await base.create(
+            tx, caller, catalogue.domain("note"), note, source=SOURCE
+        )
 
 
 def _as_note(entry: Mapping[str, Any], job: Job) -> dict[str, Any]:
@@ -112,21 +144,29 @@ async def _again(
     *,
     same: bool,
 ) -> tuple[base.Record, datetime]:
-    """A thing that was imported before: unchanged, newer in the file, or changed on both sides (both are kept).
+    """A thing that was imported before: unchanged, newer in the file, or changed on
+    both sides (both are kept).
 
-    With the version that came from a file, so that what was changed here stays known as changed here.
+    With the version that came from a file, so that what was changed here stays known as
+    changed here.
     """
     record = await base.get(tx, caller, domain, seen.record_id, deleted=True)
     older = seen.path != job.found.path and job.modified < seen.modified
     if same or older or record.deleted_at is not None:
         job.result.unchanged += 1
         if not same:
-            reason = "you deleted it" if record.deleted_at is not None else f"{seen.path} has a newer version"
+            reason = (
+                "you deleted it"
+                if record.deleted_at is not None
+                else f"{seen.path} has a newer version"
+            )
             job.result.skipped.append({"item": seen.key, "reason": reason})
         return record, seen.version
     if record.updated_at != seen.version:
         job.result.imported += 1
-        job.result.skipped.append({"item": seen.key, "reason": "changed here and in the file: both are kept"})
+        job.result.skipped.append(
+            {"item": seen.key, "reason": "changed here and in the file: both are kept"}
+        )
         record = await _create(tx, caller, job, domain, fields)
     else:
         job.result.updated += 1
@@ -140,10 +180,16 @@ def _custom(draft: drafts.Draft) -> dict[str, Any]:
 
 
 def _domain_name(record: base.Record) -> str:
-    return next(one.name for one in catalogue.DOMAINS.values() if isinstance(record, one.record))
+    return next(
+        one.name for one in catalogue.DOMAINS.values() if isinstance(record, one.record)
+    )
 
 
 def _digest(draft: drafts.Draft) -> bytes:
-    """What the file says of an item, so that a second look sees whether it says something else."""
+    """What the file says of an item, so that a second look sees whether it says
+    something else.
+    """
     content = [draft.domain, drafts.jsonable(draft.fields), drafts.jsonable(draft.refs)]
-    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).digest()
+    return hashlib.sha256(
+        json.dumps(content, sort_keys=True, ensure_ascii=False).encode()
+    ).digest()

@@ -1,4 +1,6 @@
-"""Which files an import takes: every file under some paths, and why something is not even opened."""
+"""Which files an import takes: every file under some paths, and why something is not
+even opened.
+"""
 
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -11,10 +13,12 @@ from reverie import errors
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One file to import. `path` is its identity in the ledger, `relative` its name in the report.
+    """One file to import. `path` is its identity in the ledger, `relative` its name in
+    the report.
 
-    With a `blob` its bytes are kept already, at `file`, under that address. `custom` goes into every record made of it.
-    What lay `inside` another file may only become a document: nobody puts an event into a calendar by a letter.
+    With a `blob` its bytes are kept already, at `file`, under that address. `custom`
+    goes into every record made of it. What lay `inside` another file may only become a
+    document: nobody puts an event into a calendar by a letter.
     """
 
     file: Path
@@ -34,20 +38,26 @@ def inside(path: str, digest: str, name: str) -> str:
 
 
 def outer(path: str, known: Container[str]) -> str:
-    """The outermost of some known files that a path is, or lies inside of; "" when it is none of theirs."""
+    """The outermost of some known files that a path is, or lies inside of; "" when it
+    is none of theirs.
+    """
     ends = [at for at, letter in enumerate(path) if letter == "!"]
     return next((path[:end] for end in (*ends, len(path)) if path[:end] in known), "")
 
 
 def find(paths: Iterable[Path], *, name: str = "") -> Iterator[Found]:
-    """Every file under some paths, in order. With a `name`, files are known by it and their place under the path.
+    """Every file under some paths, in order. With a `name`, files are known by it and
+    their place under the path.
 
     Raises NotFound for a path that is not there.
     """
     for given in paths:
         root = given.expanduser().absolute()
         if not root.exists():
-            raise errors.NotFound(f"There is nothing at {given}.", hint="Give files or folders that exist.")
+            raise errors.NotFound(
+                f"There is nothing at {given}.",
+                hint="Give files or folders that exist.",
+            )
         files = [root] if root.is_file() else sorted(_walk(root))
         top = root.parent if root.is_file() else root
         vaults = _vaults(top)
@@ -55,14 +65,27 @@ def find(paths: Iterable[Path], *, name: str = "") -> Iterator[Found]:
             relative = PurePosixPath(file.relative_to(top).as_posix())
             path = f"{name}:{relative}" if name else str(file)
             vault = any(folder in vaults for folder in file.parents)
-            yield Found(file, _text(path), PurePosixPath(_text(str(relative))), vault, _problem(file))
+            yield Found(
+                file,
+                _text(path),
+                PurePosixPath(_text(str(relative))),
+                vault,
+                _problem(file),
+            )
 
 
 def _walk(root: Path) -> Iterator[Path]:
-    """Every file, and each folder that is not entered: one that is a link, one that cannot be read."""
+    """Every file, and each folder that is not entered: one that is a link, one that
+    cannot be read.
+    """
     closed: list[Path] = []
-    for folder, folders, names in os.walk(root, onerror=lambda refused: closed.append(Path(str(refused.filename)))):
-        for name in [*names, *(one for one in folders if (Path(folder) / one).is_symlink())]:
+    for folder, folders, names in os.walk(
+        root, onerror=lambda refused: closed.append(Path(str(refused.filename)))
+    ):
+        for name in [
+            *names,
+            *(one for one in folders if (Path(folder) / one).is_symlink()),
+        ]:
             yield Path(folder) / name
     yield from closed
 
@@ -78,8 +101,12 @@ def _problem(file: Path) -> str:
 
 def _vaults(top: Path) -> set[Path]:
     """The Obsidian vaults at, above or below a folder."""
-    above = {folder for folder in (top, *top.parents) if (folder / ".obsidian").is_dir()}
-    return above | {Path(folder) for folder, names, _ in os.walk(top) if ".obsidian" in names}
+    above = {
+        folder for folder in (top, *top.parents) if (folder / ".obsidian").is_dir()
+    }
+    return above | {
+        Path(folder) for folder, names, _ in os.walk(top) if ".obsidian" in names
+    }
 
 
 def _text(path: str) -> str:

@@ -1,4 +1,6 @@
-"""How far an ingestion is: its steps, its files, what is being read just now, and how long it may take."""
+"""How far an ingestion is: its steps, its files, what is being read just now, and how
+long it may take.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -38,7 +40,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A whole ingestion. `files` counts by state; `units` are pages, slides and sheets; `seconds_left` is a guess."""
+    """A whole ingestion. `files` counts by state; `units` are pages, slides and sheets;
+    `seconds_left` is a guess.
+    """
 
     ingestion: ingestions.Ingestion
     steps: tuple[Step, ...]
@@ -78,17 +82,26 @@ class Status:
 
 def _shown(file: ingestions.File) -> dict[str, Any]:
     told = {"path": file.relative, "state": file.state, "reason": file.reason}
-    return told | ({"units": file.units, "total": file.total} if file.state == "running" else {})
+    return told | (
+        {"units": file.units, "total": file.total} if file.state == "running" else {}
+    )
 
 
-async def status(tx: db.Transaction, caller: callers.Caller, ingestion_id: UUID, *, model: str) -> Status:
-    """How far an ingestion is; `model` is whose vectors count ("" without one). Raises NotFound."""
+async def status(
+    tx: db.Transaction, caller: callers.Caller, ingestion_id: UUID, *, model: str
+) -> Status:
+    """How far an ingestion is; `model` is whose vectors count ("" without one). Raises
+    NotFound.
+    """
     asked = await ingestions.get(tx, caller, ingestion_id)
     tallies: dict[str, ingestions.Tally] = {
         one.state: one for one in await ingestions.tallies(tx, caller, ingestion_id)
     }
     files = {str(state): one.files for state, one in tallies.items()}
-    total, settled = sum(files.values()), sum(count for state, count in files.items() if state in _SETTLED)
+    total, settled = (
+        sum(files.values()),
+        sum(count for state, count in files.items() if state in _SETTLED),
+    )
     texts = vectors = 0
     if model and files.get("imported"):
         values = {"user": caller.user_id, "id": ingestion_id, "model": model}
@@ -101,21 +114,37 @@ async def status(tx: db.Transaction, caller: callers.Caller, ingestion_id: UUID,
         sum(one.units for one in tallies.values()),
         sum(one.passages for one in tallies.values()),
         await ingestions.records(tx, caller, ingestion_id),
-        tuple(await ingestions.files(tx, caller, ingestion_id, states=["running"], limit=_SHOWN)),
-        tuple(await ingestions.files(tx, caller, ingestion_id, states=["failed", "parked"], limit=_SHOWN)),
+        tuple(
+            await ingestions.files(
+                tx, caller, ingestion_id, states=["running"], limit=_SHOWN
+            )
+        ),
+        tuple(
+            await ingestions.files(
+                tx, caller, ingestion_id, states=["failed", "parked"], limit=_SHOWN
+            )
+        ),
         _left(asked, tallies),
     )
 
 
 def _steps(
-    asked: ingestions.Ingestion, total: int, settled: int, imported: int, embedded: tuple[int, int]
+    asked: ingestions.Ingestion,
+    total: int,
+    settled: int,
+    imported: int,
+    embedded: tuple[int, int],
 ) -> tuple[Step, ...]:
     going: StepState = asked.state
     scanned = asked.scanned_at is not None
-    reading: StepState = "done" if asked.state == "done" else going if scanned else "waiting"
+    reading: StepState = (
+        "done" if asked.state == "done" else going if scanned else "waiting"
+    )
     saving: StepState = reading if imported or reading == "done" else "waiting"
     vectors, texts = embedded
-    embedding: StepState = "waiting" if not texts else "done" if vectors == texts else "running"
+    embedding: StepState = (
+        "waiting" if not texts else "done" if vectors == texts else "running"
+    )
     if reading == "done" and not texts:
         embedding = "done"
     return (
@@ -126,14 +155,24 @@ def _steps(
     )
 
 
-def _left(asked: ingestions.Ingestion, tallies: Mapping[str, ingestions.Tally]) -> int | None:
-    """By the bytes: those that are read took so long. A file that is half read counts half."""
+def _left(
+    asked: ingestions.Ingestion, tallies: Mapping[str, ingestions.Tally]
+) -> int | None:
+    """By the bytes: those that are read took so long. A file that is half read counts
+    half.
+    """
     if asked.state != "running" or asked.scanned_at is None:
         return None
     running = tallies.get("running")
     share = running.units / running.total if running and running.total else 0.0
-    open_bytes = sum(one.bytes for state, one in tallies.items() if state in ("waiting", "running"))
+    open_bytes = sum(
+        one.bytes for state, one in tallies.items() if state in ("waiting", "running")
+    )
     half = running.bytes * share if running else 0.0
-    read = half + sum(one.bytes for state, one in tallies.items() if state in ("imported", "failed", "parked"))
+    read = half + sum(
+        one.bytes
+        for state, one in tallies.items()
+        if state in ("imported", "failed", "parked")
+    )
     took = (datetime.now(UTC) - asked.scanned_at).total_seconds()
     return round(took * (open_bytes - half) / read) if read and took > 1 else None

@@ -1,4 +1,6 @@
-"""The steps of an ingestion: scan, take, finish. Each may be repeated at any point, and goes on where it was."""
+"""The steps of an ingestion: scan, take, finish. Each may be repeated at any point, and
+goes on where it was.
+"""
 
 import asyncio
 import logging
@@ -41,7 +43,9 @@ class _Stopped(Exception):
 
 
 async def scan(desk: ingest_file.Desk, ingestion_id: UUID) -> int:
-    """List the files with their hashes; those that have not changed are done at once. Returns how many are left."""
+    """List the files with their hashes; those that have not changed are done at once.
+    Returns how many are left.
+    """
 
     async def listed() -> int:
         async with desk.database.transaction(desk.caller) as tx:
@@ -54,7 +58,8 @@ async def scan(desk: ingest_file.Desk, ingestion_id: UUID) -> int:
             raise
         except errors.ReverieError as refused:
             await _failed(desk, ingestion_id, refused.message)
-        except Exception as broken:  # else the workflow would end without a word, and the ingestion never
+        # else the workflow would end without a word, and the ingestion never
+        except Exception as broken:
             log.exception("an ingestion could not be begun")
             await _failed(desk, ingestion_id, _ours(broken))
         async with desk.database.transaction(desk.caller) as tx:
@@ -75,15 +80,22 @@ async def take(desk: ingest_file.Desk, ingestion_id: UUID) -> int:
                 return 0
             files = await ingestions.to_do(tx, desk.caller, ingestion_id, most=TOGETHER)
         waiting = iter(files)
-        # One by one where the process has died, so that only the file that killed it is parked.
+        # One by one where the process has died, so that only the file that killed it is
+        # parked.
         at_once = 1 if any(file.tries for file in files) else _AT_ONCE
-        done = await asyncio.gather(*(_several(desk, asked, waiting) for _ in range(at_once)))
+        done = await asyncio.gather(
+            *(_several(desk, asked, waiting) for _ in range(at_once))
+        )
         return len(files) if all(done) else 0
 
     return await patiently(desk, ingestion_id, some)
 
 
-async def _several(desk: ingest_file.Desk, asked: ingestions.Ingestion, waiting: Iterator[ingestions.File]) -> bool:
+async def _several(
+    desk: ingest_file.Desk,
+    asked: ingestions.Ingestion,
+    waiting: Iterator[ingestions.File],
+) -> bool:
     """One file after another of those that wait; False when the ingestion was stopped."""
     try:
         for file in waiting:
@@ -94,12 +106,16 @@ async def _several(desk: ingest_file.Desk, asked: ingestions.Ingestion, waiting:
 
 
 async def finish(desk: ingest_file.Desk, ingestion_id: UUID) -> None:
-    """Everything has been looked at; if not, it was stopped and begun again meanwhile, by another workflow."""
+    """Everything has been looked at; if not, it was stopped and begun again meanwhile,
+    by another workflow.
+    """
 
     async def ended() -> None:
         async with desk.database.transaction(desk.caller) as tx:
             asked = await ingestions.get(tx, desk.caller, ingestion_id)
-            if not asked.scanned_at or await ingestions.to_do(tx, desk.caller, ingestion_id, most=1):
+            if not asked.scanned_at or await ingestions.to_do(
+                tx, desk.caller, ingestion_id, most=1
+            ):
                 return
             await ingestions.end(tx, desk.caller, ingestion_id, "done")
             await units_read.sweep(tx, desk.caller)
@@ -107,8 +123,12 @@ async def finish(desk: ingest_file.Desk, ingestion_id: UUID) -> None:
     await patiently(desk, ingestion_id, ended)
 
 
-async def patiently(desk: ingest_file.Desk, ingestion_id: UUID, work: Callable[[], Awaitable[T]]) -> T:
-    """Wait for the database or the disk as long as it takes, and say so: nothing is given up for a while of trouble."""
+async def patiently(
+    desk: ingest_file.Desk, ingestion_id: UUID, work: Callable[[], Awaitable[T]]
+) -> T:
+    """Wait for the database or the disk as long as it takes, and say so: nothing is
+    given up for a while of trouble.
+    """
     pause = 0.5
     waited = False
     while True:
@@ -145,26 +165,39 @@ async def _failed(desk: ingest_file.Desk, ingestion_id: UUID, reason: str) -> No
 async def _list(desk: ingest_file.Desk, asked: ingestions.Ingestion) -> None:
     request = asked.request
     if asked.kind == "paths":
-        found = await asyncio.to_thread(lambda: list(scanning.find([Path(one) for one in request["paths"]])))
+        found = await asyncio.to_thread(
+            lambda: list(scanning.find([Path(one) for one in request["paths"]]))
+        )
         own = desk.blobs.resolve()
-        found = [one if not one.file.is_relative_to(own) else replace(one, problem=_OURS) for one in found]
+        found = [
+            one if not one.file.is_relative_to(own) else replace(one, problem=_OURS)
+            for one in found
+        ]
         if request.get("watch"):
             await watch.in_step(desk, request["paths"], found)
         for start in range(0, len(found), _LISTED):
             await _add(desk, asked, found[start : start + _LISTED])
     elif asked.kind == "upload":
-        await _add(desk, asked, [_uploaded(desk, request["blob"], request["name"], request["path"])])
+        await _add(
+            desk,
+            asked,
+            [_uploaded(desk, request["blob"], request["name"], request["path"])],
+        )
     else:
         page = await urls.fetched(desk.blobs, desk.caller.user_id, request["url"])
         await _add(desk, asked, [page])
 
 
-def _uploaded(desk: ingest_file.Desk, blob: str, name: str, path: str) -> scanning.Found:
+def _uploaded(
+    desk: ingest_file.Desk, blob: str, name: str, path: str
+) -> scanning.Found:
     kept = blobs.path_of(desk.blobs, desk.caller.user_id, blob)
     return scanning.Found(kept, path, PurePosixPath(name), blob=blob)
 
 
-async def _add(desk: ingest_file.Desk, asked: ingestions.Ingestion, found: Sequence[scanning.Found]) -> None:
+async def _add(
+    desk: ingest_file.Desk, asked: ingestions.Ingestion, found: Sequence[scanning.Found]
+) -> None:
     """List files; what is known of the same bytes is told at once."""
     looked = await asyncio.to_thread(lambda: [_looked(one) for one in found])
     again = bool(asked.request.get("again") or asked.request.get("password"))
@@ -189,8 +222,14 @@ def _looked(found: scanning.Found) -> ingestions.New:
     """A file as it is found: refused for what it is, or waiting with its digest."""
     location: dict[str, object] = {"file": str(found.file), "vault": found.vault}
     if found.blob:
-        location = {"blob": found.blob, "custom": dict(found.custom), "inside": found.inside}
-    plain = ingestions.New(found.path, str(found.relative), location, digest=found.blob or None)
+        location = {
+            "blob": found.blob,
+            "custom": dict(found.custom),
+            "inside": found.inside,
+        }
+    plain = ingestions.New(
+        found.path, str(found.relative), location, digest=found.blob or None
+    )
     if found.problem:
         return _refused(plain, found.problem)
     try:
@@ -210,12 +249,21 @@ def _looked(found: scanning.Found) -> ingestions.New:
 
 def _refused(new: ingestions.New, reason: str) -> ingestions.New:
     told = saving.reason_of(reason)
-    return ingestions.New(new.path, new.relative, new.location, new.size, new.digest, "skipped", told)
+    return ingestions.New(
+        new.path, new.relative, new.location, new.size, new.digest, "skipped", told
+    )
 
 
 def _new(new: ingestions.New, told: report.File) -> ingestions.New:
     return ingestions.New(
-        new.path, new.relative, new.location, new.size, new.digest, told.status, told.reason, counts(told)
+        new.path,
+        new.relative,
+        new.location,
+        new.size,
+        new.digest,
+        told.status,
+        told.reason,
+        counts(told),
     )
 
 
@@ -229,8 +277,12 @@ def counts(told: report.File) -> dict[str, object]:
     }
 
 
-async def _one(desk: ingest_file.Desk, asked: ingestions.Ingestion, file: ingestions.File) -> None:
-    """One file. At which the process has died some times, without getting any further, is parked."""
+async def _one(
+    desk: ingest_file.Desk, asked: ingestions.Ingestion, file: ingestions.File
+) -> None:
+    """One file. At which the process has died some times, without getting any further,
+    is parked.
+    """
 
     async def began() -> bool:
         async with desk.database.transaction(desk.caller) as tx:
@@ -239,7 +291,14 @@ async def _one(desk: ingest_file.Desk, asked: ingestions.Ingestion, file: ingest
                 raise _Stopped
             if tries > ingestions.TRIES:
                 reason = f"tried {ingestions.TRIES} times, and each time Reverie was ended while it was read"
-                await ingestions.conclude(tx, desk.caller, asked.id, file.number, state="parked", reason=reason)
+                await ingestions.conclude(
+                    tx,
+                    desk.caller,
+                    asked.id,
+                    file.number,
+                    state="parked",
+                    reason=reason,
+                )
         return tries <= ingestions.TRIES
 
     if not await patiently(desk, asked.id, began):
@@ -252,22 +311,37 @@ async def _one(desk: ingest_file.Desk, asked: ingestions.Ingestion, file: ingest
         await patiently(desk, asked.id, taken)
     except _Stopped:
         raise
-    except Exception as broken:  # one file, whatever is wrong with it or with us, never stops the rest
+    except (
+        Exception
+    ) as broken:  # one file, whatever is wrong with it or with us, never stops the rest
         log.exception("%s could not be taken in", file.relative)
         async with desk.database.transaction(desk.caller) as tx:
-            await ingestions.conclude(tx, desk.caller, asked.id, file.number, state="failed", reason=_ours(broken))
+            await ingestions.conclude(
+                tx,
+                desk.caller,
+                asked.id,
+                file.number,
+                state="failed",
+                reason=_ours(broken),
+            )
 
 
-def _wishes(desk: ingest_file.Desk, asked: ingestions.Ingestion, file: ingestions.File) -> ingest_file.Wishes:
+def _wishes(
+    desk: ingest_file.Desk, asked: ingestions.Ingestion, file: ingestions.File
+) -> ingest_file.Wishes:
     caller = desk.caller
 
     async def far(tx: ingest_file.Transaction, units: int, total: int) -> None:
-        if not await ingestions.far(tx, caller, asked.id, file.number, units=units, total=total):
+        if not await ingestions.far(
+            tx, caller, asked.id, file.number, units=units, total=total
+        ):
             raise _Stopped
 
     async def ending(tx: ingest_file.Transaction, taken: ingest_file.Taken) -> None:
         told = taken.result
-        await ingestions.add(tx, caller, asked.id, [_looked(one) for one in taken.inside])
+        await ingestions.add(
+            tx, caller, asked.id, [_looked(one) for one in taken.inside]
+        )
         await ingestions.conclude(
             tx,
             caller,
@@ -281,14 +355,23 @@ def _wishes(desk: ingest_file.Desk, asked: ingestions.Ingestion, file: ingestion
         )
 
     password = str(asked.request.get("password", ""))
-    return ingest_file.Wishes(password=password, again=bool(asked.request.get("again")), far=far, ending=ending)
+    return ingest_file.Wishes(
+        password=password,
+        again=bool(asked.request.get("again")),
+        far=far,
+        ending=ending,
+    )
 
 
 def _found(desk: ingest_file.Desk, file: ingestions.File) -> scanning.Found:
     location, relative = file.location, PurePosixPath(file.relative)
     if "blob" not in location:
-        return scanning.Found(Path(location["file"]), file.path, relative, vault=location["vault"])
+        return scanning.Found(
+            Path(location["file"]), file.path, relative, vault=location["vault"]
+        )
     blob = str(location["blob"])
     kept = blobs.path_of(desk.blobs, desk.caller.user_id, blob)
     custom, inside = location.get("custom", {}), bool(location.get("inside"))
-    return scanning.Found(kept, file.path, relative, blob=blob, custom=custom, inside=inside)
+    return scanning.Found(
+        kept, file.path, relative, blob=blob, custom=custom, inside=inside
+    )

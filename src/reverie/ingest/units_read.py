@@ -1,4 +1,6 @@
-"""What was read of documents that are not saved yet, a unit at a time, so that no page is read twice."""
+"""What was read of documents that are not saved yet, a unit at a time, so that no page
+is read twice.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +27,9 @@ _SWEEP = "DELETE FROM unit WHERE user_id = %s AND at < now() - interval '30 days
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What is there of a document: what it says of itself, and its units so far, in order."""
+    """What is there of a document: what it says of itself, and its units so far, in
+    order.
+    """
 
     about: units.About
     units: tuple[units.Unit, ...]
@@ -33,12 +37,22 @@ class Extracted:
 
 
 async def keep(
-    tx: db.Transaction, caller: callers.Caller, digest: str, read: Sequence[units.About | units.Unit]
+    tx: db.Transaction,
+    caller: callers.Caller,
+    digest: str,
+    read: Sequence[units.About | units.Unit],
 ) -> None:
-    """Keep what was read of the document with this digest; what is there already stays as it is."""
+    """Keep what was read of the document with this digest; what is there already stays
+    as it is.
+    """
     if not read:
         return
-    rows = [(one.number, _unit_json(one)) if isinstance(one, units.Unit) else (0, _about_json(one)) for one in read]
+    rows = [
+        (one.number, _unit_json(one))
+        if isinstance(one, units.Unit)
+        else (0, _about_json(one))
+        for one in read
+    ]
     values = {
         "user": caller.user_id,
         "digest": digest,
@@ -51,7 +65,10 @@ async def keep(
 
 async def numbers(tx: db.Transaction, caller: callers.Caller, digest: str) -> set[int]:
     """The numbers of the units that are there; 0 is what the document says of itself."""
-    return {row["number"] for row in await tx.rows(_NUMBERS, (caller.user_id, digest, ledger.READERS))}
+    return {
+        row["number"]
+        for row in await tx.rows(_NUMBERS, (caller.user_id, digest, ledger.READERS))
+    }
 
 
 async def all_of(tx: db.Transaction, caller: callers.Caller, digest: str) -> Extracted:
@@ -78,14 +95,29 @@ async def sweep(tx: db.Transaction, caller: callers.Caller) -> None:
 
 
 def _about_json(about: units.About) -> dict[str, str]:
-    return {"title": about.title, "author": about.author, "created": about.created, "encoding": about.encoding}
+    return {
+        "title": about.title,
+        "author": about.author,
+        "created": about.created,
+        "encoding": about.encoding,
+    }
 
 
 def _unit_json(unit: units.Unit) -> dict[str, Any]:
     blocks = [[one.text, one.kind, one.level, dict(one.place)] for one in unit.blocks]
-    return {"total": unit.total, "place": dict(unit.place), "remark": unit.remark, "blocks": blocks}
+    return {
+        "total": unit.total,
+        "place": dict(unit.place),
+        "remark": unit.remark,
+        "blocks": blocks,
+    }
 
 
 def _unit(number: int, content: Mapping[str, Any]) -> units.Unit:
-    blocks = tuple(units.Block(text, kind, level, place) for text, kind, level, place in content["blocks"])
-    return units.Unit(number, content["total"], blocks, content["place"], content["remark"])
+    blocks = tuple(
+        units.Block(text, kind, level, place)
+        for text, kind, level, place in content["blocks"]
+    )
+    return units.Unit(
+        number, content["total"], blocks, content["place"], content["remark"]
+    )

@@ -1,4 +1,6 @@
-"""Pages and files by their address: fetched behind the guard, kept like any other original."""
+"""Pages and files by their address: fetched behind the guard, kept like any other
+original.
+"""
 
 import asyncio
 import mimetypes
@@ -16,16 +18,22 @@ _UNFIT = re.compile(r"[^\w.() -]+")
 
 
 async def fetched(root: Path, user_id: UUID, url: str) -> scan.Found:
-    """What lies at an address, as a file to take in. Raises Invalid, Unreadable, DiskFull."""
+    """What lies at an address, as a file to take in. Raises Invalid, Unreadable,
+    DiskFull.
+    """
     page = await _page(url)
     address = await asyncio.to_thread(blobs.put, root, user_id, page.data)
     kept = blobs.path_of(root, user_id, address)
     custom = {"url": page.final_url, "asked_url": url if url != page.final_url else ""}
-    return scan.Found(kept, url, PurePosixPath(_name(page)), blob=address, custom=custom)
+    return scan.Found(
+        kept, url, PurePosixPath(_name(page)), blob=address, custom=custom
+    )
 
 
 async def _page(url: str) -> fetching.Fetched:
-    """The page, asked for three times: a host that is not there now may never have been."""
+    """The page, asked for three times: a host that is not there now may never have
+    been.
+    """
     for pause in _PAUSES_S:
         try:
             return await fetching.fetch(url)
@@ -40,7 +48,15 @@ async def _page(url: str) -> fetching.Fetched:
 def _name(page: fetching.Fetched) -> str:
     """A name for the file, with an ending that says what it is."""
     parts = urllib.parse.urlsplit(page.final_url)
-    last = urllib.parse.unquote(parts.path.rstrip("/").rpartition("/")[2]) or parts.hostname or "page"
+    last = (
+        urllib.parse.unquote(parts.path.rstrip("/").rpartition("/")[2])
+        or parts.hostname
+        or "page"
+    )
     name = _UNFIT.sub("-", last).strip("-. ")[-120:] or "page"
     ending = mimetypes.guess_extension(page.media_type) or ""
-    return name if not ending or name.lower().endswith((ending, ".htm")) else f"{name}{ending}"
+    return (
+        name
+        if not ending or name.lower().endswith((ending, ".htm"))
+        else f"{name}{ending}"
+    )

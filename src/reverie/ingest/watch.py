@@ -1,4 +1,6 @@
-"""Keeping a folder in step: what moves keeps its record, what is removed is deleted softly, what changes comes in."""
+"""Keeping a folder in step: what moves keeps its record, what is removed is deleted
+softly, what changes comes in.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -14,17 +16,27 @@ from reverie.records import base, catalogue
 _QUIET_MS = 1000
 
 
-async def changes(folders: Sequence[Path], *, stop: asyncio.Event) -> AsyncGenerator[None]:
-    """Once at the beginning, and then whenever something under the folders has changed and a second was quiet."""
+async def changes(
+    folders: Sequence[Path], *, stop: asyncio.Event
+) -> AsyncGenerator[None]:
+    """Once at the beginning, and then whenever something under the folders has changed
+    and a second was quiet.
+    """
     for folder in folders:
         if not folder.is_dir():
-            raise errors.NotFound(f"There is no folder {folder}.", hint="Give folders that exist.")
+            raise errors.NotFound(
+                f"There is no folder {folder}.", hint="Give folders that exist."
+            )
     yield
-    async for _ in watchfiles.awatch(*folders, debounce=10 * _QUIET_MS, step=_QUIET_MS, stop_event=stop):
+    async for _ in watchfiles.awatch(
+        *folders, debounce=10 * _QUIET_MS, step=_QUIET_MS, stop_event=stop
+    ):
         yield
 
 
-async def in_step(desk: ingest_file.Desk, folders: Sequence[str], found: Sequence[scan.Found]) -> None:
+async def in_step(
+    desk: ingest_file.Desk, folders: Sequence[str], found: Sequence[scan.Found]
+) -> None:
     """Follow moves and removals since the last time.
 
     A folder that is empty or away now, as when its disk is, takes nothing with it.
@@ -35,7 +47,11 @@ async def in_step(desk: ingest_file.Desk, folders: Sequence[str], found: Sequenc
             continue
         async with desk.database.transaction(desk.caller) as tx:
             known = await ledger.under(tx, desk.caller, folder)
-        gone = {path: digest for path, digest in known.items() if not scan.outer(path, there)}
+        gone = {
+            path: digest
+            for path, digest in known.items()
+            if not scan.outer(path, there)
+        }
         if gone:
             new = [one for one in found if one.path not in known and not one.problem]
             await _follow(desk, gone, await asyncio.to_thread(_digests, new))
@@ -52,7 +68,9 @@ def _digests(found: Sequence[scan.Found]) -> dict[str, list[scan.Found]]:
     return by_digest
 
 
-async def _follow(desk: ingest_file.Desk, gone: dict[str, str], new: dict[str, list[scan.Found]]) -> None:
+async def _follow(
+    desk: ingest_file.Desk, gone: dict[str, str], new: dict[str, list[scan.Found]]
+) -> None:
     """What lay inside a file goes where that goes, in the same transaction."""
     inside: dict[str, list[str]] = {}
     for path in sorted(gone):
@@ -68,17 +86,23 @@ async def _follow(desk: ingest_file.Desk, gone: dict[str, str], new: dict[str, l
                 elif path == outer:
                     await _move(tx, desk.caller, path, moved)
                 else:
-                    await ledger.moved(tx, desk.caller, path, moved.path + path.removeprefix(outer))
+                    await ledger.moved(
+                        tx, desk.caller, path, moved.path + path.removeprefix(outer)
+                    )
 
 
-async def _move(tx: db.Transaction, caller: callers.Caller, old: str, new: scan.Found) -> None:
+async def _move(
+    tx: db.Transaction, caller: callers.Caller, old: str, new: scan.Found
+) -> None:
     """The record stays, and says where its file lies now."""
     for made in await ledger.made(tx, caller, old):
         domain = catalogue.domain(made.domain)
         record = await base.get(tx, caller, domain, made.record_id, deleted=True)
         if record.deleted_at is not None:
             continue
-        values: dict[str, object] = {"custom": {**record.custom, "imported_from": str(new.relative)}}
+        values: dict[str, object] = {
+            "custom": {**record.custom, "imported_from": str(new.relative)}
+        }
         if made.domain == "file":
             values |= {"path": new.path, "name": new.relative.name}
         changed = await base.update(tx, caller, domain, made.record_id, values)

@@ -1,1 +1,3 @@
-"""The one way to a language, embedding or reranking model: gateway, embedding, chat, agents."""
+"""The one way to a language, embedding or reranking model: gateway, embedding, chat,
+agents.
+"""

@@ -1,8 +1,10 @@
-"""The door's face for agents: a model of pydantic-ai that asks another one by the rules.
+"""The door's face for agents: a model of pydantic-ai that asks another one by the
+rules.
 
-Everything an agent's request carries is judged and masked together: instructions, turns, calls of tools and what they
-returned. What cannot be read here, an image for one, goes to no cloud. Imported only where an agent is made, since
-pydantic-ai takes a second to load.
+Everything an agent's request carries is judged and masked together: instructions,
+turns, calls of tools and what they returned. What cannot be read here, an image for
+one, goes to no cloud. Imported only where an agent is made, since pydantic-ai takes a
+second to load.
 """
 
 import json
@@ -15,7 +17,13 @@ from typing import Any, cast
 from uuid import UUID
 
 import pydantic
-from pydantic_ai import Agent, RunContext, UnexpectedModelBehavior, UsageLimitExceeded, UsageLimits
+from pydantic_ai import (
+    Agent,
+    RunContext,
+    UnexpectedModelBehavior,
+    UsageLimitExceeded,
+    UsageLimits,
+)
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -31,7 +39,11 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
-from pydantic_ai.models import CompletedStreamedResponse, ModelRequestParameters, StreamedResponse
+from pydantic_ai.models import (
+    CompletedStreamedResponse,
+    ModelRequestParameters,
+    StreamedResponse,
+)
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
@@ -51,10 +63,13 @@ class _Unreadable(Exception):
 class Guarded(WrapperModel):
     """The configured model number `number`, for one caller and one feature.
 
-    An agent's models may fall back to another only by asking `model` for it: each is its own door.
+    An agent's models may fall back to another only by asking `model` for it: each is
+    its own door.
     """
 
-    def __init__(self, models: chat.Models, origin: gateway.Origin, *, number: int = 0) -> None:
+    def __init__(
+        self, models: chat.Models, origin: gateway.Origin, *, number: int = 0
+    ) -> None:
         self._target, self._endpoint, client = models.bare(number)
         super().__init__(client.model)
         self._door = models.opening
@@ -66,10 +81,16 @@ class Guarded(WrapperModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        """One turn of an agent. Raises ModelUnavailable, Confined, BudgetSpent, Invalid."""
+        """One turn of an agent. Raises ModelUnavailable, Confined, BudgetSpent,
+        Invalid.
+        """
         origin, texts = self._origin, list[str]()
         try:
-            _changed(messages, model_request_parameters, lambda text: texts.append(text) or text)
+            _changed(
+                messages,
+                model_request_parameters,
+                lambda text: texts.append(text) or text,
+            )
         except _Unreadable:
             origin = replace(origin, unreadable=True)
 
@@ -77,12 +98,18 @@ class Guarded(WrapperModel):
             turns, parameters = messages, model_request_parameters
             if given != tuple(texts):
                 following = iter(given)
-                turns, parameters = _changed(messages, model_request_parameters, lambda _: next(following))
+                turns, parameters = _changed(
+                    messages, model_request_parameters, lambda _: next(following)
+                )
             answer = await self._translated(turns, model_settings, parameters)
-            return gateway.Reply(answer, answer.usage.input_tokens, answer.usage.output_tokens)
+            return gateway.Reply(
+                answer, answer.usage.input_tokens, answer.usage.output_tokens
+            )
 
         most = (model_settings or {}).get("max_tokens") or 0
-        passed = await self._door.call(origin, texts, [(self._target, send)], most_out=most)
+        passed = await self._door.call(
+            origin, texts, [(self._target, send)], most_out=most
+        )
         if not passed.masked.tokens:
             return passed.value
         parts = [_restored(part, passed.masked) for part in passed.value.parts]
@@ -96,42 +123,64 @@ class Guarded(WrapperModel):
         model_request_parameters: ModelRequestParameters,
         run_context: RunContext[Any] | None = None,
     ) -> AsyncGenerator[StreamedResponse]:
-        """The whole answer as one piece: a pseudonym inside the arguments of a tool cannot be restored halfway."""
+        """The whole answer as one piece: a pseudonym inside the arguments of a tool
+        cannot be restored halfway.
+        """
         answer = await self.request(messages, model_settings, model_request_parameters)
-        yield CompletedStreamedResponse(answer, model_request_parameters=model_request_parameters, replay_events=True)
+        yield CompletedStreamedResponse(
+            answer,
+            model_request_parameters=model_request_parameters,
+            replay_events=True,
+        )
 
     async def count_tokens(self, *_: Any, **__: Any) -> Any:
         """Some providers count by being sent everything, beside the door."""
         raise errors.ModelUnavailable("Tokens are counted by the door.")
 
     async def _translated(
-        self, messages: list[ModelMessage], settings: ModelSettings | None, parameters: ModelRequestParameters
+        self,
+        messages: list[ModelMessage],
+        settings: ModelSettings | None,
+        parameters: ModelRequestParameters,
     ) -> ModelResponse:
         with families.translated(self._endpoint):
             return await self.wrapped.request(messages, settings, parameters)
 
 
-def model(models: chat.Models, caller: db.HasUser, request: chat.Ask, *, number: int = 0) -> Guarded:
-    """A model for an agent of pydantic-ai; of `request` count feature, domain, record, level, lane, conversation."""
+def model(
+    models: chat.Models, caller: db.HasUser, request: chat.Ask, *, number: int = 0
+) -> Guarded:
+    """A model for an agent of pydantic-ai; of `request` count feature, domain, record,
+    level, lane, conversation.
+    """
     return Guarded(models, chat.origin(caller, request), number=number)
 
 
 def _changed(
-    messages: Sequence[ModelMessage], parameters: ModelRequestParameters, change: _Change
+    messages: Sequence[ModelMessage],
+    parameters: ModelRequestParameters,
+    change: _Change,
 ) -> tuple[list[ModelMessage], ModelRequestParameters]:
     """Every text of a request, changed, always in the same order."""
     made: list[ModelMessage] = []
     for one in messages:
         if isinstance(one, ModelRequest):
-            instructions = change(one.instructions) if one.instructions else one.instructions
+            instructions = (
+                change(one.instructions) if one.instructions else one.instructions
+            )
             parts = [_request_part(part, change) for part in one.parts]
             made.append(replace(one, parts=parts, instructions=instructions))
         else:
-            made.append(replace(one, parts=[_response_part(part, change) for part in one.parts]))
+            made.append(
+                replace(one, parts=[_response_part(part, change) for part in one.parts])
+            )
     told = parameters.instruction_parts
     if told:
         parameters = replace(
-            parameters, instruction_parts=[replace(part, content=change(part.content)) for part in told]
+            parameters,
+            instruction_parts=[
+                replace(part, content=change(part.content)) for part in told
+            ],
         )
     return made, parameters
 
@@ -142,7 +191,9 @@ def _request_part(part: ModelRequestPart, change: _Change) -> ModelRequestPart:
     if isinstance(part, UserPromptPart):
         if isinstance(part.content, str):
             return replace(part, content=change(part.content))
-        return replace(part, content=[_user_content(one, change) for one in part.content])
+        return replace(
+            part, content=[_user_content(one, change) for one in part.content]
+        )
     if isinstance(part, ToolReturnPart | RetryFeedbackPart):
         return replace(part, content=_value(part.content, change))
     raise _Unreadable
@@ -169,7 +220,9 @@ def _restored(part: ModelResponsePart, masked: masking.Masked) -> ModelResponseP
         given = part.args
         try:
             args = (
-                json.dumps(masked.restored(json.loads(given)), ensure_ascii=False) if isinstance(given, str) else None
+                json.dumps(masked.restored(json.loads(given)), ensure_ascii=False)
+                if isinstance(given, str)
+                else None
             )
         except ValueError:
             args = masked.restore(str(given))
@@ -178,7 +231,9 @@ def _restored(part: ModelResponsePart, masked: masking.Masked) -> ModelResponseP
 
 
 def _arguments(given: Any, change: _Change) -> Any:
-    """The arguments of a tool, which may come as JSON text: changed inside, so that they stay JSON."""
+    """The arguments of a tool, which may come as JSON text: changed inside, so that
+    they stay JSON.
+    """
     if not isinstance(given, str):
         return _value(given, change)
     try:
@@ -198,15 +253,24 @@ def _value(found: Any, change: _Change) -> Any:
     if isinstance(found, pydantic.BaseModel):
         return _value(found.model_dump(mode="json"), change)
     if isinstance(found, Mapping):
-        return dict(_entry(str(key), value, change) for key, value in cast(Mapping[Any, Any], found).items())
+        return dict(
+            _entry(str(key), value, change)
+            for key, value in cast(Mapping[Any, Any], found).items()
+        )
     if isinstance(found, list | tuple):
         return [_value(one, change) for one in cast(Sequence[Any], found)]
     raise _Unreadable
 
 
 def _entry(key: str, value: Any, change: _Change) -> tuple[str, Any]:
-    """A name and its value, read together: `phone: 34612345678` tells what the digits alone do not."""
-    if _BETWEEN in key or isinstance(value, bool) or not isinstance(value, str | int | float):
+    """A name and its value, read together: `phone: 34612345678` tells what the digits
+    alone do not.
+    """
+    if (
+        _BETWEEN in key
+        or isinstance(value, bool)
+        or not isinstance(value, str | int | float)
+    ):
         return change(key), _value(value, change)
     together = f"{key}{_BETWEEN}{value}"
     changed = change(together)
@@ -224,15 +288,20 @@ async def run(
     tools: Sequence[Callable[..., Any]],
     most_calls: int,
 ) -> str:
-    """Let the first model work on a request with some tools, for so many of its turns. Raises what asking raises.
+    """Let the first model work on a request with some tools, for so many of its turns.
+    Raises what asking raises.
 
-    The first message is its instruction, the last one what it works on. A tool's docstring tells the model what it
-    does.
+    The first message is its instruction, the last one what it works on. A tool's
+    docstring tells the model what it does.
     """
     told, asked = request.messages[0].text, request.messages[-1].text
-    agent = Agent(model(models, caller, request), instructions=told, tools=list(tools), retries=1)
+    agent = Agent(
+        model(models, caller, request), instructions=told, tools=list(tools), retries=1
+    )
     try:
-        result = await agent.run(asked, usage_limits=UsageLimits(request_limit=most_calls))
+        result = await agent.run(
+            asked, usage_limits=UsageLimits(request_limit=most_calls)
+        )
     except (UnexpectedModelBehavior, UsageLimitExceeded) as lost:
         raise errors.Invalid(f"The model did not come to an end: {lost}.") from lost
     return result.output

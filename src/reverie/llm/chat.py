@@ -1,4 +1,6 @@
-"""Asking language models: the door's face for answers, whole, in pieces or as checked items."""
+"""Asking language models: the door's face for answers, whole, in pieces or as checked
+items.
+"""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -27,9 +29,11 @@ HOW = 'Two lines under [model] in config.toml: provider = "openai" (or anthropic
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question to a model. `level` is that of the record it is about; what the messages say can only raise it.
+    """A question to a model. `level` is that of the record it is about; what the
+    messages say can only raise it.
 
-    `schema` is the form of one item, for `items`. `unreadable`: it is about something that nobody could read.
+    `schema` is the form of one item, for `items`. `unreadable`: it is about something
+    that nobody could read.
     """
 
     messages: Sequence[Message]
@@ -84,7 +88,9 @@ class _One:
 
 
 class Models:
-    """The language models, in the order in which they are asked. A process holds one; none need be configured."""
+    """The language models, in the order in which they are asked. A process holds one;
+    none need be configured.
+    """
 
     def __init__(self, settings: config.Model, opening: gateway.Door) -> None:
         self._door = opening
@@ -107,28 +113,47 @@ class Models:
     def states(self) -> list[State]:
         """Every configured model. Asks nobody."""
         return [
-            State(one.endpoint.name, one.endpoint.place, one.endpoint.toy, one.target.turns.waiting)
+            State(
+                one.endpoint.name,
+                one.endpoint.place,
+                one.endpoint.toy,
+                one.target.turns.waiting,
+            )
             for one in self._all
         ]
 
-    def bare(self, number: int) -> tuple[gateway.Target, chat_models.Endpoint, chat_models.Client]:
-        """A model without its door: for the door that wraps it (`agents`), and nobody else."""
+    def bare(
+        self, number: int
+    ) -> tuple[gateway.Target, chat_models.Endpoint, chat_models.Client]:
+        """A model without its door: for the door that wraps it (`agents`), and nobody
+        else.
+        """
         self._need()
         one = self._all[number]
         return one.target, one.endpoint, one.client
 
-    async def ask(self, caller: db.HasUser, request: Ask, *, only: int | None = None) -> Answer:
-        """An answer. Raises ModelUnavailable, Confined, BudgetSpent, Invalid. `only` asks one model and no other."""
+    async def ask(
+        self, caller: db.HasUser, request: Ask, *, only: int | None = None
+    ) -> Answer:
+        """An answer. Raises ModelUnavailable, Confined, BudgetSpent, Invalid. `only`
+        asks one model and no other.
+        """
         passed = await self._passed(caller, request, None, only=only)
         return _answer(passed, self._toy(passed.target))
 
-    async def stream(self, caller: db.HasUser, request: Ask) -> AsyncGenerator[str | Answer]:
-        """An answer in pieces; the last one is an Answer with the whole text. Raises what `ask` raises."""
+    async def stream(
+        self, caller: db.HasUser, request: Ask
+    ) -> AsyncGenerator[str | Answer]:
+        """An answer in pieces; the last one is an Answer with the whole text. Raises
+        what `ask` raises.
+        """
         self._need()
         parts: list[str] = []
         texts = [one.text for one in request.messages]
         ways = [(one.target, _streaming(one.client, request)) for one in self._all]
-        pieces = self._door.stream(origin(caller, request), texts, ways, most_out=request.max_tokens)
+        pieces = self._door.stream(
+            origin(caller, request), texts, ways, most_out=request.max_tokens
+        )
         async with aclosing(pieces):
             async for piece in pieces:
                 if isinstance(piece, str):
@@ -136,11 +161,25 @@ class Models:
                     yield piece
                 else:
                     toy = self._toy(piece.target)
-                    yield Answer("".join(parts), piece.action, piece.target.name, piece.tokens, toy)
+                    yield Answer(
+                        "".join(parts),
+                        piece.action,
+                        piece.target.name,
+                        piece.tokens,
+                        toy,
+                    )
 
     async def items(self, caller: db.HasUser, request: Ask, item: type[M]) -> Items[M]:
-        """Items of a form, each checked by itself; if none fits, it is asked once more. Raises what `ask` does."""
-        told = replace(request, messages=(*request.messages, Message("system", structured.instruction(item))))
+        """Items of a form, each checked by itself; if none fits, it is asked once more.
+        Raises what `ask` does.
+        """
+        told = replace(
+            request,
+            messages=(
+                *request.messages,
+                Message("system", structured.instruction(item)),
+            ),
+        )
         schema: dict[str, Any] | None = structured.schema_of(item)
         refused: errors.Invalid | None = None
         found: Items[M] | None = None
@@ -149,7 +188,8 @@ class Models:
                 found = await self._items(caller, told, item, schema)
                 if found.items or not found.refused:
                     return found
-            except errors.Invalid as failure:  # some servers refuse a schema that they cannot hold a model to
+            # some servers refuse a schema that they cannot hold a model to
+            except errors.Invalid as failure:
                 if again:
                     raise
                 refused = failure
@@ -158,7 +198,13 @@ class Models:
             raise refused or errors.ModelUnavailable("The model answered nothing.")
         return found
 
-    async def _items(self, caller: db.HasUser, request: Ask, item: type[M], schema: dict[str, Any] | None) -> Items[M]:
+    async def _items(
+        self,
+        caller: db.HasUser,
+        request: Ask,
+        item: type[M],
+        schema: dict[str, Any] | None,
+    ) -> Items[M]:
         passed = await self._passed(caller, request, schema)
         answer = _answer(passed, self._toy(passed.target))
         read = structured.parse(passed.value.text)
@@ -168,13 +214,20 @@ class Models:
         return Items(checked.items, checked.refused, answer)
 
     async def _passed(
-        self, caller: db.HasUser, request: Ask, schema: dict[str, Any] | None, *, only: int | None = None
+        self,
+        caller: db.HasUser,
+        request: Ask,
+        schema: dict[str, Any] | None,
+        *,
+        only: int | None = None,
     ) -> gateway.Passed[chat_models.Said]:
         self._need()
         texts = [one.text for one in request.messages]
         chosen = self._all if only is None else [self._all[only]]
         ways = [(one.target, _sending(one.client, request, schema)) for one in chosen]
-        return await self._door.call(origin(caller, request), texts, ways, most_out=request.max_tokens)
+        return await self._door.call(
+            origin(caller, request), texts, ways, most_out=request.max_tokens
+        )
 
     def _need(self) -> None:
         if not self._all:
@@ -189,19 +242,28 @@ async def ask(models: Models, caller: db.HasUser, request: Ask) -> Answer:
     return await models.ask(caller, request)
 
 
-def stream(models: Models, caller: db.HasUser, request: Ask) -> AsyncGenerator[str | Answer]:
+def stream(
+    models: Models, caller: db.HasUser, request: Ask
+) -> AsyncGenerator[str | Answer]:
     """The same in pieces; the last one is an Answer."""
     return models.stream(caller, request)
 
 
-def _opened(settings: config.LanguageModel, *, retries: int, first: bool) -> _One | None:
+def _opened(
+    settings: config.LanguageModel, *, retries: int, first: bool
+) -> _One | None:
     where = chat_models.endpoint(settings)
     if where is None:
         if not first:
-            raise errors.Misconfigured("A fallback needs a `provider`.", hint="Set it under [[model.fallback]].")
+            raise errors.Misconfigured(
+                "A fallback needs a `provider`.",
+                hint="Set it under [[model.fallback]].",
+            )
         return None
     places = settings.concurrency or (1 if where.place == "local" else 4)
-    target = gateway.Target(where.name, where.place, lanes.Lanes(places), settings.timeout_s, retries)
+    target = gateway.Target(
+        where.name, where.place, lanes.Lanes(places), settings.timeout_s, retries
+    )
     return _One(where, chat_models.client(settings, where), target)
 
 
@@ -219,12 +281,19 @@ def origin(caller: db.HasUser, request: Ask) -> gateway.Origin:
     )
 
 
-def _prompt(request: Ask, texts: Sequence[str], schema: dict[str, Any] | None) -> chat_models.Prompt:
-    turns = [Message(one.role, text) for one, text in zip(request.messages, texts, strict=True)]
+def _prompt(
+    request: Ask, texts: Sequence[str], schema: dict[str, Any] | None
+) -> chat_models.Prompt:
+    turns = [
+        Message(one.role, text)
+        for one, text in zip(request.messages, texts, strict=True)
+    ]
     return chat_models.Prompt(turns, request.max_tokens, schema)
 
 
-def _sending(client: chat_models.Client, request: Ask, schema: dict[str, Any] | None) -> gateway.Send[chat_models.Said]:
+def _sending(
+    client: chat_models.Client, request: Ask, schema: dict[str, Any] | None
+) -> gateway.Send[chat_models.Said]:
     async def send(texts: Sequence[str]) -> gateway.Reply[chat_models.Said]:
         said = await client.ask(_prompt(request, texts, schema))
         return gateway.Reply(said, said.tokens_in, said.tokens_out)
@@ -236,7 +305,11 @@ def _streaming(client: chat_models.Client, request: Ask) -> gateway.Pieces:
     async def send(texts: Sequence[str]) -> AsyncGenerator[str | gateway.Reply[None]]:
         async with aclosing(client.stream(_prompt(request, texts, None))) as pieces:
             async for piece in pieces:
-                yield piece if isinstance(piece, str) else gateway.Reply(None, piece.tokens_in, piece.tokens_out)
+                yield (
+                    piece
+                    if isinstance(piece, str)
+                    else gateway.Reply(None, piece.tokens_in, piece.tokens_out)
+                )
 
     return send
 

@@ -1,4 +1,6 @@
-"""The door's face for vectors. A model of this machine gets texts as they are, any other one by the rules."""
+"""The door's face for vectors. A model of this machine gets texts as they are, any
+other one by the rules.
+"""
 
 import asyncio
 import functools
@@ -15,7 +17,18 @@ from typing_extensions import TypeIs
 from reverie import config, errors
 from reverie.llm import gateway
 from reverie.privacy import sensitivity
-from reverie.providers import base, builtin, calibration, http, lanes, lexicon, local, places, remote, reranking
+from reverie.providers import (
+    base,
+    builtin,
+    calibration,
+    http,
+    lanes,
+    lexicon,
+    local,
+    places,
+    remote,
+    reranking,
+)
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +47,8 @@ FLOOR = builtin.CALIBRATION.floor
 """Below this, a calibrated similarity of any model says nothing."""
 # Until a model's similarities have been measured: rough.
 _DEFAULT = base.Calibration(floor=0.3)
-# The present model is as good as one that covers this little more: a few texts may be refused for ever.
+# The present model is as good as one that covers this little more: a few texts may be
+# refused for ever.
 _NEARLY = 0.99
 
 
@@ -42,7 +56,8 @@ _NEARLY = 0.99
 class QueryVector:
     """A question as a unit vector, and what its model's similarities mean.
 
-    `offset + calibration.scale * cosine` is the similarity in the built-in model's range, where FLOOR is the floor.
+    `offset + calibration.scale * cosine` is the similarity in the built-in model's
+    range, where FLOOR is the floor.
     """
 
     model: str
@@ -65,8 +80,9 @@ class Measured:
 class Embeddings:
     """The embedding models, the reranker, and threads for each. A process holds one.
 
-    `models` names all that can embed a question now: the present one, on which everything is kept, first; then the
-    previous one and the built-in one. With provider `none` there is none, and every call is Unavailable.
+    `models` names all that can embed a question now: the present one, on which
+    everything is kept, first; then the previous one and the built-in one. With provider
+    `none` there is none, and every call is Unavailable.
     """
 
     def __init__(
@@ -81,10 +97,17 @@ class Embeddings:
         self._embedders = _embedders(settings, cache)
         self._reranker = _reranker(reranker, cache)
         self._door = opening
-        # Models that are not on this machine: nothing reaches them but through the door.
-        self._away = {one.name: _target(one.name, one.server) for one in self._embedders.values() if _cloud(one)}
+        # Models that are not on this machine: nothing reaches them but through the
+        # door.
+        self._away = {
+            one.name: _target(one.name, one.server)
+            for one in self._embedders.values()
+            if _cloud(one)
+        }
         self._judge_away = (
-            _target(f"{reranker.model}@reranker", self._reranker.server) if _cloud(self._reranker) else None
+            _target(f"{reranker.model}@reranker", self._reranker.server)
+            if _cloud(self._reranker)
+            else None
         )
         self.models: tuple[str, ...] = tuple(self._embedders)
         self.batch = settings.batch
@@ -114,20 +137,31 @@ class Embeddings:
         """What a model's similarities mean, if it comes with that."""
         return self._embedders[model].calibration
 
-    def calibrated(self, model: str, measured: base.Calibration | None = None) -> base.Calibration:
-        """What a model's similarities mean: shipped, or measured, or else a rough floor."""
+    def calibrated(
+        self, model: str, measured: base.Calibration | None = None
+    ) -> base.Calibration:
+        """What a model's similarities mean: shipped, or measured, or else a rough
+        floor.
+        """
         return self._there(model).calibration or measured or _DEFAULT
 
     def by_coverage(self, vectors: Mapping[str, int]) -> list[str]:
-        """The models to ask, best first: those with most vectors, the present one before its equals.
+        """The models to ask, best first: those with most vectors, the present one
+        before its equals.
 
         Without any vectors, the present one.
         """
         most = max((vectors.get(one, 0) for one in self.models), default=0)
-        held = [one for one in self.models if vectors.get(one, 0)] or list(self.models[:1])
+        held = [one for one in self.models if vectors.get(one, 0)] or list(
+            self.models[:1]
+        )
 
         def rank(one: str) -> int:
-            return most if one == self.model and vectors.get(one, 0) >= _NEARLY * most else vectors.get(one, 0)
+            return (
+                most
+                if one == self.model and vectors.get(one, 0) >= _NEARLY * most
+                else vectors.get(one, 0)
+            )
 
         return sorted(held, key=rank, reverse=True)
 
@@ -135,19 +169,29 @@ class Embeddings:
         """Whether a model is elsewhere: then critical texts have no vectors of it."""
         return (model or self.model) in self._away
 
-    async def judged(self, texts: Sequence[str], bases: Sequence[str], model: str | None = None) -> list[gateway.Level]:
-        """How private each text is, its record's own level in `bases`: for a model elsewhere, and else nobody asks."""
+    async def judged(
+        self, texts: Sequence[str], bases: Sequence[str], model: str | None = None
+    ) -> list[gateway.Level]:
+        """How private each text is, its record's own level in `bases`: for a model
+        elsewhere, and else nobody asks.
+        """
         if self._door is None or not self.leaves(model):
             return [gateway.Level.LOW] * len(texts)
         levels = [sensitivity.named(base) for base in bases]
         return await self._door.judged(texts, levels)
 
     async def passages(
-        self, texts: Sequence[str], model: str | None = None, *, origin: gateway.Origin | None = None
+        self,
+        texts: Sequence[str],
+        model: str | None = None,
+        *,
+        origin: gateway.Origin | None = None,
     ) -> Vectors:
-        """Shape (len(texts), dimensions), float32, unit length. Raises EmbedderUnavailable, Invalid for a bad text.
+        """Shape (len(texts), dimensions), float32, unit length. Raises
+        EmbedderUnavailable, Invalid for a bad text.
 
-        A model elsewhere wants an `origin`; Confined when one of the texts must not leave. Without, it is bulk work.
+        A model elsewhere wants an `origin`; Confined when one of the texts must not
+        leave. Without, it is bulk work.
         """
         embedder = self._there(model)
         return await self._run(embedder, embedder.passages, texts, origin, "bulk")
@@ -160,22 +204,29 @@ class Embeddings:
         measured: base.Calibration | None = None,
         origin: gateway.Origin | None = None,
     ) -> QueryVector:
-        """A question as a vector of the present model, or of another of `models`. Raises EmbedderUnavailable.
+        """A question as a vector of the present model, or of another of `models`.
+        Raises EmbedderUnavailable.
 
-        `measured` is what was kept of `measure`; a model that comes with its calibration does not need it.
+        `measured` is what was kept of `measure`; a model that comes with its
+        calibration does not need it.
         """
         embedder = self._there(model)
         known = self.calibrated(embedder.name, measured)
         try:
-            vectors = await self._run(embedder, embedder.queries, [text], origin, "query")
+            vectors = await self._run(
+                embedder, embedder.queries, [text], origin, "query"
+            )
         except errors.Confined as kept:
             raise errors.EmbedderUnavailable(kept.message, hint=kept.hint) from None
         if known.means is not None:
             vectors = known.means.without(vectors)
         return QueryVector(embedder.name, [float(value) for value in vectors[0]], known)
 
-    async def measure(self, model: str, *, origin: gateway.Origin | None = None) -> Measured | None:
-        """Ask a model for sentences of ours, once a process, and see what its similarities mean.
+    async def measure(
+        self, model: str, *, origin: gateway.Origin | None = None
+    ) -> Measured | None:
+        """Ask a model for sentences of ours, once a process, and see what its
+        similarities mean.
 
         None if it refuses them. Raises EmbedderUnavailable.
         """
@@ -183,37 +234,55 @@ class Embeddings:
             try:
                 self._measured[model] = await self._measure(self._there(model), origin)
             except errors.Invalid as refused:
-                log.warning("the model %s cannot be measured: %s", model, refused.message)
+                log.warning(
+                    "the model %s cannot be measured: %s", model, refused.message
+                )
                 self._measured[model] = None
         return self._measured[model]
 
-    async def rerank(self, query: str, texts: Sequence[str], *, origin: gateway.Origin | None = None) -> list[float]:
-        """How well each text answers a question, from 0 to 1. Raises RerankerUnavailable, also when one must stay."""
+    async def rerank(
+        self, query: str, texts: Sequence[str], *, origin: gateway.Origin | None = None
+    ) -> list[float]:
+        """How well each text answers a question, from 0 to 1. Raises
+        RerankerUnavailable, also when one must stay.
+        """
         if self._reranker is None:
-            raise errors.RerankerUnavailable("No reranker is configured.", hint="Set `provider` under [reranker].")
+            raise errors.RerankerUnavailable(
+                "No reranker is configured.", hint="Set `provider` under [reranker]."
+            )
         if not texts:
             return []
         judge = self._reranker
         lane = origin.lane if origin else "query"
 
         async def asked(given: Sequence[str]) -> list[float]:
-            return await self._judge.run(lane, lambda: judge.rerank(given[0], list(given[1:])))
+            return await self._judge.run(
+                lane, lambda: judge.rerank(given[0], list(given[1:]))
+            )
 
         try:
             async with asyncio.timeout(self._patience_s):
                 if self._judge_away is None:
                     return await asked([query, *texts])
-                return await self._through(self._judge_away, asked, [query, *texts], origin)
+                return await self._through(
+                    self._judge_away, asked, [query, *texts], origin
+                )
         except errors.Confined as kept:
             raise errors.RerankerUnavailable(kept.message, hint=kept.hint) from None
         except TimeoutError:
-            raise errors.RerankerUnavailable(f"The reranker takes longer than {self._patience_s:g} s.") from None
+            raise errors.RerankerUnavailable(
+                f"The reranker takes longer than {self._patience_s:g} s."
+            ) from None
 
     async def makes_sense(self, text: str) -> bool:
-        """Whether a question holds words at all: of gibberish a model would find something near, too."""
+        """Whether a question holds words at all: of gibberish a model would find
+        something near, too.
+        """
         if self._lexicon is None:
             return True
-        return await asyncio.get_running_loop().run_in_executor(self._words, self._lexicon.makes_sense, text)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._words, self._lexicon.makes_sense, text
+        )
 
     def close(self) -> None:
         """Let the threads go."""
@@ -221,27 +290,44 @@ class Embeddings:
         for one in (self._judge, *self._threads.values()):
             one.close()
 
-    async def _measure(self, embedder: base.Embedder, origin: gateway.Origin | None) -> Measured:
+    async def _measure(
+        self, embedder: base.Embedder, origin: gateway.Origin | None
+    ) -> Measured:
         texts = await asyncio.to_thread(calibration.texts)
         passages = await self._rows(embedder, embedder.passages, texts.passages, origin)
-        questions = await self._rows(embedder, embedder.queries, texts.questions, origin)
+        questions = await self._rows(
+            embedder, embedder.queries, texts.questions, origin
+        )
         queries = await self._rows(embedder, embedder.queries, texts.queries, origin)
-        meant = await asyncio.to_thread(calibration.measured, passages, questions, queries, texts.asked)
+        meant = await asyncio.to_thread(
+            calibration.measured, passages, questions, queries, texts.asked
+        )
         return Measured(passages.shape[2], meant)
 
     async def _run(
-        self, embedder: base.Embedder, embed: _Embed, texts: Sequence[str], origin: gateway.Origin | None, lane: Lane
+        self,
+        embedder: base.Embedder,
+        embed: _Embed,
+        texts: Sequence[str],
+        origin: gateway.Origin | None,
+        lane: Lane,
     ) -> Vectors:
         """In the lane of its origin, or else in `lane`."""
         lane = origin.lane if origin else lane
 
         async def asked(given: Sequence[str]) -> Vectors:
-            calls = [functools.partial(embed, bit) for bit in bits(given, embedder.letters)]
+            calls = [
+                functools.partial(embed, bit) for bit in bits(given, embedder.letters)
+            ]
             parts = await self._threads[embedder.name].each(lane, calls)
             return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
         target = self._away.get(embedder.name)
-        return await (asked(texts) if target is None else self._through(target, asked, texts, origin))
+        return await (
+            asked(texts)
+            if target is None
+            else self._through(target, asked, texts, origin)
+        )
 
     async def _through(
         self,
@@ -252,7 +338,9 @@ class Embeddings:
     ) -> T:
         """Ask a model elsewhere, by the rules. Nobody's call is no call."""
         if self._door is None or origin is None:
-            raise errors.Confined(f"{target.name} is not on this machine, and it is not known who asks it.")
+            raise errors.Confined(
+                f"{target.name} is not on this machine, and it is not known who asks it."
+            )
 
         async def send(given: Sequence[str]) -> gateway.Reply[T]:
             return gateway.Reply(await asked(given))
@@ -260,29 +348,44 @@ class Embeddings:
         return (await self._door.call(origin, texts, [(target, send)])).value
 
     async def _rows(
-        self, embedder: base.Embedder, embed: _Embed, rows: Sequence[Sequence[str]], origin: gateway.Origin | None
+        self,
+        embedder: base.Embedder,
+        embed: _Embed,
+        rows: Sequence[Sequence[str]],
+        origin: gateway.Origin | None,
     ) -> Vectors:
-        """Vectors of equally long rows of texts, shape (rows, texts, dimensions), a batch at a time."""
+        """Vectors of equally long rows of texts, shape (rows, texts, dimensions), a
+        batch at a time.
+        """
         flat = [text for row in rows for text in row]
-        bits = [flat[start : start + self.batch] for start in range(0, len(flat), self.batch)]
-        parts = [await self._run(embedder, embed, bit, origin, "realtime") for bit in bits]
+        bits = [
+            flat[start : start + self.batch]
+            for start in range(0, len(flat), self.batch)
+        ]
+        parts = [
+            await self._run(embedder, embed, bit, origin, "realtime") for bit in bits
+        ]
         return np.concatenate(parts).reshape(len(rows), len(rows[0]), -1)
 
     def _there(self, model: str | None) -> base.Embedder:
         if not self.models:
             raise errors.EmbedderUnavailable(
-                "No embedding model is configured: search goes by words.", hint='Set provider = "builtin".'
+                "No embedding model is configured: search goes by words.",
+                hint='Set provider = "builtin".',
             )
         name = model or self.model
         if name not in self._embedders:
             raise errors.EmbedderUnavailable(
-                f"The embedding model {name} is not configured.", hint="Name it under [embedding.previous]."
+                f"The embedding model {name} is not configured.",
+                hint="Name it under [embedding.previous].",
             )
         return self._embedders[name]
 
 
 def bits(texts: Sequence[str], letters: int) -> Iterator[list[str]]:
-    """Texts in their order, as many together as have so many letters (0: all), at least one."""
+    """Texts in their order, as many together as have so many letters (0: all), at least
+    one.
+    """
     bit: list[str] = []
     size = 0
     for text in texts:
@@ -296,15 +399,22 @@ def bits(texts: Sequence[str], letters: int) -> Iterator[list[str]]:
 
 def _cloud(one: object) -> TypeIs[remote.Remote | reranking.RemoteReranker]:
     """Whether a model is on a server that is not this machine's or its network's."""
-    return isinstance(one, remote.Remote | reranking.RemoteReranker) and one.server.place == "cloud"
+    return (
+        isinstance(one, remote.Remote | reranking.RemoteReranker)
+        and one.server.place == "cloud"
+    )
 
 
 def _target(name: str, server: http.Server) -> gateway.Target:
     return gateway.Target(name[:200], server.place, lanes.Lanes(2), server.timeout_s)
 
 
-def _embedders(settings: config.Embedding, cache: Path | None) -> dict[str, base.Embedder]:
-    """By name, the present one first. Unless there shall be none, the built-in one can always embed."""
+def _embedders(
+    settings: config.Embedding, cache: Path | None
+) -> dict[str, base.Embedder]:
+    """By name, the present one first. Unless there shall be none, the built-in one can
+    always embed.
+    """
     present = _embedder(settings, cache)
     if present is None:
         return {}
@@ -319,7 +429,9 @@ def _embedders(settings: config.Embedding, cache: Path | None) -> dict[str, base
     return by_name
 
 
-def _embedder(settings: config.EmbeddingModel, cache: Path | None) -> base.Embedder | None:
+def _embedder(
+    settings: config.EmbeddingModel, cache: Path | None
+) -> base.Embedder | None:
     if settings.provider == "builtin":
         return builtin.Builtin(dimensions=settings.dimensions)
     if settings.provider == "none":
@@ -332,12 +444,29 @@ def _embedder(settings: config.EmbeddingModel, cache: Path | None) -> base.Embed
             version=settings.version,
             dimensions=settings.dimensions,
         )
-    speech, url = (remote.OPENAI, "") if settings.provider == "openai" else (remote.OLLAMA, remote.OLLAMA_URL)
+    speech, url = (
+        (remote.OPENAI, "")
+        if settings.provider == "openai"
+        else (remote.OLLAMA, remote.OLLAMA_URL)
+    )
     url = settings.base_url or url
     _needs(settings.provider, base_url=url)
     place = places.of(url, settings.model, local=settings.local)
-    server = http.Server(url, settings.api_key, settings.timeout_s, "embedding", errors.EmbedderUnavailable, place)
-    return remote.Remote(server, speech, model=settings.model, version=settings.version, dimensions=settings.dimensions)
+    server = http.Server(
+        url,
+        settings.api_key,
+        settings.timeout_s,
+        "embedding",
+        errors.EmbedderUnavailable,
+        place,
+    )
+    return remote.Remote(
+        server,
+        speech,
+        model=settings.model,
+        version=settings.version,
+        dimensions=settings.dimensions,
+    )
 
 
 def _reranker(settings: config.Reranker, cache: Path | None) -> base.Reranker | None:
@@ -349,7 +478,12 @@ def _reranker(settings: config.Reranker, cache: Path | None) -> base.Reranker | 
     _needs(settings.provider, base_url=settings.base_url, part="reranker")
     place = places.of(settings.base_url, settings.model, local=settings.local)
     server = http.Server(
-        settings.base_url, settings.api_key, settings.timeout_s, "reranking", errors.RerankerUnavailable, place
+        settings.base_url,
+        settings.api_key,
+        settings.timeout_s,
+        "reranking",
+        errors.RerankerUnavailable,
+        place,
     )
     return reranking.RemoteReranker(server, model=settings.model)
 
@@ -358,5 +492,6 @@ def _needs(provider: str, *, part: str = "embedding", **given: str) -> None:
     for name, value in given.items():
         if not value:
             raise errors.Misconfigured(
-                f"The {part} provider `{provider}` needs `{name}`.", hint=f"Set it under [{part}]."
+                f"The {part} provider `{provider}` needs `{name}`.",
+                hint=f"Set it under [{part}].",
             )

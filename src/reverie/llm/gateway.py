@@ -1,6 +1,8 @@
-"""The door itself: where a call may go, what it carries, when its turn is, and its row in the log.
+"""The door itself: where a call may go, what it carries, when its turn is, and its row
+in the log.
 
-`llm`, `asking` and `agents` are its faces: one for vectors, one for answers, one for agents. Nothing else uses it.
+`llm`, `asking` and `agents` are its faces: one for vectors, one for answers, one for
+agents. Nothing else uses it.
 """
 
 import asyncio
@@ -32,10 +34,12 @@ _LETTERS_A_TOKEN = 3
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Whose call it is and what for: what the log keeps, and what decides. `level` is that of the record.
+    """Whose call it is and what for: what the log keeps, and what decides. `level` is
+    that of the record.
 
-    `unreadable` says that it carries what nobody here can read, an image for one: that goes to no cloud. A
-    `conversation` has pseudonyms of its own, if the owner wants that.
+    `unreadable` says that it carries what nobody here can read, an image for one: that
+    goes to no cloud. A `conversation` has pseudonyms of its own, if the owner wants
+    that.
     """
 
     caller: db.HasUser
@@ -76,7 +80,9 @@ Pieces = Callable[[Sequence[str]], AsyncGenerator["str | Reply[None]"]]
 
 @dataclass(frozen=True, slots=True)
 class Passed(Generic[T]):
-    """An answer with its way: which model gave it, what was done to the question, and how to read what it says."""
+    """An answer with its way: which model gave it, what was done to the question, and
+    how to read what it says.
+    """
 
     value: T
     target: Target
@@ -102,7 +108,9 @@ class _Way:
 
 @dataclass(slots=True)
 class _Call:
-    """A call on its way: its level is the same for whoever is asked, and it is masked once."""
+    """A call on its way: its level is the same for whoever is asked, and it is masked
+    once.
+    """
 
     origin: Origin
     texts: Sequence[str]
@@ -113,9 +121,11 @@ class _Call:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What holds for every call. `key` is the one of the pseudonyms; without it nothing private is sent.
+    """What holds for every call. `key` is the one of the pseudonyms; without it nothing
+    private is sent.
 
-    `patterns` are the shipped ones and the owner's, None for the shipped ones alone; `model` is the named-entity one.
+    `patterns` are the shipped ones and the owner's, None for the shipped ones alone;
+    `model` is the named-entity one.
     """
 
     key: vault.Key | None = field(default=None, repr=False)
@@ -135,16 +145,22 @@ class Door:
 
     @property
     def masks(self) -> bool:
-        """Whether it can put pseudonyms in place of what is private. Without, that is not sent."""
+        """Whether it can put pseudonyms in place of what is private. Without, that is
+        not sent.
+        """
         return self._rules.key is not None
 
     async def level(self, origin: Origin, texts: Sequence[str]) -> Level:
-        """How private texts are together: their record's level, raised by what they say."""
+        """How private texts are together: their record's level, raised by what they
+        say.
+        """
         if origin.unreadable:
             return Level.CRITICAL
         try:
             async with asyncio.timeout(_PATIENCE_S):
-                return await asyncio.to_thread(routing.level_of, texts, origin.level, patterns=self._rules.patterns)
+                return await asyncio.to_thread(
+                    routing.level_of, texts, origin.level, patterns=self._rules.patterns
+                )
         except TimeoutError:
             return Level.CRITICAL
 
@@ -152,14 +168,24 @@ class Door:
         """How private each text is by itself, its record's own level in `bases`."""
         pairs = list(zip(texts, bases, strict=True))
         patterns = self._rules.patterns
-        return await asyncio.to_thread(lambda: [routing.judged(text, base, patterns=patterns) for text, base in pairs])
+        return await asyncio.to_thread(
+            lambda: [
+                routing.judged(text, base, patterns=patterns) for text, base in pairs
+            ]
+        )
 
     async def call(
-        self, origin: Origin, texts: Sequence[str], ways: Sequence[tuple[Target, Send[T]]], *, most_out: int = 0
+        self,
+        origin: Origin,
+        texts: Sequence[str],
+        ways: Sequence[tuple[Target, Send[T]]],
+        *,
+        most_out: int = 0,
     ) -> Passed[T]:
         """Ask the first model that may have these texts and answers.
 
-        Raises Confined when none may, BudgetSpent, Invalid when it was refused, and else the last one's Unavailable.
+        Raises Confined when none may, BudgetSpent, Invalid when it was refused, and
+        else the last one's Unavailable.
         """
         call = _Call(origin, texts, await self.level(origin, texts), most_out)
         failure: errors.ReverieError | None = None
@@ -174,7 +200,9 @@ class Door:
                             reply = await send(way.masked.texts)
                         meter.tokens_in, meter.tokens_out = _counted(reply, meter)
                     tokens = meter.tokens_in + meter.tokens_out
-                    return Passed(reply.value, way.target, way.action, way.masked, tokens)
+                    return Passed(
+                        reply.value, way.target, way.action, way.masked, tokens
+                    )
                 except errors.ModelBusy as busy:
                     failure = busy
                     if attempt < way.target.retries:
@@ -192,7 +220,9 @@ class Door:
         *,
         most_out: int = 0,
     ) -> AsyncGenerator[str | Passed[None]]:
-        """The answer in pieces, restored; the last one is Passed. Once a piece was given, nobody else is asked."""
+        """The answer in pieces, restored; the last one is Passed. Once a piece was
+        given, nobody else is asked.
+        """
         call = _Call(origin, texts, await self.level(origin, texts), most_out)
         failure: errors.ReverieError | None = None
         for target, send in ways:
@@ -210,7 +240,13 @@ class Door:
                         async for piece in restored:
                             begun = True
                             yield piece
-                    yield Passed(None, way.target, way.action, way.masked, meter.tokens_in + meter.tokens_out)
+                    yield Passed(
+                        None,
+                        way.target,
+                        way.action,
+                        way.masked,
+                        meter.tokens_in + meter.tokens_out,
+                    )
                     return
                 except errors.ModelBusy as busy:
                     if begun:
@@ -235,7 +271,9 @@ class Door:
         call.hidden = call.hidden or await self._masked(call.origin, call.texts)
         return _Way(target, action, call.hidden) if call.hidden else None
 
-    async def _masked(self, origin: Origin, texts: Sequence[str]) -> masking.Masked | None:
+    async def _masked(
+        self, origin: Origin, texts: Sequence[str]
+    ) -> masking.Masked | None:
         """Masked texts, or None: what cannot be masked for sure is not sent."""
         if self._rules.key is None:
             return None
@@ -254,12 +292,17 @@ class Door:
         except errors.DatabaseUnavailable:
             raise
         except Exception as broken:  # noqa: BLE001 - whatever it is, the stricter side is to send nothing
-            log.warning("a text could not be pseudonymised (%s), so it is not sent", type(broken).__name__)
+            log.warning(
+                "a text could not be pseudonymised (%s), so it is not sent",
+                type(broken).__name__,
+            )
             return None
 
     @asynccontextmanager
     async def _turn(self, call: _Call, way: _Way) -> AsyncGenerator[_Meter]:
-        """A call's turn at its provider. Its row is there before it begins: without a row there is no call."""
+        """A call's turn at its provider. Its row is there before it begins: without a
+        row there is no call.
+        """
         origin = call.origin
         estimate = sum(map(len, way.masked.texts)) // _LETTERS_A_TOKEN + 1
         async with way.target.turns.place(origin.lane):
@@ -288,7 +331,9 @@ class Door:
             finally:
                 await asyncio.shield(self._ended(origin, number, outcome, meter))
 
-    async def _ended(self, origin: Origin, number: int, outcome: routing_log.Outcome, meter: _Meter) -> None:
+    async def _ended(
+        self, origin: Origin, number: int, outcome: routing_log.Outcome, meter: _Meter
+    ) -> None:
         try:
             async with self._database.transaction(origin.caller) as tx:
                 await routing_log.finish(
@@ -303,7 +348,9 @@ class Door:
             log.warning("the end of a call is not in the log; its beginning is")
 
     async def _afford(self, origin: Origin, target: Target, tokens: int) -> None:
-        """Raise BudgetSpent when background work has sent enough for today. A model on this machine costs nothing."""
+        """Raise BudgetSpent when background work has sent enough for today. A model on
+        this machine costs nothing.
+        """
         most = self._rules.daily_tokens
         if origin.lane != "bulk" or target.place == "local" or not most:
             return
@@ -336,7 +383,9 @@ class Door:
                 "This is too private to leave this machine, and there is no model here to ask.",
                 hint='Add one under [model]: provider = "ollama", or "builtin" to try.',
             )
-        return errors.Confined("This could not be pseudonymised for sure, so it was not sent.")
+        return errors.Confined(
+            "This could not be pseudonymised for sure, so it was not sent."
+        )
 
 
 def _counted(reply: Reply[T], meter: _Meter) -> tuple[int, int]:
@@ -356,11 +405,17 @@ async def _patience(target: Target) -> AsyncGenerator[None]:
         async with asyncio.timeout(target.timeout_s):
             yield
     except TimeoutError:
-        raise errors.ModelUnavailable(f"{target.name} takes longer than {target.timeout_s:g} s.") from None
+        raise errors.ModelUnavailable(
+            f"{target.name} takes longer than {target.timeout_s:g} s."
+        ) from None
 
 
-async def _restored(way: _Way, pieces: AsyncGenerator[str | Reply[None]], meter: _Meter) -> AsyncGenerator[str]:
-    """The pieces of an answer as their reader may see them; each must come within the time-out."""
+async def _restored(
+    way: _Way, pieces: AsyncGenerator[str | Reply[None]], meter: _Meter
+) -> AsyncGenerator[str]:
+    """The pieces of an answer as their reader may see them; each must come within the
+    time-out.
+    """
     restoring = way.masked.stream() if way.masked.tokens else None
     letters = 0
     while True:

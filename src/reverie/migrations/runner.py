@@ -1,4 +1,6 @@
-"""Brings a database to the present shape: numbered SQL files, forward only, each once and whole."""
+"""Brings a database to the present shape: numbered SQL files, forward only, each once
+and whole.
+"""
 
 import importlib.resources
 from collections.abc import Sequence
@@ -39,7 +41,11 @@ $$
 def files() -> Sequence[tuple[str, str]]:
     """Every migration as (name, SQL), in order."""
     folder = importlib.resources.files("reverie.migrations")
-    found = sorted(one.name for one in folder.iterdir() if one.name[:4].isdigit() and one.name.endswith(".sql"))
+    found = sorted(
+        one.name
+        for one in folder.iterdir()
+        if one.name[:4].isdigit() and one.name.endswith(".sql")
+    )
     return [(name, folder.joinpath(name).read_text(encoding="utf-8")) for name in found]
 
 
@@ -48,15 +54,21 @@ async def ensure_database(maintenance_url: str, name: str) -> None:
     connection = await db.owner_connection(maintenance_url)
     async with connection:
         await connection.execute(_LOCK)
-        cursor = await connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,))
+        cursor = await connection.execute(
+            "SELECT 1 FROM pg_database WHERE datname = %s", (name,)
+        )
         if await cursor.fetchone() is None:
-            await connection.execute(db.compose("CREATE DATABASE {name} TEMPLATE template0", name=name))
+            await connection.execute(
+                db.compose("CREATE DATABASE {name} TEMPLATE template0", name=name)
+            )
 
 
 async def migrate(owner_url: str) -> list[str]:
-    """Apply what is missing and return its names. Two processes at once wait for each other.
+    """Apply what is missing and return its names. Two processes at once wait for each
+    other.
 
-    Raises Misconfigured when the database was made by a newer Reverie, or does not let this role do what is needed.
+    Raises Misconfigured when the database was made by a newer Reverie, or does not let
+    this role do what is needed.
     """
     with db.translated(_REFUSED):
         return await _migrate(owner_url)
@@ -82,12 +94,15 @@ async def _migrate(owner_url: str) -> list[str]:
         newer = done - {name for name, _ in known}
         if newer:
             raise errors.Misconfigured(
-                f"This database was made by a newer Reverie (it has {max(newer)}).", hint="Update Reverie."
+                f"This database was made by a newer Reverie (it has {max(newer)}).",
+                hint="Update Reverie.",
             )
         for name, sql in known:
             if name not in done:
                 async with connection.transaction():
                     await connection.execute(cast(LiteralString, sql))
-                    await connection.execute("INSERT INTO migration (name) VALUES (%s)", (name,))
+                    await connection.execute(
+                        "INSERT INTO migration (name) VALUES (%s)", (name,)
+                    )
                 applied.append(name)
     return applied

@@ -1,1 +1,3 @@
-"""What Reverie asks of the world outside for its owner: pages and feeds, and only from public addresses."""
+"""What Reverie asks of the world outside for its owner: pages and feeds, and only from
+public addresses.
+"""

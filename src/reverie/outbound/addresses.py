@@ -1,6 +1,8 @@
-"""Which addresses may be connected to: our own list of networks, and every spelling of a host that is a number.
+"""Which addresses may be connected to: our own list of networks, and every spelling of
+a host that is a number.
 
-Python's `ipaddress.is_global` is no such list: it passes multicast, site-local and most forms that wrap IPv4 addresses.
+Python's `ipaddress.is_global` is no such list: it passes multicast, site-local and most
+forms that wrap IPv4 addresses.
 """
 
 import ipaddress
@@ -13,18 +15,27 @@ from reverie import errors
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-# Every block of the IANA special-purpose registries is here, also those called globally reachable: they are services of
-# the network itself (anycast relays, AS112), never a site. The first row that holds an address gives the reason.
+# Every block of the IANA special-purpose registries is here, also those called globally
+# reachable: they are services of the network itself (anycast relays, AS112), never a
+# site. The first row that holds an address gives the reason.
 _REFUSED: tuple[tuple[str, str, str], ...] = (
     # network, reason, source
     ("0.0.0.0/8", "this machine", "RFC 791, RFC 1122"),
     ("10.0.0.0/8", "a private network", "RFC 1918"),
     ("100.64.0.0/10", "a provider's inner network", "RFC 6598"),
     ("127.0.0.0/8", "this machine", "RFC 1122"),
-    ("168.63.129.16/32", "a cloud's inner service", "Azure: a public number, answered by the machine's own host"),
+    (
+        "168.63.129.16/32",
+        "a cloud's inner service",
+        "Azure: a public number, answered by the machine's own host",
+    ),
     ("169.254.0.0/16", "the local link", "RFC 3927"),
     ("172.16.0.0/12", "a private network", "RFC 1918"),
-    ("192.0.0.0/24", "set aside for protocols", "RFC 6890; PCP and TURN anycast end at the nearest router"),
+    (
+        "192.0.0.0/24",
+        "set aside for protocols",
+        "RFC 6890; PCP and TURN anycast end at the nearest router",
+    ),
     ("192.0.2.0/24", "for documentation", "RFC 5737"),
     ("192.31.196.0/24", "a service of the network", "RFC 7535, AS112"),
     ("192.52.193.0/24", "a service of the network", "RFC 7450, AMT"),
@@ -46,7 +57,11 @@ _REFUSED: tuple[tuple[str, str, str], ...] = (
     ("2001::/32", "a tunnel", "RFC 4380, Teredo"),
     ("2001:10::/28", "no place", "RFC 4843, ORCHID"),
     ("2001:20::/28", "no place", "RFC 7343, ORCHIDv2"),
-    ("2001::/23", "set aside for protocols", "RFC 2928, with benchmarks, AMT, AS112 and anycast inside"),
+    (
+        "2001::/23",
+        "set aside for protocols",
+        "RFC 2928, with benchmarks, AMT, AS112 and anycast inside",
+    ),
     ("2001:db8::/32", "for documentation", "RFC 3849"),
     ("2002::/16", "a tunnel", "RFC 3056, 6to4"),
     ("2620:4f:8000::/48", "a service of the network", "RFC 7534, AS112"),
@@ -61,13 +76,18 @@ _REFUSED: tuple[tuple[str, str, str], ...] = (
 
 def _ranges(version: int) -> tuple[tuple[int, int, str], ...]:
     nets = [(ipaddress.ip_network(net), reason) for net, reason, _ in _REFUSED]
-    return tuple((int(net[0]), int(net[-1]), reason) for net, reason in nets if net.version == version)
+    return tuple(
+        (int(net[0]), int(net[-1]), reason)
+        for net, reason in nets
+        if net.version == version
+    )
 
 
 _V4, _V6 = _ranges(4), _ranges(6)
 _GLOBAL_UNICAST = 0b001  # 2000::/3, all that IANA hands out (RFC 4291)
 _NAT64 = int(ipaddress.IPv6Address("64:ff9b::")) >> 32  # RFC 6052
-# ISATAP's interface part (RFC 5214) goes with any prefix; one bit of it may be set or not.
+# ISATAP's interface part (RFC 5214) goes with any prefix; one bit of it may be set or
+# not.
 _ISATAP, _ISATAP_BITS = 0x00005EFE, 0xFDFFFFFF
 
 _NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*")
@@ -77,8 +97,9 @@ _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 def blocked(address: Address) -> str:
     """Why nothing may connect there, in a few words; "" if it is a public address.
 
-    Of the forms that wrap an IPv4 address only NAT64's well-known prefix is unwrapped and judged by what is inside:
-    in a network without IPv4 every older site is reached by it. The others are refused whole.
+    Of the forms that wrap an IPv4 address only NAT64's well-known prefix is unwrapped
+    and judged by what is inside: in a network without IPv4 every older site is reached
+    by it. The others are refused whole.
     """
     if isinstance(address, ipaddress.IPv4Address):
         return _blocked4(int(address))
@@ -105,13 +126,17 @@ def _blocked4(number: int) -> str:
 
 
 def plain(host: str) -> str:
-    """A host as it goes on the wire: ASCII, lower case, without brackets and the root's dot.
+    """A host as it goes on the wire: ASCII, lower case, without brackets and the root's
+    dot.
 
-    Full-width and circled digits, other dots and invisible characters become what a resolver would make of them.
-    Raises Invalid for what can be neither a name nor an address.
+    Full-width and circled digits, other dots and invisible characters become what a
+    resolver would make of them. Raises Invalid for what can be neither a name nor an
+    address.
     """
     if ":" in host or host.startswith("["):
-        return str(_sixth(host[1:-1] if host.startswith("[") and host.endswith("]") else host))
+        return str(
+            _sixth(host[1:-1] if host.startswith("[") and host.endswith("]") else host)
+        )
     name = host
     if not name.isascii():
         try:
@@ -127,8 +152,9 @@ def plain(host: str) -> str:
 def literal(host: str) -> Address | None:
     """The address that a host is by itself, or None for a name that must be looked up.
 
-    Reads numbers as the C library does: decimal, 0x hexadecimal, 0 octal, in one to four parts. Raises Invalid for what
-    ends like a number and is none (no name of the world ends in one), and for IPv6 with a zone.
+    Reads numbers as the C library does: decimal, 0x hexadecimal, 0 octal, in one to
+    four parts. Raises Invalid for what ends like a number and is none (no name of the
+    world ends in one), and for IPv6 with a zone.
     """
     name = plain(host)
     if ":" in name:
@@ -140,7 +166,9 @@ def literal(host: str) -> Address | None:
     size = 256 ** (5 - len(values)) if len(values) <= 4 else 0
     if any(value > 255 for value in values[:-1]) or values[-1] >= size:
         raise errors.Invalid("The host's address is none.")
-    return ipaddress.IPv4Address(sum(value << (24 - 8 * at) for at, value in enumerate(values[:-1])) + values[-1])
+    return ipaddress.IPv4Address(
+        sum(value << (24 - 8 * at) for at, value in enumerate(values[:-1])) + values[-1]
+    )
 
 
 def _value(part: str) -> int:
@@ -161,5 +189,7 @@ def _sixth(text: str) -> ipaddress.IPv6Address:
     except ValueError:
         raise errors.Invalid("The host's address is none.") from None
     if address.scope_id is not None:
-        raise errors.Invalid("An address with a zone belongs to one network card and may not be fetched.")
+        raise errors.Invalid(
+            "An address with a zone belongs to one network card and may not be fetched."
+        )
     return address

@@ -1,4 +1,6 @@
-"""Who this machine's Reverie is connected to right now, as the operating system tells it: measured, not asserted."""
+"""Who this machine's Reverie is connected to right now, as the operating system tells
+it: measured, not asserted.
+"""
 
 import collections
 import ipaddress
@@ -22,7 +24,9 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was seen. `processes` were looked at; of `refused` more the system would not tell."""
+    """What was seen. `processes` were looked at; of `refused` more the system would not
+    tell.
+    """
 
     connections: tuple[Connection, ...]
     processes: int
@@ -30,15 +34,19 @@ class Measured:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing was kept from us: only then does an empty list mean that there are no connections."""
+        """Whether nothing was kept from us: only then does an empty list mean that
+        there are no connections.
+        """
         return self.refused == 0
 
 
 def open_connections() -> Measured:
-    """The connections that this process and its children hold outwards, by destination, most first.
+    """The connections that this process and its children hold outwards, by destination,
+    most first.
 
-    Left out are the machine itself, Unix sockets, listening sockets and what came in through them. A UDP socket counts
-    once it is bound to a destination. Takes some milliseconds a process and blocks.
+    Left out are the machine itself, Unix sockets, listening sockets and what came in
+    through them. A UDP socket counts once it is bound to a destination. Takes some
+    milliseconds a process and blocks.
     """
     seen: set[_Ends] = set()
     listening: set[int] = set()
@@ -53,10 +61,18 @@ def open_connections() -> Measured:
             refused += 1
             continue
         looked += 1
-        listening.update(one.laddr.port for one in found if one.status == psutil.CONN_LISTEN and one.laddr)
+        listening.update(
+            one.laddr.port
+            for one in found
+            if one.status == psutil.CONN_LISTEN and one.laddr
+        )
         # A socket that a child inherited shows up twice and is one connection.
         seen.update(
-            (int(one.type), (one.laddr.ip, one.laddr.port), (one.raddr.ip, one.raddr.port))
+            (
+                int(one.type),
+                (one.laddr.ip, one.laddr.port),
+                (one.raddr.ip, one.raddr.port),
+            )
             for one in found
             if one.laddr and one.raddr
         )
@@ -74,7 +90,16 @@ def _outwards(seen: Iterable[_Ends], listening: set[int]) -> tuple[Connection, .
     counts: collections.Counter[tuple[str, int]] = collections.Counter()
     for _, (here, port), (there, to) in seen:
         address = ipaddress.ip_address(there)
-        mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-        if not (mapped or address).is_loopback and here != there and port not in listening:
+        mapped = (
+            address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+        )
+        if (
+            not (mapped or address).is_loopback
+            and here != there
+            and port not in listening
+        ):
             counts[str(mapped or address), to] += 1
-    return tuple(Connection(address, port, count) for (address, port), count in counts.most_common())
+    return tuple(
+        Connection(address, port, count)
+        for (address, port), count in counts.most_common()
+    )

@@ -1,6 +1,8 @@
-"""Fetches one page from a public address: looked up once, every address checked, no more read than the limits allow.
+"""Fetches one page from a public address: looked up once, every address checked, no
+more read than the limits allow.
 
-What is asked: GET, with "Reverie" as the only name given. No cookies, no proxies or passwords of the environment.
+What is asked: GET, with "Reverie" as the only name given. No cookies, no proxies or
+passwords of the environment.
 """
 
 import asyncio
@@ -13,7 +15,14 @@ import socket
 import ssl
 import urllib.parse
 import zlib
-from collections.abc import Awaitable, Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Generator,
+    Iterator,
+    Sequence,
+)
 from dataclasses import dataclass
 
 import httpx
@@ -21,7 +30,8 @@ import httpx
 from reverie import errors
 from reverie.outbound import addresses
 
-# From a host's name and a port to its addresses, the best first. Raises OSError if there are none.
+# From a host's name and a port to its addresses, the best first. Raises OSError if
+# there are none.
 Resolver = Callable[[str, int], Awaitable[Sequence[addresses.Address]]]
 
 PORTS = frozenset({80, 443})
@@ -29,10 +39,12 @@ PORTS = frozenset({80, 443})
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`size` in bytes holds for the body as it is sent and again unpacked; `seconds` for everything together.
+    """`size` in bytes holds for the body as it is sent and again unpacked; `seconds`
+    for everything together.
 
-    `silence` in seconds holds for a connection, and for each wait for more; past its first megabyte a body may be
-    `ratio` times as large as what was sent. The headers may have 100 KiB (httpcore's own limit).
+    `silence` in seconds holds for a connection, and for each wait for more; past its
+    first megabyte a body may be `ratio` times as large as what was sent. The headers
+    may have 100 KiB (httpcore's own limit).
     """
 
     size: int = 20_000_000
@@ -47,7 +59,9 @@ LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A page. `media_type` and `charset` are what the server says, "" if nothing; `redirects` the addresses passed."""
+    """A page. `media_type` and `charset` are what the server says, "" if nothing;
+    `redirects` the addresses passed.
+    """
 
     url: str
     final_url: str
@@ -71,7 +85,9 @@ class _Target:
     @property
     def authority(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == _DEFAULT_PORT[self.scheme] else f"{host}:{self.port}"
+        return (
+            host if self.port == _DEFAULT_PORT[self.scheme] else f"{host}:{self.port}"
+        )
 
     @property
     def url(self) -> str:
@@ -95,7 +111,12 @@ _FREE_OF_RATIO = 1_000_000
 # What one reader of URLs drops and another takes for the end of the host.
 _ODD = re.compile(r"[\x00-\x20\x7f\\\ud800-\udfff]")
 _HOST_PORT = re.compile(r"(\[[^\[\]]*\]|[^\[\]:]*)(?::([0-9]{0,5}))?")
-_HEADERS = {"User-Agent": "Reverie", "Accept": "*/*", "Accept-Encoding": "gzip, deflate", "Connection": "close"}
+_HEADERS = {
+    "User-Agent": "Reverie",
+    "Accept": "*/*",
+    "Accept-Encoding": "gzip, deflate",
+    "Connection": "close",
+}
 
 
 async def fetch(
@@ -107,20 +128,32 @@ async def fetch(
     allowed: Collection[addresses.Network] = (),
     tls: ssl.SSLContext | None = None,
 ) -> Fetched:
-    """The page at `url`, after up to `limits.redirects` redirects, each checked like the first address.
+    """The page at `url`, after up to `limits.redirects` redirects, each checked like
+    the first address.
 
-    `allowed` are networks of the owner's that may be asked although they are not public; once a public address has
-    answered, a redirect cannot lead into them any more. A redirect from https to http is refused: who asks for a
-    certified answer must not get another. `tls` replaces the usual certificates.
+    `allowed` are networks of the owner's that may be asked although they are not
+    public; once a public address has answered, a redirect cannot lead into them any
+    more. A redirect from https to http is refused: who asks for a certified answer must
+    not get another. `tls` replaces the usual certificates.
 
-    Raises Invalid for what may not be fetched, Unreadable for an answer that is none, too large or too slow (`details`
-    has the `status` if it is not 2xx), and Unavailable when the network or the host is not there.
+    Raises Invalid for what may not be fetched, Unreadable for an answer that is none,
+    too large or too slow (`details` has the `status` if it is not 2xx), and Unavailable
+    when the network or the host is not there.
     """
     try:
         async with asyncio.timeout(limits.seconds):
-            return await _followed(url, limits, resolver or _look_up, allow_ports, allowed, tls or _certificates())
+            return await _followed(
+                url,
+                limits,
+                resolver or _look_up,
+                allow_ports,
+                allowed,
+                tls or _certificates(),
+            )
     except TimeoutError:
-        raise errors.Unreadable(f"The page took longer than {limits.seconds:g} seconds.") from None
+        raise errors.Unreadable(
+            f"The page took longer than {limits.seconds:g} seconds."
+        ) from None
 
 
 async def _followed(
@@ -138,9 +171,19 @@ async def _followed(
         answer = await _asked(target, found, limits, tls)
         if not answer.location:
             media_type, charset = _kind(answer.content_type)
-            return Fetched(url, target.url, answer.status, media_type, charset, answer.data, tuple(passed))
+            return Fetched(
+                url,
+                target.url,
+                answer.status,
+                media_type,
+                charset,
+                answer.data,
+                tuple(passed),
+            )
         if len(passed) >= limits.redirects:
-            raise errors.Unreadable(f"The page redirects more than {limits.redirects} times.")
+            raise errors.Unreadable(
+                f"The page redirects more than {limits.redirects} times."
+            )
         passed.append(target.url)
         if not all(_within(address, allowed) for address in found):
             allowed = ()
@@ -148,20 +191,28 @@ async def _followed(
 
 
 def _target(url: str, ports: Collection[int]) -> _Target:
-    """Takes a URL apart. Raises Invalid for all that is not plainly http or https, a host and a port that may be."""
+    """Takes a URL apart. Raises Invalid for all that is not plainly http or https, a
+    host and a port that may be.
+    """
     url = url.strip()
     if len(url) > _LONGEST_URL:
         raise errors.Invalid(f"The address is longer than {_LONGEST_URL} characters.")
     if _ODD.search(url):
-        raise errors.Invalid("The address has a space, a backslash or a control character in it.")
+        raise errors.Invalid(
+            "The address has a space, a backslash or a control character in it."
+        )
     try:
         parts = urllib.parse.urlsplit(url)
     except ValueError:
         raise errors.Invalid("This is no web address.") from None
     if parts.scheme not in _DEFAULT_PORT:
-        raise errors.Invalid("Only addresses that begin with http:// or https:// are fetched.")
+        raise errors.Invalid(
+            "Only addresses that begin with http:// or https:// are fetched."
+        )
     if "@" in parts.netloc:
-        raise errors.Invalid("An address with a user's name or password in it is not fetched.")
+        raise errors.Invalid(
+            "An address with a user's name or password in it is not fetched."
+        )
     match = _HOST_PORT.fullmatch(parts.netloc)
     if not match or not match[1]:
         raise errors.Invalid("The address has no host, or no proper port.")
@@ -171,25 +222,33 @@ def _target(url: str, ports: Collection[int]) -> _Target:
     host = addresses.plain(match[1])
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     address = addresses.literal(host)
-    return _Target(parts.scheme, host if address is None else str(address), port, path, address)
+    return _Target(
+        parts.scheme, host if address is None else str(address), port, path, address
+    )
 
 
 def _next(target: _Target, location: str, ports: Collection[int]) -> _Target:
-    """Where a redirect leads. A space in it, which servers do send, is what browsers make of it."""
+    """Where a redirect leads. A space in it, which servers do send, is what browsers
+    make of it.
+    """
     try:
         joined = urllib.parse.urljoin(target.url, location.strip().replace(" ", "%20"))
     except ValueError:
         raise errors.Invalid("The page redirects to what is no web address.") from None
     following = _target(joined, ports)
     if target.scheme == "https" and following.scheme == "http":
-        raise errors.Invalid("The page redirects from https to http, which is not followed.")
+        raise errors.Invalid(
+            "The page redirects from https to http, which is not followed."
+        )
     return following
 
 
 async def _checked(
     target: _Target, resolver: Resolver, allowed: Collection[addresses.Network]
 ) -> tuple[addresses.Address, ...]:
-    """The addresses of the host. If one of them is refused all are: who mixes them has a reason that is not ours."""
+    """The addresses of the host. If one of them is refused all are: who mixes them has
+    a reason that is not ours.
+    """
     found: Sequence[addresses.Address] = (target.address,) if target.address else ()
     if not found:
         with contextlib.suppress(OSError, UnicodeError):
@@ -199,7 +258,9 @@ async def _checked(
     for address in found:
         reason = "" if _within(address, allowed) else addresses.blocked(address)
         if reason:
-            raise errors.Invalid(f"The host {target.host} is not a public one ({reason}), so it is not asked.")
+            raise errors.Invalid(
+                f"The host {target.host} is not a public one ({reason}), so it is not asked."
+            )
     return tuple(dict.fromkeys(found))
 
 
@@ -208,7 +269,9 @@ def _within(address: addresses.Address, allowed: Collection[addresses.Network]) 
 
 
 async def _look_up(host: str, port: int) -> Sequence[addresses.Address]:
-    rows = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    rows = await asyncio.get_running_loop().getaddrinfo(
+        host, port, type=socket.SOCK_STREAM
+    )
     return [ipaddress.ip_address(row[4][0]) for row in rows]
 
 
@@ -217,28 +280,44 @@ def _certificates() -> ssl.SSLContext:
     return httpx.create_ssl_context(trust_env=False)
 
 
-async def _asked(target: _Target, found: Sequence[addresses.Address], limits: Limits, tls: ssl.SSLContext) -> _Answer:
+async def _asked(
+    target: _Target,
+    found: Sequence[addresses.Address],
+    limits: Limits,
+    tls: ssl.SSLContext,
+) -> _Answer:
     """What the host answers at the first of its addresses that takes a connection."""
-    # A transport without its client: it follows nothing, keeps nothing and asks the environment nothing.
+    # A transport without its client: it follows nothing, keeps nothing and asks the
+    # environment nothing.
     async with httpx.AsyncHTTPTransport(verify=tls, trust_env=False) as transport:
         for address in found[:_TRIED]:
             try:
-                response = await transport.handle_async_request(_request(target, address, limits))
+                response = await transport.handle_async_request(
+                    _request(target, address, limits)
+                )
                 try:
                     return await _read(response, limits)
                 finally:
                     await response.aclose()
             except (httpx.ConnectError, httpx.ConnectTimeout) as gone:
                 if _certificate_refused(gone):
-                    raise errors.Unreadable(f"The certificate of {target.host} is not valid for it.") from None
+                    raise errors.Unreadable(
+                        f"The certificate of {target.host} is not valid for it."
+                    ) from None
             except httpx.ProtocolError:
-                raise errors.Unreadable(f"What {target.host} answers is not HTTP, or breaks off.") from None
+                raise errors.Unreadable(
+                    f"What {target.host} answers is not HTTP, or breaks off."
+                ) from None
             except httpx.TransportError:
-                raise errors.Unavailable(f"The host {target.host} stopped answering.") from None
+                raise errors.Unavailable(
+                    f"The host {target.host} stopped answering."
+                ) from None
     raise errors.Unavailable(f"The host {target.host} takes no connection.")
 
 
-def _request(target: _Target, address: addresses.Address, limits: Limits) -> httpx.Request:
+def _request(
+    target: _Target, address: addresses.Address, limits: Limits
+) -> httpx.Request:
     """The request, addressed by number; name and certificate stay those of the host."""
     number = f"[{address}]" if address.version == 6 else str(address)
     extensions: dict[str, object] = {
@@ -264,11 +343,17 @@ def _certificate_refused(error: BaseException | None) -> bool:
 
 async def _read(response: httpx.Response, limits: Limits) -> _Answer:
     status, headers = response.status_code, response.headers
-    kind, location = headers.get("content-type", ""), headers.get("location", "").strip()
+    kind, location = (
+        headers.get("content-type", ""),
+        headers.get("location", "").strip(),
+    )
     if status in _REDIRECTS and location:
         return _Answer(status, kind, location, b"")
     if not 200 <= status < 300:
-        raise errors.Unreadable(f"The page is not there: the host answered {status}.", details={"status": status})
+        raise errors.Unreadable(
+            f"The page is not there: the host answered {status}.",
+            details={"status": status},
+        )
     return _Answer(status, kind, "", await _body(response, limits))
 
 
@@ -285,7 +370,9 @@ async def _body(response: httpx.Response, limits: Limits) -> bytes:
             if len(data) > limits.size:
                 raise _too_large(limits)
             if len(data) > max(_FREE_OF_RATIO, limits.ratio * received):
-                raise errors.Unreadable("The page is packed so tightly that it could be a trap.")
+                raise errors.Unreadable(
+                    "The page is packed so tightly that it could be a trap."
+                )
         if received > limits.size:
             raise _too_large(limits)
     unpacking.end()
@@ -297,12 +384,16 @@ def _too_large(limits: Limits) -> errors.Unreadable:
 
 
 class _Unpacking:
-    """A packed body, unpacked piece by piece; each piece is small, so that limits are seen before memory is taken."""
+    """A packed body, unpacked piece by piece; each piece is small, so that limits are
+    seen before memory is taken.
+    """
 
     def __init__(self, encoding: str) -> None:
         self._encoding = encoding.strip().lower().removeprefix("x-")
         if self._encoding not in ("", "identity", "gzip", "deflate"):
-            raise errors.Unreadable("The page is packed in a way that was not asked for.")
+            raise errors.Unreadable(
+                "The page is packed in a way that was not asked for."
+            )
         self._stream = self._begun = self._done = False
         self._held = b""
         self._zlib = zlib.decompressobj()
@@ -322,16 +413,26 @@ class _Unpacking:
             try:
                 chunk = yield from self._inflated(chunk)
             except zlib.error:
-                raise errors.Unreadable("The page is packed in a way that cannot be unpacked.") from None
+                raise errors.Unreadable(
+                    "The page is packed in a way that cannot be unpacked."
+                ) from None
 
     def _begin(self, chunk: bytes) -> bool:
-        """Whether a stream begins here. What follows a finished one and is none is padding."""
-        if self._begun and (self._encoding == "deflate" or not chunk.startswith(b"\x1f\x8b")):
+        """Whether a stream begins here. What follows a finished one and is none is
+        padding.
+        """
+        if self._begun and (
+            self._encoding == "deflate" or not chunk.startswith(b"\x1f\x8b")
+        ):
             self._done = True
             return False
         # Servers send deflate both with zlib's header, as they should, and without.
-        bare = self._encoding == "deflate" and (chunk[0] & 15 != 8 or int.from_bytes(chunk[:2]) % 31)
-        self._zlib = zlib.decompressobj(31 if self._encoding == "gzip" else -15 if bare else 15)
+        bare = self._encoding == "deflate" and (
+            chunk[0] & 15 != 8 or int.from_bytes(chunk[:2]) % 31
+        )
+        self._zlib = zlib.decompressobj(
+            31 if self._encoding == "gzip" else -15 if bare else 15
+        )
         self._stream = self._begun = True
         return True
 

@@ -1,7 +1,8 @@
 """The embedding slot: one vector for each text and model, never made twice.
 
-After a change of model the vectors of the new one are made bit by bit, while search goes on with those of the old one;
-when they are complete the old ones are dropped. Vectors of two models are never compared.
+After a change of model the vectors of the new one are made bit by bit, while search
+goes on with those of the old one; when they are complete the old ones are dropped.
+Vectors of two models are never compared.
 """
 
 import logging
@@ -19,7 +20,8 @@ from reverie.records import changes, passages
 
 log = logging.getLogger(__name__)
 
-# With `records` NULL: of any record. A text of several records is as private as the most private of them.
+# With `records` NULL: of any record. A text of several records is as private as the
+# most private of them.
 _MISSING = """
 SELECT DISTINCT ON (passage.hash) passage.hash, card.title, passage.text, passage.head, card.sensitivity
 FROM passage JOIN card USING (user_id, record_id)
@@ -69,10 +71,12 @@ FROM passage LEFT JOIN embedding
     ON embedding.user_id = passage.user_id AND embedding.model = %(model)s AND embedding.hash = passage.hash
 WHERE passage.user_id = %(user)s
 """
-# After the last key of a text: what is left to do is to drop what the new vectors replace.
+# After the last key of a text: what is left to do is to drop what the new vectors
+# replace.
 _REPLACED = b"\xff" * 33
 _BIT = 2000
-# So much must have its vector before the old ones go: a model that refuses more than this is no replacement.
+# So much must have its vector before the old ones go: a model that refuses more than
+# this is no replacement.
 _ENOUGH = 0.95
 # Levels that may travel together.
 _APART = (
@@ -84,14 +88,17 @@ _APART = (
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many different texts there are, and how many of them have a vector of the model."""
+    """How many different texts there are, and how many of them have a vector of the
+    model.
+    """
 
     texts: int
     vectors: int
 
 
 async def embed(work: slots.Work, batch: Sequence[changes.Change]) -> None:
-    """Make the vectors that the changed records lack: of the present model, and of the one that search still uses.
+    """Make the vectors that the changed records lack: of the present model, and of the
+    one that search still uses.
 
     Raises EmbedderUnavailable, Invalid.
     """
@@ -111,20 +118,29 @@ async def embed(work: slots.Work, batch: Sequence[changes.Change]) -> None:
 
 
 async def nodes(work: slots.Work) -> None:
-    """Make the vectors that nodes of the graph lack, as far as the model goes: what is left is made the next time.
+    """Make the vectors that nodes of the graph lack, as far as the model goes: what is
+    left is made the next time.
 
     What is said of somebody is as private as a mail.
     """
     model = work.embeddings.model
-    origin = embedding.Origin(work.user, "embedding", level=embedding.Level.HIGH, lane="bulk")
+    origin = embedding.Origin(
+        work.user, "embedding", level=embedding.Level.HIGH, lane="bulk"
+    )
     while model:
         async with work.database.transaction(work.user) as tx:
-            values = {"user": work.user.user_id, "model": model, "most": work.embeddings.batch}
+            values = {
+                "user": work.user.user_id,
+                "model": model,
+                "most": work.embeddings.batch,
+            }
             missing = await tx.rows(_NODES, values)
         if not missing:
             return
         try:
-            vectors = await work.embeddings.passages([_told(row) for row in missing], model, origin=origin)
+            vectors = await work.embeddings.passages(
+                [_told(row) for row in missing], model, origin=origin
+            )
         except (errors.Unavailable, errors.Invalid, errors.Confined) as away:
             log.info("%s nodes have no vector yet: %s", len(missing), away.message)
             return
@@ -132,7 +148,9 @@ async def nodes(work: slots.Work) -> None:
 
 
 def _told(row: Mapping[str, Any]) -> str:
-    return graph_nodes.text_of(row["kind"], row["name"], row["description"], row["properties"])
+    return graph_nodes.text_of(
+        row["kind"], row["name"], row["description"], row["properties"]
+    )
 
 
 async def _embed_besides(work: slots.Work, model: str, records: Sequence[UUID]) -> None:
@@ -147,10 +165,12 @@ async def _embed_besides(work: slots.Work, model: str, records: Sequence[UUID]) 
 
 
 async def backfill(work: slots.Work, after: bytes) -> bytes | None:
-    """Make the next vectors that any record lacks, as after a change of model, in the order of their keys.
+    """Make the next vectors that any record lacks, as after a change of model, in the
+    order of their keys.
 
-    `after` is the key that was reached; returns the next one, or None at the end. A text that the model refuses is
-    passed over: the change that brought it has its letter. Raises EmbedderUnavailable.
+    `after` is the key that was reached; returns the next one, or None at the end. A
+    text that the model refuses is passed over: the change that brought it has its
+    letter. Raises EmbedderUnavailable.
     """
     model = work.embeddings.model
     if not model:
@@ -166,7 +186,9 @@ async def backfill(work: slots.Work, after: bytes) -> bytes | None:
     return bytes(missing[-1]["hash"])
 
 
-async def _keep(work: slots.Work, model: str, missing: Sequence[Mapping[str, Any]]) -> None:
+async def _keep(
+    work: slots.Work, model: str, missing: Sequence[Mapping[str, Any]]
+) -> None:
     """Embed and keep; of a batch with a refused text, all but that text."""
     try:
         await _embedded(work, model, missing, lane="bulk")
@@ -191,17 +213,24 @@ async def _replaces(work: slots.Work, model: str) -> bool:
 
 
 async def _dropped(work: slots.Work, model: str) -> bool:
-    """Drop some of the vectors that those of the present model have replaced; says whether there were any.
+    """Drop some of the vectors that those of the present model have replaced; says
+    whether there were any.
 
-    Only of models chosen before it: of two processes with different settings, one must not undo the other's work.
+    Only of models chosen before it: of two processes with different settings, one must
+    not undo the other's work.
     """
     async with work.database.transaction(work.user) as tx:
         standing = await models.known(tx, work.user)
         present = next((one for one in standing if one.name == model), None)
-        old = next((one for one in standing if present and one.chosen_at < present.chosen_at), None)
+        old = next(
+            (one for one in standing if present and one.chosen_at < present.chosen_at),
+            None,
+        )
         if old is None:
             return False
-        gone = await tx.run(_DROP, {"user": work.user.user_id, "model": old.name, "most": _BIT})
+        gone = await tx.run(
+            _DROP, {"user": work.user.user_id, "model": old.name, "most": _BIT}
+        )
         if gone:
             await models.count(tx, work.user, old.name, -gone)
         else:
@@ -209,7 +238,9 @@ async def _dropped(work: slots.Work, model: str) -> bool:
     return True
 
 
-async def _lacking(work: slots.Work, model: str, records: Sequence[UUID] | None, after: bytes) -> list[dict[str, Any]]:
+async def _lacking(
+    work: slots.Work, model: str, records: Sequence[UUID] | None, after: bytes
+) -> list[dict[str, Any]]:
     parameters = {
         "user": work.user.user_id,
         "records": records,
@@ -222,29 +253,48 @@ async def _lacking(work: slots.Work, model: str, records: Sequence[UUID] | None,
 
 
 async def _embedded(
-    work: slots.Work, model: str, missing: Sequence[Mapping[str, Any]], *, lane: embedding.Lane
+    work: slots.Work,
+    model: str,
+    missing: Sequence[Mapping[str, Any]],
+    *,
+    lane: embedding.Lane,
 ) -> None:
-    """One batch, kept at once: a kill costs one batch. Raises EmbedderUnavailable, Invalid.
+    """One batch, kept at once: a kill costs one batch. Raises EmbedderUnavailable,
+    Invalid.
 
-    What is private travels apart from the rest, so that a text is sent the same way whatever stands beside it. What
-    may not leave has no vector of a model elsewhere, and is found by its words.
+    What is private travels apart from the rest, so that a text is sent the same way
+    whatever stands beside it. What may not leave has no vector of a model elsewhere,
+    and is found by its words.
     """
-    texts = [passages.embedded_text(row["title"], row["text"], row["head"]) for row in missing]
-    levels = await work.embeddings.judged(texts, [row["sensitivity"] for row in missing], model)
+    texts = [
+        passages.embedded_text(row["title"], row["text"], row["head"])
+        for row in missing
+    ]
+    levels = await work.embeddings.judged(
+        texts, [row["sensitivity"] for row in missing], model
+    )
     for low, high in _APART:
         chosen = [i for i, level in enumerate(levels) if low <= level <= high]
         if not chosen:
             continue
-        origin = embedding.Origin(work.user, "embedding", level=max(levels[i] for i in chosen), lane=lane)
+        origin = embedding.Origin(
+            work.user, "embedding", level=max(levels[i] for i in chosen), lane=lane
+        )
         try:
-            vectors = await work.embeddings.passages([texts[i] for i in chosen], model, origin=origin)
+            vectors = await work.embeddings.passages(
+                [texts[i] for i in chosen], model, origin=origin
+            )
         except errors.Confined as kept:
-            log.info("%s texts have no vector of %s: %s", len(chosen), model, kept.message)
+            log.info(
+                "%s texts have no vector of %s: %s", len(chosen), model, kept.message
+            )
             continue
         await _kept(work, model, [missing[i]["hash"] for i in chosen], vectors)
 
 
-async def _kept(work: slots.Work, model: str, hashes: Sequence[bytes], vectors: embedding.Vectors) -> None:
+async def _kept(
+    work: slots.Work, model: str, hashes: Sequence[bytes], vectors: embedding.Vectors
+) -> None:
     async with work.database.transaction(work.user) as tx:
         length = await tx.value(_LENGTH, (work.user.user_id, model))
         if length not in (None, vectors.shape[1]):
@@ -252,19 +302,29 @@ async def _kept(work: slots.Work, model: str, hashes: Sequence[bytes], vectors: 
                 f"The model {model} gives vectors of length {vectors.shape[1]}, and those here have {length}.",
                 hint="Is it another model by the same name? `reverie rebuild` makes all vectors again.",
             )
-        more = await tx.run(_KEEP, (work.user.user_id, model, list(hashes), _literals(vectors)))
+        more = await tx.run(
+            _KEEP, (work.user.user_id, model, list(hashes), _literals(vectors))
+        )
         await models.count(tx, work.user, model, more, dimensions=int(vectors.shape[1]))
 
 
-async def sweep(tx: db.Transaction, user: users.Reference, batch: Sequence[changes.Change]) -> None:
+async def sweep(
+    tx: db.Transaction, user: users.Reference, batch: Sequence[changes.Change]
+) -> None:
     """Drop the vectors of texts that are gone."""
     if any(change.action in ("delete", "update") for change in batch):
         await drop(tx, user, await passages.take_stale(tx, user))
 
 
 async def drop(tx: db.Transaction, user: db.HasUser, hashes: Sequence[bytes]) -> None:
-    """Drop the vectors of some texts, unless a passage or a node of the graph still has the same text."""
-    for row in await tx.rows(_SWEEP, {"user": user.user_id, "hashes": list(hashes)}) if hashes else ():
+    """Drop the vectors of some texts, unless a passage or a node of the graph still has
+    the same text.
+    """
+    for row in (
+        await tx.rows(_SWEEP, {"user": user.user_id, "hashes": list(hashes)})
+        if hashes
+        else ()
+    ):
         await models.count(tx, user, row["model"], -row["gone"])
 
 
@@ -281,7 +341,10 @@ async def coverage(tx: db.Transaction, user: db.HasUser, model: str) -> Coverage
 
 
 def _literals(vectors: embedding.Vectors) -> list[str]:
-    return ["[" + ",".join(f"{value:.6g}" for value in row) + "]" for row in vectors.tolist()]
+    return [
+        "[" + ",".join(f"{value:.6g}" for value in row) + "]"
+        for row in vectors.tolist()
+    ]
 
 
 EMBEDDING = slots.Slot("embedding", before=embed, within=sweep, idle=backfill)

@@ -7,17 +7,24 @@ from reverie.access import callers
 from reverie.graph import manual, nodes, visibility
 from reverie.pipeline import embed
 
-_DOMAIN = "SELECT domain FROM node WHERE user_id = %s AND id = %s AND merged_into IS NULL"
+_DOMAIN = (
+    "SELECT domain FROM node WHERE user_id = %s AND id = %s AND merged_into IS NULL"
+)
 
 
 async def erase(tx: db.Transaction, caller: callers.Caller, node_id: UUID) -> None:
-    """Erase a node for good, with what was merged into it: names, links, evidence, merges, vectors.
+    """Erase a node for good, with what was merged into it: names, links, evidence,
+    merges, vectors.
 
-    A deleted one, too; not one that is a part of another by now. Raises NotFound, Invalid.
+    A deleted one, too; not one that is a part of another by now. Raises NotFound,
+    Invalid.
     """
     await nodes.bump(tx, caller)
     rows = await tx.rows(_DOMAIN, (caller.user_id, node_id))
-    if not rows or (rows[0]["domain"] is not None and rows[0]["domain"] not in visibility.open_to(caller)):
+    if not rows or (
+        rows[0]["domain"] is not None
+        and rows[0]["domain"] not in visibility.open_to(caller)
+    ):
         raise visibility.missing()
     for node in (await nodes.several(tx, caller, [node_id])).values():
         manual.keep_owner(node)
@@ -26,13 +33,22 @@ async def erase(tx: db.Transaction, caller: callers.Caller, node_id: UUID) -> No
     await nodes.recount(tx, caller, around, touch=False)
 
 
-async def clean(tx: db.Transaction, caller: callers.Caller, *, really: bool) -> list[nodes.Node]:
-    """The derived nodes that nothing leads to; `really` takes them away. They come back when a record says so."""
+async def clean(
+    tx: db.Transaction, caller: callers.Caller, *, really: bool
+) -> list[nodes.Node]:
+    """The derived nodes that nothing leads to; `really` takes them away. They come back
+    when a record says so.
+    """
     if really:
         await nodes.bump(tx, caller)
-    found = [one for one in await nodes.orphans(tx, caller) if visibility.sees(caller, one)]
+    found = [
+        one for one in await nodes.orphans(tx, caller) if visibility.sees(caller, one)
+    ]
     if really:
-        hashes = [nodes.hash_of(one.kind, one.name, one.description, one.properties) for one in found]
+        hashes = [
+            nodes.hash_of(one.kind, one.name, one.description, one.properties)
+            for one in found
+        ]
         await nodes.drop(tx, caller, [one.id for one in found])
         await embed.drop(tx, caller, [one for one in hashes if one])
     return found

@@ -1,4 +1,6 @@
-"""The heat slot: a create, an update and a restore warm their record; a delete does not."""
+"""The heat slot: a create, an update and a restore warm their record; a delete does
+not.
+"""
 
 from collections.abc import Sequence
 
@@ -8,7 +10,9 @@ from reverie.pipeline import slots
 from reverie.records import changes, heat
 
 
-async def warm(tx: db.Transaction, user: users.Reference, batch: Sequence[changes.Change]) -> None:
+async def warm(
+    tx: db.Transaction, user: users.Reference, batch: Sequence[changes.Change]
+) -> None:
     """Count one access a change, in the transaction that moves the cursor: never twice."""
     for change in batch:
         if change.action != "delete":

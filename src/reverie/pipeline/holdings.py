@@ -1,4 +1,6 @@
-"""What is kept and where: documents, passages, vectors, every byte on disk, and who is connected right now."""
+"""What is kept and where: documents, passages, vectors, every byte on disk, and who is
+connected right now.
+"""
 
 import asyncio
 import os
@@ -30,7 +32,9 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """`outbound` is measured now; `told_all` says whether the system kept nothing from us."""
+    """`outbound` is measured now; `told_all` says whether the system kept nothing from
+    us.
+    """
 
     documents: int
     records: int
@@ -51,11 +55,19 @@ class Holdings:
             "vectors": self.vectors,
             "model": self.model,
             "document_bytes": self.document_bytes,
-            "stored": [{"what": one.what, "where": one.where, "bytes": one.bytes} for one in self.stored],
+            "stored": [
+                {"what": one.what, "where": one.where, "bytes": one.bytes}
+                for one in self.stored
+            ],
             "outbound": {
                 "connections": sum(one.count for one in self.outbound),
                 "destinations": [
-                    {"destination": one.destination, "port": one.port, "count": one.count} for one in self.outbound
+                    {
+                        "destination": one.destination,
+                        "port": one.port,
+                        "count": one.count,
+                    }
+                    for one in self.outbound
                 ],
                 "complete": self.told_all,
             },
@@ -63,7 +75,13 @@ class Holdings:
 
 
 async def measured(
-    tx: db.Transaction, user: db.HasUser, *, model: str, home: Path, blobs: Path, database: str
+    tx: db.Transaction,
+    user: db.HasUser,
+    *,
+    model: str,
+    home: Path,
+    blobs: Path,
+    database: str,
 ) -> Holdings:
     """Count and measure. `database` says where the database lies, in words."""
     counts = (await tx.rows(_COUNTS, {"user": user.user_id, "model": model}))[0]

@@ -1,4 +1,6 @@
-"""The index slot: packs the terms of fresh passages into lists, so that search stays fast however much is kept."""
+"""The index slot: packs the terms of fresh passages into lists, so that search stays
+fast however much is kept.
+"""
 
 from collections.abc import Sequence
 
@@ -11,18 +13,26 @@ _OLD_FORM = "SELECT EXISTS (SELECT FROM passage WHERE user_id = %s AND terms IS 
 
 
 async def pack(work: slots.Work, batch: Sequence[changes.Change]) -> None:
-    """Pack what is fresh once it is worth it, then segments that have become many. Whatever the batch: all of it."""
+    """Pack what is fresh once it is worth it, then segments that have become many.
+    Whatever the batch: all of it.
+    """
     while await _once(work):
         pass
 
 
 async def renew(work: slots.Work, after: bytes) -> bytes | None:
-    """Once, after an upgrade: passages of a time before they knew their terms are written again."""
+    """Once, after an upgrade: passages of a time before they knew their terms are
+    written again.
+    """
     async with work.database.transaction(work.user) as tx:
         old = await outdated(tx, work.user)
     if old:
-        caller = callers.Caller(work.user.user_id, "user", "upgrade", frozenset({"*:*"}))
-        await rebuild.rebuild(work.database, caller, vectors=False, progress=lambda done: None)
+        caller = callers.Caller(
+            work.user.user_id, "user", "upgrade", frozenset({"*:*"})
+        )
+        await rebuild.rebuild(
+            work.database, caller, vectors=False, progress=lambda done: None
+        )
         await pack(work, ())
     return None
 
@@ -33,7 +43,9 @@ async def outdated(tx: db.Transaction, user: db.HasUser) -> bool:
 
 
 async def _once(work: slots.Work) -> bool:
-    """One step in a transaction of its own, so that a kill costs one step and changes are not held up."""
+    """One step in a transaction of its own, so that a kill costs one step and changes
+    are not held up.
+    """
     async with work.database.transaction(work.user) as tx:
         return await passages.pack(tx, work.user)
 

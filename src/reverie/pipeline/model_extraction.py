@@ -1,7 +1,9 @@
-"""The ingestion slot: a language model reads records as well, and the graph keeps what their text bears out.
+"""The ingestion slot: a language model reads records as well, and the graph keeps what
+their text bears out.
 
-It is there only where a model is, begins with the first record, and waits while the model is away or the day's tokens
-are spent. What a model answers can cost a record nothing: at worst nothing is learnt.
+It is there only where a model is, begins with the first record, and waits while the
+model is away or the day's tokens are spent. What a model answers can cost a record
+nothing: at worst nothing is learnt.
 """
 
 import logging
@@ -20,21 +22,30 @@ log = logging.getLogger(__name__)
 
 _WORTH_TYING = 2
 
-# What was read in this process and not yet passed by the cursor: a batch that has to wait is not paid for twice.
+# What was read in this process and not yet passed by the cursor: a batch that has to
+# wait is not paid for twice.
 _read: set[tuple[UUID, UUID, int]] = set()
 
 
 async def read(work: slots.Work, batch: Sequence[changes.Change]) -> None:
-    """Ask the model about each changed record. Raises ModelUnavailable and BudgetSpent: the slot waits."""
+    """Ask the model about each changed record. Raises ModelUnavailable and BudgetSpent:
+    the slot waits.
+    """
     models = work.models
     if models is None or not models.there:
         return
-    latest = {change.record_id: change for change in batch if change.domain not in rule_extraction.OF_OTHERS}
+    latest = {
+        change.record_id: change
+        for change in batch
+        if change.domain not in rule_extraction.OF_OTHERS
+    }
     there: dict[str, list[UUID]] = defaultdict(list)
     for change in latest.values():
         if (work.user.user_id, change.record_id, change.seq) not in _read:
             there[change.domain].append(change.record_id)
-    for record_id, source in (await rule_extraction.sources(work.database, work.user, there)).items():
+    for record_id, source in (
+        await rule_extraction.sources(work.database, work.user, there)
+    ).items():
         text = "\n\n".join([source.title, *(part for _, part in source.passages)])
         try:
             found = await model_entities.ask(
@@ -48,20 +59,35 @@ async def read(work: slots.Work, batch: Sequence[changes.Change]) -> None:
         except errors.Confined:
             continue
         if found.failed:
-            log.info("the model's answer about %s was of no use: %s", record_id, found.failed)
+            log.info(
+                "the model's answer about %s was of no use: %s", record_id, found.failed
+            )
         else:
             reading = await _learn(work, source, found)
-            await _relate(work, models, reading, text, sensitivity.named(source.record.sensitivity))
+            await _relate(
+                work,
+                models,
+                reading,
+                text,
+                sensitivity.named(source.record.sensitivity),
+            )
         _read.add((work.user.user_id, record_id, latest[record_id].seq))
-    _read.difference_update({(work.user.user_id, one.record_id, one.seq) for one in latest.values()})
+    _read.difference_update(
+        {(work.user.user_id, one.record_id, one.seq) for one in latest.values()}
+    )
     await embed.nodes(work)
 
 
 INGESTION = slots.Slot("ingestion", before=read, asks=True)
 
 
-async def _learn(work: slots.Work, source: rule_extraction.Source, found: model_entities.Extracted) -> update.Reading:
-    named = [update.Named(one.kind, one.name, one.type, one.description, confidence=0.8) for one in found.items]
+async def _learn(
+    work: slots.Work, source: rule_extraction.Source, found: model_entities.Extracted
+) -> update.Reading:
+    named = [
+        update.Named(one.kind, one.name, one.type, one.description, confidence=0.8)
+        for one in found.items
+    ]
     reading = update.Reading(
         source.domain,
         source.record.id,
@@ -77,12 +103,18 @@ async def _learn(work: slots.Work, source: rule_extraction.Source, found: model_
 
 
 async def _relate(
-    work: slots.Work, models: chat.Models, reading: update.Reading, text: str, level: sensitivity.Level
+    work: slots.Work,
+    models: chat.Models,
+    reading: update.Reading,
+    text: str,
+    level: sensitivity.Level,
 ) -> None:
     """The third step, for models that can call tools; a toy cannot."""
     if len(reading.named) < _WORTH_TYING or models.states()[0].toy:
         return
     try:
-        await model_relations.relate(work.database, models, work.user, reading, text, level)
+        await model_relations.relate(
+            work.database, models, work.user, reading, text, level
+        )
     except errors.Confined:
         return

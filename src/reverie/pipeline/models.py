@@ -1,4 +1,6 @@
-"""The models of a user's vectors: which was chosen, how many vectors each has, what its similarities mean."""
+"""The models of a user's vectors: which was chosen, how many vectors each has, what its
+similarities mean.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +13,9 @@ from reverie.pipeline import slots
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A model and its standing. Not measured yet, its similarities are read with a rough floor."""
+    """A model and its standing. Not measured yet, its similarities are read with a
+    rough floor.
+    """
 
     name: str
     dimensions: int | None
@@ -55,9 +59,19 @@ async def choose(tx: db.Transaction, user: db.HasUser, model: str) -> None:
     await tx.run(_CHOOSE, {"user": user.user_id, "model": model})
 
 
-async def count(tx: db.Transaction, user: db.HasUser, model: str, more: int, *, dimensions: int | None = None) -> None:
+async def count(
+    tx: db.Transaction,
+    user: db.HasUser,
+    model: str,
+    more: int,
+    *,
+    dimensions: int | None = None,
+) -> None:
     """So many more vectors, or fewer, in the transaction that keeps or drops them."""
-    await tx.run(_COUNT, {"user": user.user_id, "model": model, "more": more, "dimensions": dimensions})
+    await tx.run(
+        _COUNT,
+        {"user": user.user_id, "model": model, "more": more, "dimensions": dimensions},
+    )
 
 
 async def dismiss(tx: db.Transaction, user: db.HasUser, model: str) -> None:
@@ -72,20 +86,28 @@ async def forget(tx: db.Transaction, user: db.HasUser) -> None:
 
 def used(embeddings: embedding.Embeddings, models: Sequence[Known]) -> str:
     """The model that search asks first."""
-    return next(iter(embeddings.by_coverage({one.name: one.vectors for one in models})), "")
+    return next(
+        iter(embeddings.by_coverage({one.name: one.vectors for one in models})), ""
+    )
 
 
 async def calibrate(work: slots.Work, names: Sequence[str]) -> None:
-    """Measure, once each, those of these models whose similarities nobody knows. Raises EmbedderUnavailable.
+    """Measure, once each, those of these models whose similarities nobody knows. Raises
+    EmbedderUnavailable.
 
-    A model that refuses our sentences goes on with the rough floor; of a previous one that is away, too.
+    A model that refuses our sentences goes on with the rough floor; of a previous one
+    that is away, too.
     """
     async with work.database.transaction(work.user) as tx:
         standing = {one.name: one for one in await known(tx, work.user)}
     for name in names:
         present = name == work.embeddings.model
         there = standing.get(name)
-        if work.embeddings.shipped(name) or (there and there.measured_at) or not (there or present):
+        if (
+            work.embeddings.shipped(name)
+            or (there and there.measured_at)
+            or not (there or present)
+        ):
             continue
         try:
             await _measure(work, name)
@@ -96,7 +118,10 @@ async def calibrate(work: slots.Work, names: Sequence[str]) -> None:
 
 async def _measure(work: slots.Work, name: str) -> None:
     found = await work.embeddings.measure(
-        name, origin=embedding.Origin(work.user, "calibration", level=embedding.Level.LOW, lane="realtime")
+        name,
+        origin=embedding.Origin(
+            work.user, "calibration", level=embedding.Level.LOW, lane="realtime"
+        ),
     )
     if found is None:
         return

@@ -16,7 +16,9 @@ _PATIENCE_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How many different texts there are, how many have a vector, and what is wrong, if anything."""
+    """How many different texts there are, how many have a vector, and what is wrong, if
+    anything.
+    """
 
     texts: int
     vectors: int
@@ -26,7 +28,8 @@ class State:
 async def follow(
     database: db.Database, embeddings: embedding.Embeddings, caller: callers.Caller
 ) -> AsyncGenerator[State, None]:
-    """Run the worker until its slots have caught up for a caller. It gives up on a slot that stays in trouble.
+    """Run the worker until its slots have caught up for a caller. It gives up on a slot
+    that stays in trouble.
 
     Without an embedding model, by configuration, there are no vectors to wait for.
     """
@@ -35,18 +38,28 @@ async def follow(
         while True:
             began = time.monotonic()
             async with database.transaction(caller) as tx:
-                standings = [one for one in await worker.standings(tx, caller) if not one.waits_for]
+                standings = [
+                    one
+                    for one in await worker.standings(tx, caller)
+                    if not one.waits_for
+                ]
                 coverage = embed.Coverage(0, 0)
                 if embeddings.model:
                     coverage = await embed.coverage(tx, caller, embeddings.model)
                 else:
-                    standings = [one for one in standings if one.slot != embed.EMBEDDING.name]
+                    standings = [
+                        one for one in standings if one.slot != embed.EMBEDDING.name
+                    ]
                 upgrading = await index.outdated(tx, caller)
             trouble = next((one.trouble for one in standings if one.trouble), "")
             looked = time.monotonic() - began
             yield State(coverage.texts, coverage.vectors, trouble)
-            behind = upgrading or any(one.behind and not one.trouble for one in standings)
+            behind = upgrading or any(
+                one.behind and not one.trouble for one in standings
+            )
             waited = waited + _EVERY_S if trouble else 0.0
             if not behind and (not trouble or waited > _PATIENCE_S):
                 return
-            await asyncio.sleep(max(_EVERY_S, 5 * looked))  # counting a million takes a while
+            await asyncio.sleep(
+                max(_EVERY_S, 5 * looked)
+            )  # counting a million takes a while

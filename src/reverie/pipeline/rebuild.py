@@ -1,6 +1,8 @@
-"""Makes all derived data again from the records: passages, terms, vectors, what they say in the graph.
+"""Makes all derived data again from the records: passages, terms, vectors, what they
+say in the graph.
 
-Heat, imports and what was done to the graph by hand are not derived; what a model read is not paid for twice.
+Heat, imports and what was done to the graph by hand are not derived; what a model read
+is not paid for twice.
 """
 
 from collections.abc import Callable
@@ -12,12 +14,18 @@ from reverie.records import base, catalogue, passages, postings
 
 
 async def rebuild(
-    database: db.Database, caller: callers.Caller, *, vectors: bool = True, progress: Callable[[int], None]
+    database: db.Database,
+    caller: callers.Caller,
+    *,
+    vectors: bool = True,
+    progress: Callable[[int], None],
 ) -> int:
-    """Write every live record's passages anew and let the embedding slot start over; returns how many records.
+    """Write every live record's passages anew and let the embedding slot start over;
+    returns how many records.
 
-    `progress` is told how many are done. Everybody may read and write meanwhile: a record is locked while its text is
-    written. Stopped half-way, it can simply be run again.
+    `progress` is told how many are done. Everybody may read and write meanwhile: a
+    record is locked while its text is written. Stopped half-way, it can simply be run
+    again.
     """
     async with database.transaction(caller) as tx:
         if vectors:

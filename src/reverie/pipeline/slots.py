@@ -1,4 +1,6 @@
-"""Slots: followers of the change log, each with a cursor of its own, and the letters they could not deliver."""
+"""Slots: followers of the change log, each with a cursor of its own, and the letters
+they could not deliver.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -28,15 +30,22 @@ class Work:
 class Slot:
     """A follower.
 
-    `before` does work that may be repeated: it runs outside a transaction and must be idempotent. `within` runs in the
-    transaction that moves the cursor, so it happens exactly once. `idle` does, bit by bit, what no change tells of: it
-    gets the key that was reached and returns the next, or None at the end. `asks` says that it asks a language model:
-    without one it waits, and begins with the first change once there is one.
+    `before` does work that may be repeated: it runs outside a transaction and must be
+    idempotent. `within` runs in the transaction that moves the cursor, so it happens
+    exactly once. `idle` does, bit by bit, what no change tells of: it gets the key that
+    was reached and returns the next, or None at the end. `asks` says that it asks a
+    language model: without one it waits, and begins with the first change once there is
+    one.
     """
 
     name: str
     before: Callable[[Work, Sequence[changes.Change]], Awaitable[None]] | None = None
-    within: Callable[[db.Transaction, users.Reference, Sequence[changes.Change]], Awaitable[None]] | None = None
+    within: (
+        Callable[
+            [db.Transaction, users.Reference, Sequence[changes.Change]], Awaitable[None]
+        ]
+        | None
+    ) = None
     idle: Callable[[Work, bytes], Awaitable[bytes | None]] | None = None
     asks: bool = False
 
@@ -62,8 +71,11 @@ class Letter:
     dead: bool
 
 
-_CURSOR = "SELECT xid, seq, trouble, trouble_since FROM slot WHERE user_id = %s AND name = %s"
-# Only from where the cursor was read: of two followers the later one, and one that was reset meanwhile, moves nothing.
+_CURSOR = (
+    "SELECT xid, seq, trouble, trouble_since FROM slot WHERE user_id = %s AND name = %s"
+)
+# Only from where the cursor was read: of two followers the later one, and one that was
+# reset meanwhile, moves nothing.
 _MOVE = """
 INSERT INTO slot AS old (user_id, name, xid, seq) VALUES (%(user)s, %(slot)s, %(xid)s, %(seq)s)
 ON CONFLICT (user_id, name) DO UPDATE
@@ -103,9 +115,23 @@ async def cursor(tx: db.Transaction, user: db.HasUser, slot: str) -> Cursor:
     return await tx.one(Cursor, _CURSOR, (user.user_id, slot)) or Cursor()
 
 
-async def move(tx: db.Transaction, user: db.HasUser, slot: str, last: changes.Change, *, start: Cursor) -> bool:
-    """The slot has followed everything from `start` up to this change; False when it stands elsewhere by now."""
-    keys = {"user": user.user_id, "slot": slot, "from_xid": start.xid, "from_seq": start.seq}
+async def move(
+    tx: db.Transaction,
+    user: db.HasUser,
+    slot: str,
+    last: changes.Change,
+    *,
+    start: Cursor,
+) -> bool:
+    """The slot has followed everything from `start` up to this change; False when it
+    stands elsewhere by now.
+    """
+    keys = {
+        "user": user.user_id,
+        "slot": slot,
+        "from_xid": start.xid,
+        "from_seq": start.seq,
+    }
     return bool(await tx.run(_MOVE, keys | {"xid": last.xid, "seq": last.seq}))
 
 
@@ -125,12 +151,18 @@ async def reset(tx: db.Transaction, user: db.HasUser, slot: str) -> None:
 
 
 async def rewind(tx: db.Transaction, user: db.HasUser) -> None:
-    """Keep each slot's place in a log that was adopted: there, the sequence alone is the order."""
+    """Keep each slot's place in a log that was adopted: there, the sequence alone is
+    the order.
+    """
     await tx.run(_REWIND, (user.user_id,))
 
 
-async def post(tx: db.Transaction, user: db.HasUser, slot: str, change: changes.Change, reason: str) -> None:
-    """Put a change aside: tried again after 1, 2, 4, 8 seconds, then dead and tried every ten minutes."""
+async def post(
+    tx: db.Transaction, user: db.HasUser, slot: str, change: changes.Change, reason: str
+) -> None:
+    """Put a change aside: tried again after 1, 2, 4, 8 seconds, then dead and tried
+    every ten minutes.
+    """
     values = {
         "user": user.user_id,
         "slot": slot,
@@ -152,7 +184,9 @@ async def letters(tx: db.Transaction, user: db.HasUser, slot: str) -> list[Lette
     return await tx.all(Letter, _ALL, (user.user_id, slot))
 
 
-async def delivered(tx: db.Transaction, user: db.HasUser, slot: str, letter: Letter) -> bool:
+async def delivered(
+    tx: db.Transaction, user: db.HasUser, slot: str, letter: Letter
+) -> bool:
     """A letter has been followed after all; False when somebody else has done so."""
     return bool(await tx.run(_DONE, (user.user_id, slot, letter.record_id)))
 

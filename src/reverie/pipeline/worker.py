@@ -1,4 +1,6 @@
-"""The worker: lets every slot follow the change log, each at its own pace, none in the way of another."""
+"""The worker: lets every slot follow the change log, each at its own pace, none in the
+way of another.
+"""
 
 import asyncio
 import contextlib
@@ -12,20 +14,35 @@ from reverie import db, errors
 from reverie.access import users
 from reverie.graph import links, nodes
 from reverie.llm import chat, embedding
-from reverie.pipeline import embed, index, model_extraction, models, rule_extraction, slots
+from reverie.pipeline import (
+    embed,
+    index,
+    model_extraction,
+    models,
+    rule_extraction,
+    slots,
+)
 from reverie.pipeline import heat as heat_slot
 from reverie.records import changes, heat
 
 log = logging.getLogger(__name__)
 
-SLOTS = (embed.EMBEDDING, index.INDEX, heat_slot.HEAT, rule_extraction.EXTRACTION, model_extraction.INGESTION)
+SLOTS = (
+    embed.EMBEDDING,
+    index.INDEX,
+    heat_slot.HEAT,
+    rule_extraction.EXTRACTION,
+    model_extraction.INGESTION,
+)
 COOLING_S = 6 * 3600
 _POLL_S = 1.0
 _LONGEST_PAUSE_S = 30.0
 
 
 class Worker:
-    """All slots of one process. Of several processes, one at a time runs a given slot; the others stand by."""
+    """All slots of one process. Of several processes, one at a time runs a given slot;
+    the others stand by.
+    """
 
     def __init__(
         self,
@@ -47,7 +64,10 @@ class Worker:
     async def running(self) -> AsyncGenerator[None]:
         """Work in the background for as long as the block lasts."""
         await self._begin()
-        tasks = [asyncio.create_task(self._follow(one), name=f"slot {one.name}") for one in self._followers]
+        tasks = [
+            asyncio.create_task(self._follow(one), name=f"slot {one.name}")
+            for one in self._followers
+        ]
         tasks.append(asyncio.create_task(self._listen(), name="listen"))
         try:
             yield
@@ -55,7 +75,8 @@ class Worker:
             await _end(tasks)
 
     async def _begin(self) -> None:
-        """A new process may have mended what was broken: try every letter now. A restored dump is put in order.
+        """A new process may have mended what was broken: try every letter now. A
+        restored dump is put in order.
 
         And it may have been told of another model: from now on, that is the chosen one.
         """
@@ -69,9 +90,14 @@ class Worker:
                     await slots.rewind(tx, reference)
 
     async def _complete(self, slot: slots.Slot, work: slots.Work) -> None:
-        """Once a process: what no change tells of, giving way to new changes after each bit."""
+        """Once a process: what no change tells of, giving way to new changes after each
+        bit.
+        """
         place = (slot.name, work.user.user_id)
-        while slot.idle is not None and (after := self._reached.get(place, b"")) is not None:
+        while (
+            slot.idle is not None
+            and (after := self._reached.get(place, b"")) is not None
+        ):
             self._reached[place] = await slot.idle(work, after)
             if self._wake[slot.name].is_set():
                 return
@@ -108,7 +134,9 @@ class Worker:
                 await self._cool()
             troubled = False
             for user in await users.all_users(self._database):
-                troubled |= not await self._catch_up(slot, users.Reference(user.user_id))
+                troubled |= not await self._catch_up(
+                    slot, users.Reference(user.user_id)
+                )
             pause = min(_LONGEST_PAUSE_S, pause * 2) if troubled else _POLL_S
             if troubled:
                 await asyncio.sleep(pause)
@@ -130,7 +158,9 @@ class Worker:
         self._cooled = time.monotonic()
 
     async def _catch_up(self, slot: slots.Slot, user: users.Reference) -> bool:
-        """Follow all that is new for one user, then the letters that are due; False when the slot itself is ill."""
+        """Follow all that is new for one user, then the letters that are due; False
+        when the slot itself is ill.
+        """
         work = slots.Work(self._database, self._embeddings, user, self._models)
         try:
             while await _step(slot, work):
@@ -147,7 +177,9 @@ class Worker:
 
 
 async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Cancel tasks until they are gone: asyncio.wait_for of Python 3.11, used below us, can swallow a cancellation."""
+    """Cancel tasks until they are gone: asyncio.wait_for of Python 3.11, used below us,
+    can swallow a cancellation.
+    """
     pending = set(tasks)
     while pending:
         for task in pending:
@@ -159,7 +191,9 @@ async def _step(slot: slots.Slot, work: slots.Work) -> bool:
     """One batch; says whether there may be more."""
     async with work.database.transaction(work.user) as tx:
         at = await slots.cursor(tx, work.user, slot.name)
-        batch = await changes.after(tx, work.user, xid=at.xid, seq=at.seq, limit=slots.BATCH)
+        batch = await changes.after(
+            tx, work.user, xid=at.xid, seq=at.seq, limit=slots.BATCH
+        )
     if not batch:
         if at.trouble:
             async with work.database.transaction(work.user) as tx:
@@ -172,8 +206,15 @@ async def _step(slot: slots.Slot, work: slots.Work) -> bool:
     return True
 
 
-async def _finish(tx: db.Transaction, slot: slots.Slot, work: slots.Work, batch: Sequence[changes.Change]) -> None:
-    """Run `within` on a batch; if it fails, on each change alone, and put aside those that fail."""
+async def _finish(
+    tx: db.Transaction,
+    slot: slots.Slot,
+    work: slots.Work,
+    batch: Sequence[changes.Change],
+) -> None:
+    """Run `within` on a batch; if it fails, on each change alone, and put aside those
+    that fail.
+    """
     if slot.within is None or not batch:
         return
     try:
@@ -183,14 +224,24 @@ async def _finish(tx: db.Transaction, slot: slots.Slot, work: slots.Work, batch:
         raise
     except Exception as failure:  # noqa: BLE001 - a slot may fail in any way; the change is put aside with the reason
         if len(batch) == 1:
-            await slots.post(tx, work.user, slot.name, batch[0], f"{type(failure).__name__}: {failure}")
+            await slots.post(
+                tx,
+                work.user,
+                slot.name,
+                batch[0],
+                f"{type(failure).__name__}: {failure}",
+            )
             return
         for change in batch:
             await _finish(tx, slot, work, [change])
 
 
-async def _attempt(slot: slots.Slot, work: slots.Work, batch: Sequence[changes.Change]) -> Sequence[changes.Change]:
-    """Run `before` on a batch; if it fails, on each change alone, so that one bad record holds up no other."""
+async def _attempt(
+    slot: slots.Slot, work: slots.Work, batch: Sequence[changes.Change]
+) -> Sequence[changes.Change]:
+    """Run `before` on a batch; if it fails, on each change alone, so that one bad
+    record holds up no other.
+    """
     if slot.before is None:
         return batch
     try:
@@ -201,7 +252,13 @@ async def _attempt(slot: slots.Slot, work: slots.Work, batch: Sequence[changes.C
         if len(batch) == 1:
             log.warning("slot %s put a change aside: %r", slot.name, failure)
             async with work.database.transaction(work.user) as tx:
-                await slots.post(tx, work.user, slot.name, batch[0], f"{type(failure).__name__}: {failure}")
+                await slots.post(
+                    tx,
+                    work.user,
+                    slot.name,
+                    batch[0],
+                    f"{type(failure).__name__}: {failure}",
+                )
             return []
         return [one for change in batch for one in await _attempt(slot, work, [change])]
     return batch
@@ -210,7 +267,12 @@ async def _attempt(slot: slots.Slot, work: slots.Work, batch: Sequence[changes.C
 async def _deliver(slot: slots.Slot, work: slots.Work) -> None:
     async with work.database.transaction(work.user) as tx:
         letters = await slots.due(tx, work.user, slot.name)
-        found = {one.seq: one for one in await changes.given(tx, work.user, [letter.seq for letter in letters])}
+        found = {
+            one.seq: one
+            for one in await changes.given(
+                tx, work.user, [letter.seq for letter in letters]
+            )
+        }
     for letter in letters:
         batch = [found[letter.seq]] if letter.seq in found else []
         if batch and not await _attempt(slot, work, batch):
@@ -231,14 +293,20 @@ class Standing:
     waits_for: str
 
 
-async def standings(tx: db.Transaction, user: db.HasUser, models: chat.Models | None = None) -> list[Standing]:
-    """How all slots stand for a user, for `doctor` and progress; without a model, one waits for it."""
+async def standings(
+    tx: db.Transaction, user: db.HasUser, models: chat.Models | None = None
+) -> list[Standing]:
+    """How all slots stand for a user, for `doctor` and progress; without a model, one
+    waits for it.
+    """
     found: list[Standing] = []
     for slot in SLOTS:
         at = await slots.cursor(tx, user, slot.name)
         behind = await changes.behind(tx, user, xid=at.xid, seq=at.seq)
         letters = await slots.letters(tx, user, slot.name)
-        found.append(Standing(slot.name, behind, at.trouble, letters, _waits_for(slot, models)))
+        found.append(
+            Standing(slot.name, behind, at.trouble, letters, _waits_for(slot, models))
+        )
     return found
 
 

@@ -1,1 +1,3 @@
-"""What may leave this machine: finding personal values, how sensitive a text is, pseudonyms, routing."""
+"""What may leave this machine: finding personal values, how sensitive a text is,
+pseudonyms, routing.
+"""

@@ -1,4 +1,6 @@
-"""Street addresses in any country's order: runs of numbers, names and address words, over commas and line ends."""
+"""Street addresses in any country's order: runs of numbers, names and address words,
+over commas and line ends.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -59,7 +61,9 @@ class _Line:
 
 
 def find(reading: names.Reading) -> Iterator[spans.Found]:
-    """Runs that hold a number beside a street's word, a flat's or a name that is no ordinary word."""
+    """Runs that hold a number beside a street's word, a flat's or a name that is no
+    ordinary word.
+    """
     tokens = reading.tokens
     at = 0
     while at < len(tokens):
@@ -72,9 +76,15 @@ def find(reading: names.Reading) -> Iterator[spans.Found]:
 
 
 def take(reading: names.Reading, position: int) -> tuple[int, int] | None:
-    """The address that follows a cue: here a name with a number is enough, or a street's word with a name."""
+    """The address that follows a cue: here a name with a number is enough, or a
+    street's word with a name.
+    """
     at = reading.token_at(position)
-    if at >= len(reading.tokens) or reading.tokens[at].start - position > 3 or not _starts(reading, at):
+    if (
+        at >= len(reading.tokens)
+        or reading.tokens[at].start - position > 3
+        or not _starts(reading, at)
+    ):
         return None
     end = _end(reading, at)
     whole = _measure(reading, at, end)
@@ -92,10 +102,15 @@ def _starts(reading: names.Reading, at: int) -> bool:
 
 
 def _wordlike(reading: names.Reading, token: names.Token) -> bool:
-    """A capitalised word, an address word, or in texts without capitals a word that is none."""
+    """A capitalised word, an address word, or in texts without capitals a word that is
+    none.
+    """
     if token.capital and token.plain not in ("i", "i'm", "i'll", "i'd", "i've"):
         return True
-    if token.plain in reading.words["unit"] or token.plain in reading.words["street_before"]:
+    if (
+        token.plain in reading.words["unit"]
+        or token.plain in reading.words["street_before"]
+    ):
         return token.plain not in reading.words["function"]
     if _street(reading, token):
         return True
@@ -106,12 +121,28 @@ def _wordlike(reading: names.Reading, token: names.Token) -> bool:
 def _street(reading: names.Reading, token: names.Token) -> bool:
     plain = token.plain
     if plain in reading.words["street_after"]:
-        return token.capital or plain in ("street", "road", "avenue", "st", "ave", "rd", "drive", "lane", "boulevard")
-    return len(plain) > 6 and plain.endswith(_STREET_ENDS + _STREET_ENDS_MORE) and not lists.english(plain)
+        return token.capital or plain in (
+            "street",
+            "road",
+            "avenue",
+            "st",
+            "ave",
+            "rd",
+            "drive",
+            "lane",
+            "boulevard",
+        )
+    return (
+        len(plain) > 6
+        and plain.endswith(_STREET_ENDS + _STREET_ENDS_MORE)
+        and not lists.english(plain)
+    )
 
 
 def _end(reading: names.Reading, at: int) -> int:
-    """Where the run of address-like tokens ends. An empty line, a sentence's end or another sign ends it."""
+    """Where the run of address-like tokens ends. An empty line, a sentence's end or
+    another sign ends it.
+    """
     tokens = reading.tokens
     end = at + 1
     while end < len(tokens) and end - at < _MOST:
@@ -140,7 +171,9 @@ def _bracket(reading: names.Reading, at: int) -> bool:
         inside = reading.tokens[at + 1 : at + 5]
         closes = any(other.text == ")" for other in inside)
         return closes and bool(inside) and inside[0].capital
-    return token.text == ")" and any(other.text == "(" for other in reading.tokens[max(0, at - 4) : at])
+    return token.text == ")" and any(
+        other.text == "(" for other in reading.tokens[max(0, at - 4) : at]
+    )
 
 
 def _next_text(reading: names.Reading, newline: int) -> int | None:
@@ -157,33 +190,64 @@ def _next_text(reading: names.Reading, newline: int) -> int | None:
 
 
 def _abbreviates(reading: names.Reading, dot: int) -> bool:
-    """`Apt. 3`, `u. 15`, `ul. Miła`, `P.O. Box`: what is before is short or an address word, what follows goes on."""
+    """`Apt. 3`, `u. 15`, `ul. Miła`, `P.O. Box`: what is before is short or an address
+    word, what follows goes on.
+    """
     before = reading.tokens[dot - 1]
     after = reading.tokens[dot + 1] if dot + 1 < len(reading.tokens) else None
     if after is not None and after.text == "\n":
         following = reading.tokens[dot + 2] if dot + 2 < len(reading.tokens) else None
-        return before.text[0].isdigit() and following is not None and following.plain in reading.words["unit"]
+        return (
+            before.text[0].isdigit()
+            and following is not None
+            and following.plain in reading.words["unit"]
+        )
     if after is None:
         return False
     short = before.text[0].isalpha() and len(before.text) <= 5
-    known = before.plain in reading.words["unit"] or before.plain in reading.words["street_before"] or short
-    number = before.text[0].isdigit() and len(before.text) < 6 and after.text[0].islower() and len(after.text) < 9
+    known = (
+        before.plain in reading.words["unit"]
+        or before.plain in reading.words["street_before"]
+        or short
+    )
+    number = (
+        before.text[0].isdigit()
+        and len(before.text) < 6
+        and after.text[0].islower()
+        and len(after.text) < 9
+    )
     return (known and (after.text[0].isdigit() or _wordlike(reading, after))) or number
 
 
 def _goes_on(reading: names.Reading, at: int) -> bool:
     token = reading.tokens[at]
     if _wordlike(reading, token):
-        return token.plain not in ("i", "please", "we", "it", "the", "my", "he", "she", "they")
+        return token.plain not in (
+            "i",
+            "please",
+            "we",
+            "it",
+            "the",
+            "my",
+            "he",
+            "she",
+            "they",
+        )
     following = reading.tokens[at + 1] if at + 1 < len(reading.tokens) else None
     if following is None:
         return False
     if token.plain in reading.words["particles"]:
         return _wordlike(reading, following)
-    if following.text[0].isdigit() and len(following.text) >= 4 and len(token.text) <= 3:
+    if (
+        following.text[0].isdigit()
+        and len(following.text) >= 4
+        and len(token.text) <= 3
+    ):
         return token.plain not in reading.words["function"]
     single = len(token.text) == 1 and following.text == "."
-    letter = single or (len(token.text) <= 2 and token.plain not in reading.words["function"])
+    letter = single or (
+        len(token.text) <= 2 and token.plain not in reading.words["function"]
+    )
     return letter and (following.text[0].isdigit() or following.text in (",", "."))
 
 
@@ -195,7 +259,9 @@ def _measure(reading: names.Reading, at: int, end: int) -> _Line:
         if token.text[0].isdigit():
             year = len(token.text) == 4 and token.text[:2] in ("19", "20")
             line.numbers += not year
-            line.long += token.text.isdigit() and len(token.text) in (4, 5, 6) and not year
+            line.long += (
+                token.text.isdigit() and len(token.text) in (4, 5, 6) and not year
+            )
         elif not token.text[0].isalpha():
             continue
         elif token.plain in reading.words["unit"]:
@@ -208,16 +274,29 @@ def _measure(reading: names.Reading, at: int, end: int) -> _Line:
             named = token.capital and lists.place(token.plain)
             line.words += 1
             line.places += named
-            line.rare += weight >= 1 or named or (token.text.isupper() and len(token.text) > 3 and weight > 0)
+            line.rare += (
+                weight >= 1
+                or named
+                or (token.text.isupper() and len(token.text) > 3 and weight > 0)
+            )
             line.capitals += token.capital
             line.dull += weight == 0 and names.ordinary(reading, token)
     return line
 
 
 def _judge(reading: names.Reading, at: int, end: int) -> Iterator[spans.Found]:
-    """The run from its first line with a number on; the lines after belong to it while they are short."""
+    """The run from its first line with a number on; the lines after belong to it while
+    they are short.
+    """
     lines = _lines(reading, at, end)
-    first = next((n for n, line in enumerate(lines) if line.numbers and _speaks(line, reading.language)), None)
+    first = next(
+        (
+            n
+            for n, line in enumerate(lines)
+            if line.numbers and _speaks(line, reading.language)
+        ),
+        None,
+    )
     if first is None:
         return
     last = first
@@ -232,13 +311,16 @@ def _judge(reading: names.Reading, at: int, end: int) -> Iterator[spans.Found]:
         return
     whole = _measure(reading, start, stop)
     sure = (whole.units > 0) + (whole.streets > 0) + (whole.long > 0) + (whole.rare > 0)
-    yield spans.Found(*extent, "address", 0.86 if sure >= 3 else 0.72 if sure == 2 else 0.55)
+    yield spans.Found(
+        *extent, "address", 0.86 if sure >= 3 else 0.72 if sure == 2 else 0.55
+    )
 
 
 def _speaks(line: _Line, language: str) -> bool:
     """Whether a line with a number is an address and not `Windows 10` or `Article 50`.
 
-    In Spanish a word that is in no dictionary is more often a term than a street, and streets say what they are.
+    In Spanish a word that is in no dictionary is more often a term than a street, and
+    streets say what they are.
     """
     if language == "es" and not line.places:
         return (line.streets > 0 or line.units > 1) and line.capitals > 0
@@ -261,17 +343,35 @@ def _lines(reading: names.Reading, at: int, end: int) -> list[_Line]:
 
 
 def _trim(reading: names.Reading, at: int, end: int) -> tuple[int, int] | None:
-    """Without signs at the ends, and without the ordinary words before the first number, street or name."""
+    """Without signs at the ends, and without the ordinary words before the first
+    number, street or name.
+    """
     tokens = reading.tokens
     while at < end and not tokens[at].text[0].isalnum():
         at += 1
-    while end > at and not tokens[end - 1].text[0].isalnum() and tokens[end - 1].text not in "ºª":
+    while (
+        end > at
+        and not tokens[end - 1].text[0].isalnum()
+        and tokens[end - 1].text not in "ºª"
+    ):
         end -= 1
-    while at < end and tokens[at].first and tokens[at].text[0].isalpha() and _dull(reading, tokens[at]):
+    while (
+        at < end
+        and tokens[at].first
+        and tokens[at].text[0].isalpha()
+        and _dull(reading, tokens[at])
+    ):
         at += 1
     return (tokens[at].start, tokens[end - 1].end) if end > at else None
 
 
 def _dull(reading: names.Reading, token: names.Token) -> bool:
-    known = token.plain in reading.words["unit"] or token.plain in reading.words["street_before"]
-    return not known and names.evidence(reading, token) == 0 and not lists.place(folding.plain(token.text))
+    known = (
+        token.plain in reading.words["unit"]
+        or token.plain in reading.words["street_before"]
+    )
+    return (
+        not known
+        and names.evidence(reading, token) == 0
+        and not lists.place(folding.plain(token.text))
+    )

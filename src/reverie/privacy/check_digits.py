@@ -1,4 +1,6 @@
-"""Whether digits and letters make a valid number of their kind: cards, IBANs, national ids. Each takes compact text."""
+"""Whether digits and letters make a valid number of their kind: cards, IBANs, national
+ids. Each takes compact text.
+"""
 
 import math
 import re
@@ -27,7 +29,9 @@ from reverie.privacy import folding, lists
 
 _SEPARATORS = re.compile(r"[\s.\-/()_:]")
 _CARD = re.compile(r"(?:3|4|5|6|2[2-7]|2131|1800)\d+")
-_NINO = re.compile(r"(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z]\d{6}[A-D]")
+_NINO = re.compile(
+    r"(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z]\d{6}[A-D]"
+)
 # Lengths of IBANs by country (the registry of SWIFT).
 IBAN_LENGTHS = {
     pair[:2]: int(pair[2:])
@@ -130,11 +134,17 @@ def compact(text: str) -> str:
 
 
 def card(digits: str) -> bool:
-    return 12 <= len(digits) <= 19 and bool(_CARD.fullmatch(digits)) and bool(stdnum.luhn.is_valid(digits))
+    return (
+        12 <= len(digits) <= 19
+        and bool(_CARD.fullmatch(digits))
+        and bool(stdnum.luhn.is_valid(digits))
+    )
 
 
 def iban(text: str) -> bool:
-    """By length of the country and modulo 97; the bank's own check digits are not looked at."""
+    """By length of the country and modulo 97; the bank's own check digits are not
+    looked at.
+    """
     if IBAN_LENGTHS.get(text[:2]) != len(text) or not text.isascii():
         return False
     return int("".join(str(int(c, 36)) for c in text[4:] + text[:4])) % 97 == 1
@@ -146,7 +156,12 @@ def nino(text: str) -> bool:
 
 def ssn(digits: str) -> bool:
     """As they are issued, and as numbers of old programs look: areas up to 899."""
-    return len(digits) == 9 and digits[:3] not in ("000", "666") and digits[0] != "9" and digits[5:] != "0000"
+    return (
+        len(digits) == 9
+        and digits[:3] not in ("000", "666")
+        and digits[0] != "9"
+        and digits[5:] != "0000"
+    )
 
 
 def mixed(text: str) -> bool:
@@ -155,17 +170,25 @@ def mixed(text: str) -> bool:
 
 
 def entropy(text: str) -> bool:
-    """Whether a text looks drawn at random: more than three bits a character, and not letters alone in one case."""
+    """Whether a text looks drawn at random: more than three bits a character, and not
+    letters alone in one case.
+    """
     counts = Counter(text)
     bits = -sum(n / len(text) * math.log2(n / len(text)) for n in counts.values())
-    return (bits >= 3.0 and (mixed(text) or bool(re.search(r"[^\w]", text)))) or (bits >= 3.4 and len(text) >= 20)
+    return (bits >= 3.0 and (mixed(text) or bool(re.search(r"[^\w]", text)))) or (
+        bits >= 3.4 and len(text) >= 20
+    )
 
 
 def _spelled_email(text: str) -> bool:
-    """`ana at example dot com` and `ana [at] example.com`, and not `meet at example.com`."""
+    """`ana at example dot com` and `ana [at] example.com`, and not `meet at
+    example.com`.
+    """
     if re.search(r"[\[({] ?(?:at|arroba|ät|@)", text, re.IGNORECASE):
         return True
-    return bool(re.search(r"(?: |[\[({])(?:dot|punto|punkt)(?: |[\])}])", text, re.IGNORECASE))
+    return bool(
+        re.search(r"(?: |[\[({])(?:dot|punto|punkt)(?: |[\])}])", text, re.IGNORECASE)
+    )
 
 
 def _domain(text: str) -> bool:
@@ -175,11 +198,21 @@ def _domain(text: str) -> bool:
 
 
 def _date(text: str) -> bool:
-    """Whether three numbers can be a day, a month and a year in some order; months with a slip of the pen count."""
+    """Whether three numbers can be a day, a month and a year in some order; months with
+    a slip of the pen count.
+    """
     parts = [int(part) for part in re.findall(r"\d+", text)[:3]]
-    if len(parts) < 3 or not 1 <= min(parts[0], parts[1]) <= 12 or max(parts[0], parts[1]) > 31:
+    if (
+        len(parts) < 3
+        or not 1 <= min(parts[0], parts[1]) <= 12
+        or max(parts[0], parts[1]) > 31
+    ):
         return len(parts) == 3 and parts[2] > 1800 and 1 <= parts[0] <= 31
-    return parts[2] > 1800 or (parts[2] < 100 and text.count(".") != 2) or (parts[2] < 100 and parts[1] <= 12)
+    return (
+        parts[2] > 1800
+        or (parts[2] < 100 and text.count(".") != 2)
+        or (parts[2] < 100 and parts[1] <= 12)
+    )
 
 
 def _phone_shape(text: str) -> bool:
@@ -192,8 +225,12 @@ def _digits(text: str) -> bool:
 
 
 def _family(text: str) -> bool:
-    """Whether the words around `-`, `&` and commas are all names, and more than two or one that is no ordinary word."""
-    parts = [folding.plain(part) for part in re.split(r"[ ,&-]+(?:and )?", text) if part]
+    """Whether the words around `-`, `&` and commas are all names, and more than two or
+    one that is no ordinary word.
+    """
+    parts = [
+        folding.plain(part) for part in re.split(r"[ ,&-]+(?:and )?", text) if part
+    ]
     known = [lists.family(part) > 0 or lists.given(part) > 0 for part in parts]
     rare = [not lists.english(part) for part in parts]
     return all(known) and (any(rare) or len(parts) > 2)
@@ -204,7 +241,9 @@ def _place(text: str) -> bool:
 
 
 def _street_number(text: str) -> bool:
-    """`3911 fourth avenue`, not `20 minutes by the road`: no word of grammar between number and street."""
+    """`3911 fourth avenue`, not `20 minutes by the road`: no word of grammar between
+    number and street.
+    """
     words = text.lower().replace(",", "").split()
     return not set(words) & {
         "the",

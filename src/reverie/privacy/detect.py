@@ -1,9 +1,21 @@
-"""Finds personal values in a text: known ones, patterns, digits with check digits, names and addresses."""
+"""Finds personal values in a text: known ones, patterns, digits with check digits,
+names and addresses.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from reverie.privacy import addresses, check_digits, folding, known_values, names, ner, numbers, rules, spans
+from reverie.privacy import (
+    addresses,
+    check_digits,
+    folding,
+    known_values,
+    names,
+    ner,
+    numbers,
+    rules,
+    spans,
+)
 
 Known = spans.Known
 Span = spans.Span
@@ -12,7 +24,8 @@ _CLINICAL_FROM = 2
 _FUNCTION_WORD = re.compile(r"[^\W\d_]+")
 _SAMPLE = 4000
 _BARE = " \n.,;:!?\"'"
-# Capitalised names of people seen once are looked for in the rest of the text when they are at least so sure.
+# Capitalised names of people seen once are looked for in the rest of the text when they
+# are at least so sure.
 _REPEATED_FROM = 0.7
 
 
@@ -24,9 +37,11 @@ def find(
     with_rules: rules.Rules | None = None,
     model: bool = False,
 ) -> list[spans.Span]:
-    """Every personal value, none overlapping, by place. `language` is en, es, de or None: then the text tells.
+    """Every personal value, none overlapping, by place. `language` is en, es, de or
+    None: then the text tells.
 
-    `with_rules` are those of rules.load(…) with the owner's file; `model` asks for the optional NER model too.
+    `with_rules` are those of rules.load(…) with the owner's file; `model` asks for the
+    optional NER model too.
     """
     folded = folding.fold(text)
     held = with_rules or rules.load()
@@ -44,7 +59,13 @@ def find(
 def tell_language(text: str) -> str:
     """en, es or de by the function words of its beginning; "" when they do not tell."""
     words = [folding.plain(word) for word in _FUNCTION_WORD.findall(text[:_SAMPLE])]
-    counts = sorted(((sum(word in known for word in words), name) for name, known in _FUNCTION.items()), reverse=True)
+    counts = sorted(
+        (
+            (sum(word in known for word in words), name)
+            for name, known in _FUNCTION.items()
+        ),
+        reverse=True,
+    )
     (best, name), (second, _) = counts[0], counts[1]
     return name if best >= second + 1 and best else ""
 
@@ -69,7 +90,9 @@ _FUNCTION = {
 }
 
 
-def _all(text: str, held: rules.Rules, personal: Sequence[spans.Known], language: str) -> Iterator[spans.Found]:
+def _all(
+    text: str, held: rules.Rules, personal: Sequence[spans.Known], language: str
+) -> Iterator[spans.Found]:
     reading = names.read(text, held.words, language)
     if personal:
         yield from known_values.find(text, known_values.index(personal))
@@ -82,24 +105,35 @@ def _all(text: str, held: rules.Rules, personal: Sequence[spans.Known], language
     yield from _again(reading, people)
 
 
-def _patterns(text: str, held: rules.Rules, reading: names.Reading) -> Iterator[spans.Found]:
+def _patterns(
+    text: str, held: rules.Rules, reading: names.Reading
+) -> Iterator[spans.Found]:
     seen = {token.plain for token in reading.tokens}
     lowered = folding.lower(text)
     for pattern in held.patterns:
         if pattern.only and reading.language not in ("", pattern.only):
             continue
-        if pattern.when and len(held.words.get(pattern.when, frozenset()) & seen) < _CLINICAL_FROM:
+        if (
+            pattern.when
+            and len(held.words.get(pattern.when, frozenset()) & seen) < _CLINICAL_FROM
+        ):
             continue
         for match in pattern.match.finditer(lowered if pattern.lowered else text):
             extent = _extent(pattern, match, reading)
             if extent is None or extent[1] <= extent[0]:
                 continue
             start, end = extent
-            if pattern.check and not check_digits.CHECKS[pattern.check](text[start:end]):
+            if pattern.check and not check_digits.CHECKS[pattern.check](
+                text[start:end]
+            ):
                 continue
-            if pattern.cue and not pattern.cue.search(text, max(0, start - _CUE_REACH), start):
+            if pattern.cue and not pattern.cue.search(
+                text, max(0, start - _CUE_REACH), start
+            ):
                 continue
-            if pattern.kind == "phone" and numbers.ordered(text, start, held.words["order"]):
+            if pattern.kind == "phone" and numbers.ordered(
+                text, start, held.words["order"]
+            ):
                 continue
             yield spans.Found(start, end, pattern.kind, pattern.score)
 
@@ -111,7 +145,9 @@ def _listed(reading: names.Reading) -> Iterator[spans.Found]:
             yield spans.Found(token.start, token.end, "nationality", 0.35)
 
 
-def _extent(pattern: rules.Pattern, match: re.Match[str], reading: names.Reading) -> tuple[int, int] | None:
+def _extent(
+    pattern: rules.Pattern, match: re.Match[str], reading: names.Reading
+) -> tuple[int, int] | None:
     if pattern.take == "address":
         return addresses.take(reading, match.end())
     if pattern.take:
@@ -127,14 +163,20 @@ def _extent(pattern: rules.Pattern, match: re.Match[str], reading: names.Reading
     return match.span()
 
 
-def _again(reading: names.Reading, people: Iterable[spans.Found]) -> Iterator[spans.Found]:
+def _again(
+    reading: names.Reading, people: Iterable[spans.Found]
+) -> Iterator[spans.Found]:
     """Parts of a name that was found in full, wherever else they stand with a capital."""
     parts: set[str] = set()
     for one in people:
         if one.kind == "person" and one.score >= _REPEATED_FROM:
             words = _FUNCTION_WORD.findall(reading.text[one.start : one.end])
             parts |= {folding.plain(word) for word in words if len(word) > 2}
-    parts -= reading.words["particles"] | reading.words["function"] | reading.words["not_names"]
+    parts -= (
+        reading.words["particles"]
+        | reading.words["function"]
+        | reading.words["not_names"]
+    )
     if parts:
         for token in reading.tokens:
             word = token.plain.removesuffix("'s")
@@ -167,7 +209,9 @@ def _joined(text: str, settled: Sequence[spans.Found]) -> Iterator[spans.Found]:
             and len(gap) <= 1
             and one.kind in ("person", "address")
         ):
-            last = spans.Found(last.start, one.end, one.kind, max(last.score, one.score))
+            last = spans.Found(
+                last.start, one.end, one.kind, max(last.score, one.score)
+            )
             continue
         if last:
             yield last

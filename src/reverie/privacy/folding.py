@@ -1,4 +1,6 @@
-"""The text as patterns see it, and the way back: full width, odd spaces and dashes, zero-width and combining signs."""
+"""The text as patterns see it, and the way back: full width, odd spaces and dashes,
+zero-width and combining signs.
+"""
 
 import unicodedata
 from collections.abc import Sequence
@@ -17,12 +19,26 @@ _SAME = {
     "\u2029": "\n",
 }
 # Letters that have no decomposition but are compared as their plain relatives.
-_PLAIN = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "ß": "ss", "þ": "th", "ı": "i"})
+_PLAIN = str.maketrans(
+    {
+        "ø": "o",
+        "ł": "l",
+        "đ": "d",
+        "ð": "d",
+        "æ": "ae",
+        "œ": "oe",
+        "ß": "ss",
+        "þ": "th",
+        "ı": "i",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A folded text; character i came from `starts[i]` to `ends[i]` of the original. None: they are the same."""
+    """A folded text; character i came from `starts[i]` to `ends[i]` of the original.
+    None: they are the same.
+    """
 
     text: str
     starts: Sequence[int] | None
@@ -36,15 +52,26 @@ class Folded:
 
 
 def fold(text: str) -> Folded:
-    """Letters stay letters of their case; signs without width vanish, compatible forms become the usual ones."""
-    if text.isascii() and "\t" not in text and "\r" not in text and "`" not in text and "\x7f" not in text:
+    """Letters stay letters of their case; signs without width vanish, compatible forms
+    become the usual ones.
+    """
+    if (
+        text.isascii()
+        and "\t" not in text
+        and "\r" not in text
+        and "`" not in text
+        and "\x7f" not in text
+    ):
         return Folded(text, None, None)
     out: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
     for at, char in enumerate(text):
         category = unicodedata.category(char) if ord(char) > 127 else ""
-        if category == "Cf" or char in "\u034f\u115f\u1160\u17b4\u17b5\u3164\ufe0f\ufe0e":
+        if (
+            category == "Cf"
+            or char in "\u034f\u115f\u1160\u17b4\u17b5\u3164\ufe0f\ufe0e"
+        ):
             continue
         if category in ("Mn", "Me") and out:
             _combine(out, ends, char, at)
@@ -83,7 +110,11 @@ def _piece(char: str, category: str) -> str:
 def lower(text: str) -> str:
     """Lower case, letter by letter, so that places stay the same."""
     made = text.lower()
-    return made if len(made) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+    return (
+        made
+        if len(made) == len(text)
+        else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+    )
 
 
 def plain(word: str) -> str:
@@ -91,4 +122,6 @@ def plain(word: str) -> str:
     if word.isascii():
         return word.lower()
     decomposed = unicodedata.normalize("NFKD", word.lower())
-    return "".join(c for c in decomposed if not unicodedata.combining(c)).translate(_PLAIN)
+    return "".join(c for c in decomposed if not unicodedata.combining(c)).translate(
+        _PLAIN
+    )

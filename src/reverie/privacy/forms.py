@@ -1,8 +1,10 @@
-"""What a token looks like: `Person_7F3K9ABCDEFGH`. A word that says the kind, and a core that says which one.
+"""What a token looks like: `Person_7F3K9ABCDEFGH`. A word that says the kind, and a
+core that says which one.
 
-A core is 13 characters of Crockford's base 32 (65 bits, no I, L, O or U), or 26 where 13 were taken. It always holds a
-digit of 2 to 9, which no letter is mistaken for, so that no words of any language are a core. Another spelling
-of the same value has the same core with `U` and a number behind it: `Person_7F3K9ABCDEFGHU42`.
+A core is 13 characters of Crockford's base 32 (65 bits, no I, L, O or U), or 26 where
+13 were taken. It always holds a digit of 2 to 9, which no letter is mistaken for, so
+that no words of any language are a core. Another spelling of the same value has the
+same core with `U` and a number behind it: `Person_7F3K9ABCDEFGHU42`.
 """
 
 import re
@@ -17,7 +19,11 @@ LITERAL: Final = "literal"
 
 SURE_DIGITS: Final = frozenset("23456789")
 READ_AS: Final[Mapping[str, str]] = dict(
-    zip(f"{ALPHABET}{ALPHABET.lower()}OoIiLl", f"{ALPHABET}{ALPHABET}001111", strict=True)
+    zip(
+        f"{ALPHABET}{ALPHABET.lower()}OoIiLl",
+        f"{ALPHABET}{ALPHABET}001111",
+        strict=True,
+    )
 )
 """The letter of the alphabet that a written character means."""
 
@@ -49,7 +55,8 @@ FORMS: Final[Mapping[str, Form]] = {
 OTHER: Final = Form("Data")
 TAIL: Final = "@example.com"
 
-# What models make of the words above when they answer in another language (en, es, de, fr, pt, it, nl).
+# What models make of the words above when they answer in another language (en, es, de,
+# fr, pt, it, nl).
 _TRANSLATED = (
     "url persona personne pessoa persoon organisation organization organización organisatie organização empresa firma "
     "ubicación lugar ort standort lieu localização luogo locatie dirección adresse endereço indirizzo adres "
@@ -57,14 +64,20 @@ _TRANSLATED = (
     "texto texte testo tekst dato daten donnée"
 )
 WORDS: Final = frozenset(
-    {form.head.lower() for form in FORMS.values()} | {OTHER.head.lower()} | set(_TRANSLATED.split())
+    {form.head.lower() for form in FORMS.values()}
+    | {OTHER.head.lower()}
+    | set(_TRANSLATED.split())
 )
 """Every word that may stand before a core in a reply, in lower case."""
 
 _CORE = rf"[{ALPHABET}]"
-_OURS = re.compile(rf"[_-]({_CORE}{{{LENGTHS[1]}}}|{_CORE}{{{LENGTHS[0]}}})(U\d{{1,3}})?(?:@example\.com)?\Z")
+_OURS = re.compile(
+    rf"[_-]({_CORE}{{{LENGTHS[1]}}}|{_CORE}{{{LENGTHS[0]}}})(U\d{{1,3}})?(?:@example\.com)?\Z"
+)
 _LOOKS = re.compile(
-    r"(?:" + "|".join(re.escape(form.head) for form in (*FORMS.values(), OTHER)) + r"|url)"
+    r"(?:"
+    + "|".join(re.escape(form.head) for form in (*FORMS.values(), OTHER))
+    + r"|url)"
     r"[\\*`]{0,3}[_-][\\*`]{0,3}"
     rf"(?=[A-Za-z01]*[2-9])[0-9A-Za-z]{{{LENGTHS[0]},}}(?:@example\.com)?",
     re.IGNORECASE,
@@ -78,7 +91,9 @@ def shown(kind: str, core: str) -> str:
 
 
 def core_of(token: str) -> tuple[str, str] | None:
-    """The core and the spelling (`U42`, or nothing) of a token of ours; None if it is none."""
+    """The core and the spelling (`U42`, or nothing) of a token of ours; None if it is
+    none.
+    """
     found = _OURS.search(token)
     return (found[1], found[2] or "") if found else None
 

@@ -1,4 +1,6 @@
-"""Values that are known to be personal, the owner's contacts above all, in whatever spelling they come."""
+"""Values that are known to be personal, the owner's contacts above all, in whatever
+spelling they come.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -47,7 +49,9 @@ _WORDS_FIRST = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """Sequences of folded words by their first word, with the kind; and values that are compared without separators."""
+    """Sequences of folded words by their first word, with the kind; and values that are
+    compared without separators.
+    """
 
     by_word: dict[str, tuple[tuple[tuple[str, ...], str], ...]]
     compact: dict[str, str]
@@ -72,13 +76,20 @@ def _index(known: tuple[spans.Known, ...]) -> Index:
         for form in _forms(words, one.kind):
             found.setdefault(next(iter(form), ""), {}).setdefault(form, one.kind)
     by_word = {
-        word: tuple(sorted(forms.items(), key=lambda item: (-len(item[0]), item))) for word, forms in found.items()
+        word: tuple(sorted(forms.items(), key=lambda item: (-len(item[0]), item)))
+        for word, forms in found.items()
     }
-    return Index(by_word, compact, re.compile(r"(?<!\w)\+?\(?\d(?:[ .\-/()]{0,3}\d){4,}") if compact else None)
+    return Index(
+        by_word,
+        compact,
+        re.compile(r"(?<!\w)\+?\(?\d(?:[ .\-/()]{0,3}\d){4,}") if compact else None,
+    )
 
 
 def _forms(words: tuple[str, ...], kind: str) -> Iterator[tuple[str, ...]]:
-    """A name as it is, family name first, with initials, and its parts if nobody would take them for a word."""
+    """A name as it is, family name first, with initials, and its parts if nobody would
+    take them for a word.
+    """
     if not words:
         return
     if len("".join(words)) > 2 and (len(words) > 1 or not _trivial("".join(words))):
@@ -112,8 +123,14 @@ def _trivial(word: str) -> bool:
 
 
 def find(text: str, entries: Index) -> Iterator[spans.Found]:
-    """Each place where a known value stands. A part that is also a word counts only with a capital."""
-    words = [(m.start(), m.end(), folding.plain(m.group())) for m in _WORD.finditer(text)] if entries.by_word else []
+    """Each place where a known value stands. A part that is also a word counts only
+    with a capital.
+    """
+    words = (
+        [(m.start(), m.end(), folding.plain(m.group())) for m in _WORD.finditer(text)]
+        if entries.by_word
+        else []
+    )
     at = 0
     while at < len(words):
         found = _longest(text, words, at, entries)
@@ -126,7 +143,14 @@ def find(text: str, entries: Index) -> Iterator[spans.Found]:
     if entries.numbers is not None:
         for match in entries.numbers.finditer(text):
             digits = re.sub(r"\D", "", match.group())
-            kind = next((kind for value, kind in entries.compact.items() if _same_number(value, digits)), None)
+            kind = next(
+                (
+                    kind
+                    for value, kind in entries.compact.items()
+                    if _same_number(value, digits)
+                ),
+                None,
+            )
             if kind:
                 yield spans.Found(match.start(), match.end(), kind, _SCORE)
 
@@ -145,25 +169,39 @@ def _same_number(value: str, digits: str) -> bool:
     )
 
 
-def _longest(text: str, words: Sequence[tuple[int, int, str]], at: int, entries: Index) -> tuple[int, str] | None:
+def _longest(
+    text: str, words: Sequence[tuple[int, int, str]], at: int, entries: Index
+) -> tuple[int, str] | None:
     first = words[at][2].removesuffix("'s")
     candidates = entries.by_word.get(first, ())
     for form, kind in candidates:
         size = len(form)
         if at + size > len(words) or not all(
-            words[at + n][2] == form[n] or words[at + n][2].removesuffix("'s") == form[n] for n in range(1, size)
+            words[at + n][2] == form[n]
+            or words[at + n][2].removesuffix("'s") == form[n]
+            for n in range(1, size)
         ):
             continue
-        if not all(_near(text[words[at + n][1] : words[at + n + 1][0]]) for n in range(size - 1)):
+        if not all(
+            _near(text[words[at + n][1] : words[at + n + 1][0]])
+            for n in range(size - 1)
+        ):
             continue
-        if size == 1 and kind == "person" and text[words[at][0]].islower() and _a_word(form[0]):
+        if (
+            size == 1
+            and kind == "person"
+            and text[words[at][0]].islower()
+            and _a_word(form[0])
+        ):
             continue
         return size, kind
     return None
 
 
 def _a_word(word: str) -> bool:
-    """A part of a name that is a word too, in small letters: the word, unless it is a common name."""
+    """A part of a name that is a word too, in small letters: the word, unless it is a
+    common name.
+    """
     return lists.english(word) and (word in _WORDS_FIRST or lists.given(word) < _COMMON)
 
 

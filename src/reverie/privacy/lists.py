@@ -1,6 +1,8 @@
-"""The lists that are shipped: given and family names, places, countries, and the ordinary words of two languages.
+"""The lists that are shipped: given and family names, places, countries, and the
+ordinary words of two languages.
 
-`bench/privacy_lists.py` writes them and says where they come from. They are read at first use and kept.
+`bench/privacy_lists.py` writes them and says where they come from. They are read at
+first use and kept.
 """
 
 import gzip
@@ -15,7 +17,11 @@ _STEMMER = snowballstemmer.stemmer("spanish")
 
 
 def _lines(name: str) -> list[str]:
-    packed = resources.files("reverie.privacy").joinpath("data", f"{name}.txt.gz").read_bytes()
+    packed = (
+        resources.files("reverie.privacy")
+        .joinpath("data", f"{name}.txt.gz")
+        .read_bytes()
+    )
     return gzip.decompress(packed).decode().splitlines()
 
 
@@ -47,7 +53,11 @@ def place(words: str) -> bool:
 
 @cache
 def _beginnings() -> frozenset[str]:
-    return frozenset(name.partition(" ")[0] for name in _words("places") | _words("countries") if " " in name)
+    return frozenset(
+        name.partition(" ")[0]
+        for name in _words("places") | _words("countries")
+        if " " in name
+    )
 
 
 def begins_place(word: str) -> bool:
@@ -62,7 +72,9 @@ def country(words: str) -> bool:
 @lru_cache(maxsize=50_000)
 def english(word: str) -> bool:
     """Whether a folded word is an ordinary word of English."""
-    return word in _words("words-en") or (word.endswith("'s") and word[:-2] in _words("words-en"))
+    return word in _words("words-en") or (
+        word.endswith("'s") and word[:-2] in _words("words-en")
+    )
 
 
 @lru_cache(maxsize=50_000)

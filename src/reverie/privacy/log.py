@@ -1,6 +1,8 @@
-"""The routing log: one row a call of a model, with where it went and nothing of what it said.
+"""The routing log: one row a call of a model, with where it went and nothing of what it
+said.
 
-The row is there before the call: what left this machine is in the log even if the process was killed meanwhile.
+The row is there before the call: what left this machine is in the log even if the
+process was killed meanwhile.
 """
 
 from dataclasses import dataclass
@@ -15,7 +17,9 @@ Outcome = Literal["begun", "done", "failed", "stopped", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is kept of a call. `feature` and `domain` are words of the program's, never of its user's."""
+    """What is kept of a call. `feature` and `domain` are words of the program's, never
+    of its user's.
+    """
 
     feature: str
     domain: str
@@ -116,7 +120,13 @@ async def append(tx: db.Transaction, caller: db.HasUser, entry: Entry) -> int:
 
 
 async def finish(
-    tx: db.Transaction, caller: db.HasUser, number: int, *, outcome: Outcome, tokens_in: int, tokens_out: int
+    tx: db.Transaction,
+    caller: db.HasUser,
+    number: int,
+    *,
+    outcome: Outcome,
+    tokens_in: int,
+    tokens_out: int,
 ) -> None:
     """What became of a call."""
     values = {"user": caller.user_id, "id": number, "outcome": outcome}
@@ -124,7 +134,9 @@ async def finish(
 
 
 async def spent_today(tx: db.Transaction, caller: db.HasUser) -> int:
-    """The tokens that background work has sent to clouds, and got from them, since the user's midnight."""
+    """The tokens that background work has sent to clouds, and got from them, since the
+    user's midnight.
+    """
     since = await tx.value(_SINCE, (0, caller.user_id))
     return int(await tx.value(_SPENT, (caller.user_id, since)))
 
@@ -132,7 +144,10 @@ async def spent_today(tx: db.Transaction, caller: db.HasUser) -> int:
 async def summary(tx: db.Transaction, caller: db.HasUser, days: int) -> Summary:
     """What became of the calls of the last days, today included."""
     since = await tx.value(_SINCE, (days - 1, caller.user_id))
-    counts = {row["action"]: int(row["calls"]) for row in await tx.rows(_COUNTS, (caller.user_id, since))}
+    counts = {
+        row["action"]: int(row["calls"])
+        for row in await tx.rows(_COUNTS, (caller.user_id, since))
+    }
     return Summary(
         days=days,
         processed=sum(counts.values()),

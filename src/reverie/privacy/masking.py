@@ -1,4 +1,6 @@
-"""Texts that travel together, masked and restored as one: the same value has the same pseudonym in all of them."""
+"""Texts that travel together, masked and restored as one: the same value has the same
+pseudonym in all of them.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -66,7 +68,10 @@ async def mask(
         async with database.transaction(caller) as tx:
             names = tuple(await known(tx, caller))
         found = await asyncio.to_thread(
-            lambda: [detect.find(text, known=names, with_rules=patterns, model=model) for text in texts]
+            lambda: [
+                detect.find(text, known=names, with_rules=patterns, model=model)
+                for text in texts
+            ]
         )
         given = list(zip(texts, found, strict=True))
         # Committed before anything is sent: what was rolled back could not be restored.

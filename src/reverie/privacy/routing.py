@@ -1,4 +1,6 @@
-"""The decision what becomes of a call: a table, and the stricter side wherever there is doubt."""
+"""The decision what becomes of a call: a table, and the stricter side wherever there is
+doubt.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
@@ -12,7 +14,9 @@ Action = Literal["sent_plain", "sent_pseudonymised", "local", "blocked"]
 
 
 def decide(level: Level, destination: Destination) -> Action:
-    """What becomes of a call of this level to a model there. What is neither known level nor place is blocked."""
+    """What becomes of a call of this level to a model there. What is neither known
+    level nor place is blocked.
+    """
     if destination == "local":
         return "local"
     if destination == "cloud" and level in (Level.LOW, Level.NORMAL):
@@ -29,7 +33,8 @@ def level_of(
     patterns: rules.Rules | None = None,
     judge: Judge | None = None,
 ) -> Level:
-    """The highest level of several texts that travel together; a text that cannot be judged is critical.
+    """The highest level of several texts that travel together; a text that cannot be
+    judged is critical.
 
     `bases` is the level of their record, or of each one's own.
     """
@@ -42,9 +47,18 @@ def level_of(
     return highest
 
 
-def judged(text: str, base: Level, *, patterns: rules.Rules | None = None, judge: Judge | None = None) -> Level:
+def judged(
+    text: str,
+    base: Level,
+    *,
+    patterns: rules.Rules | None = None,
+    judge: Judge | None = None,
+) -> Level:
     """The level of one text, critical if it cannot be judged."""
     try:
-        return max(base, judge(text) if judge else sensitivity.of_text(text, with_rules=patterns))
+        return max(
+            base,
+            judge(text) if judge else sensitivity.of_text(text, with_rules=patterns),
+        )
     except Exception:  # noqa: BLE001 - whatever is wrong with a text or a pattern, it is no reason to send it
         return Level.CRITICAL

@@ -1,4 +1,6 @@
-"""The pattern files: read, checked and compiled; the owner's own come on top, and a bad one is named with its line."""
+"""The pattern files: read, checked and compiled; the owner's own come on top, and a bad
+one is named with its line.
+"""
 
 import re
 import tomllib
@@ -14,17 +16,33 @@ from reverie.privacy import check_digits, folding
 
 LANGUAGES = ("en", "es", "de")
 TAKES = frozenset({"name", "capital", "listed", "place", "organisation", "address"})
-_KEYS = {"name", "kind", "match", "score", "check", "cue", "when", "case", "take", "only"}
+_KEYS = {
+    "name",
+    "kind",
+    "match",
+    "score",
+    "check",
+    "cue",
+    "when",
+    "case",
+    "take",
+    "only",
+}
 _HEADER = re.compile(r"^\s*\[\[\s*pattern\s*\]\]", re.MULTILINE)
 # What `[A-Z]` means in Latin, Greek and Cyrillic: the module re has no class for it.
-_UPPER = "".join(chr(code) for code in (*range(0x41, 0x557), *range(0x1E00, 0x2000)) if chr(code).isupper())
+_UPPER = "".join(
+    chr(code)
+    for code in (*range(0x41, 0x557), *range(0x1E00, 0x2000))
+    if chr(code).isupper()
+)
 _CAP = f"(?-i:[{_UPPER}])[\\w'’]{{1,30}}(?:-\\w{{1,30}})?"
 _MACROS = {
     "{Cap}": _CAP,
     "{Org}": f"{_CAP}(?:(?:,? (?:and|&|y|und|of|de|del) |[ ,]{{1,2}}){_CAP}){{0,4}}",
 }
 _CAPITAL = re.compile(r"\\.|\(\?P<\w+>|\(\?P[=>]|[^\W\d_a-z]")
-# A repeated group that itself ends in an unbounded repeat: the shape of patterns that never come back.
+# A repeated group that itself ends in an unbounded repeat: the shape of patterns that
+# never come back.
 _NESTED = re.compile(r"(?<!\\)[+*]\)(?:[+*]|\{\d+,\})")
 
 
@@ -32,11 +50,12 @@ _NESTED = re.compile(r"(?<!\\)[+*]\)(?:[+*]|\{\d+,\})")
 class Pattern:
     """One regular expression: its group `value`, or all of it, is a value of `kind`.
 
-    `check` names a function of checks.py; `cue` must stand in the 60 characters before; `when` names a list of words
-    of which the text must hold two; `only` is the language it is for. `take` says that what follows the match is wanted
-    and not the match itself: a `name`, a name with its `capital`, a `listed` name, a `place`, an `organisation` or an
-    `address`, as names.py and addresses.py cut them out. In `match`, {Cap} stands for a capitalised word and {Org} for
-    up to five of them.
+    `check` names a function of checks.py; `cue` must stand in the 60 characters before;
+    `when` names a list of words of which the text must hold two; `only` is the language
+    it is for. `take` says that what follows the match is wanted and not the match
+    itself: a `name`, a name with its `capital`, a `listed` name, a `place`, an
+    `organisation` or an `address`, as names.py and addresses.py cut them out. In
+    `match`, {Cap} stands for a capitalised word and {Org} for up to five of them.
     """
 
     name: str
@@ -67,7 +86,12 @@ def load(extra: Sequence[Path] = ()) -> Rules:
 @cache
 def _shipped() -> Rules:
     folder = resources.files("reverie.privacy").joinpath("patterns")
-    return _join([_parse(folder.joinpath(f"{name}.toml").read_text("utf-8"), f"{name}.toml") for name in _NAMES])
+    return _join(
+        [
+            _parse(folder.joinpath(f"{name}.toml").read_text("utf-8"), f"{name}.toml")
+            for name in _NAMES
+        ]
+    )
 
 
 _NAMES = ("any", *LANGUAGES)
@@ -77,7 +101,9 @@ def _read(path: Path) -> Rules:
     try:
         return _parse(path.read_text("utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
-        raise errors.Misconfigured(f"The pattern file {path} cannot be read: {error}") from error
+        raise errors.Misconfigured(
+            f"The pattern file {path} cannot be read: {error}"
+        ) from error
 
 
 def _parse(text: str, name: str) -> Rules:
@@ -87,10 +113,15 @@ def _parse(text: str, name: str) -> Rules:
         raise errors.Misconfigured(f"{name}: {error}") from error
     unknown = set(content) - {"pattern", "words"}
     if unknown:
-        raise errors.Misconfigured(f"{name}: unknown key {min(unknown)}; there are `pattern` and `words`.")
+        raise errors.Misconfigured(
+            f"{name}: unknown key {min(unknown)}; there are `pattern` and `words`."
+        )
     lines = [text.count("\n", 0, header.end()) + 1 for header in _HEADER.finditer(text)]
     patterns: list[Mapping[str, Any]] = content.get("pattern", [])
-    made = tuple(_pattern(one, f"{name}:{line}") for one, line in zip(patterns, lines, strict=True))
+    made = tuple(
+        _pattern(one, f"{name}:{line}")
+        for one, line in zip(patterns, lines, strict=True)
+    )
     words: Mapping[str, Sequence[str] | str] = content.get("words", {})
     lists = {key: _words(value) for key, value in words.items()}
     if "function" in lists:
@@ -109,23 +140,40 @@ def _pattern(raw: Mapping[str, Any], where: str) -> Pattern:
     unknown = set(raw) - _KEYS
     missing = {"name", "kind", "match"} - set(raw)
     if unknown or missing:
-        what = f"unknown key {min(unknown)}" if unknown else f"{min(missing)} is missing"
+        what = (
+            f"unknown key {min(unknown)}" if unknown else f"{min(missing)} is missing"
+        )
         raise errors.Misconfigured(f"{where}: pattern {name}: {what}.")
     check = str(raw.get("check", ""))
     if check and check not in check_digits.CHECKS:
-        raise errors.Misconfigured(f"{where}: pattern {name}: no check is called {check}.")
+        raise errors.Misconfigured(
+            f"{where}: pattern {name}: no check is called {check}."
+        )
     score = float(raw.get("score", 0.8))
     if not 0 < score <= 1:
-        raise errors.Misconfigured(f"{where}: pattern {name}: score must be above 0 and at most 1.")
+        raise errors.Misconfigured(
+            f"{where}: pattern {name}: score must be above 0 and at most 1."
+        )
     take = str(raw.get("take", ""))
     if take and take not in TAKES:
-        raise errors.Misconfigured(f"{where}: pattern {name}: take is one of {', '.join(sorted(TAKES))}.")
-    # Lower case on both sides is several times faster than IGNORECASE; what minds capitals here and there keeps that.
+        raise errors.Misconfigured(
+            f"{where}: pattern {name}: take is one of {', '.join(sorted(TAKES))}."
+        )
+    # Lower case on both sides is several times faster than IGNORECASE; what minds
+    # capitals here and there keeps that.
     match = str(raw["match"])
-    lowered = not raw.get("case") and "(?-i" not in match and not any(macro in match for macro in _MACROS)
+    lowered = (
+        not raw.get("case")
+        and "(?-i" not in match
+        and not any(macro in match for macro in _MACROS)
+    )
     flags = re.NOFLAG if raw.get("case") or lowered else re.IGNORECASE
     match = (
-        _CAPITAL.sub(lambda m: m.group() if m.group()[0] in "\\(" else m.group().lower(), match) if lowered else match
+        _CAPITAL.sub(
+            lambda m: m.group() if m.group()[0] in "\\(" else m.group().lower(), match
+        )
+        if lowered
+        else match
     )
     cue = str(raw.get("cue", ""))
     return Pattern(
@@ -150,9 +198,14 @@ def _compile(text: str, flags: re.RegexFlag, where: str) -> re.Pattern[str]:
     except re.error as error:
         raise errors.Misconfigured(f"{where}: {error}.") from error
     if _NESTED.search(text):
-        raise errors.Misconfigured(f"{where}: a repeat inside a repeat can take for ever.", hint="Bound one: {1,20}.")
+        raise errors.Misconfigured(
+            f"{where}: a repeat inside a repeat can take for ever.",
+            hint="Bound one: {1,20}.",
+        )
     if compiled.match(""):
-        raise errors.Misconfigured(f"{where}: it matches nothing at all, so it would match everywhere.")
+        raise errors.Misconfigured(
+            f"{where}: it matches nothing at all, so it would match everywhere."
+        )
     return compiled
 
 

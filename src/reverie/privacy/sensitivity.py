@@ -1,4 +1,6 @@
-"""How sensitive a record or a field is: a level by domain, raised by what the text holds. No model, no state."""
+"""How sensitive a record or a field is: a level by domain, raised by what the text
+holds. No model, no state.
+"""
 
 import enum
 import re
@@ -42,9 +44,16 @@ _DOMAINS: Mapping[str, Level] = {
     "run": _HIGH,
     "health": _CRITICAL,
 }
-# Fields that are above or below their record. What is not named has the level of its domain.
+# Fields that are above or below their record. What is not named has the level of its
+# domain.
 _FIELDS: Mapping[str, Mapping[str, Level]] = {
-    "contact": {"emails": _HIGH, "phones": _HIGH, "address": _HIGH, "birthday": _HIGH, "notes": _NORMAL},
+    "contact": {
+        "emails": _HIGH,
+        "phones": _HIGH,
+        "address": _HIGH,
+        "birthday": _HIGH,
+        "notes": _NORMAL,
+    },
     "email": {"date": _NORMAL, "folder": _LOW, "read": _LOW},
     "transaction": {"date": _NORMAL, "currency": _LOW},
     "event": {"attendees": _HIGH, "location": _NORMAL},
@@ -76,7 +85,9 @@ def highest(levels: Iterable[Level]) -> Level:
 
 
 def of_text(text: str, *, with_rules: rules.Rules | None = None) -> Level:
-    """What a text by itself asks for: critical for medical words, high for contact details and secrets, else low."""
+    """What a text by itself asks for: critical for medical words, high for contact
+    details and secrets, else low.
+    """
     if not text.strip():
         return _LOW
     held = with_rules or rules.load()
@@ -89,29 +100,42 @@ def of_text(text: str, *, with_rules: rules.Rules | None = None) -> Level:
 def of_fields(
     domain: str, fields: Mapping[str, object], *, with_rules: rules.Rules | None = None
 ) -> Mapping[str, Level]:
-    """The level of each field of a record: its own or its domain's, raised by its content."""
+    """The level of each field of a record: its own or its domain's, raised by its
+    content.
+    """
     own = _FIELDS.get(domain, {})
     base = of_domain(domain)
     if base == _CRITICAL:
         return dict.fromkeys(fields, _CRITICAL)
     return {
-        name: highest([own.get(name, base), of_text(_as_text(value), with_rules=with_rules)])
+        name: highest(
+            [own.get(name, base), of_text(_as_text(value), with_rules=with_rules)]
+        )
         for name, value in fields.items()
     }
 
 
-def of_record(domain: str, fields: Mapping[str, object], *, with_rules: rules.Rules | None = None) -> Level:
+def of_record(
+    domain: str, fields: Mapping[str, object], *, with_rules: rules.Rules | None = None
+) -> Level:
     """The level of a whole record: its domain's, or that of its strictest field.
 
     A contact is normal as a domain and high as soon as it holds a phone.
     """
     return highest(
-        [of_domain(domain), *of_fields(domain, {n: v for n, v in fields.items() if v}, with_rules=with_rules).values()]
+        [
+            of_domain(domain),
+            *of_fields(
+                domain, {n: v for n, v in fields.items() if v}, with_rules=with_rules
+            ).values(),
+        ]
     )
 
 
 def decided(computed: Level, wanted: Level | None) -> Level:
-    """What the owner's word makes of a level: raised at will, lowered to normal at most, and critical stays."""
+    """What the owner's word makes of a level: raised at will, lowered to normal at
+    most, and critical stays.
+    """
     if wanted is None or computed == _CRITICAL:
         return computed
     if wanted >= computed:
@@ -122,7 +146,8 @@ def decided(computed: Level, wanted: Level | None) -> Level:
 def followed(kept: Level, before: Level, now: Level) -> Level:
     """The level of a record whose content changed from one level to another.
 
-    What the owner decided (`kept` is not what the content asked for) stays, unless the content asks for more now.
+    What the owner decided (`kept` is not what the content asked for) stays, unless the
+    content asks for more now.
     """
     if kept == before:
         return now
@@ -135,20 +160,27 @@ def _as_text(value: object) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
-        return "\n".join(_as_text(one) for one in cast("Mapping[Any, object]", value).values())
+        return "\n".join(
+            _as_text(one) for one in cast("Mapping[Any, object]", value).values()
+        )
     if isinstance(value, (list, tuple, set, frozenset)):
         return "\n".join(_as_text(one) for one in cast("Iterable[object]", value))
     return str(value)
 
 
 def _medical(text: str, words: frozenset[str]) -> bool:
-    """Whether any word, its plural or a phrase of up to four words is in the list of medical words."""
+    """Whether any word, its plural or a phrase of up to four words is in the list of
+    medical words.
+    """
     tokens = [folding.plain(word) for word in _WORD.findall(text)]
     firsts = _firsts(words)
     for at, token in enumerate(tokens):
         if token in words or _singular(token) in words or _begins(token, words):
             return True
-        if token in firsts and any(" ".join(tokens[at : at + size]) in words for size in range(2, _LONGEST_PHRASE + 1)):
+        if token in firsts and any(
+            " ".join(tokens[at : at + size]) in words
+            for size in range(2, _LONGEST_PHRASE + 1)
+        ):
             return True
     return False
 
@@ -162,7 +194,11 @@ def _firsts(words: frozenset[str]) -> frozenset[str]:
 def _singular(word: str) -> str:
     for ending in ("es", "en", "s", "n", "e"):
         if word.endswith(ending) and len(word) - len(ending) >= 4:
-            return word[: -len(ending)] if ending != "es" or word[:-1] == word else word[:-2]
+            return (
+                word[: -len(ending)]
+                if ending != "es" or word[:-1] == word
+                else word[:-2]
+            )
     return word
 
 
@@ -178,7 +214,11 @@ def _detailed(text: str, held: rules.Rules) -> bool:
         if pattern.kind not in _CONTACT or pattern.take:
             continue
         for match in pattern.match.finditer(lowered if pattern.lowered else text):
-            start, end = match.span("value") if "value" in pattern.match.groupindex else match.span()
+            start, end = (
+                match.span("value")
+                if "value" in pattern.match.groupindex
+                else match.span()
+            )
             value = text[start:end]
             if not pattern.check or check_digits.CHECKS[pattern.check](value):
                 return True

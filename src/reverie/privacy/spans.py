@@ -3,13 +3,16 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-# Findings below this are context more than identity: a bare year, a weekday, a nationality, a job.
+# Findings below this are context more than identity: a bare year, a weekday, a
+# nationality, a job.
 STRONG = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A personal value: characters `start` to `end` of the text, its kind, and how sure we are (0..1)."""
+    """A personal value: characters `start` to `end` of the text, its kind, and how sure
+    we are (0..1).
+    """
 
     start: int
     end: int
@@ -28,7 +31,9 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Where a value of a kind lies, in a text that is at hand: the folded one while findings are settled."""
+    """Where a value of a kind lies, in a text that is at hand: the folded one while
+    findings are settled.
+    """
 
     start: int
     end: int
@@ -39,7 +44,8 @@ class Found:
 def settle(found: Iterable[Found]) -> list[Found]:
     """No two overlap, and no character that one of them covered is left bare.
 
-    The stronger keeps its extent and label; what of a weaker one sticks out stays as a finding of its own.
+    The stronger keeps its extent and label; what of a weaker one sticks out stays as a
+    finding of its own.
     """
     ranked = sorted(found, key=lambda f: (-f.score, f.start - f.end, f.start, f.kind))
     taken: dict[int, Found] = {}

@@ -1,4 +1,6 @@
-"""Folding: which spellings are one value. Two that fold alike get one token, each with its own spelling."""
+"""Folding: which spellings are one value. Two that fold alike get one token, each with
+its own spelling.
+"""
 
 import re
 import unicodedata
@@ -14,10 +16,11 @@ _BREVE = "\u0306"
 
 
 def fold(kind: str, value: str, *, regions: Sequence[str] = ()) -> str:
-    """What makes a value the same value: case, accents, width and spaces do not count, of numbers only the digits.
+    """What makes a value the same value: case, accents, width and spaces do not count,
+    of numbers only the digits.
 
-    Secrets and addresses of pages are compared as they are. `regions` (ES, DE, …) are tried in order for a
-    telephone number without its country.
+    Secrets and addresses of pages are compared as they are. `regions` (ES, DE, …) are
+    tried in order for a telephone number without its country.
     """
     if kind in _EXACT:
         return value
@@ -36,12 +39,19 @@ def fold(kind: str, value: str, *, regions: Sequence[str] = ()) -> str:
 
 
 def _plain(value: str) -> str:
-    """Full width made plain, and without what cannot be seen (zero width, soft hyphens, marks of direction)."""
-    return "".join(c for c in unicodedata.normalize("NFKC", value) if unicodedata.category(c) != "Cf")
+    """Full width made plain, and without what cannot be seen (zero width, soft hyphens,
+    marks of direction).
+    """
+    return "".join(
+        c
+        for c in unicodedata.normalize("NFKC", value)
+        if unicodedata.category(c) != "Cf"
+    )
 
 
 def _without_accents(value: str) -> str:
-    # Only the marks of Latin, Greek and Cyrillic: in kana and in Indic scripts they tell names apart, as in й.
+    # Only the marks of Latin, Greek and Cyrillic: in kana and in Indic scripts they
+    # tell names apart, as in й.
     kept: list[str] = []
     for c in unicodedata.normalize("NFD", value):
         if not "\u0300" <= c <= "\u036f" or (c == _BREVE and kept and kept[-1] == "и"):
@@ -57,5 +67,8 @@ def _phone(value: str, regions: Sequence[str]) -> str:
             continue
         if region is None or phonenumbers.is_valid_number(number):
             suffix = f";{number.extension}" if number.extension else ""
-            return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164) + suffix
+            return (
+                phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+                + suffix
+            )
     return _NOT_DIGIT.sub("", value)

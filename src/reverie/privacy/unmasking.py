@@ -1,9 +1,12 @@
-"""Restoring: the values in place of their tokens, in a whole text or in a stream of pieces.
+"""Restoring: the values in place of their tokens, in a whole text or in a stream of
+pieces.
 
-A reply is read once from left to right. At each word that may begin a token the reader decides: a token that was
-given, none, or, in a stream, not yet known; what is not known yet is held back. Models change tokens, so case,
-Markdown, line breaks and the language of the word before the core do not matter; each character of the core does.
-Text for programs (JSON, calls of tools) is parsed first and restored value by value: a name may hold a quote.
+A reply is read once from left to right. At each word that may begin a token the reader
+decides: a token that was given, none, or, in a stream, not yet known; what is not known
+yet is held back. Models change tokens, so case, Markdown, line breaks and the language
+of the word before the core do not matter; each character of the core does. Text for
+programs (JSON, calls of tools) is parsed first and restored value by value: a name may
+hold a quote.
 """
 
 import re
@@ -30,10 +33,11 @@ Undecided = Literal["no", "more"]
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The tokens that may be restored: values by core and spelling, and what tells early that there is none.
+    """The tokens that may be restored: values by core and spelling, and what tells
+    early that there is none.
 
-    `heads` are the first one to four letters of the cores, `cut` the first thirteen of those that are longer, `tailed`
-    the cores of addresses.
+    `heads` are the first one to four letters of the cores, `cut` the first thirteen of
+    those that are longer, `tailed` the cores of addresses.
     """
 
     values: Mapping[str, Mapping[str, str]]
@@ -44,7 +48,11 @@ class Index:
     def value(self, core: str, spelling: str) -> str:
         """The value of a core in this spelling, or in the first that there is."""
         spellings = self.values[core]
-        return spellings.get(spelling) or spellings.get("") or next(iter(spellings.values()))
+        return (
+            spellings.get(spelling)
+            or spellings.get("")
+            or next(iter(spellings.values()))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +63,18 @@ class _Found:
 
 
 class Stream:
-    """Restores a text that comes in pieces: what `feed` and `close` return is `restore` of the whole."""
+    """Restores a text that comes in pieces: what `feed` and `close` return is `restore`
+    of the whole.
+    """
 
     def __init__(self, tokens: Mapping[str, str] | Index) -> None:
         self._index = index(tokens)
         self._held = ""
 
     def feed(self, chunk: str) -> str:
-        """The next piece, as far as it is certain; what may be the beginning of a token waits."""
+        """The next piece, as far as it is certain; what may be the beginning of a token
+        waits.
+        """
         ready, self._held = _restored(self._index, self._held + chunk, final=False)
         return ready
 
@@ -79,17 +91,25 @@ class Stream:
 
 
 def restore(text: str, tokens: Mapping[str, str] | Index) -> str:
-    """The text with the given tokens, and no others, replaced by their values. What a value holds is not read again."""
+    """The text with the given tokens, and no others, replaced by their values. What a
+    value holds is not read again.
+    """
     return _restored(index(tokens), text, final=True)[0]
 
 
 def places(text: str, tokens: Mapping[str, str] | Index) -> list[tuple[int, int]]:
     """Where `restore` would put a value."""
-    return [(one.start, one.end) for one in _tokens(index(tokens), text, final=True) if isinstance(one, _Found)]
+    return [
+        (one.start, one.end)
+        for one in _tokens(index(tokens), text, final=True)
+        if isinstance(one, _Found)
+    ]
 
 
 def index(tokens: Mapping[str, str] | Index) -> Index:
-    """The given tokens, ready to be looked for in many texts. What is no token of ours is left out."""
+    """The given tokens, ready to be looked for in many texts. What is no token of ours
+    is left out.
+    """
     if isinstance(tokens, Index):
         return tokens
     values: dict[str, dict[str, str]] = {}
@@ -101,7 +121,9 @@ def index(tokens: Mapping[str, str] | Index) -> Index:
             values.setdefault(core, {})[spelling] = value
             if token.endswith(forms.TAIL):
                 tailed.add(core)
-    heads = frozenset(core[:length] for core in values for length in range(1, _HEAD + 1))
+    heads = frozenset(
+        core[:length] for core in values for length in range(1, _HEAD + 1)
+    )
     short = forms.LENGTHS[0]
     cut = frozenset(core[:short] for core in values if len(core) > short)
     return Index(values, heads, cut, frozenset(tailed))
@@ -133,7 +155,9 @@ def _restored(given: Index, text: str, *, final: bool) -> tuple[str, str]:
 
 
 def _tokens(given: Index, text: str, *, final: bool) -> Iterator[_Found | int]:
-    """The given tokens in a text, and at last the place from which on nothing is certain, if there is one."""
+    """The given tokens in a text, and at last the place from which on nothing is
+    certain, if there is one.
+    """
     at = 0
     while (begun := _SCAN.search(text, at)) is not None:
         start = begun.start()
@@ -161,7 +185,9 @@ def _read(given: Index, text: str, start: int, *, final: bool) -> _Found | Undec
 
 
 def _word_ends(text: str, start: int) -> tuple[list[int], bool]:
-    """Where words that stand before cores end, if they begin here, longest first; and whether the text ends in one."""
+    """Where words that stand before cores end, if they begin here, longest first; and
+    whether the text ends in one.
+    """
     node, at, gaps = _TRIE, start, 0
     ends: list[int] = []
     while at < len(text):
@@ -180,7 +206,9 @@ def _word_ends(text: str, start: int) -> tuple[list[int], bool]:
     return ends, True
 
 
-def _read_core(given: Index, text: str, start: int, begin: int, *, final: bool) -> _Found | Undecided:
+def _read_core(
+    given: Index, text: str, start: int, begin: int, *, final: bool
+) -> _Found | Undecided:
     core, gaps, length = "", 0, 0
     best: _Found | Undecided = "no"
     for at in range(begin, len(text)):
@@ -205,8 +233,12 @@ def _read_core(given: Index, text: str, start: int, begin: int, *, final: bool) 
     return best if final else "more"
 
 
-def _read_rest(given: Index, text: str, start: int, at: int, core: str, *, final: bool) -> _Found | Undecided:
-    """Behind a core: the number of a spelling, the tail of an address, an ending; more letters are another token."""
+def _read_rest(
+    given: Index, text: str, start: int, at: int, core: str, *, final: bool
+) -> _Found | Undecided:
+    """Behind a core: the number of a spelling, the tail of an address, an ending; more
+    letters are another token.
+    """
     run = _run(text, at)
     if at + len(run) == len(text) and len(run) < 9 and not final:
         return "more"
@@ -223,7 +255,11 @@ def _read_rest(given: Index, text: str, start: int, at: int, core: str, *, final
             behind = _run(text, tail)
             if tail + len(behind) == len(text) and len(behind) < 9 and not final:
                 return "more"
-            end = tail if len(behind) <= 3 and not any(c.isdigit() for c in behind) else end
+            end = (
+                tail
+                if len(behind) <= 3 and not any(c.isdigit() for c in behind)
+                else end
+            )
     return _Found(start, end, given.value(core, spelling))
 
 
@@ -233,7 +269,9 @@ def _run(text: str, at: int) -> str:
 
 
 def _tail_end(text: str, at: int) -> int | None:
-    """Where the tail that begins here ends, 0 if none does, None if the text ends in it."""
+    """Where the tail that begins here ends, 0 if none does, None if the text ends in
+    it.
+    """
     gaps, read = 0, 0
     while at < len(text):
         if text[at].lower() == forms.TAIL[read]:
@@ -292,11 +330,17 @@ def _tree() -> _Node:
 
 
 def _pattern(node: _Node) -> str:
-    """A pattern for the words below a place, or for their beginnings at the end of the text."""
+    """A pattern for the words below a place, or for their beginnings at the end of the
+    text.
+    """
     gap = "[" + "".join(re.escape(c) for c in sorted(_IN_WORD)) + f"]{{0,{_WORD_GAPS}}}"
     ways: list[str] = []
     for letter, below in sorted(node.below.items()):
-        either = re.escape(letter) if letter.lower() == letter.upper() else f"[{letter}{letter.upper()}]"
+        either = (
+            re.escape(letter)
+            if letter.lower() == letter.upper()
+            else f"[{letter}{letter.upper()}]"
+        )
         ways.append(either if below.word else rf"{either}{gap}(?:\Z|{_pattern(below)})")
     return "|".join(ways)
 

@@ -1,4 +1,6 @@
-"""The key of the pseudonyms: a file of the home, outside the database, and what is done with it."""
+"""The key of the pseudonyms: a file of the home, outside the database, and what is done
+with it.
+"""
 
 import base64
 import contextlib
@@ -42,9 +44,11 @@ def key_file(home: Path) -> Path:
 
 
 def open_key(home: Path) -> Key:
-    """The key of this home; at first use it is made (0600). Raises KeyLost when the file is damaged or open to others.
+    """The key of this home; at first use it is made (0600). Raises KeyLost when the
+    file is damaged or open to others.
 
-    Whether it is the key that the pseudonyms were made with, the map knows: see pseudonyms.mask.
+    Whether it is the key that the pseudonyms were made with, the map knows: see
+    pseudonyms.mask.
     """
     path = key_file(home)
     try:
@@ -53,19 +57,32 @@ def open_key(home: Path) -> Key:
         mode = stat.S_IMODE(path.stat().st_mode)
         line = path.read_text(encoding="ascii", errors="replace")
     except OSError as refused:
-        raise errors.KeyLost(f"The key {path} cannot be read: {refused.strerror}.", hint=_BACK) from None
+        raise errors.KeyLost(
+            f"The key {path} cannot be read: {refused.strerror}.", hint=_BACK
+        ) from None
     if mode & 0o077:
-        raise errors.KeyLost(f"The key {path} is open to other people.", hint=f"Close it: chmod 600 {path}")
+        raise errors.KeyLost(
+            f"The key {path} is open to other people.",
+            hint=f"Close it: chmod 600 {path}",
+        )
     found = _LINE.fullmatch(line)
     if found is None:
         raise errors.KeyLost(f"The key {path} is damaged.", hint=_BACK)
     secret = bytes.fromhex(found[1])
-    return Key(path, _derived(secret, "id", 16), _derived(secret, "mac", 32), aead.AESGCM(_derived(secret, "box", 32)))
+    return Key(
+        path,
+        _derived(secret, "id", 16),
+        _derived(secret, "mac", 32),
+        aead.AESGCM(_derived(secret, "box", 32)),
+    )
 
 
 def not_the_one(key: Key) -> errors.KeyLost:
     """The failure when a map was made with another key than the one that is there."""
-    return errors.KeyLost(f"The key {key.path} is not the one that these pseudonyms were made with.", hint=_BACK)
+    return errors.KeyLost(
+        f"The key {key.path} is not the one that these pseudonyms were made with.",
+        hint=_BACK,
+    )
 
 
 def digest(key: Key, *parts: bytes) -> bytes:
@@ -75,7 +92,9 @@ def digest(key: Key, *parts: bytes) -> bytes:
 
 
 def seal(key: Key, value: str, *, bound_to: bytes) -> bytes:
-    """A value, encrypted: opened only with the same key and for the same `bound_to`. Its length hardly shows."""
+    """A value, encrypted: opened only with the same key and for the same `bound_to`.
+    Its length hardly shows.
+    """
     plain = value.encode("utf-8", "surrogatepass") + b"\x80"
     plain += bytes(-len(plain) % _BLOCK)
     nonce = secrets.token_bytes(_NONCE)
@@ -96,17 +115,23 @@ def letters(data: bytes) -> str:
     return base64.b32encode(data).decode("ascii").rstrip("=").translate(_CROCKFORD)
 
 
-_CROCKFORD = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "0123456789ABCDEFGHJKMNPQRSTVWXYZ")
+_CROCKFORD = str.maketrans(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+)
 
 
 def _derived(secret: bytes, purpose: str, length: int) -> bytes:
     info = f"{_LABEL} {purpose}".encode()
-    return hkdf.HKDF(algorithm=hashes.SHA256(), length=length, salt=None, info=info).derive(secret)
+    return hkdf.HKDF(
+        algorithm=hashes.SHA256(), length=length, salt=None, info=info
+    ).derive(secret)
 
 
 def _make(path: Path) -> None:
     """Write a new key whole or not at all; of two processes at once, one's is kept."""
-    descriptor, half = tempfile.mkstemp(dir=path.parent)  # 0600, and of this process alone
+    descriptor, half = tempfile.mkstemp(
+        dir=path.parent
+    )  # 0600, and of this process alone
     try:
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
             file.write(f"{_LABEL} {secrets.token_hex(32)}\n")

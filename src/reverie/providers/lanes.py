@@ -1,4 +1,6 @@
-"""Who goes first to a provider: questions before what is just happening, and that before background work."""
+"""Who goes first to a provider: questions before what is just happening, and that
+before background work.
+"""
 
 import asyncio
 import contextlib
@@ -49,7 +51,9 @@ class Lanes:
             self.leave(turn)
 
     def ask(self, lane: Lane, number: int) -> Turn:
-        """A turn, done when there is a place for it. Whatever comes of it, it must `leave`."""
+        """A turn, done when there is a place for it. Whatever comes of it, it must
+        `leave`.
+        """
         turn: Turn = asyncio.get_running_loop().create_future()
         heapq.heappush(self._waiting, (_ORDER[lane], number, turn))
         self._call_next()
@@ -76,9 +80,11 @@ class Lanes:
 
 
 class Threads:
-    """Calls that block, each in a thread: as many at a time as there are places, in the order of their lanes.
+    """Calls that block, each in a thread: as many at a time as there are places, in the
+    order of their lanes.
 
-    A call cannot be stopped: when nobody waits for it any more, its place is still taken until its thread is done.
+    A call cannot be stopped: when nobody waits for it any more, its place is still
+    taken until its thread is done.
     """
 
     def __init__(self, places: int, name: str, away: type[errors.Unavailable]) -> None:
@@ -87,11 +93,15 @@ class Threads:
         self._pool = futures.ThreadPoolExecutor(max(1, places), thread_name_prefix=name)
 
     async def run(self, lane: Lane, call: Callable[[], T]) -> T:
-        """What the call returns. Raises what it raises, and `away` once these threads are closed."""
+        """What the call returns. Raises what it raises, and `away` once these threads
+        are closed.
+        """
         return (await self.each(lane, [call]))[0]
 
     async def each(self, lane: Lane, calls: Sequence[Callable[[], T]]) -> list[T]:
-        """What calls return that belong together, one after another: only the more urgent come in between."""
+        """What calls return that belong together, one after another: only the more
+        urgent come in between.
+        """
         series = _Series(self.turns, lane)
         loop = asyncio.get_running_loop()
         found: list[T] = []
@@ -118,7 +128,9 @@ class Threads:
 
 
 class _Series:
-    """The turns of calls that belong together: before one is left the next is asked for, at the same number."""
+    """The turns of calls that belong together: before one is left the next is asked
+    for, at the same number.
+    """
 
     def __init__(self, turns: Lanes, lane: Lane) -> None:
         self._turns = turns
@@ -130,7 +142,9 @@ class _Series:
         self.turn = turns.ask(lane, self._number)
 
     def begin(self, *, last: bool) -> None:
-        """A thread has begun: the place is taken until it is `over`, whoever waits for it."""
+        """A thread has begun: the place is taken until it is `over`, whoever waits for
+        it.
+        """
         self._in_flight = True
         self._goes_on = not last
 

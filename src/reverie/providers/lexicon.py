@@ -1,4 +1,6 @@
-"""Whether a question holds any word of a language: gibberish must find nothing, and a model cannot tell."""
+"""Whether a question holds any word of a language: gibberish must find nothing, and a
+model cannot tell.
+"""
 
 import re
 from pathlib import Path
@@ -13,13 +15,19 @@ _OTHER = re.compile(r"[^\W\d_a-zà-öø-ÿ]")
 
 
 class Lexicon:
-    """The word lists of simplemma, made into tries under `cache` at first use (seconds, once) and mapped from there."""
+    """The word lists of simplemma, made into tries under `cache` at first use (seconds,
+    once) and mapped from there.
+    """
 
     def __init__(self, cache: Path) -> None:
-        self._factory = TrieDictionaryFactory(cache_max_size=len(_LANGUAGES), disk_cache_dir=str(cache))
+        self._factory = TrieDictionaryFactory(
+            cache_max_size=len(_LANGUAGES), disk_cache_dir=str(cache)
+        )
 
     def makes_sense(self, text: str) -> bool:
-        """False when most words are unknown in every language; what is not in Latin letters is never doubted."""
+        """False when most words are unknown in every language; what is not in Latin
+        letters is never doubted.
+        """
         lower = text.lower()
         words = _LATIN.findall(lower)
         if not words or _OTHER.search(lower):

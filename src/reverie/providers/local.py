@@ -1,6 +1,8 @@
-"""Models in this process by fastembed, an optional package: by the name of one it knows, or from a folder of yours.
+"""Models in this process by fastembed, an optional package: by the name of one it
+knows, or from a folder of yours.
 
-A folder holds `model.onnx` (or `onnx/model.onnx`), `tokenizer.json` and `tokenizer_config.json`, and needs no network.
+A folder holds `model.onnx` (or `onnx/model.onnx`), `tokenizer.json` and
+`tokenizer_config.json`, and needs no network.
 """
 
 import hashlib
@@ -23,7 +25,9 @@ _ENDS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a model comes from: a folder with its file, or, without one, the hub and `cache`."""
+    """Where a model comes from: a folder with its file, or, without one, the hub and
+    `cache`.
+    """
 
     name: str
     cache: str
@@ -38,40 +42,58 @@ class Local:
     places = 1
     letters = base.LETTERS
 
-    def __init__(self, source: Source, *, pooling: str, version: str, dimensions: int) -> None:
+    def __init__(
+        self, source: Source, *, pooling: str, version: str, dimensions: int
+    ) -> None:
         self._source = source
         self._pooling = pooling
         self._dimensions = dimensions
         self._prefix = base.prefixes(source.name)
         self._model: Any = None
-        pooled = f"{source.name}@fastembed" if pooling == "mean" else f"{source.name}@fastembed-{pooling}"
+        pooled = (
+            f"{source.name}@fastembed"
+            if pooling == "mean"
+            else f"{source.name}@fastembed-{pooling}"
+        )
         self.name = base.named(pooled, version=version, dimensions=dimensions)
 
     def passages(self, texts: Sequence[str]) -> base.Vectors:
-        return self._vectors("passage_embed", [self._prefix.passage + text for text in texts])
+        return self._vectors(
+            "passage_embed", [self._prefix.passage + text for text in texts]
+        )
 
     def queries(self, texts: Sequence[str]) -> base.Vectors:
-        return self._vectors("query_embed", [self._prefix.query + text for text in texts])
+        return self._vectors(
+            "query_embed", [self._prefix.query + text for text in texts]
+        )
 
     def _vectors(self, how: str, texts: list[str]) -> base.Vectors:
         try:
             if self._model is None:
                 self._model = self._loaded()
             found = np.asarray(list(getattr(self._model, how)(texts)), np.float32)
-        except Exception as broken:  # fastembed, onnxruntime and the hub fail in ways of their own
+        except (
+            Exception
+        ) as broken:  # fastembed, onnxruntime and the hub fail in ways of their own
             raise errors.EmbedderUnavailable(
-                f"The embedding model {self._source.name} does not run: {broken}.", hint=_remedy(self._source)
+                f"The embedding model {self._source.name} does not run: {broken}.",
+                hint=_remedy(self._source),
             ) from broken
         return base.shortened(found, self._dimensions)
 
     def _loaded(self) -> Any:
         fastembed = importlib.import_module("fastembed")
         if not self._source.folder:
-            return fastembed.TextEmbedding(self._source.name, cache_dir=self._source.cache)
+            return fastembed.TextEmbedding(
+                self._source.name, cache_dir=self._source.cache
+            )
         described = importlib.import_module("fastembed.common.model_description")
         pooling = {"mean": "MEAN", "cls": "CLS", "last": "LAST_TOKEN"}[self._pooling]
         known = f"{self.name}:{self._source.folder}"
-        if all(one["model"] != known for one in fastembed.TextEmbedding.list_supported_models()):
+        if all(
+            one["model"] != known
+            for one in fastembed.TextEmbedding.list_supported_models()
+        ):
             fastembed.TextEmbedding.add_custom_model(
                 known,
                 pooling=getattr(described.PoolingType, pooling),
@@ -80,7 +102,9 @@ class Local:
                 dim=self._dimensions or 1,
                 model_file=self._source.file,
             )
-        return fastembed.TextEmbedding(known, cache_dir=self._source.cache, specific_model_path=self._source.folder)
+        return fastembed.TextEmbedding(
+            known, cache_dir=self._source.cache, specific_model_path=self._source.folder
+        )
 
 
 class LocalReranker:
@@ -95,41 +119,61 @@ class LocalReranker:
             if self._model is None:
                 self._model = self._loaded()
             return base.probabilities(list(self._model.rerank(query, list(texts))))
-        except Exception as broken:  # fastembed, onnxruntime and the hub fail in ways of their own
+        except (
+            Exception
+        ) as broken:  # fastembed, onnxruntime and the hub fail in ways of their own
             raise errors.RerankerUnavailable(
-                f"The reranker {self._source.name} does not run: {broken}.", hint=_remedy(self._source)
+                f"The reranker {self._source.name} does not run: {broken}.",
+                hint=_remedy(self._source),
             ) from broken
 
     def _loaded(self) -> Any:
         encoders: ModuleType = importlib.import_module("fastembed.rerank.cross_encoder")
         if not self._source.folder:
-            return encoders.TextCrossEncoder(self._source.name, cache_dir=self._source.cache)
+            return encoders.TextCrossEncoder(
+                self._source.name, cache_dir=self._source.cache
+            )
         described = importlib.import_module("fastembed.common.model_description")
         known = f"{self._source.name}:{self._source.folder}"
-        if all(one["model"] != known for one in encoders.TextCrossEncoder.list_supported_models()):
+        if all(
+            one["model"] != known
+            for one in encoders.TextCrossEncoder.list_supported_models()
+        ):
             sources = described.ModelSource(hf=known)
-            encoders.TextCrossEncoder.add_custom_model(known, sources=sources, model_file=self._source.file)
-        return encoders.TextCrossEncoder(known, cache_dir=self._source.cache, specific_model_path=self._source.folder)
+            encoders.TextCrossEncoder.add_custom_model(
+                known, sources=sources, model_file=self._source.file
+            )
+        return encoders.TextCrossEncoder(
+            known, cache_dir=self._source.cache, specific_model_path=self._source.folder
+        )
 
 
 def source(model: str, *, cache: Path | None) -> Source:
     """Where a model comes from, as the configuration names it. Raises Misconfigured."""
     if importlib.util.find_spec("fastembed") is None:
-        raise errors.Misconfigured("The provider `fastembed` is not installed.", hint=_INSTALL)
+        raise errors.Misconfigured(
+            "The provider `fastembed` is not installed.", hint=_INSTALL
+        )
     kept = str(cache / "models") if cache else ""
     folder = Path(model).expanduser()
     if not folder.is_absolute():
         return Source(model, kept)
-    file = next((one for one in ("model.onnx", "onnx/model.onnx") if (folder / one).is_file()), "")
+    file = next(
+        (one for one in ("model.onnx", "onnx/model.onnx") if (folder / one).is_file()),
+        "",
+    )
     if not file or not (folder / "tokenizer.json").is_file():
         raise errors.Misconfigured(
-            f"There is no model in {folder}.", hint="It needs model.onnx, tokenizer.json and tokenizer_config.json."
+            f"There is no model in {folder}.",
+            hint="It needs model.onnx, tokenizer.json and tokenizer_config.json.",
         )
     return Source(f"{folder.name}-{_mark(folder / file)}", kept, str(folder), file)
 
 
 def _mark(file: Path) -> str:
-    """A short mark of a model's file, from its length and both ends: other weights make another mark."""
+    """A short mark of a model's file, from its length and both ends: other weights make
+    another mark.
+    """
     size = file.stat().st_size
     digest = hashlib.sha256(str(size).encode())
     with file.open("rb") as opened:
@@ -140,4 +184,8 @@ def _mark(file: Path) -> str:
 
 
 def _remedy(source: Source) -> str:
-    return f"Is {source.folder} whole?" if source.folder else "Its first use downloads it; a folder needs no network."
+    return (
+        f"Is {source.folder} whole?"
+        if source.folder
+        else "Its first use downloads it; a folder needs no network."
+    )

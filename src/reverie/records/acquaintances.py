@@ -1,4 +1,6 @@
-"""Whom the owner knows: names, addresses and numbers of contacts, as the detector of personal values wants them."""
+"""Whom the owner knows: names, addresses and numbers of contacts, as the detector of
+personal values wants them.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,6 +1,8 @@
-"""Records of every domain: create, get, list, update, delete and restore, each write with its change row.
+"""Records of every domain: create, get, list, update, delete and restore, each write
+with its change row.
 
-A domain is declared by a module of its own (notes.py, events.py, …); who has read one of them knows them all.
+A domain is declared by a module of its own (notes.py, events.py, …); who has read one
+of them knows them all.
 """
 
 import asyncio
@@ -41,7 +43,9 @@ R = TypeVar("R", bound=Record)
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One way to narrow a list: the type of a query parameter and the condition it adds (`%(name)s` is its value)."""
+    """One way to narrow a list: the type of a query parameter and the condition it adds
+    (`%(name)s` is its value).
+    """
 
     type: Any
     condition: LiteralString
@@ -51,9 +55,9 @@ class Filter:
 class Domain(Generic[R]):
     """What makes a kind of record: its table, its text, its one-line form.
 
-    `derived` columns are computed by `prepare` and refused from outside; `json` names the JSONB columns;
-    `hidden` columns are no part of the JSON form, to which `present` gives its last touch; `unique` is the sentence
-    when a unique index refuses.
+    `derived` columns are computed by `prepare` and refused from outside; `json` names
+    the JSONB columns; `hidden` columns are no part of the JSON form, to which `present`
+    gives its last touch; `unique` is the sentence when a unique index refuses.
     """
 
     name: str
@@ -79,7 +83,9 @@ class Domain(Generic[R]):
     @functools.cached_property
     def shown(self) -> tuple[str, ...]:
         """The columns of the JSON form: without the user, and without what is hidden."""
-        return tuple(one for one in self.columns if one != "user_id" and one not in self.hidden)
+        return tuple(
+            one for one in self.columns if one != "user_id" and one not in self.hidden
+        )
 
     @functools.cached_property
     def own(self) -> tuple[str, ...]:
@@ -171,7 +177,9 @@ async def create(
     given["custom"] = given["custom"] or {}
     ready = domain.prepare(given, caller) if domain.prepare else given
     wanted = ready["sensitivity"]
-    level = sensitivity.decided(await _level(domain, ready), sensitivity.named(wanted) if wanted else None)
+    level = sensitivity.decided(
+        await _level(domain, ready), sensitivity.named(wanted) if wanted else None
+    )
     ready["sensitivity"] = level.word
     names = [name for name in domain.columns if name in ready]
     statement = db.compose(
@@ -199,16 +207,29 @@ async def _level(domain: Domain[Any], values: Mapping[str, Any]) -> sensitivity.
 
 
 async def _following(
-    domain: Domain[Any], before: Mapping[str, Any], after: Mapping[str, Any], wanted: Sensitivity | None
+    domain: Domain[Any],
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    wanted: Sensitivity | None,
 ) -> Sensitivity:
-    """The level of a changed record: the owner's word where there is one, and else what its content asks for."""
+    """The level of a changed record: the owner's word where there is one, and else what
+    its content asks for.
+    """
     now = await _level(domain, after)
     if wanted:
         return sensitivity.decided(now, sensitivity.named(wanted)).word
-    return sensitivity.followed(sensitivity.named(before["sensitivity"]), await _level(domain, before), now).word
+    return sensitivity.followed(
+        sensitivity.named(before["sensitivity"]), await _level(domain, before), now
+    ).word
 
 
-async def _known(tx: db.Transaction, caller: callers.Caller, domain: Domain[R], old: R | None, record: R) -> None:
+async def _known(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    domain: Domain[R],
+    old: R | None,
+    record: R,
+) -> None:
     """Make search know a record, in place of what it was."""
     await passages.write(
         tx,
@@ -222,34 +243,56 @@ async def _known(tx: db.Transaction, caller: callers.Caller, domain: Domain[R], 
 
 
 async def get(
-    tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID, *, deleted: bool = False
+    tx: db.Transaction,
+    caller: callers.Caller,
+    domain: Domain[R],
+    record_id: UUID,
+    *,
+    deleted: bool = False,
 ) -> R:
-    """One record. A foreign id and an unknown id are the same NotFound, as is a deleted one unless asked for."""
-    found = await tx.one(domain.record, _sql(_GET, domain), {"user": caller.user_id, "id": record_id})
+    """One record. A foreign id and an unknown id are the same NotFound, as is a deleted
+    one unless asked for.
+    """
+    found = await tx.one(
+        domain.record, _sql(_GET, domain), {"user": caller.user_id, "id": record_id}
+    )
     if found is None or (found.deleted_at is not None and not deleted):
         raise _missing(domain)
     return found
 
 
-async def read(tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID) -> R:
+async def read(
+    tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID
+) -> R:
     """One record, opened by somebody: it warms."""
     found = await get(tx, caller, domain, record_id)
-    await heat.touch(tx, caller, record_id=record_id, source=heat.source_of(caller.kind, "local"))
+    await heat.touch(
+        tx, caller, record_id=record_id, source=heat.source_of(caller.kind, "local")
+    )
     return found
 
 
-def fetching(caller: db.HasUser, domain: Domain[R], ids: Sequence[UUID]) -> tuple[db.Query, db.Params]:
-    """The statement of `fetch`, to travel together with others; its rows are for `fetched`."""
+def fetching(
+    caller: db.HasUser, domain: Domain[R], ids: Sequence[UUID]
+) -> tuple[db.Query, db.Params]:
+    """The statement of `fetch`, to travel together with others; its rows are for
+    `fetched`.
+    """
     return _sql(_FETCH, domain), {"user": caller.user_id, "ids": list(ids)}
 
 
 def fetched(domain: Domain[R], rows: Sequence[Mapping[str, Any]]) -> dict[UUID, R]:
     """The records of such rows by id."""
-    made = [domain.record(**{db.field(name): value for name, value in row.items()}) for row in rows]
+    made = [
+        domain.record(**{db.field(name): value for name, value in row.items()})
+        for row in rows
+    ]
     return {one.id: one for one in made}
 
 
-async def fetch(tx: db.Transaction, caller: db.HasUser, domain: Domain[R], ids: Sequence[UUID]) -> dict[UUID, R]:
+async def fetch(
+    tx: db.Transaction, caller: db.HasUser, domain: Domain[R], ids: Sequence[UUID]
+) -> dict[UUID, R]:
     """Some live records by id; unknown ids are left out."""
     return fetched(domain, await tx.rows(*fetching(caller, domain, ids)))
 
@@ -267,8 +310,14 @@ async def find(
 ) -> Page[R]:
     """A page of a list. `filters` are the domain's own. Listing triggers nothing."""
     conditions = [db.text("t.user_id = %(user)s")]
-    conditions.append(db.text("t.deleted_at IS NOT NULL" if deleted else "t.deleted_at IS NULL"))
-    parameters: dict[str, Any] = {"user": caller.user_id, "limit": limit, "offset": offset}
+    conditions.append(
+        db.text("t.deleted_at IS NOT NULL" if deleted else "t.deleted_at IS NULL")
+    )
+    parameters: dict[str, Any] = {
+        "user": caller.user_id,
+        "limit": limit,
+        "offset": offset,
+    }
     for name, value in (filters or {}).items():
         if value is not None:
             conditions.append(db.text(domain.filters[name].condition))
@@ -277,19 +326,35 @@ async def find(
         conditions.append(db.text(_TIERS[tier]))
     where = db.join(" AND ", conditions)
     names = db.compose("{columns}", columns=db.qualified("t", domain.columns))
-    statement = db.compose(_LIST, all=names, table=domain.name, conditions=where, order=db.text(domain.order))
+    statement = db.compose(
+        _LIST,
+        all=names,
+        table=domain.name,
+        conditions=where,
+        order=db.text(domain.order),
+    )
     items = await tx.all(domain.record, statement, parameters)
     if offset == 0 and len(items) < limit:
         total = len(items)
     else:
-        total = int(await tx.value(db.compose(_COUNT, table=domain.name, conditions=where), parameters))
+        total = int(
+            await tx.value(
+                db.compose(_COUNT, table=domain.name, conditions=where), parameters
+            )
+        )
     return Page(items, total, limit, offset)
 
 
 async def update(
-    tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID, values: Mapping[str, Any]
+    tx: db.Transaction,
+    caller: callers.Caller,
+    domain: Domain[R],
+    record_id: UUID,
+    values: Mapping[str, Any],
 ) -> R:
-    """Change some fields. What stays the same writes nothing. Raises Invalid, NotFound, Conflict."""
+    """Change some fields. What stays the same writes nothing. Raises Invalid, NotFound,
+    Conflict.
+    """
     given = fields.checked(domain.name, domain.change, values, partial=True)
     old = await _locked(tx, caller, domain, record_id)
     if old.deleted_at is not None:
@@ -297,40 +362,78 @@ async def update(
     before = {name: getattr(old, db.field(name)) for name in domain.columns}
     merged = before | given
     if domain.prepare:
-        merged = domain.prepare({k: v for k, v in merged.items() if k not in domain.derived or k in given}, caller)
-    changed = [name for name in domain.columns if name in merged and merged[name] != before[name]]
+        merged = domain.prepare(
+            {k: v for k, v in merged.items() if k not in domain.derived or k in given},
+            caller,
+        )
+    changed = [
+        name
+        for name in domain.columns
+        if name in merged and merged[name] != before[name]
+    ]
     if not changed:
         return old
-    merged["sensitivity"] = await _following(domain, before, merged, given.get("sensitivity"))
-    changed = [name for name in domain.columns if name in merged and merged[name] != before[name]]
+    merged["sensitivity"] = await _following(
+        domain, before, merged, given.get("sensitivity")
+    )
+    changed = [
+        name
+        for name in domain.columns
+        if name in merged and merged[name] != before[name]
+    ]
     if not changed:
         return old
-    assignments = [db.compose("{name} = {value}", name=name, value=db.placeholders([name])) for name in changed]
-    statement = db.compose(_UPDATE, table=domain.name, assignments=db.join(", ", assignments), all=domain.columns)
+    assignments = [
+        db.compose("{name} = {value}", name=name, value=db.placeholders([name]))
+        for name in changed
+    ]
+    statement = db.compose(
+        _UPDATE,
+        table=domain.name,
+        assignments=db.join(", ", assignments),
+        all=domain.columns,
+    )
     keys = {"user_id": caller.user_id, "id": record_id}
-    record = await _guarded(tx, domain, statement, _parameters(domain, {n: merged[n] for n in changed}) | keys)
+    record = await _guarded(
+        tx,
+        domain,
+        statement,
+        _parameters(domain, {n: merged[n] for n in changed}) | keys,
+    )
     await _known(tx, caller, domain, old, record)
     await _log(tx, caller, domain, record, "update", changed, record.source)
     return record
 
 
-async def delete(tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID) -> R:
-    """Delete softly: out of every list and every search at once, and restorable. Raises NotFound."""
+async def delete(
+    tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID
+) -> R:
+    """Delete softly: out of every list and every search at once, and restorable. Raises
+    NotFound.
+    """
     old = await _locked(tx, caller, domain, record_id)
     if old.deleted_at is not None:
         raise _missing(domain)
-    record = await _guarded(tx, domain, _sql(_DELETED, domain), {"user": caller.user_id, "id": record_id})
+    record = await _guarded(
+        tx, domain, _sql(_DELETED, domain), {"user": caller.user_id, "id": record_id}
+    )
     await passages.remove(tx, caller, record_id=record_id)
     await _log(tx, caller, domain, record, "delete", (), record.source)
     return record
 
 
-async def restore(tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID) -> R:
-    """Bring a deleted record back; a record that is not deleted is returned as it is. Raises NotFound, Conflict."""
+async def restore(
+    tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID
+) -> R:
+    """Bring a deleted record back; a record that is not deleted is returned as it is.
+    Raises NotFound, Conflict.
+    """
     old = await _locked(tx, caller, domain, record_id)
     if old.deleted_at is None:
         return old
-    record = await _guarded(tx, domain, _sql(_RESTORED, domain), {"user": caller.user_id, "id": record_id})
+    record = await _guarded(
+        tx, domain, _sql(_RESTORED, domain), {"user": caller.user_id, "id": record_id}
+    )
     await _known(tx, caller, domain, None, record)
     await _log(tx, caller, domain, record, "restore", (), record.source)
     return record
@@ -352,7 +455,9 @@ async def walk(
 
 
 def told(record: Record) -> datetime:
-    """When a record was made as its own file tells (`custom.created`), or else when it came in."""
+    """When a record was made as its own file tells (`custom.created`), or else when it
+    came in.
+    """
     given = record.custom.get("created")
     if isinstance(given, str):
         try:
@@ -366,7 +471,11 @@ def told(record: Record) -> datetime:
 def as_json(domain: Domain[R], record: R) -> dict[str, Any]:
     """The JSON form of a record, by column names, without the user."""
     dumped: dict[str, Any] = domain.adapter.dump_python(record, mode="json")
-    form = {db.column(name): value for name, value in dumped.items() if db.column(name) in domain.shown}
+    form = {
+        db.column(name): value
+        for name, value in dumped.items()
+        if db.column(name) in domain.shown
+    }
     return domain.present(record, form) if domain.present else form
 
 
@@ -375,28 +484,48 @@ def _sql(template: LiteralString, domain: Domain[Any]) -> db.Query:
 
 
 @functools.cache
-def _composed(template: LiteralString, table: str, columns: tuple[str, ...]) -> db.Query:
+def _composed(
+    template: LiteralString, table: str, columns: tuple[str, ...]
+) -> db.Query:
     return db.compose(template, table=table, all=columns)
 
 
 def text_of(domain: Domain[R], record: R) -> passages.Text:
-    """What search knows of a record: what its domain declares, and the file it came from."""
-    return replace(domain.text(record), origin=str(record.custom.get("imported_from", "")))
+    """What search knows of a record: what its domain declares, and the file it came
+    from.
+    """
+    return replace(
+        domain.text(record), origin=str(record.custom.get("imported_from", ""))
+    )
 
 
 def _missing(domain: Domain[Any]) -> errors.NotFound:
-    return errors.NotFound(f"There is no such {domain.name.replace('_', ' ')}.", hint="It may have been deleted.")
+    return errors.NotFound(
+        f"There is no such {domain.name.replace('_', ' ')}.",
+        hint="It may have been deleted.",
+    )
 
 
-async def _locked(tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID) -> R:
-    found = await tx.one(domain.record, _sql(_LOCK, domain), {"user": caller.user_id, "id": record_id})
+async def _locked(
+    tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID
+) -> R:
+    found = await tx.one(
+        domain.record, _sql(_LOCK, domain), {"user": caller.user_id, "id": record_id}
+    )
     if found is None:
         raise _missing(domain)
     return found
 
 
-async def _guarded(tx: db.Transaction, domain: Domain[R], statement: db.Query, parameters: Mapping[str, Any]) -> R:
-    """Run a statement that returns the record; a refusal by a unique index becomes the domain's sentence."""
+async def _guarded(
+    tx: db.Transaction,
+    domain: Domain[R],
+    statement: db.Query,
+    parameters: Mapping[str, Any],
+) -> R:
+    """Run a statement that returns the record; a refusal by a unique index becomes the
+    domain's sentence.
+    """
     if not domain.unique:
         record = await tx.one(domain.record, statement, parameters)
     else:
@@ -433,4 +562,7 @@ async def _log(
 
 def _parameters(domain: Domain[Any], values: Mapping[str, Any]) -> dict[str, Any]:
     as_is = domain.json | {"custom"}
-    return {name: db.json(value) if name in as_is else value for name, value in values.items()}
+    return {
+        name: db.json(value) if name in as_is else value
+        for name, value in values.items()
+    }

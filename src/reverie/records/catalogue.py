@@ -51,19 +51,30 @@ def domain(name: str) -> base.Domain[Any]:
     for one in DOMAINS.values():
         if name in (one.name, one.plural):
             return one
-    raise errors.Invalid(f"There is no domain `{name}`.", hint=f"There are {', '.join(DOMAINS)}.")
+    raise errors.Invalid(
+        f"There is no domain `{name}`.", hint=f"There are {', '.join(DOMAINS)}."
+    )
 
 
 def readable(caller: callers.Caller) -> tuple[str, ...]:
-    """The domains whose records the caller may read, by name. Raises Forbidden when there is none."""
-    found = tuple(one.name for one in DOMAINS.values() if caller.may(one.plural, "read"))
+    """The domains whose records the caller may read, by name. Raises Forbidden when
+    there is none.
+    """
+    found = tuple(
+        one.name for one in DOMAINS.values() if caller.may(one.plural, "read")
+    )
     if not found:
-        raise errors.Forbidden("This token may not read any domain.", hint="It needs a scope such as notes:read.")
+        raise errors.Forbidden(
+            "This token may not read any domain.",
+            hint="It needs a scope such as notes:read.",
+        )
     return found
 
 
 def asked(caller: callers.Caller, names: Iterable[str] | None) -> tuple[str, ...]:
-    """The domains to look at: those named, or all that are open to the caller. Raises Invalid, Forbidden."""
+    """The domains to look at: those named, or all that are open to the caller. Raises
+    Invalid, Forbidden.
+    """
     domains = [domain(name) for name in names or ()]
     if not domains:
         return readable(caller)

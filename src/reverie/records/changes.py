@@ -1,4 +1,6 @@
-"""The change log: one row for each change of a record, written in the record's own transaction."""
+"""The change log: one row for each change of a record, written in the record's own
+transaction.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,8 +42,9 @@ class Since:
     response_timestamp: datetime
 
 
-# A transaction that began before an answer may commit after it, and `since` must not miss it. So each writer leaves
-# the second it began in a lock that everybody may see, before it takes the time; the stamp is the oldest of those.
+# A transaction that began before an answer may commit after it, and `since` must not
+# miss it. So each writer leaves the second it began in a lock that everybody may see,
+# before it takes the time; the stamp is the oldest of those.
 _APPEND = """
 WITH began AS MATERIALIZED (
     SELECT pg_advisory_xact_lock_shared(7463, floor(extract(epoch FROM now()))::int)
@@ -120,12 +123,20 @@ async def append(
     await tx.run(_APPEND, parameters)
 
 
-async def after(tx: db.Transaction, caller: db.HasUser, *, xid: int, seq: int, limit: int) -> list[Change]:
-    """The next changes behind a cursor. None is ever skipped: rows of open transactions hold back later ones."""
-    return await tx.all(Change, _AFTER, {"user": caller.user_id, "xid": xid, "seq": seq, "limit": limit})
+async def after(
+    tx: db.Transaction, caller: db.HasUser, *, xid: int, seq: int, limit: int
+) -> list[Change]:
+    """The next changes behind a cursor. None is ever skipped: rows of open transactions
+    hold back later ones.
+    """
+    return await tx.all(
+        Change, _AFTER, {"user": caller.user_id, "xid": xid, "seq": seq, "limit": limit}
+    )
 
 
-async def given(tx: db.Transaction, caller: db.HasUser, seqs: Sequence[int]) -> list[Change]:
+async def given(
+    tx: db.Transaction, caller: db.HasUser, seqs: Sequence[int]
+) -> list[Change]:
     """Some changes by number."""
     return await tx.all(Change, _GIVEN, (caller.user_id, list(seqs)))
 
@@ -142,17 +153,28 @@ async def behind(tx: db.Transaction, caller: db.HasUser, *, xid: int, seq: int) 
 
 
 async def adopt(tx: db.Transaction, caller: db.HasUser) -> int:
-    """Take in a log that was dumped from another server, whose transaction numbers mean nothing here.
+    """Take in a log that was dumped from another server, whose transaction numbers mean
+    nothing here.
 
     Returns how many rows. They come first, in their own order.
     """
     return await tx.run(_ADOPT, {"user": caller.user_id})
 
 
-async def since(tx: db.Transaction, caller: callers.Caller, *, moment: datetime, domain: str | None = None) -> Since:
-    """What changed at or after a moment. Asking again with `response_timestamp` misses nothing (it may repeat)."""
+async def since(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    *,
+    moment: datetime,
+    domain: str | None = None,
+) -> Since:
+    """What changed at or after a moment. Asking again with `response_timestamp` misses
+    nothing (it may repeat).
+    """
     stamp: datetime = await tx.value(_STAMP)
-    found = await tx.all(Change, _SINCE, {"user": caller.user_id, "since": moment, "domain": domain})
+    found = await tx.all(
+        Change, _SINCE, {"user": caller.user_id, "since": moment, "domain": domain}
+    )
     found.sort(key=lambda change: change.seq)
     return Since(
         created=[one for one in found if one.action == "create"],
@@ -162,6 +184,8 @@ async def since(tx: db.Transaction, caller: callers.Caller, *, moment: datetime,
     )
 
 
-async def recent(tx: db.Transaction, caller: callers.Caller, *, limit: int) -> list[Change]:
+async def recent(
+    tx: db.Transaction, caller: callers.Caller, *, limit: int
+) -> list[Change]:
     """The newest changes first."""
     return await tx.all(Change, _RECENT, (caller.user_id, limit))

@@ -1,4 +1,6 @@
-"""Chats: conversations, turn by turn; a turn is a passage whose place names the chat and the turn."""
+"""Chats: conversations, turn by turn; a turn is a passage whose place names the chat
+and the turn.
+"""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -31,7 +33,12 @@ def _text(chat: Chat) -> passages.Text:
     sections = [
         passages.Section(
             f"{turn['speaker']}: {turn['text']}",
-            {"chat": str(chat.id), "turn": turn["id"], "speaker": turn["speaker"], "at": turn.get("at")},
+            {
+                "chat": str(chat.id),
+                "turn": turn["id"],
+                "speaker": turn["speaker"],
+                "at": turn.get("at"),
+            },
         )
         for turn in chat.turns
         if turn["text"].strip()

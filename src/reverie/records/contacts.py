@@ -50,6 +50,8 @@ CONTACTS = base.Domain(
     order="t.display_name, t.id",
     filters={
         "company": base.Filter(str, "t.company = %(company)s"),
-        "email": base.Filter(str, "lower(%(email)s) = ANY(lower(t.emails::text)::text[])"),
+        "email": base.Filter(
+            str, "lower(%(email)s) = ANY(lower(t.emails::text)::text[])"
+        ),
     },
 )

@@ -17,7 +17,9 @@ class DiaryEntry(base.Record):
 def _text(entry: DiaryEntry) -> passages.Text:
     sections = [passages.Section(entry.content)] if entry.content.strip() else []
     noon = dt.datetime.combine(entry.date, dt.time(12), tzinfo=dt.UTC)
-    return passages.Text(entry.date.isoformat(), sections, keywords=entry.mood or "", at=noon)
+    return passages.Text(
+        entry.date.isoformat(), sections, keywords=entry.mood or "", at=noon
+    )
 
 
 def _line(entry: DiaryEntry, now: dt.datetime) -> str:

@@ -42,11 +42,20 @@ def _text(email: Email) -> passages.Text:
     sections = [passages.Section(email.body_text)] if email.body_text.strip() else []
     people = [email.from_ or "", *email.to, *email.cc]
     title = email.subject or "(no subject)"
-    return passages.Text(title, sections, keywords=keywords, at=email.date, people=people, category=email.folder)
+    return passages.Text(
+        title,
+        sections,
+        keywords=keywords,
+        at=email.date,
+        people=people,
+        category=email.folder,
+    )
 
 
 def _line(email: Email, now: datetime) -> str:
-    sender = compact.clip((email.from_ or "?").partition("<")[0].strip(' "') or email.from_ or "?", 30)
+    sender = compact.clip(
+        (email.from_ or "?").partition("<")[0].strip(' "') or email.from_ or "?", 30
+    )
     folder = f" [{email.folder.upper()}]" if email.folder else ""
     marks = f"{'' if email.read else ' unread'}{' 📎' if email.attachments else ''}"
     return f'{sender}: "{compact.clip(email.subject, 48)}"{folder}{marks}'

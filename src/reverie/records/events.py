@@ -40,7 +40,8 @@ class Attendee(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event(base.Record):
-    """`start` and `end` are moments (UTC in the database); an all-day event starts at its local midnight.
+    """`start` and `end` are moments (UTC in the database); an all-day event starts at
+    its local midnight.
 
     `start_day` and `end_day` are the local days it covers, both inclusive.
     """
@@ -71,7 +72,11 @@ class Occurrence:
     day: date
 
 
-_STEPS = {"HOURLY": timedelta(hours=1), "DAILY": timedelta(days=1), "WEEKLY": timedelta(weeks=1)}
+_STEPS = {
+    "HOURLY": timedelta(hours=1),
+    "DAILY": timedelta(days=1),
+    "WEEKLY": timedelta(weeks=1),
+}
 
 
 def zone(name: str) -> tzinfo:
@@ -88,7 +93,10 @@ def zone(name: str) -> tzinfo:
             return zoneinfo.ZoneInfo(name)
         except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
             pass
-    raise errors.Invalid(f"{name} is not a time zone.", hint="Use a name such as Europe/Madrid, or +08:00.")
+    raise errors.Invalid(
+        f"{name} is not a time zone.",
+        hint="Use a name such as Europe/Madrid, or +08:00.",
+    )
 
 
 def _zone_name(moment: datetime) -> str:
@@ -107,11 +115,15 @@ def _moment(value: datetime | date, local: tzinfo) -> datetime:
 
 
 def _prepare(values: dict[str, Any], caller: callers.Caller) -> dict[str, Any]:
-    """Find the zone, the moments and the local days. A date means all day; a bare time is in the given zone."""
+    """Find the zone, the moments and the local days. A date means all day; a bare time
+    is in the given zone.
+    """
     try:
         return _placed(values, caller)
     except OverflowError:
-        raise errors.Invalid("This event lies outside of the years 1 to 9999.") from None
+        raise errors.Invalid(
+            "This event lies outside of the years 1 to 9999."
+        ) from None
 
 
 def _placed(values: dict[str, Any], caller: callers.Caller) -> dict[str, Any]:
@@ -120,17 +132,30 @@ def _placed(values: dict[str, Any], caller: callers.Caller) -> dict[str, Any]:
     all_day = values["all_day"] or not isinstance(start, datetime)
     name = values.get("timezone") or ""
     if not name:
-        name = _zone_name(start) if isinstance(start, datetime) and start.tzinfo else caller.timezone
+        name = (
+            _zone_name(start)
+            if isinstance(start, datetime) and start.tzinfo
+            else caller.timezone
+        )
     local = zone(name)
     begin = _moment(start, local).astimezone(local)
     if all_day:
         begin = begin.replace(hour=0, minute=0, second=0, microsecond=0)
     finish = _moment(end, local).astimezone(local) if end is not None else None
     if all_day and (finish is None or finish <= begin):
-        finish = datetime.combine(begin.date() + timedelta(days=1), time.min, tzinfo=local)
+        finish = datetime.combine(
+            begin.date() + timedelta(days=1), time.min, tzinfo=local
+        )
     if finish is not None and finish < begin:
-        raise errors.Invalid("This event ends before it starts.", hint="`end` must be later than `start`.")
-    last = begin if finish is None or finish == begin else finish - timedelta(microseconds=1)
+        raise errors.Invalid(
+            "This event ends before it starts.",
+            hint="`end` must be later than `start`.",
+        )
+    last = (
+        begin
+        if finish is None or finish == begin
+        else finish - timedelta(microseconds=1)
+    )
     _rules(values["recurrence"], begin)
     return values | {
         "all_day": all_day,
@@ -148,11 +173,18 @@ def local_start(event: Event) -> datetime:
 
 
 def _local_end(event: Event) -> datetime | None:
-    return None if event.end is None else _moment(event.end, UTC).astimezone(zone(event.timezone))
+    return (
+        None
+        if event.end is None
+        else _moment(event.end, UTC).astimezone(zone(event.timezone))
+    )
 
 
-def _rules(recurrence: str | None, start: datetime, lower: datetime = _EVER) -> dateutil.rrule.rruleset | None:
-    """The recurrence in local wall-clock time, so that 09:00 stays 09:00 when the clocks change. Raises Invalid.
+def _rules(
+    recurrence: str | None, start: datetime, lower: datetime = _EVER
+) -> dateutil.rrule.rruleset | None:
+    """The recurrence in local wall-clock time, so that 09:00 stays 09:00 when the
+    clocks change. Raises Invalid.
 
     Times before `lower` may be missing.
     """
@@ -165,12 +197,27 @@ def _rules(recurrence: str | None, start: datetime, lower: datetime = _EVER) -> 
             lines.append(_wall_clock(line if ":" in line else f"RRULE:{line}", start))
     try:
         parsed = dateutil.rrule.rrulestr(
-            "\n".join(lines), dtstart=_near(lines, start.replace(tzinfo=None), lower), forceset=True, ignoretz=True
+            "\n".join(lines),
+            dtstart=_near(lines, start.replace(tzinfo=None), lower),
+            forceset=True,
+            ignoretz=True,
         )
-    except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError) as broken:
-        raise errors.Invalid(f"This recurrence is not valid: {broken}.", hint="Such as RRULE:FREQ=WEEKLY.") from None
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        IndexError,
+        OverflowError,
+    ) as broken:
+        raise errors.Invalid(
+            f"This recurrence is not valid: {broken}.",
+            hint="Such as RRULE:FREQ=WEEKLY.",
+        ) from None
     if not isinstance(parsed, dateutil.rrule.rruleset):
-        raise errors.Invalid("This recurrence is not valid.", hint="Such as RRULE:FREQ=WEEKLY.")
+        raise errors.Invalid(
+            "This recurrence is not valid.", hint="Such as RRULE:FREQ=WEEKLY."
+        )
     return parsed
 
 
@@ -180,14 +227,23 @@ def _parts(rule: str) -> dict[str, str]:
 
 
 def _near(lines: Sequence[str], start: datetime, lower: datetime) -> datetime:
-    """A start that gives the same times, close before `lower`: dateutil counts up to a day one by one."""
+    """A start that gives the same times, close before `lower`: dateutil counts up to a
+    day one by one.
+    """
     rules = [_parts(line) for line in lines if line.startswith(("RRULE:", "EXRULE:"))]
     for rule in rules:
         if rule.get("FREQ") in ("SECONDLY", "MINUTELY"):
-            raise errors.Invalid("This recurrence comes more than once an hour.", hint="HOURLY is the most often.")
+            raise errors.Invalid(
+                "This recurrence comes more than once an hour.",
+                hint="HOURLY is the most often.",
+            )
         if int(rule.get("INTERVAL", "1")) < 1:
             raise errors.Invalid("The INTERVAL of this recurrence is less than 1.")
-    step = _STEPS.get(rules[0].get("FREQ", "")) if len(rules) == 1 and "COUNT" not in rules[0] else None
+    step = (
+        _STEPS.get(rules[0].get("FREQ", ""))
+        if len(rules) == 1 and "COUNT" not in rules[0]
+        else None
+    )
     if step is None or lower <= start:
         return start
     step *= int(rules[0].get("INTERVAL", "1"))
@@ -195,18 +251,34 @@ def _near(lines: Sequence[str], start: datetime, lower: datetime) -> datetime:
 
 
 def _wall_clock(line: str, start: datetime) -> str:
-    """One recurrence line with its UTC and zoned times turned into the event's own wall-clock time."""
+    """One recurrence line with its UTC and zoned times turned into the event's own
+    wall-clock time.
+    """
     head, _, values = line.partition(":")
     name = head.upper().partition(";")[0]
-    given = next((one.partition("=")[2] for one in head.split(";")[1:] if one.upper().startswith("TZID=")), "")
+    given = next(
+        (
+            one.partition("=")[2]
+            for one in head.split(";")[1:]
+            if one.upper().startswith("TZID=")
+        ),
+        "",
+    )
     if name in ("RRULE", "EXRULE"):
         parts = [
-            p if not p.upper().startswith("UNTIL=") else f"UNTIL={_local(p[6:], '', start)}" for p in values.split(";")
+            p
+            if not p.upper().startswith("UNTIL=")
+            else f"UNTIL={_local(p[6:], '', start)}"
+            for p in values.split(";")
         ]
         return f"{name}:{';'.join(part for part in parts if part)}"
     if name not in ("RDATE", "EXDATE"):
-        raise errors.Invalid(f"{name} is not part of a recurrence.", hint="RRULE, RDATE and EXDATE are.")
-    moments = [_local(value.partition("/")[0], given, start) for value in values.split(",")]
+        raise errors.Invalid(
+            f"{name} is not part of a recurrence.", hint="RRULE, RDATE and EXDATE are."
+        )
+    moments = [
+        _local(value.partition("/")[0], given, start) for value in values.split(",")
+    ]
     return f"{name}:{','.join(moments)}"
 
 
@@ -218,7 +290,9 @@ def _local(stamp: str, tzid: str, start: datetime) -> str:
     try:
         moment = datetime.strptime(text.rstrip("Z"), "%Y%m%dT%H%M%S")  # noqa: DTZ007 - the zone follows
     except ValueError:
-        raise errors.Invalid(f"{stamp} is not a time of a recurrence.", hint="Such as 20260329T070000Z.") from None
+        raise errors.Invalid(
+            f"{stamp} is not a time of a recurrence.", hint="Such as 20260329T070000Z."
+        ) from None
     if text.endswith("Z"):
         moment = moment.replace(tzinfo=UTC).astimezone(start.tzinfo)
     elif tzid:
@@ -226,21 +300,43 @@ def _local(stamp: str, tzid: str, start: datetime) -> str:
     return moment.strftime("%Y%m%dT%H%M%S")
 
 
-def occurrences(event: Event, first: date, last: date, *, most: int = 1000) -> Iterator[Occurrence]:
-    """When an event takes place between two local days, both inclusive; at most `most` times."""
+def occurrences(
+    event: Event, first: date, last: date, *, most: int = 1000
+) -> Iterator[Occurrence]:
+    """When an event takes place between two local days, both inclusive; at most `most`
+    times.
+    """
     begin = local_start(event)
     finish = _local_end(event) or begin
     days = finish.date() - begin.date()
     before = days + timedelta(days=1)
-    lower = datetime.combine(first, time.min) - before if first - date.min > before else _EVER
+    lower = (
+        datetime.combine(first, time.min) - before
+        if first - date.min > before
+        else _EVER
+    )
     rules = _rules(event.recurrence, begin, lower)
-    wall = [begin.replace(tzinfo=None)] if rules is None else rules.xafter(lower, count=most, inc=True)
-    length = finish.replace(tzinfo=None) - begin.replace(tzinfo=None) if event.all_day else finish - begin
+    wall = (
+        [begin.replace(tzinfo=None)]
+        if rules is None
+        else rules.xafter(lower, count=most, inc=True)
+    )
+    length = (
+        finish.replace(tzinfo=None) - begin.replace(tzinfo=None)
+        if event.all_day
+        else finish - begin
+    )
     for moment in wall:
         start = moment.replace(tzinfo=begin.tzinfo)
-        end = moment + length if event.all_day else (start.astimezone(UTC) + length).astimezone(begin.tzinfo)
+        end = (
+            moment + length
+            if event.all_day
+            else (start.astimezone(UTC) + length).astimezone(begin.tzinfo)
+        )
         end = end.replace(tzinfo=begin.tzinfo) if event.all_day else end
-        last_day = start.date() if end == start else (end - timedelta(microseconds=1)).date()
+        last_day = (
+            start.date() if end == start else (end - timedelta(microseconds=1)).date()
+        )
         if start.date() > last:
             return
         if last_day >= first:
@@ -256,22 +352,44 @@ ORDER BY start
 
 
 async def agenda(
-    tx: db.Transaction, caller: callers.Caller, *, first: date, last: date, most: int = 1000
+    tx: db.Transaction,
+    caller: callers.Caller,
+    *,
+    first: date,
+    last: date,
+    most: int = 1000,
 ) -> list[Occurrence]:
-    """Everything that takes place between two local days, recurrences spread out, in order. Raises Invalid."""
+    """Everything that takes place between two local days, recurrences spread out, in
+    order. Raises Invalid.
+    """
     if last < first:
-        raise errors.Invalid("This range ends before it starts.", hint="`to` must not be before `from`.")
+        raise errors.Invalid(
+            "This range ends before it starts.", hint="`to` must not be before `from`."
+        )
     statement = db.compose(_BETWEEN, all=EVENTS.columns)
-    found = await tx.all(Event, statement, {"user": caller.user_id, "first": first, "last": last})
-    all_times = [one for event in found for one in occurrences(event, first, last, most=most)]
-    return sorted(all_times, key=lambda one: (one.day, not one.event.all_day, one.start))[:most]
+    found = await tx.all(
+        Event, statement, {"user": caller.user_id, "first": first, "last": last}
+    )
+    all_times = [
+        one for event in found for one in occurrences(event, first, last, most=most)
+    ]
+    return sorted(
+        all_times, key=lambda one: (one.day, not one.event.all_day, one.start)
+    )[:most]
 
 
 def _text(event: Event) -> passages.Text:
     parts = [part for part in (event.description, event.location) if part]
-    people = [part for one in event.attendees for part in (one.get("name"), one.get("email")) if part]
+    people = [
+        part
+        for one in event.attendees
+        for part in (one.get("name"), one.get("email"))
+        if part
+    ]
     sections = [passages.Section("\n".join(parts))] if parts else []
-    keywords = f"{' '.join(people)} {event.calendar or ''} {event.start_day.isoformat()}"
+    keywords = (
+        f"{' '.join(people)} {event.calendar or ''} {event.start_day.isoformat()}"
+    )
     return passages.Text(
         _title(event),
         sections,
@@ -288,7 +406,11 @@ def _title(event: Event) -> str:
 
 def _summary(event: Event) -> str:
     start = local_start(event)
-    return f"{_title(event)} {start:%Y-%m-%d}" if event.all_day else f"{_title(event)} {start:%Y-%m-%d %H:%M}"
+    return (
+        f"{_title(event)} {start:%Y-%m-%d}"
+        if event.all_day
+        else f"{_title(event)} {start:%Y-%m-%d %H:%M}"
+    )
 
 
 def _line(event: Event, now: datetime) -> str:
@@ -304,7 +426,10 @@ def _line(event: Event, now: datetime) -> str:
 def _present(event: Event, form: dict[str, Any]) -> dict[str, Any]:
     start, end = local_start(event), _local_end(event)
     if event.all_day:
-        return form | {"start": start.date().isoformat(), "end": end.date().isoformat() if end else None}
+        return form | {
+            "start": start.date().isoformat(),
+            "end": end.date().isoformat() if end else None,
+        }
     return form | {"start": start.isoformat(), "end": end.isoformat() if end else None}
 
 

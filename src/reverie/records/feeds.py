@@ -42,18 +42,25 @@ def _item_title(item: FeedItem) -> str:
 
 def _feed_text(feed: Feed) -> passages.Text:
     sections = [passages.Section(feed.description)] if feed.description else []
-    return passages.Text(_feed_title(feed), sections, keywords=f"{feed.url} {feed.site_url or ''}")
+    return passages.Text(
+        _feed_title(feed), sections, keywords=f"{feed.url} {feed.site_url or ''}"
+    )
 
 
 def _item_text(item: FeedItem) -> passages.Text:
     sections = [passages.Section(item.content)] if item.content.strip() else []
     return passages.Text(
-        _item_title(item), sections, keywords=f"{item.author or ''} {item.url or ''}", at=item.published
+        _item_title(item),
+        sections,
+        keywords=f"{item.author or ''} {item.url or ''}",
+        at=item.published,
     )
 
 
 def _feed_line(feed: Feed, now: datetime) -> str:
-    host = feed.url.partition("://")[2].partition("/")[0].removeprefix("www.") or feed.url
+    host = (
+        feed.url.partition("://")[2].partition("/")[0].removeprefix("www.") or feed.url
+    )
     return f"{compact.clip(feed.title, 48)} — {compact.clip(host, 30)}"
 
 

@@ -1,4 +1,6 @@
-"""What may be sent of a record: models made from its dataclass, and the one place where values are checked."""
+"""What may be sent of a record: models made from its dataclass, and the one place where
+values are checked.
+"""
 
 import dataclasses
 import json
@@ -14,15 +16,24 @@ from reverie import db, errors
 _DEEPEST = 100
 
 
-def checked(name: str, model: type[pydantic.BaseModel], values: Mapping[str, Any], *, partial: bool) -> dict[str, Any]:
+def checked(
+    name: str,
+    model: type[pydantic.BaseModel],
+    values: Mapping[str, Any],
+    *,
+    partial: bool,
+) -> dict[str, Any]:
     """The given values by column; with `partial`, only those that were given.
 
-    Raises Invalid naming the first wrong field of the record kind `name`, with all of them in the details.
+    Raises Invalid naming the first wrong field of the record kind `name`, with all of
+    them in the details.
     """
     try:
         found = model.model_validate(dict(values))
     except pydantic.ValidationError as refused:
-        problems = [{"field": _path(e["loc"]), "problem": e["msg"]} for e in refused.errors()]
+        problems = [
+            {"field": _path(e["loc"]), "problem": e["msg"]} for e in refused.errors()
+        ]
         first = problems[0]
         raise errors.Invalid(
             f"This {name.replace('_', ' ')} cannot be kept: {first['field'] or 'it'}: {first['problem']}.",
@@ -33,10 +44,14 @@ def checked(name: str, model: type[pydantic.BaseModel], values: Mapping[str, Any
     return {db.column(one): getattr(found, one) for one in names}
 
 
-def model(record: type, *, own: Collection[str], partial: bool) -> type[pydantic.BaseModel]:
-    """A model of a record's own columns with `sensitivity` and `custom`; unknown fields are refused.
+def model(
+    record: type, *, own: Collection[str], partial: bool
+) -> type[pydantic.BaseModel]:
+    """A model of a record's own columns with `sensitivity` and `custom`; unknown fields
+    are refused.
 
-    With `partial` every field may be left out; else those without a default must be there.
+    With `partial` every field may be left out; else those without a default must be
+    there.
     """
     hints = typing.get_type_hints(record, include_extras=True)
     sensitivity: Any = hints["sensitivity"]
@@ -58,17 +73,25 @@ def model(record: type, *, own: Collection[str], partial: bool) -> type[pydantic
         else:
             default = pydantic.Field(alias=alias)
         made[one.name] = (typing.Annotated[hints[one.name], _CLEAN], default)
-    config = pydantic.ConfigDict(extra="forbid", validate_by_alias=True, validate_by_name=True)
-    return pydantic.create_model(f"{record.__name__}{'Change' if partial else 'New'}", __config__=config, **made)
+    config = pydantic.ConfigDict(
+        extra="forbid", validate_by_alias=True, validate_by_name=True
+    )
+    return pydantic.create_model(
+        f"{record.__name__}{'Change' if partial else 'New'}", __config__=config, **made
+    )
 
 
 def _path(location: Sequence[int | str]) -> str:
-    """`turns.0.text`; a name that came from outside may hold anything, and this goes into a sentence."""
+    """`turns.0.text`; a name that came from outside may hold anything, and this goes
+    into a sentence.
+    """
     return ".".join(map(str, location)).encode("utf-8", "replace").decode()
 
 
 def _clean(value: Any, depth: int = 0) -> Any:
-    """What PostgreSQL does not keep, refused before the database does: NUL, lone surrogates, NaN in JSON, the abyss."""
+    """What PostgreSQL does not keep, refused before the database does: NUL, lone
+    surrogates, NaN in JSON, the abyss.
+    """
     if depth > _DEEPEST:
         raise ValueError(f"more than {_DEEPEST} levels cannot be kept")
     if isinstance(value, str):
@@ -101,4 +124,6 @@ def _clean_json(value: Any) -> Any:
 
 _CLEAN = pydantic.BeforeValidator(_clean)
 _Custom = typing.Annotated[dict[str, Any], pydantic.BeforeValidator(_clean_json)]
-_MaybeCustom = typing.Annotated[dict[str, Any] | None, pydantic.BeforeValidator(_clean_json)]
+_MaybeCustom = typing.Annotated[
+    dict[str, Any] | None, pydantic.BeforeValidator(_clean_json)
+]

@@ -1,4 +1,6 @@
-"""Files: documents with their text; the original bytes lie beside the database, by hash."""
+"""Files: documents with their text; the original bytes lie beside the database, by
+hash.
+"""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,7 +14,9 @@ from reverie.records import base, passages
 
 
 class Part(TypedDict):
-    """One passage of a document: `text[start:end]`, where it stands, and what is read before it, such as a header."""
+    """One passage of a document: `text[start:end]`, where it stands, and what is read
+    before it, such as a header.
+    """
 
     start: int
     end: int
@@ -24,7 +28,8 @@ class Part(TypedDict):
 class File(base.Record):
     """`size` is in bytes; `sha256` is the hex address of the original, when it is kept.
 
-    `parts` are the passages of a document as it was cut; without them the text is cut by its length.
+    `parts` are the passages of a document as it was cut; without them the text is cut
+    by its length.
     """
 
     name: str
@@ -39,13 +44,25 @@ class File(base.Record):
 
 def _text(file: File) -> passages.Text:
     keywords = f"{file.path or ''} {file.category or ''}"
-    return passages.Text(_title(file), _sections(file), keywords=keywords, at=base.told(file), category=file.category)
+    return passages.Text(
+        _title(file),
+        _sections(file),
+        keywords=keywords,
+        at=base.told(file),
+        category=file.category,
+    )
 
 
 def _title(file: File) -> str:
-    """The title that the document has of its own, with the name of the file, or the name alone."""
+    """The title that the document has of its own, with the name of the file, or the
+    name alone.
+    """
     own = str(file.custom.get("title") or "").strip()
-    return f"{compact.clip(own, 120)} ({file.name})" if own and own not in file.name else file.name
+    return (
+        f"{compact.clip(own, 120)} ({file.name})"
+        if own and own not in file.name
+        else file.name
+    )
 
 
 def _sections(file: File) -> list[passages.Section]:

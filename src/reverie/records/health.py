@@ -1,4 +1,6 @@
-"""Health: measures and remarks about the owner's body. Critical: they never leave this machine."""
+"""Health: measures and remarks about the owner's body. Critical: they never leave this
+machine.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,8 +33,11 @@ def _text(entry: HealthEntry) -> passages.Text:
 
 
 def _line(entry: HealthEntry, now: datetime) -> str:
-    # The remark only where there is no measure: it is the longer part, and the measure says what is needed.
-    remark = f" {compact.clip(entry.text, 32)}" if entry.text and entry.value is None else ""
+    # The remark only where there is no measure: it is the longer part, and the measure
+    # says what is needed.
+    remark = (
+        f" {compact.clip(entry.text, 32)}" if entry.text and entry.value is None else ""
+    )
     return f"{entry.at:%Y-%m-%d} {compact.clip(_measure(entry), 40)}{remark}"
 
 

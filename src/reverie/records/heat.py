@@ -16,10 +16,19 @@ Source = Literal["user", "agent", "sleep", "sync", "import", "unknown"]
 HOT, WARM = 0.7, 0.2
 YEAR_H, HALF_LIFE_H = 8766.0, 168.0
 
-# How much one access counts. What a machine brings in by the thousand starts colder; sleep does not warm.
-WEIGHT: dict[Source, float] = {"user": 1.0, "agent": 1.0, "sleep": 0.0, "sync": 0.25, "import": 0.25, "unknown": 1.0}
+# How much one access counts. What a machine brings in by the thousand starts colder;
+# sleep does not warm.
+WEIGHT: dict[Source, float] = {
+    "user": 1.0,
+    "agent": 1.0,
+    "sleep": 0.0,
+    "sync": 0.25,
+    "import": 0.25,
+    "unknown": 1.0,
+}
 
-# The formula above, once, as SQL over (accesses, incremented_at, accessed_at) at the time now().
+# The formula above, once, as SQL over (accesses, incremented_at, accessed_at) at the
+# time now().
 _TOUCH = """
 INSERT INTO heat AS old (user_id, record_id, accesses, incremented_at, accessed_at, source, heat)
 VALUES (%(user)s, %(record)s, %(weight)s, now(), now(), %(source)s, least(1, %(weight)s / 10.0))
@@ -43,22 +52,36 @@ WHERE heat.user_id = owner AND heat.record_id = record
 """
 
 
-def value(*, accesses: float, hours_since_increment: float, hours_since_access: float) -> float:
+def value(
+    *, accesses: float, hours_since_increment: float, hours_since_access: float
+) -> float:
     """The formula in Python, for explaining and testing."""
     effective = accesses * max(0.0, 1 - hours_since_increment / YEAR_H)
     n = effective * math.exp(-math.log(2) / HALF_LIFE_H * hours_since_access) / 10
     return min(1.0, n if n <= 0.8 else 0.8 + (n - 0.8) * 0.5)
 
 
-async def touch(tx: db.Transaction, caller: db.HasUser, *, record_id: UUID, source: Source) -> None:
+async def touch(
+    tx: db.Transaction, caller: db.HasUser, *, record_id: UUID, source: Source
+) -> None:
     """Count one access: one upsert."""
     weight = WEIGHT[source]
     if weight:
-        await tx.run(_TOUCH, {"user": caller.user_id, "record": record_id, "weight": weight, "source": source})
+        await tx.run(
+            _TOUCH,
+            {
+                "user": caller.user_id,
+                "record": record_id,
+                "weight": weight,
+                "source": source,
+            },
+        )
 
 
 async def recompute(tx: db.Transaction) -> int:
-    """Let all records of the transaction's user cool down to now, in one statement; returns how many rows."""
+    """Let all records of the transaction's user cool down to now, in one statement;
+    returns how many rows.
+    """
     return await tx.run(_RECOMPUTE)
 
 

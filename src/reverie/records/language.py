@@ -28,25 +28,39 @@ _WORDS = {
     ),
 }
 _ALGORITHM = {"en": "english", "es": "spanish", "de": "german"}
-_STEMMERS = {language: snowballstemmer.stemmer(name) for language, name in _ALGORITHM.items()}
+_STEMMERS = {
+    language: snowballstemmer.stemmer(name) for language, name in _ALGORITHM.items()
+}
 
-FUNCTION_WORDS = {language: frozenset(words.split()) for language, words in _WORDS.items()}
+FUNCTION_WORDS = {
+    language: frozenset(words.split()) for language, words in _WORDS.items()
+}
 
 
 def detect(words: Iterable[str]) -> str:
-    """The language (`en`, `es`, `de`) whose function words are most frequent among some words, or "" when unsure.
+    """The language (`en`, `es`, `de`) whose function words are most frequent among some
+    words, or "" when unsure.
 
-    Words are lower case with their accents. Two more hits than the runner-up are asked for, or all of the hits.
+    Words are lower case with their accents. Two more hits than the runner-up are asked
+    for, or all of the hits.
     """
     seen = list(words)
-    hits = sorted(((sum(word in known for word in seen), name) for name, known in FUNCTION_WORDS.items()), reverse=True)
+    hits = sorted(
+        (
+            (sum(word in known for word in seen), name)
+            for name, known in FUNCTION_WORDS.items()
+        ),
+        reverse=True,
+    )
     (best, name), (second, _) = hits[0], hits[1]
     return name if best and (best >= second + 2 or second == 0) else ""
 
 
 @lru_cache(maxsize=100_000)
 def stem(word: str, language: str) -> str:
-    """The stem of a lower-case word with its accents, by the Snowball algorithm of its language."""
+    """The stem of a lower-case word with its accents, by the Snowball algorithm of its
+    language.
+    """
     return str(_STEMMERS[language].stemWord(word))
 
 

@@ -35,17 +35,25 @@ def _text(note: Note) -> passages.Text:
 
 
 def _sections(note: Note, title: str) -> Iterator[passages.Section]:
-    """The passages of a note, each with the headings above it; a text without headings is one section."""
-    for titles, text in _by_heading(note.content) if note.format == "markdown" else [((), note.content)]:
+    """The passages of a note, each with the headings above it; a text without headings
+    is one section.
+    """
+    for titles, text in (
+        _by_heading(note.content) if note.format == "markdown" else [((), note.content)]
+    ):
         place = {"section": " > ".join(titles)} if titles else {}
         for piece in passages.pieces_of(text):
             # What the passage says itself, or the title of the note, is not said again.
-            head = " > ".join(one for one in titles if one not in piece and one != title)
+            head = " > ".join(
+                one for one in titles if one not in piece and one != title
+            )
             yield passages.Section(piece, place, head, whole=True)
 
 
 def _by_heading(content: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    """The stretches of a Markdown text, each with the headings that it stands under; a fragment joins the next."""
+    """The stretches of a Markdown text, each with the headings that it stands under; a
+    fragment joins the next.
+    """
     titles: list[str] = []
     lines: list[str] = []
     above: tuple[str, ...] = ()
@@ -59,7 +67,11 @@ def _by_heading(content: str) -> Iterator[tuple[tuple[str, ...], str]]:
                 yield above, "\n".join(lines)
                 lines = []
             level = len(heading[1])
-            titles = [*titles[: level - 1], *[""] * (level - 1 - len(titles)), compact.clip(heading[2], _CLIP)]
+            titles = [
+                *titles[: level - 1],
+                *[""] * (level - 1 - len(titles)),
+                compact.clip(heading[2], _CLIP),
+            ]
             above = tuple(one for one in titles if one)
         lines.append(line)
     yield above, "\n".join(lines)
@@ -67,9 +79,9 @@ def _by_heading(content: str) -> Iterator[tuple[tuple[str, ...], str]]:
 
 def _line(note: Note, now: datetime) -> str:
     tags = f" ({', '.join(note.tags)})" if note.tags else ""
-    return (
-        f'{"📌 " if note.pinned else ""}"{compact.clip(_title(note), 48)}"{tags} [{compact.ago(note.updated_at, now)}]'
-    )
+    pin = "📌 " if note.pinned else ""
+    title = compact.clip(_title(note), 48)
+    return f'{pin}"{title}"{tags} [{compact.ago(note.updated_at, now)}]'
 
 
 NOTES = base.Domain(

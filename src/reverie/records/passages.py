@@ -1,6 +1,8 @@
-"""Cards and passages: what search shows and ranks of each live record, written in the record's own transaction.
+"""Cards and passages: what search shows and ranks of each live record, written in the
+record's own transaction.
 
-So a record is found by its words at commit, and a deleted or edited text is gone at once. Lists of postings follow.
+So a record is found by its words at commit, and a deleted or edited text is gone at
+once. Lists of postings follow.
 """
 
 import asyncio
@@ -93,8 +95,9 @@ _WAITING = "SELECT count(*) FROM (SELECT FROM fresh WHERE user_id = %s LIMIT %s)
 class Section:
     """A part of a record's text with its place in it (a turn, a heading, …).
 
-    `head` is what stands above it, such as headings or the names of columns: search reads it with each passage, and
-    nobody is shown it. `whole`: it is one passage as it stands.
+    `head` is what stands above it, such as headings or the names of columns: search
+    reads it with each passage, and nobody is shown it. `whole`: it is one passage as it
+    stands.
     """
 
     text: str
@@ -107,9 +110,10 @@ class Section:
 class Text:
     """What search knows of a record: a domain declares this and gets every slot.
 
-    `keywords` (addresses, tags, amounts) are found by words only; title and sections by meaning too. Searches may be
-    narrowed by `tags`, by `people` (names and addresses of who took part), by `category` (a folder, a board) and by
-    `origin` (the file it was imported from).
+    `keywords` (addresses, tags, amounts) are found by words only; title and sections by
+    meaning too. Searches may be narrowed by `tags`, by `people` (names and addresses of
+    who took part), by `category` (a folder, a board) and by `origin` (the file it was
+    imported from).
     """
 
     title: str
@@ -131,7 +135,9 @@ class _Passage:
 
 
 def embedded_text(title: str, text: str, head: str = "") -> str:
-    """What the embedder reads of a passage: the record's title and what stands above it give it its context."""
+    """What the embedder reads of a passage: the record's title and what stands above it
+    give it its context.
+    """
     return "\n".join(one for one in (title if text != title else "", head, text) if one)
 
 
@@ -152,7 +158,10 @@ async def write(
 ) -> None:
     """Make search know a record's text, in place of what it knew."""
     if old == new:
-        await tx.run(_SENSITIVITY, {"user": caller.user_id, "record": record_id, "sensitivity": sensitivity})
+        await tx.run(
+            _SENSITIVITY,
+            {"user": caller.user_id, "record": record_id, "sensitivity": sensitivity},
+        )
         return
     if old is not None:
         await _drop(tx, caller, record_id)
@@ -180,26 +189,47 @@ async def write(
     await tx.run(_WRITE, parameters)
 
 
-async def remove(tx: db.Transaction, caller: callers.Caller, *, record_id: UUID) -> None:
+async def remove(
+    tx: db.Transaction, caller: callers.Caller, *, record_id: UUID
+) -> None:
     """Take a record out of search."""
     await _drop(tx, caller, record_id)
     await tx.run(_DROP_CARD, {"user": caller.user_id, "record": record_id})
 
 
 async def rewrite(
-    tx: db.Transaction, caller: callers.Caller, *, domain: str, record_id: UUID, sensitivity: str, new: Text
+    tx: db.Transaction,
+    caller: callers.Caller,
+    *,
+    domain: str,
+    record_id: UUID,
+    sensitivity: str,
+    new: Text,
 ) -> None:
     """Make search know a record's text, whatever it knew."""
     await _drop(tx, caller, record_id)
-    await write(tx, caller, domain=domain, record_id=record_id, sensitivity=sensitivity, old=None, new=new)
+    await write(
+        tx,
+        caller,
+        domain=domain,
+        record_id=record_id,
+        sensitivity=sensitivity,
+        old=None,
+        new=new,
+    )
 
 
-async def sweep(tx: db.Transaction, caller: callers.Caller, *, domains: Iterable[str]) -> None:
+async def sweep(
+    tx: db.Transaction, caller: callers.Caller, *, domains: Iterable[str]
+) -> None:
     """Take out of search what belongs to no live record of these domains."""
     for domain in domains:
         dead = db.compose(_DEAD, table=domain)
         for statement in (_DROP_DEAD_PASSAGES, _DROP_DEAD_CARDS):
-            await tx.run(db.compose(statement, dead=dead), {"user": caller.user_id, "domain": domain})
+            await tx.run(
+                db.compose(statement, dead=dead),
+                {"user": caller.user_id, "domain": domain},
+            )
     await tx.run(_DROP_STRAY_FRESH, {"user": caller.user_id})
 
 
@@ -209,12 +239,17 @@ async def _drop(tx: db.Transaction, caller: db.HasUser, record_id: UUID) -> None
 
 
 async def pack(tx: db.Transaction, user: db.HasUser, *, most: int = 32_768) -> bool:
-    """One step of packing: fresh passages once they are worth it, else segments too many for their size.
+    """One step of packing: fresh passages once they are worth it, else segments too
+    many for their size.
 
     Says whether there was anything to do. What is gone is left behind.
     """
     if await tx.value(_WAITING, (user.user_id, postings.SMALLEST)) == postings.SMALLEST:
-        await postings.pack(tx, user, await tx.rows(_TAKE, {"user": user.user_id, "most": most}, binary=True))
+        await postings.pack(
+            tx,
+            user,
+            await tx.rows(_TAKE, {"user": user.user_id, "most": most}, binary=True),
+        )
         return True
     known = await postings.segments(tx, user)
     crowd = postings.crowded(known)
@@ -222,16 +257,24 @@ async def pack(tx: db.Transaction, user: db.HasUser, *, most: int = 32_768) -> b
         return False
     total = sum(one.size for one in known)
     if total > _TOO_MUCH * await tx.value(_ALIVE, (user.user_id,)):
-        crowd = [*crowd, known[0].id] if known[0].id not in crowd else crowd  # the largest has most that is gone
+        crowd = (
+            [*crowd, known[0].id] if known[0].id not in crowd else crowd
+        )  # the largest has most that is gone
     ids = await postings.members(tx, user, crowd)
     await postings.drop(tx, user, crowd)
-    await postings.pack(tx, user, await tx.rows(_GIVEN, (user.user_id, ids), binary=True))
+    await postings.pack(
+        tx, user, await tx.rows(_GIVEN, (user.user_id, ids), binary=True)
+    )
     return True
 
 
 async def take_stale(tx: db.Transaction, user: db.HasUser) -> list[bytes]:
-    """The hashes of texts that a passage was dropped of since the last time; some may be in other passages still."""
-    return [row["hash"] for row in await tx.rows(_TAKE_STALE, (user.user_id,), binary=True)]
+    """The hashes of texts that a passage was dropped of since the last time; some may
+    be in other passages still.
+    """
+    return [
+        row["hash"] for row in await tx.rows(_TAKE_STALE, (user.user_id,), binary=True)
+    ]
 
 
 def _split(text: Text) -> list[_Passage]:
@@ -250,12 +293,16 @@ def _split(text: Text) -> list[_Passage]:
 
 
 def pieces_of(text: str, limit: int = LIMIT) -> list[str]:
-    """Cut a text at paragraphs, then sentences, into pieces of about `limit` characters; a fragment joins the next."""
+    """Cut a text at paragraphs, then sentences, into pieces of about `limit`
+    characters; a fragment joins the next.
+    """
     pieces: list[str] = []
     current = ""
     for paragraph in _PARAGRAPH.split(text):
         glue = "\n\n"
-        for sentence in [paragraph] if len(paragraph) <= limit else _SENTENCE.split(paragraph):
+        for sentence in (
+            [paragraph] if len(paragraph) <= limit else _SENTENCE.split(paragraph)
+        ):
             for part in _hard(sentence.strip(), limit):
                 if len(current) > FRAGMENT and len(current) + len(part) > limit:
                     pieces.append(current)

@@ -1,4 +1,6 @@
-"""Where a record's passages stand: in their order, each with its place and what lies around it."""
+"""Where a record's passages stand: in their order, each with its place and what lies
+around it.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +24,9 @@ ORDER BY ordinal
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One passage; `number` counts from 1, `place` says where it stands (page, slide, sheet and rows, section, …)."""
+    """One passage; `number` counts from 1, `place` says where it stands (page, slide,
+    sheet and rows, section, …).
+    """
 
     number: int
     place: Mapping[str, Any]
@@ -39,7 +43,9 @@ async def domain(tx: db.Transaction, user: db.HasUser, record_id: UUID) -> str:
 
 def missing() -> errors.NotFound:
     """The same for what is unknown, foreign or closed to the caller."""
-    return errors.NotFound("There is no such document.", hint="It may have been deleted.")
+    return errors.NotFound(
+        "There is no such document.", hint="It may have been deleted."
+    )
 
 
 async def passages(
@@ -50,18 +56,28 @@ async def passages(
     return found, int(await tx.value(_COUNT, (user.user_id, record_id)))
 
 
-async def around(tx: db.Transaction, user: db.HasUser, record_id: UUID, number: int) -> dict[int, Passage]:
+async def around(
+    tx: db.Transaction, user: db.HasUser, record_id: UUID, number: int
+) -> dict[int, Passage]:
     """A passage and its neighbours, by number. Raises NotFound."""
     values = {"user": user.user_id, "record": record_id, "number": number}
     found = {one.number: one for one in await tx.all(Passage, _AROUND, values)}
     if number not in found:
-        raise errors.NotFound("There is no such passage.", hint="The document may have changed.")
+        raise errors.NotFound(
+            "There is no such passage.", hint="The document may have changed."
+        )
     return found
 
 
 def told(place: Mapping[str, Any]) -> str:
-    """A place in words: "page 3", "sheet Plan, rows 2 to 21", "slide 4", "Terms > Payment"."""
-    parts = [f"{name} {place[name]}" for name in ("page", "slide", "chapter") if name in place]
+    """A place in words: "page 3", "sheet Plan, rows 2 to 21", "slide 4", "Terms >
+    Payment".
+    """
+    parts = [
+        f"{name} {place[name]}"
+        for name in ("page", "slide", "chapter")
+        if name in place
+    ]
     if "sheet" in place:
         parts.append(f"sheet {place['sheet']}")
     if rows := place.get("rows"):

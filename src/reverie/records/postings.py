@@ -1,8 +1,10 @@
-"""Postings: which passages hold a term and how much, in lists per term that are packed from the passages themselves.
+"""Postings: which passages hold a term and how much, in lists per term that are packed
+from the passages themselves.
 
-A list is a few numpy arrays, so a million passages take some hundred megabytes and are read in milliseconds
-(docs/decisions/0002). Lists are made a segment of passages at a time; a segment never changes. As segments grow many
-they are packed together, which also rids them of passages that are gone.
+A list is a few numpy arrays, so a million passages take some hundred megabytes and are
+read in milliseconds (docs/decisions/0002). Lists are made a segment of passages at a
+time; a segment never changes. As segments grow many they are packed together, which
+also rids them of passages that are gone.
 """
 
 import hashlib
@@ -19,9 +21,11 @@ from reverie import db
 
 K1, B = 1.2, 0.75
 
-# Segments grow by this factor from the smallest; no larger one than the largest is made by packing several.
+# Segments grow by this factor from the smallest; no larger one than the largest is made
+# by packing several.
 SMALLEST, FACTOR, LARGEST = 512, 8, 262_144
-# The entries of a list that are always read: those that gain most. The rest is read of terms that are not too common.
+# The entries of a list that are always read: those that gain most. The rest is read of
+# terms that are not too common.
 BEST, ALL = 4096, 65_536
 _ONE_STATEMENT = 500_000
 
@@ -36,7 +40,9 @@ INSERT INTO posting (user_id, term, segment, part, n, entries)
 SELECT %(user)s, term, %(segment)s, part, n, substr(%(entries)s::bytea, start * 6 + 1, n * 6)
 FROM unnest(%(terms)s::bigint[], %(parts)s::smallint[], %(starts)s::int[], %(ns)s::int[]) AS new (term, part, start, n)
 """
-_SEGMENTS = "SELECT id, size, words FROM segment WHERE user_id = %s ORDER BY size DESC, id"
+_SEGMENTS = (
+    "SELECT id, size, words FROM segment WHERE user_id = %s ORDER BY size DESC, id"
+)
 _MEMBERS = "SELECT id, passages FROM segment WHERE user_id = %s AND id = ANY(%s)"
 _DROP_POSTINGS = "DELETE FROM posting WHERE user_id = %s AND segment = ANY(%s)"
 _DROP_SEGMENTS = "DELETE FROM segment WHERE user_id = %s AND id = ANY(%s)"
@@ -60,7 +66,9 @@ _seen: dict[tuple[UUID, int], NDArray[np.int64]] = {}
 def key(term: str) -> int:
     """The 64-bit key of a term: BLAKE2b, signed."""
     return int.from_bytes(
-        hashlib.blake2b(term.encode("utf-8", "replace"), digest_size=8).digest(), "little", signed=True
+        hashlib.blake2b(term.encode("utf-8", "replace"), digest_size=8).digest(),
+        "little",
+        signed=True,
     )
 
 
@@ -75,7 +83,8 @@ def packed(weights: Mapping[str, float]) -> bytes:
 def frequencies(held: bytes, sizes: NDArray[Any], keys: Sequence[int]) -> Floats:
     """How much each passage holds of each term: shape (passages, terms).
 
-    `held` are the packed terms of all passages one after another, `sizes` the bytes of each.
+    `held` are the packed terms of all passages one after another, `sizes` the bytes of
+    each.
     """
     found = np.zeros((len(sizes), len(keys)), np.float32)
     if not held or not keys:
@@ -94,12 +103,18 @@ def frequencies(held: bytes, sizes: NDArray[Any], keys: Sequence[int]) -> Floats
 def of_rows(rows: Sequence[Mapping[str, Any]], keys: Sequence[int]) -> Floats:
     """The same of rows with `terms`."""
     held = [row["terms"] or b"" for row in rows]
-    return frequencies(b"".join(held), np.array([len(one) for one in held], np.int64), keys)
+    return frequencies(
+        b"".join(held), np.array([len(one) for one in held], np.int64), keys
+    )
 
 
 def gain(tf: Floats, length: Floats, average: float) -> Floats:
-    """What BM25 gives for a term, before its idf: tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / average))."""
-    return (tf * (K1 + 1) / (tf + K1 * (1 - B + B * length / average))).astype(np.float32)
+    """What BM25 gives for a term, before its idf: tf * (k1 + 1) / (tf + k1 * (1 - b + b
+    * length / average)).
+    """
+    return (tf * (K1 + 1) / (tf + K1 * (1 - B + B * length / average))).astype(
+        np.float32
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +128,11 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """What the lists tell of some terms: their entries by segment and key, and how many packed passages hold each.
+    """What the lists tell of some terms: their entries by segment and key, and how many
+    packed passages hold each.
 
-    `members` are the passages of each segment by their place in it; `fresh` are those (id, terms, length) that no list
-    holds yet.
+    `members` are the passages of each segment by their place in it; `fresh` are those
+    (id, terms, length) that no list holds yet.
     """
 
     segments: Sequence[Segment]
@@ -132,62 +148,105 @@ async def segments(tx: db.Transaction, user: db.HasUser) -> list[Segment]:
 
 
 async def lists(tx: db.Transaction, user: db.HasUser, keys: Sequence[int]) -> Listed:
-    """The lists of some terms; of a term in more than 65,536 passages, the best entries of each segment."""
+    """The lists of some terms; of a term in more than 65,536 passages, the best entries
+    of each segment.
+    """
     asked = {"user": user.user_id, "terms": list(keys), "all": ALL}
     mine = (user.user_id,)
-    rows, known, fresh = await tx.together((_LISTS, asked), (_SEGMENTS, mine), (_FRESH, mine))
+    rows, known, fresh = await tx.together(
+        (_LISTS, asked), (_SEGMENTS, mine), (_FRESH, mine)
+    )
     entries: dict[tuple[int, int], list[NDArray[Any]]] = {}
     held_by: dict[int, int] = {}
     for row in rows:
         held_by[row["term"]] = held_by.get(row["term"], 0) + row["n"]
         if row["entries"] is not None:
-            entries.setdefault((row["segment"], row["term"]), []).append(np.frombuffer(row["entries"], ENTRY))
+            entries.setdefault((row["segment"], row["term"]), []).append(
+                np.frombuffer(row["entries"], ENTRY)
+            )
     held = [Segment(**row) for row in known]
-    return Listed(held, entries, held_by, await _members(tx, user, [one.id for one in held]), fresh)
+    return Listed(
+        held,
+        entries,
+        held_by,
+        await _members(tx, user, [one.id for one in held]),
+        fresh,
+    )
 
 
-async def _members(tx: db.Transaction, user: db.HasUser, ids: Sequence[int]) -> dict[int, NDArray[np.int64]]:
-    """The passages of segments, by place. They never change, so this process keeps those it has seen lately."""
+async def _members(
+    tx: db.Transaction, user: db.HasUser, ids: Sequence[int]
+) -> dict[int, NDArray[np.int64]]:
+    """The passages of segments, by place. They never change, so this process keeps
+    those it has seen lately.
+    """
     new = [one for one in ids if (user.user_id, one) not in _seen]
     for row in await tx.rows(_MEMBERS, (user.user_id, new), binary=True) if new else ():
-        _seen[user.user_id, row["id"]] = np.frombuffer(row["passages"], IDS).astype(np.int64)
+        _seen[user.user_id, row["id"]] = np.frombuffer(row["passages"], IDS).astype(
+            np.int64
+        )
     found = {one: _seen[user.user_id, one] for one in ids}
     while len(_seen) > _SEEN:
         _seen.pop(next(iter(_seen)))
     return found
 
 
-async def pack(tx: db.Transaction, user: db.HasUser, rows: Sequence[Mapping[str, Any]]) -> None:
+async def pack(
+    tx: db.Transaction, user: db.HasUser, rows: Sequence[Mapping[str, Any]]
+) -> None:
     """Make a segment of some passages (id, terms, length)."""
     if not rows:
         return
     known = await segments(tx, user)
     lengths = np.array([row["length"] for row in rows], np.float32)
     words = int(lengths.sum())
-    average = (sum(one.words for one in known) + words) / (sum(one.size for one in known) + len(rows))
+    average = (sum(one.words for one in known) + words) / (
+        sum(one.size for one in known) + len(rows)
+    )
     ids = np.array([row["id"] for row in rows], IDS).tobytes()
     segment = await tx.value(_SEGMENT, (user.user_id, len(rows), words, ids))
     held = [row["terms"] or b"" for row in rows]
-    at = np.repeat(np.arange(len(rows), dtype=np.uint32), [len(one) // HELD.itemsize for one in held])
+    at = np.repeat(
+        np.arange(len(rows), dtype=np.uint32),
+        [len(one) // HELD.itemsize for one in held],
+    )
     every = np.frombuffer(b"".join(held), HELD)
     order = np.argsort(every["term"], kind="stable")
     entries = np.empty(len(every), ENTRY)
     entries["at"] = at[order]
-    entries["gain"] = gain(every["tf"][order].astype(np.float32), lengths[entries["at"]], average)
+    entries["gain"] = gain(
+        every["tf"][order].astype(np.float32), lengths[entries["at"]], average
+    )
     terms = every["term"][order]
-    starts = np.flatnonzero(np.diff(terms, prepend=terms[:1] - 1)) if len(terms) else np.empty(0, np.int64)
+    starts = (
+        np.flatnonzero(np.diff(terms, prepend=terms[:1] - 1))
+        if len(terms)
+        else np.empty(0, np.int64)
+    )
     await _insert(tx, user, segment, entries, terms[starts], _parts(entries, starts))
 
 
 def _parts(entries: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(list, part, start, n) of every part; long lists are brought in the order of their gain."""
+    """(list, part, start, n) of every part; long lists are brought in the order of
+    their gain.
+    """
     ends = np.append(starts[1:], len(entries))
-    found = np.stack([np.arange(len(starts)), np.zeros(len(starts), np.int64), starts, ends - starts], axis=1)
+    found = np.stack(
+        [
+            np.arange(len(starts)),
+            np.zeros(len(starts), np.int64),
+            starts,
+            ends - starts,
+        ],
+        axis=1,
+    )
     long = np.flatnonzero(ends - starts > BEST)
     rest = found[long].copy()
     for number in long:
         mine = entries[starts[number] : ends[number]]
-        entries[starts[number] : ends[number]] = mine[np.argsort(-mine["gain"], kind="stable")]
+        entries[starts[number] : ends[number]] = mine[
+            np.argsort(-mine["gain"], kind="stable")
+        ]
     found[long, 3] = BEST
     rest[:, 1] = 1
     rest[:, 2] += BEST
@@ -207,7 +266,14 @@ async def _insert(
     """Some hundred thousand entries a statement."""
     while len(parts):
         first = int(parts[0, 2])
-        some = max(1, int(np.searchsorted(parts[:, 2] + parts[:, 3], first + _ONE_STATEMENT, side="right")))
+        some = max(
+            1,
+            int(
+                np.searchsorted(
+                    parts[:, 2] + parts[:, 3], first + _ONE_STATEMENT, side="right"
+                )
+            ),
+        )
         now, parts = parts[:some], parts[some:]
         end = int(now[-1, 2] + now[-1, 3])
         parameters = {
@@ -235,7 +301,9 @@ def crowded(known: Sequence[Segment]) -> list[int]:
     return []
 
 
-async def members(tx: db.Transaction, user: db.HasUser, ids: Sequence[int]) -> list[int]:
+async def members(
+    tx: db.Transaction, user: db.HasUser, ids: Sequence[int]
+) -> list[int]:
     """The passages of some segments, those that are gone included."""
     rows = await tx.rows(_MEMBERS, (user.user_id, list(ids)), binary=True)
     return [int(one) for row in rows for one in np.frombuffer(row["passages"], IDS)]

@@ -1,4 +1,6 @@
-"""Runs: captured invocations of agents. The archive of their transcripts follows; this is the record."""
+"""Runs: captured invocations of agents. The archive of their transcripts follows; this
+is the record.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +25,9 @@ class Run(base.Record):
 
 def _text(run: Run) -> passages.Text:
     sections = [passages.Section(run.text)] if run.text.strip() else []
-    return passages.Text(run.title, sections, keywords=f"{run.agent} {run.machine or ''}", at=run.started)
+    return passages.Text(
+        run.title, sections, keywords=f"{run.agent} {run.machine or ''}", at=run.started
+    )
 
 
 def _line(run: Run, now: datetime) -> str:

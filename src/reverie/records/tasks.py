@@ -19,7 +19,9 @@ class Check(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task(base.Record):
-    """`position` orders the tasks of a column; `depends_on` are ids of tasks to be done before."""
+    """`position` orders the tasks of a column; `depends_on` are ids of tasks to be done
+    before.
+    """
 
     title: str
     description: str | None = None
@@ -37,10 +39,19 @@ class Task(base.Record):
 def _text(task: Task) -> passages.Text:
     steps = "\n".join(one["text"] for one in task.checklist)
     body = "\n".join(part for part in (task.description, steps) if part)
-    due = dt.datetime.combine(task.due, dt.time(12), tzinfo=dt.UTC) if task.due else None
+    due = (
+        dt.datetime.combine(task.due, dt.time(12), tzinfo=dt.UTC) if task.due else None
+    )
     sections = [passages.Section(body)] if body else []
     keywords = f"{task.board} {task.column}"
-    return passages.Text(task.title, sections, keywords=keywords, at=due, tags=task.labels, category=task.board)
+    return passages.Text(
+        task.title,
+        sections,
+        keywords=keywords,
+        at=due,
+        tags=task.labels,
+        category=task.board,
+    )
 
 
 def _line(task: Task, now: dt.datetime) -> str:

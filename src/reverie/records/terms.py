@@ -1,8 +1,10 @@
-"""How text becomes the terms that lexical search compares: the one place where writing and asking must agree.
+"""How text becomes the terms that lexical search compares: the one place where writing
+and asking must agree.
 
-A word gives its folded form (case, accents and width do not matter) and, marked with `~`, the stem of its
-language. A chunk such as `INV-2024-0017`, `ana@example.org` or `§3` gives itself beside its parts; two neighbours
-of which one holds a digit give a pair (`absatz 2`); Chinese, Japanese and Korean give pairs of characters.
+A word gives its folded form (case, accents and width do not matter) and, marked with
+`~`, the stem of its language. A chunk such as `INV-2024-0017`, `ana@example.org` or
+`§3` gives itself beside its parts; two neighbours of which one holds a digit give a
+pair (`absatz 2`); Chinese, Japanese and Korean give pairs of characters.
 """
 
 import re
@@ -34,12 +36,18 @@ class Terms:
 
 
 def fold(text: str) -> str:
-    """Lower case, without accents, full width made plain: García -> garcia, ＡＢＣ -> abc, Straße -> strasse."""
+    """Lower case, without accents, full width made plain: García -> garcia, ＡＢＣ -> abc,
+    Straße -> strasse.
+    """
     if text.isascii():
         return text.lower()
     # Made plain before the case as well: 𝗔 has none until it is an A.
-    parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
-    return unicodedata.normalize("NFC", "".join(c for c in parts if not unicodedata.combining(c)))
+    parts = unicodedata.normalize(
+        "NFKD", unicodedata.normalize("NFKD", text).casefold()
+    )
+    return unicodedata.normalize(
+        "NFC", "".join(c for c in parts if not unicodedata.combining(c))
+    )
 
 
 @lru_cache(maxsize=200_000)
@@ -49,24 +57,38 @@ def _fold_word(word: str) -> str:
 
 def words(text: str) -> list[str]:
     """The lower-case words of a text, accents kept."""
-    return [match.group() for match in _WORD.finditer(unicodedata.normalize("NFKC", text).lower())]
+    return [
+        match.group()
+        for match in _WORD.finditer(unicodedata.normalize("NFKC", text).lower())
+    ]
 
 
 def of_text(title: str, text: str, keywords: str = "") -> Terms:
-    """The terms of a passage: its own text, its record's title (which weighs more) and its keywords."""
+    """The terms of a passage: its own text, its record's title (which weighs more) and
+    its keywords.
+    """
     spoken = language.detect(words(f"{title} {text}"))
     weights: dict[str, float] = {}
     length = 0
-    for part, weight, counts in ((title, TITLE_WEIGHT, False), (text, 1.0, True), (keywords, 1.0, False)):
+    for part, weight, counts in (
+        (title, TITLE_WEIGHT, False),
+        (text, 1.0, True),
+        (keywords, 1.0, False),
+    ):
         for term, is_word in _scan(part, (spoken,) if spoken else ()):
             weights[term] = weights.get(term, 0.0) + weight
             length += is_word and counts
-    return Terms({term: weight for term, weight in weights.items() if len(term) <= _LONGEST}, max(length, 1))
+    return Terms(
+        {term: weight for term, weight in weights.items() if len(term) <= _LONGEST},
+        max(length, 1),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class QueryTerm:
-    """One term to look for. Of the terms of a group (a word and its stems) only the best counts."""
+    """One term to look for. Of the terms of a group (a word and its stems) only the
+    best counts.
+    """
 
     term: str
     group: int
@@ -77,20 +99,33 @@ class QueryTerm:
 def of_query(text: str) -> list[QueryTerm]:
     """The terms to look for. Function words are left out unless there is nothing else.
 
-    The stem is tried in every language, since a question is too short to tell which it is in.
+    The stem is tried in every language, since a question is too short to tell which it
+    is in.
     """
     spoken = words(text)
     told = language.detect(spoken)
-    idle = language.FUNCTION_WORDS[told] if told else frozenset[str]().union(*language.FUNCTION_WORDS.values())
+    idle = (
+        language.FUNCTION_WORDS[told]
+        if told
+        else frozenset[str]().union(*language.FUNCTION_WORDS.values())
+    )
     kept = [word for word in spoken if word not in idle]
-    idle_folded = {fold(word) for word in spoken if word in idle} if kept else set[str]()
+    idle_folded = (
+        {fold(word) for word in spoken if word in idle} if kept else set[str]()
+    )
     found: dict[str, QueryTerm] = {}
     group = 0
     for term, is_word in _scan(text, language.LANGUAGES):
         group += is_word or not term.startswith("~")
         exact = not is_word and not term.startswith("~")
-        if len(term) <= _LONGEST and term not in found and not (is_word and term in idle_folded):
-            found[term] = QueryTerm(term, group, STEM_WEIGHT if term.startswith("~") else 1.0, exact)
+        if (
+            len(term) <= _LONGEST
+            and term not in found
+            and not (is_word and term in idle_folded)
+        ):
+            found[term] = QueryTerm(
+                term, group, STEM_WEIGHT if term.startswith("~") else 1.0, exact
+            )
     if kept:
         groups = {one.group for one in found.values() if not one.term.startswith("~")}
         found = {term: one for term, one in found.items() if one.group in groups}
@@ -133,7 +168,11 @@ def _word(word: str, languages: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
 
 
 def _is_cjk(character: str) -> bool:
-    return "\u3040" <= character <= "\u30ff" or "\u3400" <= character <= "\u9fff" or "\uac00" <= character <= "\ud7af"
+    return (
+        "\u3040" <= character <= "\u30ff"
+        or "\u3400" <= character <= "\u9fff"
+        or "\uac00" <= character <= "\ud7af"
+    )
 
 
 def _has_digit(text: str) -> bool:
@@ -143,4 +182,6 @@ def _has_digit(text: str) -> bool:
 @lru_cache(maxsize=100_000)
 def forms(word: str) -> frozenset[str]:
     """Every term that a single word of a text can be found by."""
-    return frozenset(term for part in words(word) for term, _ in _word(part, language.LANGUAGES))
+    return frozenset(
+        term for part in words(word) for term, _ in _word(part, language.LANGUAGES)
+    )

@@ -31,7 +31,11 @@ def _text(one: Transaction) -> passages.Text:
     sections = [passages.Section(one.text)] if one.text and one.text != title else []
     amount = f"{one.amount} {one.currency}"
     return passages.Text(
-        title, sections, keywords=f"{amount} {amount.lstrip('-')} {one.date}", at=noon, people=[one.counterparty or ""]
+        title,
+        sections,
+        keywords=f"{amount} {amount.lstrip('-')} {one.date}",
+        at=noon,
+        people=[one.counterparty or ""],
     )
 
 
@@ -45,7 +49,9 @@ TRANSACTIONS = base.Domain(
     plural="transactions",
     record=Transaction,
     text=_text,
-    summary=lambda one: f"{one.date} {one.amount} {one.currency} {one.counterparty or ''}".rstrip(),
+    summary=lambda one: (
+        f"{one.date} {one.amount} {one.currency} {one.counterparty or ''}".rstrip()
+    ),
     line=_line,
     order="t.date DESC, t.id",
     filters={

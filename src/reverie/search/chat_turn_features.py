@@ -1,4 +1,6 @@
-"""The manner of a passage: what speaks for or against a turn of a chat as the place of an answer, beside its words."""
+"""The manner of a passage: what speaks for or against a turn of a chat as the place of
+an answer, beside its words.
+"""
 
 from collections.abc import Sequence
 
@@ -7,8 +9,9 @@ from numpy.typing import NDArray
 
 from reverie.records import terms
 
-# A turn whose speaker the question names is likelier to hold the answer, one that only asks is not; one after a
-# question answers something, and one that tells a time answers `when`. Chosen as search/context.py tells.
+# A turn whose speaker the question names is likelier to hold the answer, one that only
+# asks is not; one after a question answers something, and one that tells a time answers
+# `when`. Chosen as search/context.py tells.
 NAMED, ASKS, REPLIES, TELLS_WHEN = 0.08, -0.3, 0.05, 0.2
 SHORT_TURN = 40
 
@@ -37,16 +40,32 @@ def asks_when(text: str) -> bool:
     return not _WHEN.isdisjoint(terms.words(terms.fold(text)))
 
 
-def of(speaker: Sequence[str | None], text: str, *, only_asks: Flags, replies: Floats, tells_when: Floats) -> Floats:
-    """The bonus of each passage of a speaker; `replies` is 1 where the turn before asks."""
+def of(
+    speaker: Sequence[str | None],
+    text: str,
+    *,
+    only_asks: Flags,
+    replies: Floats,
+    tells_when: Floats,
+) -> Floats:
+    """The bonus of each passage of a speaker; `replies` is 1 where the turn before
+    asks.
+    """
     turn = np.array([one is not None for one in speaker], np.float32)
     if not turn.any():
         return turn
     speakers = {one for one in speaker if one}
     asked = set(terms.words(terms.fold(text)))
-    named = {one for one in speakers if not asked.isdisjoint(terms.words(terms.fold(one)))}
+    named = {
+        one for one in speakers if not asked.isdisjoint(terms.words(terms.fold(one)))
+    }
     if named == speakers:
         named = set[str]()  # everybody is named: that tells nothing
     by_named = np.array([one in named for one in speaker], np.float32)
-    bonus = NAMED * by_named + ASKS * only_asks + REPLIES * replies + TELLS_WHEN * tells_when
+    bonus = (
+        NAMED * by_named
+        + ASKS * only_asks
+        + REPLIES * replies
+        + TELLS_WHEN * tells_when
+    )
     return (turn * bonus).astype(np.float32)

@@ -1,7 +1,9 @@
-"""Passages know their context: each is scored on its own text, on windows of its neighbours, and on its record.
+"""Passages know their context: each is scored on its own text, on windows of its
+neighbours, and on its record.
 
-What answers a question often stands beside the words that it is asked in: in the next turn of a chat, the next
-paragraph of a note. So the words and the similarity of neighbours count too, each at its weight.
+What answers a question often stands beside the words that it is asked in: in the next
+turn of a chat, the next paragraph of a note. So the words and the similarity of
+neighbours count too, each at its weight.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,25 +21,36 @@ from reverie.access import callers
 from reverie.records import postings
 from reverie.search import chat_turn_features, gather, lexical
 
-# Windows around a passage (how many before, how many after) with the weight of their words and of their similarity.
-# These and the weights below: chosen on three LoCoMo conversations, one at a time, on a plateau where a step of any one
-# changes any@10 by a point at most, with XQuAD, SciFact, RepLiQA and the vault as guards (docs/decisions/0009).
+# Windows around a passage (how many before, how many after) with the weight of their
+# words and of their similarity. These and the weights below: chosen on three LoCoMo
+# conversations, one at a time, on a plateau where a step of any one changes any@10 by a
+# point at most, with XQuAD, SciFact, RepLiQA and the vault as guards
+# (docs/decisions/0009).
 REACH = 4
 MOST = 300
-WINDOWS = ((0, 0, 0.14, 0.19), (1, 0, 0.15, 0.23), (2, 1, 0.235, 0.23), (4, 4, 0.24, 0.35))
-# The words of the record around; those of the passage before, if it asks something: then this one may answer it.
+WINDOWS = (
+    (0, 0, 0.14, 0.19),
+    (1, 0, 0.15, 0.23),
+    (2, 1, 0.235, 0.23),
+    (4, 4, 0.24, 0.35),
+)
+# The words of the record around; those of the passage before, if it asks something:
+# then this one may answer it.
 RECORD, ANSWERS = 0.09, 0.11
-# The record's most similar passage counts for its others too: half a point of any@1 on SciFact lost, half a point of
-# share@5 on XQuAD's two languages together and one of the sample life's 40 first places won.
+# The record's most similar passage counts for its others too: half a point of any@1 on
+# SciFact lost, half a point of share@5 on XQuAD's two languages together and one of the
+# sample life's 40 first places won.
 BEST = 0.125
-# A passage that says it all by itself is not drowned by its neighbours: a paragraph least of all (SciFact any@1 falls
-# by 2 points at 0.8), a turn of a chat less so (LoCoMo any@1 falls by 3 at 0.9).
+# A passage that says it all by itself is not drowned by its neighbours: a paragraph
+# least of all (SciFact any@1 falls by 2 points at 0.8), a turn of a chat less so
+# (LoCoMo any@1 falls by 3 at 0.9).
 OWN, OWN_TURN = 1.0, 0.8
 
 Floats = NDArray[np.float32]
 
-# The passages around, a column each: numbers as bytes are read by numpy at once, however many there are. Their vectors
-# are looked up together, which takes a third of the time of a look-up each.
+# The passages around, a column each: numbers as bytes are read by numpy at once,
+# however many there are. Their vectors are looked up together, which takes a third of
+# the time of a look-up each.
 _NEAR = """
 WITH near AS MATERIALIZED (
     SELECT passage.id, span.number, passage.ordinal, passage.length, passage.hash, passage.terms,
@@ -98,10 +111,12 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Passages with what their words and their meaning, in their context, have to say (0..1 each), as arrays.
+    """Passages with what their words and their meaning, in their context, have to say
+    (0..1 each), as arrays.
 
-    `manner` is how it is said; `coverage` the share of the query's information that the passage itself holds, `exact`
-    the share of the query's identifiers and pairs with a number. `record` numbers the passage's record in `records`.
+    `manner` is how it is said; `coverage` the share of the query's information that the
+    passage itself holds, `exact` the share of the query's identifiers and pairs with a
+    number. `record` numbers the passage's record in `records`.
     """
 
     ids: NDArray[np.int64]
@@ -116,11 +131,15 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The passages around what was found, in the order of their records: arrays, one row each."""
+    """The passages around what was found, in the order of their records: arrays, one
+    row each.
+    """
 
     ids: NDArray[np.int64]
     record: NDArray[np.int64]
-    neighbours: NDArray[np.int64]  # shape (passages, 2 * REACH + 1): rows, or -1 where there is none
+    neighbours: NDArray[
+        np.int64
+    ]  # shape (passages, 2 * REACH + 1): rows, or -1 where there is none
     tf: Floats  # shape (passages, terms)
     length: Floats
     cosine: Floats
@@ -130,8 +149,12 @@ class _Place:
     tells_when: Floats
 
 
-async def score(tx: db.Transaction, caller: callers.Caller, text: str, gathered: gather.Gathered) -> Scored:
-    """The passages found, best first until there are enough, and their neighbours, each in its context."""
+async def score(
+    tx: db.Transaction, caller: callers.Caller, text: str, gathered: gather.Gathered
+) -> Scored:
+    """The passages found, best first until there are enough, and their neighbours, each
+    in its context.
+    """
     spans = _spans(gathered.found)
     records = list(dict.fromkeys(record_id for record_id, _, _ in spans))
     number = {record_id: i for i, record_id in enumerate(records)}
@@ -147,9 +170,13 @@ async def score(tx: db.Transaction, caller: callers.Caller, text: str, gathered:
         "model": asked.vector.model if asked else "",
         "offset": asked.vector.offset if asked else 0.0,
         "scale": asked.vector.calibration.scale if asked else 0.0,
-        "times": chat_turn_features.TIMES if chat_turn_features.asks_when(text) else None,
+        "times": chat_turn_features.TIMES
+        if chat_turn_features.asks_when(text)
+        else None,
     }
-    (columns,), rows = await tx.together((_NEAR, parameters), (_CARDS, parameters | {"records": records}))
+    (columns,), rows = await tx.together(
+        (_NEAR, parameters), (_CARDS, parameters | {"records": records})
+    )
     by_id = {row["record_id"]: Card(**row) for row in rows}
     cards = [by_id.get(record_id, Card.gone(record_id)) for record_id in records]
     place = _place(columns, gathered.words.keys)
@@ -172,17 +199,25 @@ async def score(tx: db.Transaction, caller: callers.Caller, text: str, gathered:
     )
 
 
-async def cards(tx: db.Transaction, caller: callers.Caller, records: Sequence[UUID]) -> dict[UUID, Card]:
+async def cards(
+    tx: db.Transaction, caller: callers.Caller, records: Sequence[UUID]
+) -> dict[UUID, Card]:
     """Some records by id; those that are gone are left out."""
-    parameters = {"user": caller.user_id, "zone": caller.timezone, "records": list(records)}
+    parameters = {
+        "user": caller.user_id,
+        "zone": caller.timezone,
+        "records": list(records),
+    }
     (rows,) = await tx.together((_CARDS, parameters))
     return {row["record_id"]: Card(**row) for row in rows}
 
 
 def _spans(found: Sequence[lexical.Found]) -> list[tuple[UUID, int, int]]:
-    """(record, first, last) of the neighbourhoods of what was found, best first, joined where they touch.
+    """(record, first, last) of the neighbourhoods of what was found, best first, joined
+    where they touch.
 
-    Enough are some hundred passages: what is found far down in records of its own never wins.
+    Enough are some hundred passages: what is found far down in records of its own never
+    wins.
     """
     taken: dict[UUID, set[int]] = {}
     size = 0
@@ -206,7 +241,10 @@ def _place(columns: Mapping[str, Any], keys: Sequence[int]) -> _Place:
     def numbers(name: str, form: str) -> NDArray[Any]:
         return np.frombuffer(columns[name] or b"", form)
 
-    record, ordinal = numbers("record", ">i4").astype(np.int64), numbers("ordinal", ">i4").astype(np.int64)
+    record, ordinal = (
+        numbers("record", ">i4").astype(np.int64),
+        numbers("ordinal", ">i4").astype(np.int64),
+    )
     at = record * (1 << 32) + ordinal  # ascending, as the rows are
     wanted = at[:, None] + np.arange(-REACH, REACH + 1)
     there = np.minimum(np.searchsorted(at, wanted), max(len(at) - 1, 0))
@@ -237,34 +275,54 @@ def _before(place: _Place, values: Floats) -> Floats:
 
 
 def _semantic(place: _Place) -> Floats:
-    """The mean similarity of each window, weighted, or the passage's own; and a little of its record's best."""
+    """The mean similarity of each window, weighted, or the passage's own; and a little
+    of its record's best.
+    """
     there = np.ones_like(place.cosine)
     total = np.zeros_like(place.cosine)
     for before, after, _, weight in WINDOWS:
-        total += weight * _window(place, place.cosine, before, after) / _window(place, there, before, after)
-    own = np.where([one is not None for one in place.speaker], OWN_TURN, OWN).astype(np.float32)
+        total += (
+            weight
+            * _window(place, place.cosine, before, after)
+            / _window(place, there, before, after)
+        )
+    own = np.where([one is not None for one in place.speaker], OWN_TURN, OWN).astype(
+        np.float32
+    )
     best = np.zeros(int(place.record.max(initial=0)) + 1, np.float32)
     np.maximum.at(best, place.record, place.cosine)
-    said = (1 - BEST) * np.maximum(total, own * place.cosine) + BEST * best[place.record]
+    said = (1 - BEST) * np.maximum(total, own * place.cosine) + BEST * best[
+        place.record
+    ]
     return np.clip(said, 0, 1).astype(np.float32)
 
 
 def _lexical(place: _Place, words: lexical.Words) -> Floats:
-    """BM25 of each window, of the record around and of a question before, each as a share of the best, weighted."""
+    """BM25 of each window, of the record around and of a question before, each as a
+    share of the best, weighted.
+    """
     total = np.zeros(len(place.ids), np.float32)
     if not words.asked or not len(place.ids):
         return total
     for before, after, share, _ in WINDOWS:
-        tf, length = _window(place, place.tf, before, after), _window(place, place.length, before, after)
+        tf, length = (
+            _window(place, place.tf, before, after),
+            _window(place, place.length, before, after),
+        )
         said = _of_best(words.score(tf, length, words.average * (before + after + 1)))
         total += share * said
         if not before and not after:
             total += ANSWERS * _before(place, said * place.has_question)
     records = int(place.record.max()) + 1
-    tf, length = np.zeros((records, len(words.keys)), np.float32), np.zeros(records, np.float32)
+    tf, length = (
+        np.zeros((records, len(words.keys)), np.float32),
+        np.zeros(records, np.float32),
+    )
     np.add.at(tf, place.record, place.tf)
     np.add.at(length, place.record, place.length)
-    total += RECORD * _of_best(words.score(tf, length, float(length.mean())))[place.record]
+    total += (
+        RECORD * _of_best(words.score(tf, length, float(length.mean())))[place.record]
+    )
     return total
 
 
@@ -276,19 +334,30 @@ def _of_best(score: Floats) -> Floats:
 def _coverage(place: _Place, words: lexical.Words) -> Floats:
     """The share of the query's information (idf) that each passage holds.
 
-    A word says as much as its commonest form: that a stem of another language is nowhere says nothing. A word that
-    nobody wrote in any form is the most informative of all: a passage without it covers less.
+    A word says as much as its commonest form: that a stem of another language is
+    nowhere says nothing. A word that nobody wrote in any form is the most informative
+    of all: a passage without it covers less.
     """
     held, of_all = np.zeros(len(place.ids), np.float32), 0.0
     for group in words.groups():
         if not words.asked[group[0]].exact:
             # Other forms of a name do not make it say less.
-            own = [number for number in group if words.asked[number].weight > lexical.NICKNAME_WEIGHT]
-            known = [float(words.idf[number]) for number in own if words.idf[number] > 0]
+            own = [
+                number
+                for number in group
+                if words.asked[number].weight > lexical.NICKNAME_WEIGHT
+            ]
+            known = [
+                float(words.idf[number]) for number in own if words.idf[number] > 0
+            ]
             says = min(known, default=words.rarest)
             held += says * (place.tf[:, group] > 0).any(axis=1)
             of_all += says
-    return (held / of_all).astype(np.float32) if of_all else np.ones(len(place.ids), np.float32)
+    return (
+        (held / of_all).astype(np.float32)
+        if of_all
+        else np.ones(len(place.ids), np.float32)
+    )
 
 
 def _exact(place: _Place, words: lexical.Words) -> Floats:

@@ -1,4 +1,6 @@
-"""Exploring: what is known about something, what it hangs together with, and the records that say so."""
+"""Exploring: what is known about something, what it hangs together with, and the
+records that say so.
+"""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -61,7 +63,9 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """The hits by kind, the records among them as search found them, their links, and who is beside them."""
+    """The hits by kind, the records among them as search found them, their links, and
+    who is beside them.
+    """
 
     hits: Sequence[Hit]
     records: Mapping[UUID, results.Hit]
@@ -80,7 +84,8 @@ async def explore(
     *,
     settings: config.Search | None = None,
 ) -> Explored:
-    """Records, concepts and entities by meaning, people and entities by name; their links and neighbours.
+    """Records, concepts and entities by meaning, people and entities by name; their
+    links and neighbours.
 
     Raises Invalid. What cannot run is left out and named in `told`.
     """
@@ -98,17 +103,28 @@ async def explore(
         rows = await tx.all(nodes.Node, _OF_RECORDS, (caller.user_id, list(records)))
         best = max((hit.fused.score for hit in records.values()), default=1.0) or 1.0
         sources = [
-            Hit(node, max(0.0, min(1.0, records[node.record_id].fused.score / best)), "found by search")
+            Hit(
+                node,
+                max(0.0, min(1.0, records[node.record_id].fused.score / best)),
+                "found by search",
+            )
             for node in rows
             if node.record_id is not None
         ]
-        hits = _chosen([*named, *nearest[0], *sources], readable=frozenset(catalogue.readable(caller)))
+        hits = _chosen(
+            [*named, *nearest[0], *sources],
+            readable=frozenset(catalogue.readable(caller)),
+        )
         ids = [one.node.id for one in hits]
-        around = await lookups.links_of(tx, caller, ids, confidence=lookups.CONFIDENT, limit=400)
+        around = await lookups.links_of(
+            tx, caller, ids, confidence=lookups.CONFIDENT, limit=400
+        )
         kept, beside = _expanded(hits, around, owner)
         neighbours = list((await nodes.several(tx, caller, beside)).values())
     readable = frozenset(catalogue.readable(caller))
-    neighbours = [one for one in neighbours if one.domain is None or one.domain in readable]
+    neighbours = [
+        one for one in neighbours if one.domain is None or one.domain in readable
+    ]
     shown = {one.id for one in neighbours} | set(ids) | set(filter(None, [owner]))
     kept = [one for one in kept if {one.from_id, one.to_id} <= shown]
     return Explored(hits, records, kept, neighbours, told, owner)
@@ -121,35 +137,60 @@ async def _records(
     asks: Sequence[Ask],
     settings: config.Search,
 ) -> list[results.Results]:
-    wanted = [queries.Query(text=one.query, limit=_MOST["source"], include_cold=True) for one in asks]
+    wanted = [
+        queries.Query(text=one.query, limit=_MOST["source"], include_cold=True)
+        for one in asks
+    ]
     return await asyncio.gather(
-        *(search.search(database, caller, embeddings, query, settings=settings) for query in wanted)
+        *(
+            search.search(database, caller, embeddings, query, settings=settings)
+            for query in wanted
+        )
     )
 
 
 async def _nearest(
-    database: db.Database, caller: callers.Caller, embeddings: embedding.Embeddings, asks: Sequence[Ask]
+    database: db.Database,
+    caller: callers.Caller,
+    embeddings: embedding.Embeddings,
+    asks: Sequence[Ask],
 ) -> tuple[list[Hit], dict[str, str]]:
-    """Concepts, entities and artifacts whose description is near; none without an embedder, and that is told."""
+    """Concepts, entities and artifacts whose description is near; none without an
+    embedder, and that is told.
+    """
     made: list[Hit] = []
     for one in asks:
         try:
             asked = await query_model.ask(database, caller, embeddings, one.query)
         except errors.EmbedderUnavailable as away:
             return made, {"nodes by meaning": f"left out: {away.message}"}
-        values = {"user": caller.user_id, "model": asked.vector.model, "vector": asked.literal}
+        values = {
+            "user": caller.user_id,
+            "model": asked.vector.model,
+            "vector": asked.literal,
+        }
         async with database.snapshot(caller) as tx:
             rows = await tx.rows(_NEAR, values)
         for row in rows:
             cosine = row.pop("cosine")
             score = asked.vector.offset + asked.vector.calibration.scale * cosine
             if score >= one.threshold:
-                made.append(Hit(nodes.Node(**row), max(0.0, min(1.0, score)), f"near “{one.query}”"))
+                made.append(
+                    Hit(
+                        nodes.Node(**row),
+                        max(0.0, min(1.0, score)),
+                        f"near “{one.query}”",
+                    )
+                )
     return made, {}
 
 
-async def _named(database: db.Database, caller: callers.Caller, wanted: Sequence[str]) -> tuple[list[Hit], UUID | None]:
-    """Nodes by name: the very name is 1, a similar one less. A question is looked through for whole names."""
+async def _named(
+    database: db.Database, caller: callers.Caller, wanted: Sequence[str]
+) -> tuple[list[Hit], UUID | None]:
+    """Nodes by name: the very name is 1, a similar one less. A question is looked
+    through for whole names.
+    """
     async with database.snapshot(caller) as tx:
         rows = await tx.rows(_NAMES, (caller.user_id,))
         owner = await nodes.owner(tx, caller)
@@ -162,23 +203,39 @@ async def _named(database: db.Database, caller: callers.Caller, wanted: Sequence
                 if f" {row['alias']} " in padded:
                     scores[row["node_id"]] = (1.0, f"named in “{text}”")
             if len(folded.split()) <= 4:
-                near = process.extract(folded, spelled, scorer=JaroWinkler.similarity, score_cutoff=_ALIKE, limit=10)
+                near = process.extract(
+                    folded,
+                    spelled,
+                    scorer=JaroWinkler.similarity,
+                    score_cutoff=_ALIKE,
+                    limit=10,
+                )
                 for _, score, index in near:
                     if score > scores.get(rows[index]["node_id"], (0.0, ""))[0]:
-                        scores[rows[index]["node_id"]] = (score, f"a name like “{text}”")
+                        scores[rows[index]["node_id"]] = (
+                            score,
+                            f"a name like “{text}”",
+                        )
         there = await nodes.several(tx, caller, list(scores))
-    return [Hit(node, *scores[node_id]) for node_id, node in there.items()], owner.id if owner else None
+    return [
+        Hit(node, *scores[node_id]) for node_id, node in there.items()
+    ], owner.id if owner else None
 
 
 def _chosen(found: Iterable[Hit], *, readable: frozenset[str]) -> list[Hit]:
-    """The best of each kind: near to what was asked first, and of equals what matters more."""
+    """The best of each kind: near to what was asked first, and of equals what matters
+    more.
+    """
     best: dict[UUID, Hit] = {}
     for hit in found:
         if hit.node.domain is not None and hit.node.domain not in readable:
             continue
         if hit.node.id not in best or best[hit.node.id].score < hit.score:
             best[hit.node.id] = hit
-    ranked = sorted(best.values(), key=lambda one: (-(one.score + _SALIENT * one.node.salience), str(one.node.id)))
+    ranked = sorted(
+        best.values(),
+        key=lambda one: (-(one.score + _SALIENT * one.node.salience), str(one.node.id)),
+    )
     counts = dict.fromkeys(_MOST, 0)
     chosen: list[Hit] = []
     for hit in ranked:
@@ -192,29 +249,55 @@ def _chosen(found: Iterable[Hit], *, readable: frozenset[str]) -> list[Hit]:
 def _expanded(
     hits: Sequence[Hit], around: Sequence[links.Link], owner: UUID | None
 ) -> tuple[list[links.Link], list[UUID]]:
-    """The links that are shown, and who is beside the hits: of each hit the ten that matter most, else the latest."""
+    """The links that are shown, and who is beside the hits: of each hit the ten that
+    matter most, else the latest.
+    """
     inside = {one.node.id for one in hits} | set(filter(None, [owner]))
     kept = [one for one in around if {one.from_id, one.to_id} <= inside]
     beside: list[UUID] = []
 
     def order(one: links.Link) -> tuple[float, float]:
         relevance = one.properties.get("relevance", 0)
-        return (-float(relevance if isinstance(relevance, int) else 0), -one.updated_at.timestamp())
+        return (
+            -float(relevance if isinstance(relevance, int) else 0),
+            -one.updated_at.timestamp(),
+        )
 
     for hit in hits:
-        own = sorted((one for one in around if hit.node.id in (one.from_id, one.to_id)), key=order)
-        outside = [one for one in own if not {one.from_id, one.to_id} <= inside][:_NEIGHBOURS]
+        own = sorted(
+            (one for one in around if hit.node.id in (one.from_id, one.to_id)),
+            key=order,
+        )
+        outside = [one for one in own if not {one.from_id, one.to_id} <= inside][
+            :_NEIGHBOURS
+        ]
         kept += outside
-        beside += [one.to_id if one.from_id == hit.node.id else one.from_id for one in outside]
+        beside += [
+            one.to_id if one.from_id == hit.node.id else one.from_id for one in outside
+        ]
     unique = {one.id: one for one in kept}
-    return list(unique.values()), [one for one in dict.fromkeys(beside) if one not in inside]
+    return list(unique.values()), [
+        one for one in dict.fromkeys(beside) if one not in inside
+    ]
 
 
 def as_json(found: Explored, *, explanations: bool = False) -> dict[str, Any]:
-    """The form that models and scripts get: hits whole, neighbours by name, links with properties among hits only."""
+    """The form that models and scripts get: hits whole, neighbours by name, links with
+    properties among hits only.
+    """
     inside = {one.node.id for one in found.hits} | set(filter(None, [found.owner]))
-    shown: dict[str, list[dict[str, Any]]] = {"persons": [], "concepts": [], "entities": [], "sources": []}
-    plural = {"person": "persons", "concept": "concepts", "artifact": "concepts", "entity": "entities"}
+    shown: dict[str, list[dict[str, Any]]] = {
+        "persons": [],
+        "concepts": [],
+        "entities": [],
+        "sources": [],
+    }
+    plural = {
+        "person": "persons",
+        "concept": "concepts",
+        "artifact": "concepts",
+        "entity": "entities",
+    }
     for one in found.hits:
         told = _whole(one, found.records)
         if explanations:
@@ -222,20 +305,30 @@ def as_json(found: Explored, *, explanations: bool = False) -> dict[str, Any]:
         shown[plural.get(one.node.kind, "sources")].append(told)
     return {
         **shown,
-        "links": [_link(one, whole={one.from_id, one.to_id} <= inside) for one in found.links],
+        "links": [
+            _link(one, whole={one.from_id, one.to_id} <= inside) for one in found.links
+        ],
         "neighbours": [_brief(one) for one in found.neighbours],
         "signals": dict(found.told),
     }
 
 
 def _brief(node: nodes.Node) -> dict[str, Any]:
-    told = {"id": str(node.id), "key": node.key, "name": node.name, "type": node.type or node.kind}
+    told = {
+        "id": str(node.id),
+        "key": node.key,
+        "name": node.name,
+        "type": node.type or node.kind,
+    }
     return told | ({"description": node.description} if node.description else {})
 
 
 def _whole(hit: Hit, records: Mapping[UUID, results.Hit]) -> dict[str, Any]:
     node = hit.node
-    told: dict[str, Any] = _brief(node) | {"score": round(hit.score, 3), "salience": round(node.salience, 3)}
+    told: dict[str, Any] = _brief(node) | {
+        "score": round(hit.score, 3),
+        "salience": round(node.salience, 3),
+    }
     if node.is_owner:
         told["is_owner"] = True
     if node.properties:
@@ -249,7 +342,11 @@ def _whole(hit: Hit, records: Mapping[UUID, results.Hit]) -> dict[str, Any]:
 
 
 def _link(one: links.Link, *, whole: bool) -> dict[str, Any]:
-    told: dict[str, Any] = {"from": str(one.from_id), "relation": one.relation, "to": str(one.to_id)}
+    told: dict[str, Any] = {
+        "from": str(one.from_id),
+        "relation": one.relation,
+        "to": str(one.to_id),
+    }
     for name in ("valid_from", "valid_to"):
         if (value := getattr(one, name)) is not None:
             told[name] = value.isoformat().replace("+00:00", "Z")

@@ -1,4 +1,5 @@
-"""Fusion: one order out of what the signals say. Pure; every number that enters is kept as provenance.
+"""Fusion: one order out of what the signals say. Pure; every number that enters is kept
+as provenance.
 
 score = (sum of weight * score over signals + sum of bonuses) * product of boosts
 """
@@ -23,7 +24,8 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What one signal says of a passage: its score (0..1), its weight for this query, its rank among all (from 1).
+    """What one signal says of a passage: its score (0..1), its weight for this query,
+    its rank among all (from 1).
 
     `raw` is the signal's own number where the score is made of ranks, else the score.
     """
@@ -38,10 +40,11 @@ class Evidence:
 class Fused:
     """A passage and all that its score is made of.
 
-    Bonuses: `exact`, the share of the query's identifiers that the passage holds times its coverage of the query;
-    `manner`, how a turn of a chat is said; `time`, how near it is to the day that the query names; `phrase`,
-    and `foremost`, which keeps what is exact before what a reranker likes. Boosts: `heat` (1 + 0.1 * heat), `hint`,
-    `soon` (1 + 0.15 * proximity to an event of what is named), `confirmation`.
+    Bonuses: `exact`, the share of the query's identifiers that the passage holds times
+    its coverage of the query; `manner`, how a turn of a chat is said; `time`, how near
+    it is to the day that the query names; `phrase`, and `foremost`, which keeps what is
+    exact before what a reranker likes. Boosts: `heat` (1 + 0.1 * heat), `hint`, `soon`
+    (1 + 0.15 * proximity to an event of what is named), `confirmation`.
     """
 
     record_id: UUID
@@ -54,7 +57,9 @@ class Fused:
     @property
     def score(self) -> float:
         """The formula at the top of this module."""
-        said = sum(one.weight * one.score for one in self.evidence.values()) + sum(self.bonuses.values())
+        said = sum(one.weight * one.score for one in self.evidence.values()) + sum(
+            self.bonuses.values()
+        )
         return said * math.prod(self.boosts.values())
 
     def raised(self, name: str, bonus: float) -> "Fused":
@@ -74,15 +79,19 @@ def fuse(
     graph: Floats,
     soon: Floats,
 ) -> list[Fused]:
-    """The `most` best passages and the best of every record, best first. Without `meaning`, words alone count.
+    """The `most` best passages and the best of every record, best first. Without
+    `meaning`, words alone count.
 
-    The weight of words follows how much they have to say: the share of the query's information that the best passage
-    holds, to a power; that of meaning is fixed. `time` and `phrase` are bonuses for each passage, `hints` and `soon`
-    boosts for each record, `graph` the share of what the query names that a record is linked to: it counts for
-    records that hold none of the words, and is told of the others.
+    The weight of words follows how much they have to say: the share of the query's
+    information that the best passage holds, to a power; that of meaning is fixed.
+    `time` and `phrase` are bonuses for each passage, `hints` and `soon` boosts for each
+    record, `graph` the share of what the query names that a record is linked to: it
+    counts for records that hold none of the words, and is told of the others.
     """
     held = scored.coverage[scored.lexical > 0]
-    of_words = settings.words * (float(held.max(initial=0.0)) ** settings.coverage if meaning else 1.0)
+    of_words = settings.words * (
+        float(held.max(initial=0.0)) ** settings.coverage if meaning else 1.0
+    )
     of_meaning = settings.meaning if meaning else 0.0
     worded = np.zeros(len(scored.records), np.float32)
     np.maximum.at(worded, scored.record, scored.lexical)
@@ -92,13 +101,28 @@ def fuse(
         "semantic": (scored.semantic, of_meaning * everywhere),
         "graph": (graph[scored.record], settings.graph * (worded[scored.record] == 0)),
     }
-    bonuses = {"exact": EXACT_BONUS * scored.exact * scored.coverage, "manner": scored.manner}
+    bonuses = {
+        "exact": EXACT_BONUS * scored.exact * scored.coverage,
+        "manner": scored.manner,
+    }
     bonuses |= {"time": time, "phrase": phrase}
     heat = np.array([card.heat for card in scored.records])[scored.record]
-    boosts = {"heat": 1 + HEAT_BOOST * heat, "hint": hints[scored.record], "soon": soon[scored.record]}
-    said = sum((weight * of for of, weight in signals.values()), sum(bonuses.values(), np.zeros_like(time)))
+    boosts = {
+        "heat": 1 + HEAT_BOOST * heat,
+        "hint": hints[scored.record],
+        "soon": soon[scored.record],
+    }
+    said = sum(
+        (weight * of for of, weight in signals.values()),
+        sum(bonuses.values(), np.zeros_like(time)),
+    )
     total = said * np.prod(list(boosts.values()), axis=0)
-    there = (scored.lexical > 0) | ((scored.semantic > 0) & meaning) | (phrase > 0) | (graph[scored.record] > 0)
+    there = (
+        (scored.lexical > 0)
+        | ((scored.semantic > 0) & meaning)
+        | (phrase > 0)
+        | (graph[scored.record] > 0)
+    )
     order = np.lexsort((scored.ids, scored.record, -np.round(total, 6)))
     order = order[there[order]]
     best = np.sort(np.unique(scored.record[order], return_index=True)[1])[: 2 * most]
@@ -106,7 +130,9 @@ def fuse(
 
     def made(i: int) -> Fused:
         evidence = {
-            name: Evidence(float(of[i]), float(weight[i]), int(rank[name][i]), float(of[i]))
+            name: Evidence(
+                float(of[i]), float(weight[i]), int(rank[name][i]), float(of[i])
+            )
             for name, (of, weight) in signals.items()
             if of[i] > 0 and (weight[i] or name == "graph")
         }
@@ -119,25 +145,40 @@ def fuse(
             {name: float(of[i]) for name, of in boosts.items() if of[i] != 1},
         )
 
-    return ordered([made(i) for i in order[np.union1d(np.arange(min(most, len(order))), best)].tolist()])
+    return ordered(
+        [
+            made(i)
+            for i in order[np.union1d(np.arange(min(most, len(order))), best)].tolist()
+        ]
+    )
 
 
 def ordered(fused: Sequence[Fused]) -> list[Fused]:
     """Best first; the same every time."""
-    return sorted(fused, key=lambda one: (-round(one.score, 6), one.record_id.int, one.passage_id))
+    return sorted(
+        fused, key=lambda one: (-round(one.score, 6), one.record_id.int, one.passage_id)
+    )
 
 
 def reranked(best: Sequence[Fused], scores: Sequence[float]) -> list[Fused]:
-    """Passages in the order of a reranker's scores (0..1): a signal that outweighs all others.
+    """Passages in the order of a reranker's scores (0..1): a signal that outweighs all
+    others.
 
-    What holds an identifier or a phrase of the query stays before what does not, and the rest, without any such score,
-    stays behind.
+    What holds an identifier or a phrase of the query stays before what does not, and
+    the rest, without any such score, stays behind.
     """
     by_score = ranks(list(scores))
     return ordered(
         [
-            replace(one, evidence={**one.evidence, "reranker": Evidence(score, RERANKER, rank, score)}).raised(
-                "foremost", 2 * RERANKER if {"exact", "phrase"} & one.bonuses.keys() else 0.0
+            replace(
+                one,
+                evidence={
+                    **one.evidence,
+                    "reranker": Evidence(score, RERANKER, rank, score),
+                },
+            ).raised(
+                "foremost",
+                2 * RERANKER if {"exact", "phrase"} & one.bonuses.keys() else 0.0,
             )
             for one, score, rank in zip(best, scores, by_score, strict=True)
         ]

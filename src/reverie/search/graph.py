@@ -1,4 +1,6 @@
-"""The graph signal: what a query names, the records that are linked to it, and what is about to happen with it."""
+"""The graph signal: what a query names, the records that are linked to it, and what is
+about to happen with it.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,7 +18,8 @@ from reverie.privacy import lists
 from reverie.search import lexical
 from reverie.search import query as queries
 
-# Records of a named node count for so many; what is linked to hundreds says little of any.
+# Records of a named node count for so many; what is linked to hundreds says little of
+# any.
 MOST = 300
 SOON = timedelta(days=7)
 PROXIMITY = 0.15
@@ -51,7 +54,8 @@ _NOTHING = "no name of the graph is in it"
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """The nodes that a query names, and the records linked to them: each with the share of the nodes it is linked to.
+    """The nodes that a query names, and the records linked to them: each with the share
+    of the nodes it is linked to.
 
     `near` are times of events of theirs within a week of now.
     """
@@ -63,13 +67,19 @@ class Related:
     near: Sequence[datetime] = ()
 
     def proximity(self, record_id: UUID, at: datetime | None) -> float:
-        """How close in time a linked record is to an event of theirs that is near: 1 at its time, 0 from a week on."""
+        """How close in time a linked record is to an event of theirs that is near: 1 at
+        its time, 0 from a week on.
+        """
         if at is None or record_id not in self.shares:
             return 0.0
-        return max((max(0.0, 1 - abs(at - one) / SOON) for one in self.near), default=0.0)
+        return max(
+            (max(0.0, 1 - abs(at - one) / SOON) for one in self.near), default=0.0
+        )
 
 
-async def ask(tx: db.Transaction, caller: callers.Caller, query: queries.Query) -> Related:
+async def ask(
+    tx: db.Transaction, caller: callers.Caller, query: queries.Query
+) -> Related:
     """What the graph knows of the names in a query, among the records that it may find."""
     called = await _named(tx, caller, query.text)
     if not called:
@@ -81,20 +91,37 @@ async def ask(tx: db.Transaction, caller: callers.Caller, query: queries.Query) 
         "ok" if rows else _NOTHING,
         tuple(called.values()),
         [
-            lexical.Found(row["record_id"], row["ordinal"], row["passage_id"], row["named"] / row["wanted"])
+            lexical.Found(
+                row["record_id"],
+                row["ordinal"],
+                row["passage_id"],
+                row["named"] / row["wanted"],
+            )
             for row in rows
         ],
         {row["record_id"]: row["named"] / row["wanted"] for row in rows},
-        [row["at"] for row in rows if row["domain"] == "event" and row["at"] and abs(row["at"] - now) <= SOON],
+        [
+            row["at"]
+            for row in rows
+            if row["domain"] == "event" and row["at"] and abs(row["at"] - now) <= SOON
+        ],
     )
 
 
-async def _named(tx: db.Transaction, caller: callers.Caller, text: str) -> dict[str, str]:
-    """The keys of the nodes whose names stand in a text, with those names: the longest first, none inside another."""
+async def _named(
+    tx: db.Transaction, caller: callers.Caller, text: str
+) -> dict[str, str]:
+    """The keys of the nodes whose names stand in a text, with those names: the longest
+    first, none inside another.
+    """
     words = [match.group() for match in _WORD.finditer(text)]
     folded = [keys.normalised(word) for word in words]
     sizes = range(1, _LONGEST_NAME + 1)
-    spans = {" ".join(folded[at : at + size]) for size in sizes for at in range(len(words) - size + 1)}
+    spans = {
+        " ".join(folded[at : at + size])
+        for size in sizes
+        for at in range(len(words) - size + 1)
+    }
     index = await known_values.meant(tx, caller, sorted(spans)) if spans else {}
     if not index:
         return {}

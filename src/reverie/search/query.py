@@ -1,4 +1,6 @@
-"""What is asked: the words, the scope and the filters of one search, and what the words say beside themselves."""
+"""What is asked: the words, the scope and the filters of one search, and what the words
+say beside themselves.
+"""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -18,9 +20,10 @@ LONGEST = 1000
 class Query:
     """One search. No domains and no records mean all.
 
-    `first` and `last` are days (inclusive) of a turn's or record's own date; `person` is a part of a name or an address
-    of somebody who took part, `category` a folder, board or calendar, `file` a part of the path of the file that a
-    record came from. `now` is when it is asked: `yesterday` counts from there.
+    `first` and `last` are days (inclusive) of a turn's or record's own date; `person`
+    is a part of a name or an address of somebody who took part, `category` a folder,
+    board or calendar, `file` a part of the path of the file that a record came from.
+    `now` is when it is asked: `yesterday` counts from there.
     """
 
     text: str
@@ -40,31 +43,49 @@ class Query:
     @property
     def narrowed(self) -> bool:
         """Whether a filter leaves out a part of what is kept."""
-        narrow = (self.domains, self.tag, self.first, self.last, self.tier, self.person, self.category, self.file)
+        narrow = (
+            self.domains,
+            self.tag,
+            self.first,
+            self.last,
+            self.tier,
+            self.person,
+            self.category,
+            self.file,
+        )
         return any((*narrow, self.records))
 
 
 def checked(caller: callers.Caller, query: Query) -> Query:
-    """The query with its text trimmed and its domains by name: those asked for, or all that the caller may read.
+    """The query with its text trimmed and its domains by name: those asked for, or all
+    that the caller may read.
 
-    Every search passes here, so nothing is found, counted or ranked of a domain that is closed. Raises Invalid,
-    Forbidden.
+    Every search passes here, so nothing is found, counted or ranked of a domain that is
+    closed. Raises Invalid, Forbidden.
     """
     text = " ".join(query.text.replace("\x00", " ").split())
     if not text:
         raise errors.Invalid("There is nothing to search for.", hint="Give some words.")
     if len(text) > LONGEST:
-        raise errors.Invalid(f"A search has at most {LONGEST} characters.", hint="Ask for less at once.")
+        raise errors.Invalid(
+            f"A search has at most {LONGEST} characters.", hint="Ask for less at once."
+        )
     if not 1 <= query.limit <= 50:
         raise errors.Invalid("`limit` must be from 1 to 50.")
     domains = catalogue.asked(caller, query.domains)
     everything = len(domains) == len(catalogue.DOMAINS)
-    return replace(query, text=text.encode("utf-8", "replace").decode(), domains=() if everything else domains)
+    return replace(
+        query,
+        text=text.encode("utf-8", "replace").decode(),
+        domains=() if everything else domains,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """What a query says of the time, the kinds of record, the people and the very words that it wants."""
+    """What a query says of the time, the kinds of record, the people and the very words
+    that it wants.
+    """
 
     when: timewords.When | None
     hints: query_intent.Hints
@@ -73,14 +94,26 @@ class Understood:
         """What was understood, for whoever asks why."""
         told: dict[str, Any] = {}
         if self.when and self.when.session is not None:
-            told["session"] = [self.when.session, self.when.until_session or self.when.session]
+            told["session"] = [
+                self.when.session,
+                self.when.until_session or self.when.session,
+            ]
         elif self.when:
-            told["days"] = [day.isoformat() if day else None for day in (self.when.first, self.when.last)]
-        told |= {"domains": sorted(self.hints.domains), "phrases": list(self.hints.phrases)}
+            told["days"] = [
+                day.isoformat() if day else None
+                for day in (self.when.first, self.when.last)
+            ]
+        told |= {
+            "domains": sorted(self.hints.domains),
+            "phrases": list(self.hints.phrases),
+        }
         return {name: value for name, value in told.items() if value}
 
 
 def understand(query: Query, *, timezone: str) -> Understood:
     """Read the time words and the hints of a query."""
     now = query.now or datetime.now(UTC)
-    return Understood(timewords.read(query.text, now=now, timezone=timezone), query_intent.read(query.text))
+    return Understood(
+        timewords.read(query.text, now=now, timezone=timezone),
+        query_intent.read(query.text),
+    )

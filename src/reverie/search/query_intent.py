@@ -1,4 +1,5 @@
-"""What a question says of the kind of record and of its people: domains, names, quoted phrases, nicknames.
+"""What a question says of the kind of record and of its people: domains, names, quoted
+phrases, nicknames.
 
 Hints move what fits up; they never leave anything out.
 """
@@ -34,10 +35,17 @@ _DOMAINS: Mapping[str, str] = {
     "health": "weight sleep steps gewicht schlaf schritte peso sueno pasos",
     "run": "transcript transcripts",
 }  # fmt: skip
-_BY_WORD = {terms.fold(word): domain for domain, words in _DOMAINS.items() for word in words.split()}
+_BY_WORD = {
+    terms.fold(word): domain
+    for domain, words in _DOMAINS.items()
+    for word in words.split()
+}
 _TOKEN = re.compile(r"\w+(?:[-'’]\w+)*")
-# Kinds that are also common words count only where the question speaks of them as a thing kept.
-_COMMON = tables.words("link links phone event events article articles artikel file files mail") | tables.words(
+# Kinds that are also common words count only where the question speaks of them as a
+# thing kept.
+_COMMON = tables.words(
+    "link links phone event events article articles artikel file files mail"
+) | tables.words(
     "weight sleep steps gewicht schlaf schritte peso sueno pasos evento eventos cita citas meeting meetings"
 )
 _OWNING = tables.words(
@@ -59,7 +67,9 @@ _PHRASE = re.compile(r"\"([^\"]*)\"|“([^”]*)”|„([^“”]*)[“”]|«([
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """The domains spoken of, the words that say so (folded), the people named, and phrases to be found as they are."""
+    """The domains spoken of, the words that say so (folded), the people named, and
+    phrases to be found as they are.
+    """
 
     domains: frozenset[str]
     words: frozenset[str]
@@ -68,7 +78,9 @@ class Hints:
 
 
 def read(text: str) -> Hints:
-    """What a question hints at, in English, Spanish and German. What stands in quotes hints at nothing else."""
+    """What a question hints at, in English, Spanish and German. What stands in quotes
+    hints at nothing else.
+    """
     phrases = tuple(
         " ".join(phrase.split())
         for match in _PHRASE.finditer(text)
@@ -81,9 +93,13 @@ def read(text: str) -> Hints:
     for at, word in enumerate(folded):
         before = folded[at - 1] if at else ""
         after = folded[at + 1] if at + 1 < len(folded) else ""
-        if word in _BY_WORD and (word not in _COMMON or before in _OWNING or after in _FROM):
+        if word in _BY_WORD and (
+            word not in _COMMON or before in _OWNING or after in _FROM
+        ):
             said |= dict.fromkeys((word, *terms.words(word)), _BY_WORD[word])
-    return Hints(frozenset(said.values()), frozenset(said), _people(tokens, folded), phrases)
+    return Hints(
+        frozenset(said.values()), frozenset(said), _people(tokens, folded), phrases
+    )
 
 
 def holds(text: str, phrase: str) -> bool:
@@ -92,9 +108,13 @@ def holds(text: str, phrase: str) -> bool:
 
 
 def nicknames(word: str) -> tuple[str, ...]:
-    """Other forms of a given name, folded: Bob -> bobby, rob, robert, ... None for a small word that may be a word."""
+    """Other forms of a given name, folded: Bob -> bobby, rob, robert, ... None for a
+    small word that may be a word.
+    """
     name = terms.fold(word)
-    if not name.isalpha() or not (word[0].isupper() or (len(name) > 2 and name not in _WORDS_TOO)):
+    if not name.isalpha() or not (
+        word[0].isupper() or (len(name) > 2 and name not in _WORDS_TOO)
+    ):
         return ()
     return _forms(name)
 
@@ -121,7 +141,9 @@ _SPANISH_GERMAN = (
 
 
 def _groups() -> dict[str, tuple[str, ...]]:
-    """Each name with the others of its line: the first is the full name, the rest are its short forms."""
+    """Each name with the others of its line: the first is the full name, the rest are
+    its short forms.
+    """
     found: dict[str, list[str]] = {}
     for line in _SPANISH_GERMAN:
         names = line.split()
@@ -154,7 +176,8 @@ def _english() -> english.NickNamer:
 def _forms(name: str) -> tuple[str, ...]:
     full = _english().canonicals_of(name)
     found = set(_english().nicknames_of(name)) | full | set(_OURS.get(name, ()))
-    # Of a short form that may be of many names (Al, Alex) the other short forms of each would be a crowd.
+    # Of a short form that may be of many names (Al, Alex) the other short forms of each
+    # would be a crowd.
     if len(full) <= _SIBLINGS:
         for one in full:
             found |= _english().nicknames_of(one)
@@ -167,22 +190,38 @@ def _people(tokens: list[str], folded: list[str]) -> tuple[str, ...]:
     at = 0
     while at + 1 < len(tokens):
         at += 1
-        again = folded[at - 1] in _AND and at > 1 and bool(found) and found[-1].endswith(tokens[at - 2])
+        again = (
+            folded[at - 1] in _AND
+            and at > 1
+            and bool(found)
+            and found[-1].endswith(tokens[at - 2])
+        )
         if folded[at - 1] not in _FROM and not again:
             continue
         end = at
         while end < len(tokens) and end < at + 3 and _is_name(tokens[end], folded[end]):
             end += 1
         if end > at:
-            found.append(" ".join(re.sub(r"['’]s$", "", token) for token in tokens[at:end]))
+            found.append(
+                " ".join(re.sub(r"['’]s$", "", token) for token in tokens[at:end])
+            )
             at = end - 1
     return tuple(dict.fromkeys(found))
 
 
 def _is_name(token: str, folded: str) -> bool:
-    return token[0].isupper() and folded not in _NO_NAMES and folded not in _BY_WORD and not token[-1].isdigit()
+    return (
+        token[0].isupper()
+        and folded not in _NO_NAMES
+        and folded not in _BY_WORD
+        and not token[-1].isdigit()
+    )
 
 
 def _spaced(text: str) -> str:
-    """The words with a space between, and every character of a language that writes none."""
-    return " ".join(_ALONE.sub(r" \1 ", " ".join(terms.words(terms.fold(text)))).split())
+    """The words with a space between, and every character of a language that writes
+    none.
+    """
+    return " ".join(
+        _ALONE.sub(r" \1 ", " ".join(terms.words(terms.fold(text)))).split()
+    )

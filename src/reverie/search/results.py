@@ -1,4 +1,6 @@
-"""What a search answers: records with their passages, marks and provenance, for people and as JSON."""
+"""What a search answers: records with their passages, marks and provenance, for people
+and as JSON.
+"""
 
 import itertools
 import re
@@ -14,13 +16,17 @@ from reverie.records import base, catalogue, places, terms
 from reverie.search import context, fusion, lexical
 from reverie.search import query as queries
 
-_PASSAGES = "SELECT id, record_id, place, text FROM passage WHERE user_id = %s AND id = ANY(%s)"
+_PASSAGES = (
+    "SELECT id, record_id, place, text FROM passage WHERE user_id = %s AND id = ANY(%s)"
+)
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a record's text, its place in it, its score, and the words to mark: (start, end) in characters."""
+    """A piece of a record's text, its place in it, its score, and the words to mark:
+    (start, end) in characters.
+    """
 
     id: int
     text: str
@@ -31,7 +37,8 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One record found, its best passages, and why it is here. `origin` is the file it was imported from, or "".
+    """One record found, its best passages, and why it is here. `origin` is the file it
+    was imported from, or "".
 
     `sensitivity` is the word of the record's level.
     """
@@ -54,14 +61,18 @@ class Hit:
         return f'{self.domain.replace("_", " ")} "{self.title}"{when}'
 
     def where(self, passage: Passage) -> str:
-        """Where in it a passage stands, for people ("page 3"), unless the title says so already."""
+        """Where in it a passage stands, for people ("page 3"), unless the title says so
+        already.
+        """
         told = places.told(passage.place)
         return "" if told == self.title else told
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The hits, what each signal did, and the reason when there are none. `understood` is what the query said."""
+    """The hits, what each signal did, and the reason when there are none. `understood`
+    is what the query said.
+    """
 
     query: queries.Query
     hits: list[Hit]
@@ -87,7 +98,9 @@ async def hits(
             ids.setdefault(card.domain, []).append(card.record_id)
     domains = [catalogue.domain(name) for name in ids]
     statements = [base.fetching(caller, domain, ids[domain.name]) for domain in domains]
-    text_rows, *record_rows = await tx.together((_PASSAGES, (caller.user_id, wanted)), *statements)
+    text_rows, *record_rows = await tx.together(
+        (_PASSAGES, (caller.user_id, wanted)), *statements
+    )
     texts = {row["id"]: row for row in text_rows}
     records: dict[UUID, base.Record] = {}
     for domain, rows in zip(domains, record_rows, strict=True):
@@ -100,7 +113,13 @@ async def hits(
         if card is None or record is None:
             continue  # deleted since the signals looked
         passages = [
-            Passage(one.passage_id, row["text"], row["place"], one.score, highlights(row["text"], asked))
+            Passage(
+                one.passage_id,
+                row["text"],
+                row["place"],
+                one.score,
+                highlights(row["text"], asked),
+            )
             for one in fused
             if (row := texts.get(one.passage_id)) is not None
         ]
@@ -125,7 +144,11 @@ async def hits(
 
 def highlights(text: str, asked: set[str], *, most: int = 20) -> list[tuple[int, int]]:
     """Where the query's words stand in a text, in any form of theirs."""
-    held = {word for word in set(_WORD.findall(text)) if not asked.isdisjoint(terms.forms(word))}
+    held = {
+        word
+        for word in set(_WORD.findall(text))
+        if not asked.isdisjoint(terms.forms(word))
+    }
     if not held:
         return []
     marks = (match.span() for match in _WORD.finditer(text) if match.group() in held)
@@ -135,9 +158,15 @@ def highlights(text: str, asked: set[str], *, most: int = 20) -> list[tuple[int,
 def nothing(query: queries.Query, told: Mapping[str, str]) -> str:
     """Why there is no result."""
     scope = " in this scope" if query.narrowed else ""
-    missing = told["semantic"].removeprefix("left out: ") if told["semantic"].startswith("left out") else ""
+    missing = (
+        told["semantic"].removeprefix("left out: ")
+        if told["semantic"].startswith("left out")
+        else ""
+    )
     because = f" Meaning was not searched: {missing}" if missing else ""
-    return f"Nothing{scope} holds these words or means something close to them.{because}"
+    return (
+        f"Nothing{scope} holds these words or means something close to them.{because}"
+    )
 
 
 def as_json(results: Results) -> dict[str, Any]:
@@ -174,7 +203,9 @@ def _hit(hit: Hit) -> dict[str, Any]:
             for p in hit.passages
         ],
         "provenance": {
-            "signals": {name: _evidence(one) for name, one in hit.fused.evidence.items()},
+            "signals": {
+                name: _evidence(one) for name, one in hit.fused.evidence.items()
+            },
             "bonuses": {name: round(one, 6) for name, one in hit.fused.bonuses.items()},
             "boosts": {name: round(one, 6) for name, one in hit.fused.boosts.items()},
             "heat": round(hit.fused.heat, 6),
@@ -183,4 +214,9 @@ def _hit(hit: Hit) -> dict[str, Any]:
 
 
 def _evidence(one: fusion.Evidence) -> dict[str, Any]:
-    return {"raw": round(one.raw, 6), "score": round(one.score, 6), "rank": one.rank, "weight": round(one.weight, 6)}
+    return {
+        "raw": round(one.raw, 6),
+        "score": round(one.score, 6),
+        "rank": one.rank,
+        "weight": round(one.weight, 6),
+    }

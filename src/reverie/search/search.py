@@ -1,4 +1,6 @@
-"""The public search: understands the query, asks every signal, fuses what they say, and keeps why."""
+"""The public search: understands the query, asks every signal, fuses what they say, and
+keeps why.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,23 +14,39 @@ from reverie.access import callers
 from reverie.llm import embedding
 from reverie.privacy import sensitivity
 from reverie.records import passages, terms
-from reverie.search import advanced, context, fusion, gather, graph, lexical, query_intent, results, temporal
+from reverie.search import (
+    advanced,
+    context,
+    fusion,
+    gather,
+    graph,
+    lexical,
+    query_intent,
+    results,
+    temporal,
+)
 from reverie.search import query as queries
 from reverie.search.dates import timewords
 
 _COLD_AFTER = timedelta(days=7)
-_TEXTS = "SELECT id, record_id, text, head FROM passage WHERE user_id = %s AND id = ANY(%s)"
-# A record of the very day that the query names, and of days near it (LoCoMo; from 0.2 to 0.5 the same).
+_TEXTS = (
+    "SELECT id, record_id, text, head FROM passage WHERE user_id = %s AND id = ANY(%s)"
+)
+# A record of the very day that the query names, and of days near it (LoCoMo; from 0.2
+# to 0.5 the same).
 TIME_BONUS, NEAR_DAYS = 0.3, 14
 PHRASE_BONUS = 3.0
-# Where nothing but a time is asked for, the kind of record that is spoken of comes before all others.
+# Where nothing but a time is asked for, the kind of record that is spoken of comes
+# before all others.
 SPOKEN_OF = 2.0
 _DEFAULT = config.Search()
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What an answer is made from, beside the passages: the query, what it says, the records and what was told."""
+    """What an answer is made from, beside the passages: the query, what it says, the
+    records and what was told.
+    """
 
     query: queries.Query
     heard: queries.Understood
@@ -44,14 +62,18 @@ async def search(
     *,
     settings: config.Search = _DEFAULT,
 ) -> results.Results:
-    """Search everything the caller keeps. Raises Invalid; a signal that cannot run is left out and named."""
+    """Search everything the caller keeps. Raises Invalid; a signal that cannot run is
+    left out and named.
+    """
     query = queries.checked(caller, query)
     heard = queries.understand(query, timezone=caller.timezone)
     then = await temporal.stated(database, caller, query, heard.when)
     if _only_a_time(query, heard, then):
         return await _all_of_then(database, caller, query, heard, then)
     phrases, scope = heard.hints.phrases, then.scoped or query
-    gathered = await gather.gather(database, caller, embeddings, scope, depth=settings.depth, phrases=phrases)
+    gathered = await gather.gather(
+        database, caller, embeddings, scope, depth=settings.depth, phrases=phrases
+    )
     told = {**gathered.told, **then.told}
     async with database.snapshot(caller) as tx:
         scored = await context.score(tx, caller, query.text, gathered)
@@ -65,12 +87,18 @@ async def search(
             hints=_hinted(scored.records, heard.hints),
             **_linked(scored.records, gathered.related),
         )
-        if then.scoped and heard.when:  # neighbours of what was found may be of another time
+        if (
+            then.scoped and heard.when
+        ):  # neighbours of what was found may be of another time
             fused = await temporal.only(tx, caller, then.scoped, heard.when, fused)
-        found = _Found(query, heard, {card.record_id: card for card in scored.records}, told)
+        found = _Found(
+            query, heard, {card.record_id: card for card in scored.records}, told
+        )
         if not embeddings.reranks:
             return await _answer(tx, caller, found, _by_record(fused, query))
-    fused = await _reranked(database, caller, embeddings, found, fused)  # with no transaction open
+    fused = await _reranked(
+        database, caller, embeddings, found, fused
+    )  # with no transaction open
     async with database.snapshot(caller) as tx:
         return await _answer(tx, caller, found, _by_record(fused, query))
 
@@ -90,24 +118,38 @@ async def by_sliders(
     then = await temporal.stated(database, caller, query, heard.when)
     if _only_a_time(query, heard, then):
         return await _all_of_then(database, caller, query, heard, then)
-    gathered = await gather.gather(database, caller, embeddings, then.scoped or query, depth=settings.depth)
+    gathered = await gather.gather(
+        database, caller, embeddings, then.scoped or query, depth=settings.depth
+    )
     async with database.snapshot(caller) as tx:
-        cards = await context.cards(tx, caller, list({one.record_id for one in gathered.found}))
+        cards = await context.cards(
+            tx, caller, list({one.record_id for one in gathered.found})
+        )
         raws = {
             "lexical": _raw(gathered.words.found),
             "semantic": _raw(gathered.near),
             "graph": _raw(gathered.related.found),
-            "heat": [advanced.Raw(card.record_id, None, card.heat) for card in cards.values() if card.heat > 0],
+            "heat": [
+                advanced.Raw(card.record_id, None, card.heat)
+                for card in cards.values()
+                if card.heat > 0
+            ],
         }
-        fused, told = advanced.fuse(raws, sliders, told={**gathered.told, **(then.told if then.scoped else {})})
-        return await _answer(tx, caller, _Found(query, heard, cards, told), [[one] for one in fused])
+        fused, told = advanced.fuse(
+            raws, sliders, told={**gathered.told, **(then.told if then.scoped else {})}
+        )
+        return await _answer(
+            tx, caller, _Found(query, heard, cards, told), [[one] for one in fused]
+        )
 
 
 def _raw(found: Sequence[lexical.Found]) -> list[advanced.Raw]:
     return [advanced.Raw(one.record_id, one.passage_id, one.score) for one in found]
 
 
-def _only_a_time(query: queries.Query, heard: queries.Understood, then: temporal.Stated) -> bool:
+def _only_a_time(
+    query: queries.Query, heard: queries.Understood, then: temporal.Stated
+) -> bool:
     if then.scoped is None or heard.hints.phrases:
         return False
     return set(timewords.content(query.text, heard.when)) <= heard.hints.words
@@ -120,9 +162,13 @@ async def _all_of_then(
     heard: queries.Understood,
     then: temporal.Stated,
 ) -> results.Results:
-    """Everything of the time that is asked for, the kind that is spoken of first, where nothing else is asked."""
+    """Everything of the time that is asked for, the kind that is spoken of first, where
+    nothing else is asked.
+    """
     async with database.snapshot(caller) as tx:
-        cards = await context.cards(tx, caller, list({one.record_id for one in then.found}))
+        cards = await context.cards(
+            tx, caller, list({one.record_id for one in then.found})
+        )
         fused = [
             fusion.Fused(
                 card.record_id,
@@ -135,18 +181,28 @@ async def _all_of_then(
             if (card := cards.get(one.record_id))
         ]
         told = {
-            **dict.fromkeys(("lexical", "semantic"), "left out: only a time is asked for"),
+            **dict.fromkeys(
+                ("lexical", "semantic"), "left out: only a time is asked for"
+            ),
             "heat": "ok",
             **then.told,
         }
         found = _Found(query, heard, cards, told)
-        return await _answer(tx, caller, found, _by_record(fusion.ordered(fused), query))
+        return await _answer(
+            tx, caller, found, _by_record(fusion.ordered(fused), query)
+        )
 
 
-def _spoken_of(query: queries.Query, heard: queries.Understood, card: context.Card) -> dict[str, float]:
-    """The boosts of a record of the kind that is spoken of, and of one that bears the time as its name."""
+def _spoken_of(
+    query: queries.Query, heard: queries.Understood, card: context.Card
+) -> dict[str, float]:
+    """The boosts of a record of the kind that is spoken of, and of one that bears the
+    time as its name.
+    """
     boosts = {"hint": SPOKEN_OF} if card.domain in heard.hints.domains else {}
-    return boosts | ({"title": SPOKEN_OF} if terms.fold(query.text) in terms.fold(card.title) else {})
+    return boosts | (
+        {"title": SPOKEN_OF} if terms.fold(query.text) in terms.fold(card.title) else {}
+    )
 
 
 async def _reranked(
@@ -156,18 +212,24 @@ async def _reranked(
     found: _Found,
     fused: Sequence[fusion.Fused],
 ) -> list[fusion.Fused]:
-    """The best passages sorted again by a model that reads them beside the query; left out, and named, if it fails."""
+    """The best passages sorted again by a model that reads them beside the query; left
+    out, and named, if it fails.
+    """
     best, rest = list(fused[: embeddings.top]), list(fused[embeddings.top :])
     async with database.snapshot(caller) as tx:
         rows = await tx.rows(_TEXTS, (caller.user_id, [one.passage_id for one in best]))
     texts = {
-        row["id"]: passages.embedded_text(found.cards[row["record_id"]].title, row["text"], row["head"])
+        row["id"]: passages.embedded_text(
+            found.cards[row["record_id"]].title, row["text"], row["head"]
+        )
         for row in rows
         if row["record_id"] in found.cards
     }
     best = [one for one in best if one.passage_id in texts]
     try:
-        level = sensitivity.highest(sensitivity.named(found.cards[one.record_id].sensitivity) for one in best)
+        level = sensitivity.highest(
+            sensitivity.named(found.cards[one.record_id].sensitivity) for one in best
+        )
         given = [texts[one.passage_id] for one in best]
         origin = embedding.Origin(caller, "reranking", level=level)
         scores = await embeddings.rerank(found.query.text, given, origin=origin)
@@ -179,29 +241,47 @@ async def _reranked(
 
 
 async def _answer(
-    tx: db.Transaction, caller: callers.Caller, found: _Found, grouped: Sequence[list[fusion.Fused]]
+    tx: db.Transaction,
+    caller: callers.Caller,
+    found: _Found,
+    grouped: Sequence[list[fusion.Fused]],
 ) -> results.Results:
     shown, hidden = _without_cold(grouped, found.cards, found.query)
-    hits = await results.hits(tx, caller, found.query, shown[: found.query.limit], found.cards)
+    hits = await results.hits(
+        tx, caller, found.query, shown[: found.query.limit], found.cards
+    )
     reason = "" if hits else results.nothing(found.query, found.told)
-    return results.Results(found.query, hits, found.told, reason, hidden, found.heard.as_json())
+    return results.Results(
+        found.query, hits, found.told, reason, hidden, found.heard.as_json()
+    )
 
 
-def _linked(records: Sequence[context.Card], linked: graph.Related) -> dict[str, fusion.Floats]:
-    """What the graph says of each record: its share of what is named, and the boost of what is close in time."""
+def _linked(
+    records: Sequence[context.Card], linked: graph.Related
+) -> dict[str, fusion.Floats]:
+    """What the graph says of each record: its share of what is named, and the boost of
+    what is close in time.
+    """
     shares = [linked.shares.get(card.record_id, 0.0) for card in records]
-    soon = [1 + graph.PROXIMITY * linked.proximity(card.record_id, card.at) for card in records]
+    soon = [
+        1 + graph.PROXIMITY * linked.proximity(card.record_id, card.at)
+        for card in records
+    ]
     return {"graph": np.array(shares, np.float32), "soon": np.array(soon, np.float32)}
 
 
 def _time(scored: context.Scored, when: timewords.When | None) -> fusion.Floats:
-    """The bonus of each passage for the day that the query names: all of it on the day, less for each day away."""
+    """The bonus of each passage for the day that the query names: all of it on the day,
+    less for each day away.
+    """
     if when is None or when.session is not None:
         return np.zeros(len(scored.ids), np.float32)
     most = TIME_BONUS if when.firm else TIME_BONUS / 2
     first, last = when.first or date.min, when.last or date.max
     away = [
-        NEAR_DAYS + 1 if card.day is None else max((first - card.day).days, (card.day - last).days, 0)
+        NEAR_DAYS + 1
+        if card.day is None
+        else max((first - card.day).days, (card.day - last).days, 0)
         for card in scored.records
     ]
     near = np.maximum(0, 1 - np.array(away, np.float32) / (NEAR_DAYS + 1))
@@ -210,13 +290,21 @@ def _time(scored: context.Scored, when: timewords.When | None) -> fusion.Floats:
 
 def _hinted(cards: Sequence[context.Card], heard: query_intent.Hints) -> fusion.Floats:
     """The boost of each record: of the kind that the query speaks of, or not."""
-    return np.array([query_intent.BOOST if card.domain in heard.domains else 1.0 for card in cards], np.float32)
+    return np.array(
+        [query_intent.BOOST if card.domain in heard.domains else 1.0 for card in cards],
+        np.float32,
+    )
 
 
 async def _phrased(
-    tx: db.Transaction, caller: callers.Caller, scored: context.Scored, phrases: Sequence[str]
+    tx: db.Transaction,
+    caller: callers.Caller,
+    scored: context.Scored,
+    phrases: Sequence[str],
 ) -> fusion.Floats:
-    """The bonus of each passage for the phrases in quotes that it, or its title, holds word by word."""
+    """The bonus of each passage for the phrases in quotes that it, or its title, holds
+    word by word.
+    """
     if not phrases:
         return np.zeros(len(scored.ids), np.float32)
     rows = await tx.rows(_TEXTS, (caller.user_id, scored.ids.tolist()))
@@ -224,15 +312,24 @@ async def _phrased(
 
     def held(passage_id: int, title: str) -> float:
         text = texts.get(passage_id, "")
-        return sum(query_intent.holds(text, one) or query_intent.holds(title, one) for one in phrases) / len(phrases)
+        return sum(
+            query_intent.holds(text, one) or query_intent.holds(title, one)
+            for one in phrases
+        ) / len(phrases)
 
     places = zip(scored.ids.tolist(), scored.record.tolist(), strict=True)
-    share = [held(passage_id, scored.records[record].title) for passage_id, record in places]
+    share = [
+        held(passage_id, scored.records[record].title) for passage_id, record in places
+    ]
     return np.array(share, np.float32) * np.float32(PHRASE_BONUS)
 
 
-def _by_record(fused: Sequence[fusion.Fused], query: queries.Query) -> list[list[fusion.Fused]]:
-    """The passages of each record, best record first: its best passage, and what else is among the best."""
+def _by_record(
+    fused: Sequence[fusion.Fused], query: queries.Query
+) -> list[list[fusion.Fused]]:
+    """The passages of each record, best record first: its best passage, and what else
+    is among the best.
+    """
     most = _most(query)
     grouped: dict[UUID, list[fusion.Fused]] = {}
     for number, one in enumerate(fused):
@@ -247,9 +344,13 @@ def _most(query: queries.Query) -> int:
 
 
 def _without_cold(
-    found: Sequence[list[fusion.Fused]], cards: Mapping[UUID, context.Card], query: queries.Query
+    found: Sequence[list[fusion.Fused]],
+    cards: Mapping[UUID, context.Card],
+    query: queries.Query,
 ) -> tuple[list[list[fusion.Fused]], int]:
-    """Leave out what was touched once and went cold, unless it is asked for or nothing else matches."""
+    """Leave out what was touched once and went cold, unless it is asked for or nothing
+    else matches.
+    """
     if query.include_cold or query.tier is not None:
         return list(found), 0
     now = datetime.now(UTC)

@@ -1,4 +1,6 @@
-"""The signal of time: passages of the days, or of the sessions, that a question is about."""
+"""The signal of time: passages of the days, or of the sessions, that a question is
+about.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,9 +16,10 @@ from reverie.search import fusion, lexical
 from reverie.search import query as queries
 from reverie.search.dates import days, timewords
 
-# The records that may hold such a passage (a chat may have begun before and gone on), no more than passages are wanted;
-# then their passages: the beginnings of all records before the middle of any, so that a long one does not hide others.
-# That a chat's last turn is told by the text of its time first spares a look at the time of every chat.
+# The records that may hold such a passage (a chat may have begun before and gone on),
+# no more than passages are wanted; then their passages: the beginnings of all records
+# before the middle of any, so that a long one does not hide others. That a chat's last
+# turn is told by the text of its time first spares a look at the time of every chat.
 _OF_DAYS = """
 WITH record AS MATERIALIZED (
     SELECT card.record_id, card.at FROM card
@@ -66,13 +69,16 @@ FROM card WHERE card.user_id = %(user)s AND card.domain = 'chat' AND card.at IS 
 ORDER BY card.at, card.record_id
 """
 
-# Records to look at for whether anything is of that time: a chat that went on may have been silent then.
+# Records to look at for whether anything is of that time: a chat that went on may have
+# been silent then.
 _A_FEW = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """The query within the time that it states, the passages of that time, and what is told of it. Else empty."""
+    """The query within the time that it states, the passages of that time, and what is
+    told of it. Else empty.
+    """
 
     scoped: queries.Query | None = None
     found: Sequence[lexical.Found] = ()
@@ -80,23 +86,34 @@ class Stated:
 
 
 async def stated(
-    database: db.Database, caller: callers.Caller, query: queries.Query, when: timewords.When | None
+    database: db.Database,
+    caller: callers.Caller,
+    query: queries.Query,
+    when: timewords.When | None,
 ) -> Stated:
-    """What the time words of a query leave to search in, if they state when a record was and anything is of then."""
+    """What the time words of a query leave to search in, if they state when a record
+    was and anything is of then.
+    """
     if when is None:
         return Stated()
     if when.session is not None:
-        said = f"session {when.session}" + (f" to {when.until_session}" if when.until_session else "")
+        said = f"session {when.session}" + (
+            f" to {when.until_session}" if when.until_session else ""
+        )
     else:
         said = f"{when.first or '...'} to {when.last or '...'}"
     if when.strength != "filter":
         # Which session is only certain where the question states it.
-        return Stated(told={} if when.session is not None else {"time": f"more of {said}"})
+        return Stated(
+            told={} if when.session is not None else {"time": f"more of {said}"}
+        )
     async with database.snapshot(caller) as tx:
         scoped = await narrowed(tx, caller, query, when)
         if scoped is None:
             return Stated(told={"time": f"nothing is of {said}: searched everywhere"})
-        return Stated(scoped, await find(tx, caller, query, when), {"time": f"only {said}"})
+        return Stated(
+            scoped, await find(tx, caller, query, when), {"time": f"only {said}"}
+        )
 
 
 async def only(
@@ -108,7 +125,10 @@ async def only(
 ) -> list[fusion.Fused]:
     """Those of some passages that are of that time."""
     ids = [one.passage_id for one in fused]
-    then = {one.passage_id for one in await find(tx, caller, scoped, when, depth=len(ids), within=ids)}
+    then = {
+        one.passage_id
+        for one in await find(tx, caller, scoped, when, depth=len(ids), within=ids)
+    }
     return [one for one in fused if one.passage_id in then]
 
 
@@ -121,7 +141,9 @@ async def find(
     depth: int = 100,
     within: Collection[int] | None = None,
 ) -> list[lexical.Found]:
-    """Passages of that time, earliest first (1 down to 0.5); `within`: only among these passages."""
+    """Passages of that time, earliest first (1 down to 0.5); `within`: only among these
+    passages.
+    """
     if when.session is not None:
         narrow = await narrowed(tx, caller, query, when)
         return await _of(tx, caller, narrow, depth, within) if narrow else []
@@ -132,9 +154,14 @@ async def find(
 
 
 async def narrowed(
-    tx: db.Transaction, caller: callers.Caller, query: queries.Query, when: timewords.When
+    tx: db.Transaction,
+    caller: callers.Caller,
+    query: queries.Query,
+    when: timewords.When,
 ) -> queries.Query | None:
-    """The query within that time: its days, or the chats that are these sessions; None where nothing is of then."""
+    """The query within that time: its days, or the chats that are these sessions; None
+    where nothing is of then.
+    """
     if when.session is not None:
         chats = await sessions(tx, caller, query, when)
         return replace(query, records=tuple(chats)) if chats else None
@@ -145,21 +172,39 @@ async def narrowed(
 
 
 async def sessions(
-    tx: db.Transaction, caller: callers.Caller, query: queries.Query, when: timewords.When
+    tx: db.Transaction,
+    caller: callers.Caller,
+    query: queries.Query,
+    when: timewords.When,
 ) -> list[UUID]:
-    """The chats that are the sessions asked for, counted among those with the people whom the question names."""
+    """The chats that are the sessions asked for, counted among those with the people
+    whom the question names.
+    """
     words = [word for word in _names(query.text, when) if word]
     parameters = lexical.parameters(caller, query) | {"named": bool(words)}
-    chats = await tx.rows(db.compose(_CHATS, records=db.text(lexical.RECORDS)), parameters)
+    chats = await tx.rows(
+        db.compose(_CHATS, records=db.text(lexical.RECORDS)), parameters
+    )
     if words:
         asked = {word.lower() for word in words}
         titled = {word.lower() for word in words if word[0].isupper()}
-        shared = [len(asked & _folded(chat["speakers"])) or len(titled & _folded(chat["title"])) for chat in chats]
+        shared = [
+            len(asked & _folded(chat["speakers"]))
+            or len(titled & _folded(chat["title"]))
+            for chat in chats
+        ]
         most = max(shared, default=0)
-        chats = [chat for chat, count in zip(chats, shared, strict=True) if count == most] if most else chats
+        chats = (
+            [chat for chat, count in zip(chats, shared, strict=True) if count == most]
+            if most
+            else chats
+        )
     ids = [chat["record_id"] for chat in chats]
     number = when.session or 1
-    first, last = _place(number, len(ids)), _place(when.until_session or number, len(ids))
+    first, last = (
+        _place(number, len(ids)),
+        _place(when.until_session or number, len(ids)),
+    )
     return ids[max(first, 0) : last + 1] if last >= 0 else []
 
 
@@ -168,9 +213,14 @@ def _place(number: int, count: int) -> int:
 
 
 def _names(text: str, when: timewords.When) -> list[str]:
-    """The words of the question, folded but with their first letter's case: names are told by it."""
+    """The words of the question, folded but with their first letter's case: names are
+    told by it.
+    """
     kept = set(timewords.content(text, when))
-    plain = [(terms.fold(word), word) for word in timewords.rest(text, when).replace("'", " ").split()]
+    plain = [
+        (terms.fold(word), word)
+        for word in timewords.rest(text, when).replace("'", " ").split()
+    ]
     return [
         folded.capitalize() if word[0].isupper() else folded
         for whole, word in plain
@@ -184,27 +234,44 @@ def _folded(text: str) -> set[str]:
 
 
 def _by_days(query: queries.Query, when: timewords.When) -> list[queries.Query]:
-    """The query on the days of the question, within those of its own filter; then on the days around that count too."""
+    """The query on the days of the question, within those of its own filter; then on
+    the days around that count too.
+    """
     made: list[queries.Query] = []
     for slack in sorted({0, when.slack}):
         around = timedelta(slack)
-        firsts = [day for day in (query.first, when.first and when.first - around) if day]
+        firsts = [
+            day for day in (query.first, when.first and when.first - around) if day
+        ]
         lasts = [day for day in (query.last, when.last and when.last + around) if day]
-        made.append(replace(query, first=max(firsts, default=None), last=min(lasts, default=None)))
+        made.append(
+            replace(
+                query, first=max(firsts, default=None), last=min(lasts, default=None)
+            )
+        )
     return made
 
 
 async def _of(
-    tx: db.Transaction, caller: callers.Caller, narrow: queries.Query, depth: int, within: Collection[int] | None
+    tx: db.Transaction,
+    caller: callers.Caller,
+    narrow: queries.Query,
+    depth: int,
+    within: Collection[int] | None,
 ) -> list[lexical.Found]:
     zone = ZoneInfo(caller.timezone)
     parameters = lexical.parameters(caller, narrow) | {
         "depth": depth,
         "within": None if within is None else list(within),
         "begins": narrow.first and datetime.combine(narrow.first, time(), zone),
-        "ends": narrow.last and datetime.combine(narrow.last + timedelta(1), time(), zone),
+        "ends": narrow.last
+        and datetime.combine(narrow.last + timedelta(1), time(), zone),
     }
     of_days = db.compose(_DAYS, day=db.text(days.DAY))
-    parts = {"of_days": of_days, "scored": db.text(_SCORED), "records": db.text(lexical.RECORDS)}
+    parts = {
+        "of_days": of_days,
+        "scored": db.text(_SCORED),
+        "records": db.text(lexical.RECORDS),
+    }
     statement = db.compose(_OF_DAYS if within is None else _AMONG, **parts)
     return await tx.all(lexical.Found, statement, parameters)

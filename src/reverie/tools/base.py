@@ -1,4 +1,6 @@
-"""What a tool is: a name, arguments, the operation it is, and the function that does it."""
+"""What a tool is: a name, arguments, the operation it is, and the function that does
+it.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -35,7 +37,9 @@ A = TypeVar("A", bound=Arguments)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool(Generic[A]):
-    """One thing an agent may do. Who may, and how much of a yes it takes, is the row of its operation."""
+    """One thing an agent may do. Who may, and how much of a yes it takes, is the row of
+    its operation.
+    """
 
     name: str
     title: str
@@ -52,7 +56,9 @@ class Tool(Generic[A]):
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of the arguments, without the titles that only repeat the names."""
+        """The JSON schema of the arguments, without the titles that only repeat the
+        names.
+        """
         found = self.arguments.model_json_schema()
         for one in (found, *found.get("properties", {}).values()):
             one.pop("title", None)

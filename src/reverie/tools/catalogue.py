@@ -1,4 +1,6 @@
-"""All tools by name, and the one way to call them: arguments and operation are checked here."""
+"""All tools by name, and the one way to call them: arguments and operation are checked
+here.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,19 +13,36 @@ from reverie.tools import base, graph, read, write
 
 TOOLS: Mapping[str, base.Tool[Any]] = {
     one.name: one
-    for one in (read.SEARCH, graph.EXPLORE, graph.TRAVERSE, read.GET_RECORD, read.LIST_CHANGES, write.SAVE_NOTE)
+    for one in (
+        read.SEARCH,
+        graph.EXPLORE,
+        graph.TRAVERSE,
+        read.GET_RECORD,
+        read.LIST_CHANGES,
+        write.SAVE_NOTE,
+    )
 }
 
 
 def tool(name: str) -> base.Tool[Any]:
     """A tool by its name. Raises NotFound naming those there are."""
     if name not in TOOLS:
-        raise errors.NotFound(f"There is no tool `{compact.clip(name, 40)}`.", hint=f"There are {', '.join(TOOLS)}.")
+        raise errors.NotFound(
+            f"There is no tool `{compact.clip(name, 40)}`.",
+            hint=f"There are {', '.join(TOOLS)}.",
+        )
     return TOOLS[name]
 
 
-async def call(toolbox: base.Toolbox, caller: callers.Caller, name: str, arguments: Mapping[str, Any]) -> base.Answer:
-    """Run a tool. Raises NotFound, Forbidden, Invalid naming the field, and what the tool itself raises."""
+async def call(
+    toolbox: base.Toolbox,
+    caller: callers.Caller,
+    name: str,
+    arguments: Mapping[str, Any],
+) -> base.Answer:
+    """Run a tool. Raises NotFound, Forbidden, Invalid naming the field, and what the
+    tool itself raises.
+    """
     wanted = tool(name)
     operations.need(caller, wanted.operation)
     return await wanted.run(toolbox, caller, _checked(wanted, arguments))
@@ -33,7 +52,10 @@ def _checked(wanted: base.Tool[Any], arguments: Mapping[str, Any]) -> base.Argum
     try:
         return wanted.arguments.model_validate(dict(arguments))
     except pydantic.ValidationError as refused:
-        problems = [{"field": ".".join(map(str, e["loc"])), "problem": e["msg"]} for e in refused.errors()]
+        problems = [
+            {"field": ".".join(map(str, e["loc"])), "problem": e["msg"]}
+            for e in refused.errors()
+        ]
         first = problems[0]
         raise errors.Invalid(
             f"{wanted.name}: `{compact.clip(first['field'], 40)}`: {first['problem']}.",

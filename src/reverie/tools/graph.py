@@ -1,4 +1,6 @@
-"""The tools that look around: explore and traverse. What they give is compact JSON for a model."""
+"""The tools that look around: explore and traverse. What they give is compact JSON for
+a model.
+"""
 
 from typing import Annotated, Any
 
@@ -25,7 +27,8 @@ class Asked(pydantic.BaseModel):
     threshold: Annotated[float, pydantic.Field(ge=0, le=1)] = exploring.THRESHOLD
 
 
-# Written out and without the limits: every client pays for this before its first question.
+# Written out and without the limits: every client pays for this before its first
+# question.
 _BY_MEANING = {
     "type": "array",
     "items": {
@@ -52,23 +55,42 @@ class Explore(base.Arguments):
 
 
 class Traverse(base.Arguments):
-    cypher: Annotated[str, pydantic.Field(min_length=1, max_length=8000), pydantic.WithJsonSchema({"type": "string"})]
+    cypher: Annotated[
+        str,
+        pydantic.Field(min_length=1, max_length=8000),
+        pydantic.WithJsonSchema({"type": "string"}),
+    ]
     verbose: Annotated[bool, pydantic.Field(default_factory=bool)]
 
 
-async def explore(toolbox: base.Toolbox, caller: callers.Caller, asked: Explore) -> dict[str, Any]:
-    """Hits with all they are, their links, and who is beside them; records of closed domains are not among them."""
+async def explore(
+    toolbox: base.Toolbox, caller: callers.Caller, asked: Explore
+) -> dict[str, Any]:
+    """Hits with all they are, their links, and who is beside them; records of closed
+    domains are not among them.
+    """
     asks = [exploring.Ask(one.query, one.threshold) for one in asked.queries]
     found = await exploring.explore(
-        toolbox.database, caller, toolbox.embeddings, asks, asked.text_matches, settings=toolbox.search
+        toolbox.database,
+        caller,
+        toolbox.embeddings,
+        asks,
+        asked.text_matches,
+        settings=toolbox.search,
     )
     told = exploring.as_json(found, explanations=asked.return_explanations)
-    told["signals"] = {name: said for name, said in told["signals"].items() if said != "ok"}
+    told["signals"] = {
+        name: said for name, said in told["signals"].items() if said != "ok"
+    }
     return {name: value for name, value in told.items() if value}
 
 
-async def traverse(toolbox: base.Toolbox, caller: callers.Caller, asked: Traverse) -> dict[str, Any]:
-    """Rows of a read-only Cypher query over what the caller may see. Raises Invalid, with the schema where it helps."""
+async def traverse(
+    toolbox: base.Toolbox, caller: callers.Caller, asked: Traverse
+) -> dict[str, Any]:
+    """Rows of a read-only Cypher query over what the caller may see. Raises Invalid,
+    with the schema where it helps.
+    """
     domains = catalogue.readable(caller)
 
     async def rows() -> projection.Rows:
@@ -77,9 +99,14 @@ async def traverse(toolbox: base.Toolbox, caller: callers.Caller, asked: Travers
 
     async with toolbox.database.transaction(caller) as tx:
         version = await nodes.version(tx, caller)
-    held = await toolbox.projections.of(snapshot.held_by(caller, domains), version, rows)
+    held = await toolbox.projections.of(
+        snapshot.held_by(caller, domains), version, rows
+    )
     answer = await held.run(asked.cypher, verbose=asked.verbose)
-    told: dict[str, Any] = {"columns": list(answer.columns), "rows": [list(row) for row in answer.rows]}
+    told: dict[str, Any] = {
+        "columns": list(answer.columns),
+        "rows": [list(row) for row in answer.rows],
+    }
     if answer.truncated:
         told["truncated"] = True
     return told | ({"notes": list(answer.notes)} if answer.notes else {})

@@ -1,4 +1,6 @@
-"""Tools that look: search, get_record, list_changes. None of them changes what the owner keeps."""
+"""Tools that look: search, get_record, list_changes. None of them changes what the
+owner keeps.
+"""
 
 import json
 import typing
@@ -32,31 +34,51 @@ _DOMAIN_OF = "SELECT domain FROM card WHERE user_id = %s AND record_id = %s"
 class Search(base.Arguments):
     query: Annotated[
         str,
-        pydantic.Field(min_length=1, max_length=queries.LONGEST, description="what to look for"),
+        pydantic.Field(
+            min_length=1, max_length=queries.LONGEST, description="what to look for"
+        ),
     ]
-    domains: Annotated[list[str] | None, pydantic.Field(description=f"only these kinds of record: {_DOMAINS}")] = None
+    domains: Annotated[
+        list[str] | None,
+        pydantic.Field(description=f"only these kinds of record: {_DOMAINS}"),
+    ] = None
     limit: Annotated[int, pydantic.Field(ge=1, le=20)] = 8
-    include_cold: Annotated[bool, pydantic.Field(description="also what was opened once, long ago")] = False
+    include_cold: Annotated[
+        bool, pydantic.Field(description="also what was opened once, long ago")
+    ] = False
 
 
 class GetRecord(base.Arguments):
-    id: Annotated[UUID, pydantic.Field(description="the whole UUID, as search gives it")]
-    domain: Annotated[str | None, pydantic.Field(description="its kind, if known")] = None
+    id: Annotated[
+        UUID, pydantic.Field(description="the whole UUID, as search gives it")
+    ]
+    domain: Annotated[str | None, pydantic.Field(description="its kind, if known")] = (
+        None
+    )
     fields: Annotated[
-        list[str] | None, pydantic.Field(description="only these fields; without it, all that are not empty")
+        list[str] | None,
+        pydantic.Field(
+            description="only these fields; without it, all that are not empty"
+        ),
     ] = None
     start: Annotated[
         int,
-        pydantic.Field(ge=0, description="with one field: where to go on in it, as `cut` said"),
+        pydantic.Field(
+            ge=0, description="with one field: where to go on in it, as `cut` said"
+        ),
     ] = 0
 
 
 class ListChanges(base.Arguments):
     since: Annotated[
         pydantic.AwareDatetime,
-        pydantic.Field(description="ISO time with its offset, or the last response_timestamp"),
+        pydantic.Field(
+            description="ISO time with its offset, or the last response_timestamp"
+        ),
     ]
-    domain: Annotated[str | None, pydantic.Field(description=f"only this kind: {_DOMAINS}")] = None
+    domain: Annotated[
+        str | None, pydantic.Field(description=f"only this kind: {_DOMAINS}")
+    ] = None
     # From 2 on: the row at `since` comes again, so pages of one row would never go on.
     limit: Annotated[int, pydantic.Field(ge=2, le=200)] = 50
 
@@ -69,28 +91,40 @@ async def search(toolbox: base.Toolbox, caller: callers.Caller, asked: Search) -
         limit=asked.limit,
         include_cold=asked.include_cold,
     )
-    found = await searching.search(toolbox.database, caller, toolbox.embeddings, question, settings=toolbox.search)
+    found = await searching.search(
+        toolbox.database, caller, toolbox.embeddings, question, settings=toolbox.search
+    )
     zone = _zone(caller)
     lines = [line for hit in found.hits for line in _hit(hit, zone)]
     if not found.hits:
         lines.append(found.reason)
     lines.append(_told(found))
     if found.hidden_cold:
-        lines.append(f"{found.hidden_cold} more went cold: include_cold=true shows them.")
+        lines.append(
+            f"{found.hidden_cold} more went cold: include_cold=true shows them."
+        )
     return "\n".join(line for line in lines if line)
 
 
-async def get_record(toolbox: base.Toolbox, caller: callers.Caller, asked: GetRecord) -> dict[str, Any]:
-    """One record, warmed by being opened. Raises NotFound alike for unknown, foreign and deleted ids."""
+async def get_record(
+    toolbox: base.Toolbox, caller: callers.Caller, asked: GetRecord
+) -> dict[str, Any]:
+    """One record, warmed by being opened. Raises NotFound alike for unknown, foreign
+    and deleted ids.
+    """
     if asked.start and len(asked.fields or ()) != 1:
-        raise errors.Invalid("`start` goes with exactly one field.", hint='Such as fields=["content"].')
+        raise errors.Invalid(
+            "`start` goes with exactly one field.", hint='Such as fields=["content"].'
+        )
     async with toolbox.database.transaction(caller) as tx:
         domain = await _domain(tx, caller, asked)
         _known(domain, asked.fields)
         record = await records.read(tx, caller, domain, asked.id)
         await warming.opened(tx, caller, record.id)
     whole = records.as_json(domain, record)
-    chosen = {name: whole[name] for name in asked.fields} if asked.fields else _worth(whole)
+    chosen = (
+        {name: whole[name] for name in asked.fields} if asked.fields else _worth(whole)
+    )
     answer: dict[str, Any] = {"domain": domain.name, "id": str(record.id)}
     cut: dict[str, str] = {}
     for name, value in chosen.items():
@@ -103,17 +137,28 @@ async def get_record(toolbox: base.Toolbox, caller: callers.Caller, asked: GetRe
     return answer | ({"cut": cut} if cut else {})
 
 
-async def list_changes(toolbox: base.Toolbox, caller: callers.Caller, asked: ListChanges) -> str:
-    """The last change of each record since a moment, oldest first; going on from the stamp misses nothing."""
+async def list_changes(
+    toolbox: base.Toolbox, caller: callers.Caller, asked: ListChanges
+) -> str:
+    """The last change of each record since a moment, oldest first; going on from the
+    stamp misses nothing.
+    """
     open_to = catalogue.asked(caller, [asked.domain] if asked.domain else None)
     only = open_to[0] if asked.domain else None
     async with toolbox.database.transaction(caller) as tx:
         found = await changes.since(tx, caller, moment=asked.since, domain=only)
-    rows = sorted((*found.created, *found.updated, *found.deleted), key=lambda one: (one.at, one.seq))
+    rows = sorted(
+        (*found.created, *found.updated, *found.deleted),
+        key=lambda one: (one.at, one.seq),
+    )
     rows = [one for one in rows if one.domain in open_to]
     shown = rows[: asked.limit]
     more = len(rows) - len(shown)
-    stamp = min(found.response_timestamp, shown[-1].at) if more else found.response_timestamp
+    stamp = (
+        min(found.response_timestamp, shown[-1].at)
+        if more
+        else found.response_timestamp
+    )
     lines = [_change(one) for one in shown] or ["Nothing changed."]
     if more:
         lines.append(f"{more} more: ask again with since=response_timestamp.")
@@ -128,13 +173,19 @@ def _zone(caller: callers.Caller) -> tzinfo:
 
 
 def _hit(hit: searched.Hit, zone: tzinfo) -> list[str]:
-    """Two lines at most: stored text cannot forge a third, since each is clipped to one line."""
+    """Two lines at most: stored text cannot forge a third, since each is clipped to one
+    line.
+    """
     when = f" {hit.at.astimezone(zone).date()}" if hit.at else ""
     head = f"{compact.clip(hit.title, TITLE)} — {hit.domain} —{when} id:{hit.record_id}"
     best = _excerpt(hit.passages[0]) if hit.passages else ""
     where = compact.clip(hit.where(hit.passages[0]), PLACE) if hit.passages else ""
     head += f" ({where})" if where else ""
-    return [head, f"  > {best}"] if best and best != compact.clip(hit.title, PASSAGE) else [head]
+    return (
+        [head, f"  > {best}"]
+        if best and best != compact.clip(hit.title, PASSAGE)
+        else [head]
+    )
 
 
 def _excerpt(passage: searched.Passage) -> str:
@@ -155,11 +206,16 @@ def _told(found: searched.Results) -> str:
         for name, said in signals.items()
         if said != "ok"
     ]
-    told = [f"Time: {time}." if time else "", f"Not searched by: {'; '.join(missing)}." if missing else ""]
+    told = [
+        f"Time: {time}." if time else "",
+        f"Not searched by: {'; '.join(missing)}." if missing else "",
+    ]
     return " ".join(one for one in told if one)
 
 
-async def _domain(tx: db.Transaction, caller: callers.Caller, asked: GetRecord) -> records.Domain[Any]:
+async def _domain(
+    tx: db.Transaction, caller: callers.Caller, asked: GetRecord
+) -> records.Domain[Any]:
     if asked.domain:
         domain = catalogue.domain(asked.domain)
         caller.need(domain.plural, "read")
@@ -167,7 +223,8 @@ async def _domain(tx: db.Transaction, caller: callers.Caller, asked: GetRecord) 
     name = await tx.value(_DOMAIN_OF, (caller.user_id, asked.id))
     if name is None or name not in catalogue.readable(caller):
         raise errors.NotFound(
-            "There is no such record.", hint="It may have been deleted; search gives the ids there are."
+            "There is no such record.",
+            hint="It may have been deleted; search gives the ids there are.",
         )
     return catalogue.domain(str(name))
 
@@ -184,14 +241,20 @@ def _known(domain: records.Domain[Any], fields: list[str] | None) -> None:
 
 def _worth(whole: dict[str, Any]) -> dict[str, Any]:
     """What is not empty; of a body in two forms, the text."""
-    found = {name: value for name, value in whole.items() if name != "id" and value not in (None, "", [], {})}
+    found = {
+        name: value
+        for name, value in whole.items()
+        if name != "id" and value not in (None, "", [], {})
+    }
     if "body_text" in found:
         found.pop("body_html", None)
     return found
 
 
 def _fitting(value: Any, start: int) -> tuple[Any, int | None]:
-    """As much of a long text or list as an answer should hold, and the whole length when that is not all."""
+    """As much of a long text or list as an answer should hold, and the whole length
+    when that is not all.
+    """
     if isinstance(value, str):
         part = value[start : start + LONGEST_FIELD]
     elif isinstance(value, list):

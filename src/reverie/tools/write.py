@@ -12,12 +12,16 @@ from reverie.tools import base
 
 
 class SaveNote(base.Arguments):
-    content: Annotated[str, pydantic.Field(min_length=1, max_length=200_000, description="Markdown")]
+    content: Annotated[
+        str, pydantic.Field(min_length=1, max_length=200_000, description="Markdown")
+    ]
     title: Annotated[str | None, pydantic.Field(max_length=300)] = None
     tags: Annotated[list[str], pydantic.Field(max_length=30, default_factory=list[str])]
 
 
-async def save_note(toolbox: base.Toolbox, caller: callers.Caller, asked: SaveNote) -> dict[str, Any]:
+async def save_note(
+    toolbox: base.Toolbox, caller: callers.Caller, asked: SaveNote
+) -> dict[str, Any]:
     """Keep a new note. The change log names the caller."""
     values = {"title": asked.title, "content": asked.content, "tags": asked.tags}
     async with toolbox.database.transaction(caller) as tx:

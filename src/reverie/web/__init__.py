@@ -1,1 +1,3 @@
-"""The web: the API over HTTP, for agents and for the owner's own pages. The only place that knows FastAPI."""
+"""The web: the API over HTTP, for agents and for the owner's own pages. The only place
+that knows FastAPI.
+"""

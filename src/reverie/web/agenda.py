@@ -16,10 +16,18 @@ _LONGEST_DAYS = 366
 
 
 class _Days(parameters.Parameters):
-    """`from` is the first local day, today unless given; `to` the last one, included, six days later."""
+    """`from` is the first local day, today unless given; `to` the last one, included,
+    six days later.
+    """
 
-    from_: Annotated[date | None, pydantic.Field(alias="from", description="first local day; default today")] = None
-    to: Annotated[date | None, pydantic.Field(description="last local day; default six days later")] = None
+    from_: Annotated[
+        date | None,
+        pydantic.Field(alias="from", description="first local day; default today"),
+    ] = None
+    to: Annotated[
+        date | None,
+        pydantic.Field(description="last local day; default six days later"),
+    ] = None
 
 
 def add(api: fastapi.FastAPI, reverie: app.App) -> None:
@@ -38,7 +46,11 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
         summary="What takes place, by local day",
         description="Recurring events are spread out. `end` is exclusive for all-day events.",
         openapi_extra=openapi.described(
-            _Days, {"type": "object", "properties": {"items": {"type": "array", "items": item}}}
+            _Days,
+            {
+                "type": "object",
+                "properties": {"items": {"type": "array", "items": item}},
+            },
         ),
     )
 
@@ -50,7 +62,10 @@ async def _agenda(reverie: app.App, request: requests.Request) -> responses.Resp
     first = asked.from_ or today
     last = asked.to or min(first, date.max - timedelta(days=6)) + timedelta(days=6)
     if (last - first).days >= _LONGEST_DAYS:
-        raise errors.Invalid(f"An agenda has at most {_LONGEST_DAYS} days.", hint="Ask for fewer at a time.")
+        raise errors.Invalid(
+            f"An agenda has at most {_LONGEST_DAYS} days.",
+            hint="Ask for fewer at a time.",
+        )
     async with reverie.database.transaction(caller) as tx:
         found = await events.agenda(tx, caller, first=first, last=last)
     days = {"from": first.isoformat(), "to": last.isoformat(), "total": len(found)}
@@ -58,9 +73,13 @@ async def _agenda(reverie: app.App, request: requests.Request) -> responses.Resp
 
 
 def _item(one: events.Occurrence) -> dict[str, Any]:
-    """All-day events have days for `start` and `end`, the latter exclusive, as the event itself has them."""
+    """All-day events have days for `start` and `end`, the latter exclusive, as the
+    event itself has them.
+    """
     event = one.event
-    start, end = (one.start.date(), one.end.date()) if event.all_day else (one.start, one.end)
+    start, end = (
+        (one.start.date(), one.end.date()) if event.all_day else (one.start, one.end)
+    )
     return {
         "event_id": str(event.id),
         "title": event.title,

@@ -11,13 +11,24 @@ from reverie import app
 from reverie.records import catalogue, changes
 from reverie.web import envelope, forms, middleware, openapi, parameters, routes
 
-_NAMES = ("domain", "record_id", "action", "columns", "source", "caller", "summary", "at")
+_NAMES = (
+    "domain",
+    "record_id",
+    "action",
+    "columns",
+    "source",
+    "caller",
+    "summary",
+    "at",
+)
 
 
 class _Asked(parameters.Parameters):
     since: Annotated[
         parameters.Moment | None,
-        pydantic.Field(description="the last change of each record at or after this time, oldest first"),
+        pydantic.Field(
+            description="the last change of each record at or after this time, oldest first"
+        ),
     ] = None
     domain: Annotated[str | None, pydantic.Field(description="only this domain")] = None
     limit: Annotated[int, pydantic.Field(ge=1, le=1000)] = 200
@@ -25,7 +36,10 @@ class _Asked(parameters.Parameters):
 
 def add(api: fastapi.FastAPI, reverie: app.App) -> None:
     """GET /changes."""
-    item = {"type": "object", "properties": {name: {"type": "string"} for name in _NAMES}}
+    item = {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in _NAMES},
+    }
     routes.add(
         api,
         "changes",
@@ -37,15 +51,21 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
         summary="What changed, in all domains",
         description="The newest changes; with `since`, the last change of each record, oldest first.",
         openapi_extra=openapi.described(
-            _Asked, {"type": "object", "properties": {"items": {"type": "array", "items": item}}}
+            _Asked,
+            {
+                "type": "object",
+                "properties": {"items": {"type": "array", "items": item}},
+            },
         ),
     )
 
 
 async def _changes(reverie: app.App, request: requests.Request) -> responses.Response:
-    """Without `since`: the newest changes, newest first. With it: one row a record, oldest first.
+    """Without `since`: the newest changes, newest first. With it: one row a record,
+    oldest first.
 
-    When more remain, `response_timestamp` is the time of the last row: asking on from it misses nothing.
+    When more remain, `response_timestamp` is the time of the last row: asking on from
+    it misses nothing.
     """
     caller = middleware.caller_of(request)
     asked = parameters.read(request, _Asked)
@@ -56,13 +76,17 @@ async def _changes(reverie: app.App, request: requests.Request) -> responses.Res
             stamp = None
         else:
             found = await changes.since(tx, caller, moment=asked.since)
-            rows = sorted((*found.created, *found.updated, *found.deleted), key=lambda one: one.at)
+            rows = sorted(
+                (*found.created, *found.updated, *found.deleted), key=lambda one: one.at
+            )
             stamp = found.response_timestamp
     rows = [one for one in rows if one.domain in names]
     shown, more = rows[: asked.limit], len(rows) > asked.limit
     meta: dict[str, Any] = {"total": len(rows), "limit": asked.limit, "has_more": more}
     if stamp is not None:
-        meta["response_timestamp"] = forms.moment(min(stamp, shown[-1].at) if more else stamp)
+        meta["response_timestamp"] = forms.moment(
+            min(stamp, shown[-1].at) if more else stamp
+        )
     return envelope.answer({"items": [_row(one) for one in shown], "meta": meta})
 
 

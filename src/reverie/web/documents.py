@@ -1,4 +1,6 @@
-"""Documents over HTTP: upload, ingestion and its status, passages and pages where they stand, what is kept."""
+"""Documents over HTTP: upload, ingestion and its status, passages and pages where they
+stand, what is kept.
+"""
 
 import asyncio
 import functools
@@ -17,7 +19,12 @@ from reverie.pipeline import holdings
 from reverie.records import base, catalogue, places
 from reverie.web import envelope, middleware, openapi, parameters, routes
 
-_NAME = Annotated[str, pydantic.Field(min_length=1, max_length=255, description="the file's name, with its ending")]
+_NAME = Annotated[
+    str,
+    pydantic.Field(
+        min_length=1, max_length=255, description="the file's name, with its ending"
+    ),
+]
 _PDF = "application/pdf"
 
 
@@ -26,14 +33,25 @@ class _Upload(parameters.Parameters):
 
 
 class _Ingest(parameters.Body):
-    """One of `upload` (with `name`), `paths`. `path` names what an upload replaces when it comes again, changed."""
+    """One of `upload` (with `name`), `paths`. `path` names what an upload replaces when
+    it comes again, changed.
+    """
 
-    upload: Annotated[str | None, pydantic.Field(pattern="^[0-9a-f]{64}$", description="sha256 of an upload")] = None
+    upload: Annotated[
+        str | None,
+        pydantic.Field(pattern="^[0-9a-f]{64}$", description="sha256 of an upload"),
+    ] = None
     name: Annotated[str | None, _NAME] = None
     path: Annotated[str | None, pydantic.Field(max_length=1000)] = None
-    paths: Annotated[list[str] | None, pydantic.Field(min_length=1, max_length=100)] = None
-    password: Annotated[str, pydantic.Field(max_length=1000, description="of an encrypted document")] = ""
-    again: Annotated[bool, pydantic.Field(description="read once more what could not be read before")] = False
+    paths: Annotated[list[str] | None, pydantic.Field(min_length=1, max_length=100)] = (
+        None
+    )
+    password: Annotated[
+        str, pydantic.Field(max_length=1000, description="of an encrypted document")
+    ] = ""
+    again: Annotated[
+        bool, pydantic.Field(description="read once more what could not be read before")
+    ] = False
 
 
 class _Address(parameters.Body):
@@ -41,23 +59,108 @@ class _Address(parameters.Body):
 
 
 class _Page(parameters.Parameters):
-    after: Annotated[int, pydantic.Field(ge=0, description="the number of the last passage that is known")] = 0
+    after: Annotated[
+        int,
+        pydantic.Field(
+            ge=0, description="the number of the last passage that is known"
+        ),
+    ] = 0
     limit: Annotated[int, pydantic.Field(ge=1, le=500)] = 100
 
 
 def add(api: fastapi.FastAPI, reverie: app.App) -> None:
     """/upload, /ingest, /documents and /vault/stats."""
     for name, method, path, handler, summary, asked, sent in (
-        ("documents.upload", "POST", "/upload", _upload, "Keep the bytes of a file", _Upload, None),
-        ("documents.ingest", "POST", "/ingest", _ingest, "Take in an upload, or files of this machine", None, _Ingest),
-        ("documents.fetch", "POST", "/ingest/url", _fetch, "Fetch a page and take it in", None, _Address),
-        ("documents.ingestions", "GET", "/ingest", _ingestions, "The last ingestions", None, None),
-        ("documents.status", "GET", "/ingest/status/{record_id}", _status, "How far an ingestion is", None, None),
-        ("documents.stop", "POST", "/ingest/stop/{record_id}", _stop, "Stop an ingestion", None, None),
-        ("documents.passages", "GET", "/documents/{record_id}/passages", _passages, "Its passages", _Page, None),
-        ("documents.passage", "GET", "/documents/{record_id}/passages/{number}", _passage, "One of them", None, None),
-        ("documents.page", "GET", "/documents/{record_id}/pages/{number}", _page, "A page as a picture", None, None),
-        ("vault.stats", "GET", "/vault/stats", _stats, "What is kept, where, and who is connected", None, None),
+        (
+            "documents.upload",
+            "POST",
+            "/upload",
+            _upload,
+            "Keep the bytes of a file",
+            _Upload,
+            None,
+        ),
+        (
+            "documents.ingest",
+            "POST",
+            "/ingest",
+            _ingest,
+            "Take in an upload, or files of this machine",
+            None,
+            _Ingest,
+        ),
+        (
+            "documents.fetch",
+            "POST",
+            "/ingest/url",
+            _fetch,
+            "Fetch a page and take it in",
+            None,
+            _Address,
+        ),
+        (
+            "documents.ingestions",
+            "GET",
+            "/ingest",
+            _ingestions,
+            "The last ingestions",
+            None,
+            None,
+        ),
+        (
+            "documents.status",
+            "GET",
+            "/ingest/status/{record_id}",
+            _status,
+            "How far an ingestion is",
+            None,
+            None,
+        ),
+        (
+            "documents.stop",
+            "POST",
+            "/ingest/stop/{record_id}",
+            _stop,
+            "Stop an ingestion",
+            None,
+            None,
+        ),
+        (
+            "documents.passages",
+            "GET",
+            "/documents/{record_id}/passages",
+            _passages,
+            "Its passages",
+            _Page,
+            None,
+        ),
+        (
+            "documents.passage",
+            "GET",
+            "/documents/{record_id}/passages/{number}",
+            _passage,
+            "One of them",
+            None,
+            None,
+        ),
+        (
+            "documents.page",
+            "GET",
+            "/documents/{record_id}/pages/{number}",
+            _page,
+            "A page as a picture",
+            None,
+            None,
+        ),
+        (
+            "vault.stats",
+            "GET",
+            "/vault/stats",
+            _stats,
+            "What is kept, where, and who is connected",
+            None,
+            None,
+        ),
     ):
         made = name in ("documents.upload", "documents.ingest", "documents.fetch")
         routes.add(
@@ -70,13 +173,19 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
             tags=[name.partition(".")[0]],
             summary=summary,
             openapi_extra=openapi.described(
-                asked or parameters.Parameters, {"type": "object"}, 201 if made else 200, sent=sent, path=path
+                asked or parameters.Parameters,
+                {"type": "object"},
+                201 if made else 200,
+                sent=sent,
+                path=path,
             ),
         )
 
 
 async def _upload(reverie: app.App, request: requests.Request) -> responses.Response:
-    """The body is the file, as it is; it is kept under its hash, and the same bytes once."""
+    """The body is the file, as it is; it is kept under its hash, and the same bytes
+    once.
+    """
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
     with blobs.incoming(reverie.blobs, caller.user_id) as incoming:
@@ -85,7 +194,9 @@ async def _upload(reverie: app.App, request: requests.Request) -> responses.Resp
                 raise starlette.exceptions.HTTPException(413)
             await asyncio.to_thread(incoming.write, chunk)
         if not incoming.size:
-            raise errors.Invalid("The body is empty.", hint="Send the bytes of the file as the body.")
+            raise errors.Invalid(
+                "The body is empty.", hint="Send the bytes of the file as the body."
+            )
         address = await asyncio.to_thread(incoming.keep)
     return envelope.answer({"sha256": address, "size": incoming.size}, status=201)
 
@@ -95,37 +206,67 @@ async def _ingest(reverie: app.App, request: requests.Request) -> responses.Resp
     caller = middleware.caller_of(request)
     asked = await parameters.sent(request, _Ingest)
     if (asked.upload is None) == (asked.paths is None):
-        raise errors.Invalid("Either `upload` or `paths` is needed.", hint="POST /api/v1/upload gives the `upload`.")
-    wishes = {"again": asked.again} | ({"password": asked.password} if asked.password else {})
+        raise errors.Invalid(
+            "Either `upload` or `paths` is needed.",
+            hint="POST /api/v1/upload gives the `upload`.",
+        )
+    wishes = {"again": asked.again} | (
+        {"password": asked.password} if asked.password else {}
+    )
     if asked.paths is not None:
         if caller.kind != "user" or caller.role != "owner":
-            raise errors.Forbidden("Only the owner takes in files of this machine.", hint="Upload them instead.")
+            raise errors.Forbidden(
+                "Only the owner takes in files of this machine.",
+                hint="Upload them instead.",
+            )
         return await _asked(reverie, caller, "paths", {"paths": asked.paths, **wishes})
     blob = str(asked.upload)
     if not asked.name:
-        raise errors.Invalid("An upload needs its `name`.", hint='Such as "report.pdf".')
-    if not await asyncio.to_thread(blobs.path_of(reverie.blobs, caller.user_id, blob).exists):
-        raise errors.NotFound("There is no such upload.", hint="POST the bytes to /api/v1/upload first.")
+        raise errors.Invalid(
+            "An upload needs its `name`.", hint='Such as "report.pdf".'
+        )
+    if not await asyncio.to_thread(
+        blobs.path_of(reverie.blobs, caller.user_id, blob).exists
+    ):
+        raise errors.NotFound(
+            "There is no such upload.", hint="POST the bytes to /api/v1/upload first."
+        )
     path = f"upload:{asked.path or blob}"
-    return await _asked(reverie, caller, "upload", {"blob": blob, "name": asked.name, "path": path, **wishes})
+    return await _asked(
+        reverie,
+        caller,
+        "upload",
+        {"blob": blob, "name": asked.name, "path": path, **wishes},
+    )
 
 
 async def _fetch(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     asked = await parameters.sent(request, _Address)
-    return await _asked(reverie, middleware.caller_of(request), "url", {"url": asked.url})
+    return await _asked(
+        reverie, middleware.caller_of(request), "url", {"url": asked.url}
+    )
 
 
 async def _asked(
-    reverie: app.App, caller: callers.Caller, kind: ingestions.Kind, request: dict[str, Any]
+    reverie: app.App,
+    caller: callers.Caller,
+    kind: ingestions.Kind,
+    request: dict[str, Any],
 ) -> responses.Response:
     async with reverie.database.transaction(caller) as tx:
         ingestion_id = await ingestions.ask(tx, caller, kind, request)
     location = f"{middleware.PREFIX}/ingest/status/{ingestion_id}"
-    return envelope.answer({"id": str(ingestion_id), "status": location}, status=201, headers={"Location": location})
+    return envelope.answer(
+        {"id": str(ingestion_id), "status": location},
+        status=201,
+        headers={"Location": location},
+    )
 
 
-async def _ingestions(reverie: app.App, request: requests.Request) -> responses.Response:
+async def _ingestions(
+    reverie: app.App, request: requests.Request
+) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
@@ -147,7 +288,9 @@ async def _status(reverie: app.App, request: requests.Request) -> responses.Resp
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        found = await status.status(tx, caller, parameters.record_id(request), model=reverie.embeddings.model)
+        found = await status.status(
+            tx, caller, parameters.record_id(request), model=reverie.embeddings.model
+        )
     return envelope.answer(found.as_json())
 
 
@@ -160,8 +303,12 @@ async def _stop(reverie: app.App, request: requests.Request) -> responses.Respon
     return envelope.answer({"id": str(found.id), "state": found.state})
 
 
-async def _readable(tx: db.Transaction, caller: callers.Caller, record_id: UUID) -> tuple[base.Domain[Any], Any]:
-    """A record that the caller may read, and its domain. What is closed is as unknown as what is not there."""
+async def _readable(
+    tx: db.Transaction, caller: callers.Caller, record_id: UUID
+) -> tuple[base.Domain[Any], Any]:
+    """A record that the caller may read, and its domain. What is closed is as unknown
+    as what is not there.
+    """
     domain = catalogue.domain(await places.domain(tx, caller, record_id))
     if not caller.may(domain.plural, "read"):
         raise places.missing()
@@ -173,46 +320,77 @@ async def _passages(reverie: app.App, request: requests.Request) -> responses.Re
     caller, record_id = middleware.caller_of(request), parameters.record_id(request)
     async with reverie.database.transaction(caller) as tx:
         domain, record = await _readable(tx, caller, record_id)
-        found, total = await places.passages(tx, caller, record_id, after=asked.after, limit=asked.limit)
+        found, total = await places.passages(
+            tx, caller, record_id, after=asked.after, limit=asked.limit
+        )
         original = await _has_original(tx, caller, record_id)
     mime = str(getattr(record, "mime", ""))
     items = [_told(record_id, one, mime) for one in found]
     at = f"{middleware.PREFIX}/{domain.plural}/{record_id}"
-    answer = {"domain": domain.name, "title": domain.summary(record), "total": total, "items": items}
-    return envelope.answer(answer | {"record": at, "original": f"{at}/original" if original else None})
+    answer = {
+        "domain": domain.name,
+        "title": domain.summary(record),
+        "total": total,
+        "items": items,
+    }
+    return envelope.answer(
+        answer | {"record": at, "original": f"{at}/original" if original else None}
+    )
 
 
 async def _passage(reverie: app.App, request: requests.Request) -> responses.Response:
-    """A passage between its neighbours, so that a quotation can be checked where it stands."""
+    """A passage between its neighbours, so that a quotation can be checked where it
+    stands.
+    """
     parameters.read(request, parameters.Parameters)
-    caller, record_id, number = middleware.caller_of(request), parameters.record_id(request), _number(request)
+    caller, record_id, number = (
+        middleware.caller_of(request),
+        parameters.record_id(request),
+        _number(request),
+    )
     async with reverie.database.transaction(caller) as tx:
         domain, record = await _readable(tx, caller, record_id)
         found = await places.around(tx, caller, record_id, number)
-    before, after = (found[n].text if n in found else "" for n in (number - 1, number + 1))
+    before, after = (
+        found[n].text if n in found else "" for n in (number - 1, number + 1)
+    )
     told = _told(record_id, found[number], str(getattr(record, "mime", "")))
-    return envelope.answer({"title": domain.summary(record), **told, "before": before, "after": after})
+    return envelope.answer(
+        {"title": domain.summary(record), **told, "before": before, "after": after}
+    )
 
 
 def _told(record_id: UUID, passage: places.Passage, mime: str) -> dict[str, Any]:
-    """A passage with its place, in words too, and a link to it: the picture of its page, or what stands around it."""
+    """A passage with its place, in words too, and a link to it: the picture of its
+    page, or what stands around it.
+    """
     at = f"{middleware.PREFIX}/documents/{record_id}"
     image = mime.startswith("image/")
     page = passage.place.get("page", 1 if image else None)
     pictured = page is not None and (image or mime == _PDF)
     link = f"{at}/pages/{page}" if pictured else f"{at}/passages/{passage.number}"
     where = places.told(passage.place)
-    return {"number": passage.number, "place": passage.place, "where": where, "link": link, "text": passage.text}
+    return {
+        "number": passage.number,
+        "place": passage.place,
+        "where": where,
+        "link": link,
+        "text": passage.text,
+    }
 
 
 def _number(request: requests.Request) -> int:
     text = str(request.path_params["number"])
     if not text.isascii() or not text.isdigit() or len(text) > 9:
-        raise errors.NotFound("There is no such page or passage.", hint="They count from 1.")
+        raise errors.NotFound(
+            "There is no such page or passage.", hint="They count from 1."
+        )
     return int(text)
 
 
-async def _has_original(tx: db.Transaction, caller: callers.Caller, record_id: UUID) -> bool:
+async def _has_original(
+    tx: db.Transaction, caller: callers.Caller, record_id: UUID
+) -> bool:
     try:
         await ledger.original(tx, caller, record_id)
     except errors.NotFound:
@@ -223,20 +401,33 @@ async def _has_original(tx: db.Transaction, caller: callers.Caller, record_id: U
 async def _page(reverie: app.App, request: requests.Request) -> responses.Response:
     """A page of a PDF or an image as PNG, drawn in a limited process of its own."""
     parameters.read(request, parameters.Parameters)
-    caller, record_id, number = middleware.caller_of(request), parameters.record_id(request), _number(request)
+    caller, record_id, number = (
+        middleware.caller_of(request),
+        parameters.record_id(request),
+        _number(request),
+    )
     async with reverie.database.transaction(caller) as tx:
         _, record = await _readable(tx, caller, record_id)
         address = await ledger.original(tx, caller, record_id)
     content = blobs.path_of(reverie.blobs, caller.user_id, address)
-    picture = await reverie.nursery.picture(content, str(getattr(record, "name", "document")), number)
-    headers = {"Content-Security-Policy": "default-src 'none'", "Content-Disposition": "inline"}
+    picture = await reverie.nursery.picture(
+        content, str(getattr(record, "name", "document")), number
+    )
+    headers = {
+        "Content-Security-Policy": "default-src 'none'",
+        "Content-Disposition": "inline",
+    }
     return responses.Response(picture, media_type="image/png", headers=headers)
 
 
 async def _stats(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
-    where = "the owner's own PostgreSQL" if reverie.server is None else str(reverie.server.place.data)
+    where = (
+        "the owner's own PostgreSQL"
+        if reverie.server is None
+        else str(reverie.server.place.data)
+    )
     async with reverie.database.transaction(caller) as tx:
         held = await holdings.measured(
             tx,

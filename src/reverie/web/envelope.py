@@ -11,18 +11,30 @@ from starlette import requests, responses, routing
 from reverie import errors
 
 _PLAIN: Mapping[int, tuple[str, str, str]] = {
-    404: ("not_found", "There is nothing at this address.", "GET /api/v1/openapi.json lists what there is."),
-    405: ("method_not_allowed", "This address does not take {method}.", "It takes {allow}."),
+    404: (
+        "not_found",
+        "There is nothing at this address.",
+        "GET /api/v1/openapi.json lists what there is.",
+    ),
+    405: (
+        "method_not_allowed",
+        "This address does not take {method}.",
+        "It takes {allow}.",
+    ),
     413: ("too_large", "What was sent is too large.", "Send at most 32 MB at a time."),
 }
 
 
-def answer(content: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> responses.Response:
+def answer(
+    content: Any, *, status: int = 200, headers: Mapping[str, str] | None = None
+) -> responses.Response:
     """A JSON answer."""
     return responses.JSONResponse(content, status_code=status, headers=headers)
 
 
-def error(code: str, message: str, hint: str = "", details: Mapping[str, object] | None = None) -> dict[str, Any]:
+def error(
+    code: str, message: str, hint: str = "", details: Mapping[str, object] | None = None
+) -> dict[str, Any]:
     """The envelope."""
     plain = fastapi.encoders.jsonable_encoder(details or {})
     return {"error": {"code": code, "message": message, "details": plain, "hint": hint}}
@@ -37,30 +49,51 @@ def refusal(failure: errors.ReverieError) -> responses.Response:
 
 def unexpected() -> responses.Response:
     """What a fault of ours looks like from outside: nothing of the inside."""
-    content = error("error", "Something went wrong inside Reverie.", "The log of the server says what.")
+    content = error(
+        "error",
+        "Something went wrong inside Reverie.",
+        "The log of the server says what.",
+    )
     return answer(content, status=500)
 
 
-async def of_framework(request: requests.Request, failure: Exception) -> responses.Response:
-    """What the framework itself refuses: unknown addresses, wrong methods, malformed requests."""
+async def of_framework(
+    request: requests.Request, failure: Exception
+) -> responses.Response:
+    """What the framework itself refuses: unknown addresses, wrong methods, malformed
+    requests.
+    """
     if isinstance(failure, fastapi.exceptions.RequestValidationError):
-        problems = [{"field": ".".join(map(str, e["loc"])), "problem": e["msg"]} for e in failure.errors()]
-        return answer(error("invalid", "This request is not valid.", "", {"problems": problems}), status=422)
+        problems = [
+            {"field": ".".join(map(str, e["loc"])), "problem": e["msg"]}
+            for e in failure.errors()
+        ]
+        return answer(
+            error("invalid", "This request is not valid.", "", {"problems": problems}),
+            status=422,
+        )
     if not isinstance(failure, starlette.exceptions.HTTPException):
         raise failure
-    code, message, hint = _PLAIN.get(failure.status_code, ("error", str(failure.detail), ""))
+    code, message, hint = _PLAIN.get(
+        failure.status_code, ("error", str(failure.detail), "")
+    )
     headers = dict(failure.headers or {})
     if failure.status_code == 405:
         headers["Allow"] = ", ".join(_methods(request))
         hint = hint.format(allow=headers["Allow"])
     message = message.format(method=request.method[:20])
-    return answer(error(code, message, hint), status=failure.status_code, headers=headers)
+    return answer(
+        error(code, message, hint), status=failure.status_code, headers=headers
+    )
 
 
 def _methods(request: requests.Request) -> list[str]:
     """All methods of an address: the framework tells those of the first route alone."""
     found: set[str] = set()
     for route in request.app.routes:
-        if isinstance(route, routing.Route) and route.matches(request.scope)[0] != routing.Match.NONE:
+        if (
+            isinstance(route, routing.Route)
+            and route.matches(request.scope)[0] != routing.Match.NONE
+        ):
             found |= route.methods or set()
     return sorted(found)

@@ -9,7 +9,9 @@ from reverie.records import base
 Columns = Sequence[str] | None
 
 
-def record(domain: base.Domain[Any], one: base.Record, columns: Columns = None) -> dict[str, Any]:
+def record(
+    domain: base.Domain[Any], one: base.Record, columns: Columns = None
+) -> dict[str, Any]:
     """A record in JSON: all of it, or the given columns."""
     whole = base.as_json(domain, one)
     return whole if columns is None else {name: whole[name] for name in columns}
@@ -20,12 +22,19 @@ def line(domain: base.Domain[Any], one: base.Record, now: datetime) -> str:
     return f"{domain.line(one, now)} id:{str(one.id)[:8]}"
 
 
-def full(domain: base.Domain[Any], page: base.Page[Any], columns: Columns = None) -> dict[str, Any]:
+def full(
+    domain: base.Domain[Any], page: base.Page[Any], columns: Columns = None
+) -> dict[str, Any]:
     """A page of a list."""
-    return {"items": [record(domain, one, columns) for one in page.items], "meta": _meta(page)}
+    return {
+        "items": [record(domain, one, columns) for one in page.items],
+        "meta": _meta(page),
+    }
 
 
-def compact(domain: base.Domain[Any], page: base.Page[Any], now: datetime) -> dict[str, Any]:
+def compact(
+    domain: base.Domain[Any], page: base.Page[Any], now: datetime
+) -> dict[str, Any]:
     """A page of a list, a line a record, the ids in the same order."""
     return {
         "format": "compact",
@@ -35,10 +44,15 @@ def compact(domain: base.Domain[Any], page: base.Page[Any], now: datetime) -> di
     }
 
 
-def lines(domain: base.Domain[Any], items: Iterable[base.Record], now: datetime) -> dict[str, list[str]]:
+def lines(
+    domain: base.Domain[Any], items: Iterable[base.Record], now: datetime
+) -> dict[str, list[str]]:
     """Records as lines, and their ids in the same order."""
     items = list(items)
-    return {"lines": [line(domain, one, now) for one in items], "ids": [str(one.id) for one in items]}
+    return {
+        "lines": [line(domain, one, now) for one in items],
+        "ids": [str(one.id) for one in items],
+    }
 
 
 def moment(value: datetime) -> str:

@@ -1,4 +1,6 @@
-"""The graph over HTTP: people, topics and things, how they hang together, and the records that say so."""
+"""The graph over HTTP: people, topics and things, how they hang together, and the
+records that say so.
+"""
 
 import functools
 from collections.abc import Awaitable, Callable
@@ -8,12 +10,25 @@ import fastapi
 from starlette import requests, responses
 
 from reverie import app, errors
-from reverie.graph import duplicates, forms, links, lookups, manual, merging, nodes, visibility
+from reverie.graph import (
+    duplicates,
+    forms,
+    links,
+    lookups,
+    manual,
+    merging,
+    nodes,
+    visibility,
+)
 from reverie.pipeline import erase_nodes
 from reverie.web import envelope, graphforms, middleware, openapi, parameters, routes
 
 Handler = Callable[[app.App, requests.Request], Awaitable[responses.Response]]
-_ENTITIES, _ENTITY, _MERGE = "/graph/entities", "/graph/entities/{record_id}", "/graph/merge"
+_ENTITIES, _ENTITY, _MERGE = (
+    "/graph/entities",
+    "/graph/entities/{record_id}",
+    "/graph/merge",
+)
 _NONE = parameters.Parameters
 
 
@@ -27,32 +42,154 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
             graphforms.Listing,
             "People, concepts and things, those with most links first",
         ),
-        ("graph.connections", "/graph/connections", _connections, graphforms.Connections, "What is near a node"),
-        ("graph.path", "/graph/path", _path, graphforms.Path, "A shortest path between two nodes"),
-        ("graph.subgraph", "/graph/subgraph", _subgraph, graphforms.Subgraph, "The nodes with most links, for drawing"),
-        ("graph.stats", "/graph/stats", _stats, _NONE, "How many nodes and links there are"),
-        ("graph.candidates", "/graph/merge-candidates", _candidates, graphforms.Candidates, "Nodes that may be one"),
-        ("graph.get", _ENTITY, _get, graphforms.Detail, "A node with its links and the records that say so"),
+        (
+            "graph.connections",
+            "/graph/connections",
+            _connections,
+            graphforms.Connections,
+            "What is near a node",
+        ),
+        (
+            "graph.path",
+            "/graph/path",
+            _path,
+            graphforms.Path,
+            "A shortest path between two nodes",
+        ),
+        (
+            "graph.subgraph",
+            "/graph/subgraph",
+            _subgraph,
+            graphforms.Subgraph,
+            "The nodes with most links, for drawing",
+        ),
+        (
+            "graph.stats",
+            "/graph/stats",
+            _stats,
+            _NONE,
+            "How many nodes and links there are",
+        ),
+        (
+            "graph.candidates",
+            "/graph/merge-candidates",
+            _candidates,
+            graphforms.Candidates,
+            "Nodes that may be one",
+        ),
+        (
+            "graph.get",
+            _ENTITY,
+            _get,
+            graphforms.Detail,
+            "A node with its links and the records that say so",
+        ),
     )
     for name, path, handler, model, summary in looks:
-        _offer(api, reverie, (name, "GET", path, handler, summary), openapi.described(model, _OBJECT, path=path))
-    writes: tuple[tuple[str, str, str, Handler, str, type[parameters.Body] | None], ...] = (
-        ("graph.create", "POST", _ENTITIES, _create, "Make a node by hand", graphforms.NewNode),
-        ("graph.update", "PATCH", _ENTITY, _update, "Change a node; its key stays", graphforms.NodeChange),
-        ("graph.delete", "DELETE", _ENTITY, _delete, "Delete a node; it stays deleted", None),
-        ("graph.erase", "DELETE", f"{_ENTITY}/forever", _erase, "Erase a node for good", None),
-        ("graph.merge", "POST", _MERGE, _merge, "Make one node of two", graphforms.Merge),
-        ("graph.unmerge", "DELETE", f"{_MERGE}/{{record_id}}", _unmerge, "Undo a merge", None),
-        ("graph.apart", "POST", "/graph/apart", _apart, "Say that two nodes are two", graphforms.Pair),
-        ("graph.cleanup", "POST", "/graph/cleanup", _cleanup, "Nodes that nothing leads to", graphforms.Cleanup),
-        ("links.create", "POST", "/links", _link, "Link anything with anything", graphforms.NewLink),
-        ("links.delete", "DELETE", "/links/{record_id}", _unlink, "Delete a link; it stays deleted", None),
-        ("links.warm", "POST", "/links/heat-edge", _warm, "Two records were opened within a minute", graphforms.Pair),
+        _offer(
+            api,
+            reverie,
+            (name, "GET", path, handler, summary),
+            openapi.described(model, _OBJECT, path=path),
+        )
+    writes: tuple[
+        tuple[str, str, str, Handler, str, type[parameters.Body] | None], ...
+    ] = (
+        (
+            "graph.create",
+            "POST",
+            _ENTITIES,
+            _create,
+            "Make a node by hand",
+            graphforms.NewNode,
+        ),
+        (
+            "graph.update",
+            "PATCH",
+            _ENTITY,
+            _update,
+            "Change a node; its key stays",
+            graphforms.NodeChange,
+        ),
+        (
+            "graph.delete",
+            "DELETE",
+            _ENTITY,
+            _delete,
+            "Delete a node; it stays deleted",
+            None,
+        ),
+        (
+            "graph.erase",
+            "DELETE",
+            f"{_ENTITY}/forever",
+            _erase,
+            "Erase a node for good",
+            None,
+        ),
+        (
+            "graph.merge",
+            "POST",
+            _MERGE,
+            _merge,
+            "Make one node of two",
+            graphforms.Merge,
+        ),
+        (
+            "graph.unmerge",
+            "DELETE",
+            f"{_MERGE}/{{record_id}}",
+            _unmerge,
+            "Undo a merge",
+            None,
+        ),
+        (
+            "graph.apart",
+            "POST",
+            "/graph/apart",
+            _apart,
+            "Say that two nodes are two",
+            graphforms.Pair,
+        ),
+        (
+            "graph.cleanup",
+            "POST",
+            "/graph/cleanup",
+            _cleanup,
+            "Nodes that nothing leads to",
+            graphforms.Cleanup,
+        ),
+        (
+            "links.create",
+            "POST",
+            "/links",
+            _link,
+            "Link anything with anything",
+            graphforms.NewLink,
+        ),
+        (
+            "links.delete",
+            "DELETE",
+            "/links/{record_id}",
+            _unlink,
+            "Delete a link; it stays deleted",
+            None,
+        ),
+        (
+            "links.warm",
+            "POST",
+            "/links/heat-edge",
+            _warm,
+            "Two records were opened within a minute",
+            graphforms.Pair,
+        ),
     )
     for name, method, path, handler, summary, sent in writes:
         status = 201 if name in _MADE else 200
         told = openapi.described(_NONE, _OBJECT, status, sent=sent, path=path)
-        _offer(api, reverie, (name, method, path, handler, summary), told, status=status)
+        _offer(
+            api, reverie, (name, method, path, handler, summary), told, status=status
+        )
 
 
 _OBJECT = {"type": "object"}
@@ -81,7 +218,8 @@ def _offer(
     )
 
 
-# Looking --------------------------------------------------------------------------------------------------------------
+# Looking
+# --------------------------------------------------------------------------------------------------------------
 
 
 async def _list(reverie: app.App, request: requests.Request) -> responses.Response:
@@ -89,11 +227,19 @@ async def _list(reverie: app.App, request: requests.Request) -> responses.Respon
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         found, total = await visibility.listed(
-            tx, caller, kind=asked.kind, type_=asked.type, name=asked.name, limit=asked.limit, offset=asked.offset
+            tx,
+            caller,
+            kind=asked.kind,
+            type_=asked.type,
+            name=asked.name,
+            limit=asked.limit,
+            offset=asked.offset,
         )
     meta = {"total": total, "limit": asked.limit, "offset": asked.offset}
     more = asked.offset + len(found) < total
-    return envelope.answer({"items": [forms.node(one) for one in found], "meta": meta | {"has_more": more}})
+    return envelope.answer(
+        {"items": [forms.node(one) for one in found], "meta": meta | {"has_more": more}}
+    )
 
 
 async def _get(reverie: app.App, request: requests.Request) -> responses.Response:
@@ -101,18 +247,27 @@ async def _get(reverie: app.App, request: requests.Request) -> responses.Respons
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         node = await visibility.get(tx, caller, parameters.record_id(request))
-        found = await visibility.whole(tx, caller, node, as_of=asked.as_of, ended=asked.ended, limit=asked.limit)
+        found = await visibility.whole(
+            tx, caller, node, as_of=asked.as_of, ended=asked.ended, limit=asked.limit
+        )
     return envelope.answer(forms.whole(found))
 
 
-async def _connections(reverie: app.App, request: requests.Request) -> responses.Response:
+async def _connections(
+    reverie: app.App, request: requests.Request
+) -> responses.Response:
     asked = parameters.read(request, graphforms.Connections)
     if (asked.id is None) == (not asked.name):
-        raise errors.Invalid("Give either `id` or `name`.", hint="The node whose connections are asked for.")
+        raise errors.Invalid(
+            "Give either `id` or `name`.",
+            hint="The node whose connections are asked for.",
+        )
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         begin = await (
-            visibility.get(tx, caller, asked.id) if asked.id else visibility.named(tx, caller, asked.name or "")
+            visibility.get(tx, caller, asked.id)
+            if asked.id
+            else visibility.named(tx, caller, asked.name or "")
         )
         found = await visibility.connections(
             tx,
@@ -123,16 +278,27 @@ async def _connections(reverie: app.App, request: requests.Request) -> responses
             as_of=asked.as_of,
             limit=asked.limit,
         )
-    return envelope.answer({"node": forms.node(begin), "items": [forms.reached(one) for one in found]})
+    return envelope.answer(
+        {"node": forms.node(begin), "items": [forms.reached(one) for one in found]}
+    )
 
 
 async def _path(reverie: app.App, request: requests.Request) -> responses.Response:
     asked = parameters.read(request, graphforms.Path)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        begin, end = await visibility.named(tx, caller, asked.from_), await visibility.named(tx, caller, asked.to)
+        begin, end = (
+            await visibility.named(tx, caller, asked.from_),
+            await visibility.named(tx, caller, asked.to),
+        )
         found = await visibility.path(
-            tx, caller, begin, end, depth=asked.depth, confidence=asked.confidence, as_of=asked.as_of
+            tx,
+            caller,
+            begin,
+            end,
+            depth=asked.depth,
+            confidence=asked.confidence,
+            as_of=asked.as_of,
         )
     return envelope.answer(forms.path(found))
 
@@ -145,7 +311,10 @@ async def _subgraph(reverie: app.App, request: requests.Request) -> responses.Re
         part, heats = await lookups.subgraph(tx, caller, limit=asked.limit)
     return envelope.answer(
         {
-            "nodes": [forms.node(one) | {"heat": round(heats.get(one.id, 0.0), 4)} for one in part.nodes],
+            "nodes": [
+                forms.node(one) | {"heat": round(heats.get(one.id, 0.0), 4)}
+                for one in part.nodes
+            ],
             "links": [
                 {
                     "id": str(one.id),
@@ -166,10 +335,18 @@ async def _stats(reverie: app.App, request: requests.Request) -> responses.Respo
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         found = await visibility.stats(tx, caller)
-    return envelope.answer({"nodes": dict(found.nodes), "links": dict(found.links), "version": found.version})
+    return envelope.answer(
+        {
+            "nodes": dict(found.nodes),
+            "links": dict(found.links),
+            "version": found.version,
+        }
+    )
 
 
-async def _candidates(reverie: app.App, request: requests.Request) -> responses.Response:
+async def _candidates(
+    reverie: app.App, request: requests.Request
+) -> responses.Response:
     asked = parameters.read(request, graphforms.Candidates)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
@@ -177,14 +354,22 @@ async def _candidates(reverie: app.App, request: requests.Request) -> responses.
     return envelope.answer({"items": [forms.double(one) for one in found]})
 
 
-# Changing -------------------------------------------------------------------------------------------------------------
+# Changing
+# -------------------------------------------------------------------------------------------------------------
 
 
 async def _create(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, _NONE)
     asked = await parameters.sent(request, graphforms.NewNode)
     caller = middleware.caller_of(request)
-    new = nodes.New(asked.kind, asked.name, asked.type, asked.description, asked.properties, asked.emails)
+    new = nodes.New(
+        asked.kind,
+        asked.name,
+        asked.type,
+        asked.description,
+        asked.properties,
+        asked.emails,
+    )
     async with reverie.database.transaction(caller) as tx:
         made = await manual.create(tx, caller, new)
         made = await visibility.get(tx, caller, made.id)  # as it is counted
@@ -195,7 +380,9 @@ async def _create(reverie: app.App, request: requests.Request) -> responses.Resp
 async def _update(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, _NONE)
     asked = await parameters.sent(request, graphforms.NodeChange)
-    values = {name: value for name, value in asked.model_dump().items() if value is not None}
+    values = {
+        name: value for name, value in asked.model_dump().items() if value is not None
+    }
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         await manual.change(tx, caller, parameters.record_id(request), values)
@@ -236,8 +423,14 @@ async def _unmerge(reverie: app.App, request: requests.Request) -> responses.Res
     async with reverie.database.transaction(caller) as tx:
         undone = await merging.undo(tx, caller, parameters.record_id(request))
         both = await visibility.several(tx, caller, [undone.winner_id, undone.loser_id])
-    told = {name: value for name, value in forms.merge(undone).items() if name != "undone_at"}
-    return envelope.answer({"undone": told, "nodes": [forms.node(one) for one in both.values()]})
+    told = {
+        name: value
+        for name, value in forms.merge(undone).items()
+        if name != "undone_at"
+    }
+    return envelope.answer(
+        {"undone": told, "nodes": [forms.node(one) for one in both.values()]}
+    )
 
 
 async def _apart(reverie: app.App, request: requests.Request) -> responses.Response:
@@ -255,7 +448,13 @@ async def _cleanup(reverie: app.App, request: requests.Request) -> responses.Res
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         found = await erase_nodes.clean(tx, caller, really=asked.really)
-    return envelope.answer({"done": asked.really, "count": len(found), "items": [forms.brief(one) for one in found]})
+    return envelope.answer(
+        {
+            "done": asked.really,
+            "count": len(found),
+            "items": [forms.brief(one) for one in found],
+        }
+    )
 
 
 async def _link(reverie: app.App, request: requests.Request) -> responses.Response:

@@ -11,11 +11,16 @@ from reverie.graph import lookups
 from reverie.web import parameters
 
 Confidence = Annotated[float, pydantic.Field(ge=0, le=1)]
-AsOf = Annotated[parameters.Moment | None, pydantic.Field(description="as it was at this time: 2024-05-01T00:00:00Z")]
+AsOf = Annotated[
+    parameters.Moment | None,
+    pydantic.Field(description="as it was at this time: 2024-05-01T00:00:00Z"),
+]
 
 
 def _storable(value: Any) -> Any:
-    """What JSON can say and PostgreSQL can keep. `json` reads halves of surrogate pairs, and gladly writes them."""
+    """What JSON can say and PostgreSQL can keep. `json` reads halves of surrogate
+    pairs, and gladly writes them.
+    """
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
         text.encode("utf-8")
@@ -43,9 +48,13 @@ class _Body(parameters.Body):
         return _storable(values)
 
 
-Name = Annotated[str, pydantic.StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
+Name = Annotated[
+    str, pydantic.StringConstraints(strip_whitespace=True, min_length=1, max_length=500)
+]
 Type = Annotated[str, pydantic.StringConstraints(strip_whitespace=True, max_length=60)]
-Description = Annotated[str, pydantic.StringConstraints(strip_whitespace=True, max_length=4000)]
+Description = Annotated[
+    str, pydantic.StringConstraints(strip_whitespace=True, max_length=4000)
+]
 Properties = dict[str, Any]
 
 
@@ -54,21 +63,36 @@ class Listing(parameters.Parameters):
         Literal["person", "concept", "entity", "source", "artifact"] | None,
         pydantic.Field(description="without it, all but the records (source)"),
     ] = None
-    type: Annotated[str | None, pydantic.Field(max_length=60, description="company, place, project, …")] = None
-    name: Annotated[str | None, pydantic.Field(max_length=500, description="a part of a name or an address")] = None
+    type: Annotated[
+        str | None,
+        pydantic.Field(max_length=60, description="company, place, project, …"),
+    ] = None
+    name: Annotated[
+        str | None,
+        pydantic.Field(max_length=500, description="a part of a name or an address"),
+    ] = None
     limit: Annotated[int, pydantic.Field(ge=1, le=200)] = 50
     offset: Annotated[int, pydantic.Field(ge=0, le=100_000)] = 0
 
 
 class Detail(parameters.Parameters):
     as_of: AsOf = None
-    ended: Annotated[bool, pydantic.Field(description="links that hold no longer, too")] = False
-    limit: Annotated[int, pydantic.Field(ge=1, le=1000, description="links at most")] = 200
+    ended: Annotated[
+        bool, pydantic.Field(description="links that hold no longer, too")
+    ] = False
+    limit: Annotated[
+        int, pydantic.Field(ge=1, le=1000, description="links at most")
+    ] = 200
 
 
 class Connections(parameters.Parameters):
-    id: Annotated[UUID | None, pydantic.Field(description="of the node to begin with")] = None
-    name: Annotated[str | None, pydantic.Field(max_length=500, description="or its name, or an address")] = None
+    id: Annotated[
+        UUID | None, pydantic.Field(description="of the node to begin with")
+    ] = None
+    name: Annotated[
+        str | None,
+        pydantic.Field(max_length=500, description="or its name, or an address"),
+    ] = None
     depth: Annotated[int, pydantic.Field(ge=1, le=3)] = 2
     confidence: Confidence = lookups.CONFIDENT
     as_of: AsOf = None
@@ -76,15 +100,24 @@ class Connections(parameters.Parameters):
 
 
 class Path(parameters.Parameters):
-    from_: Annotated[str, pydantic.Field(alias="from", min_length=1, max_length=500, description="an id or a name")]
-    to: Annotated[str, pydantic.Field(min_length=1, max_length=500, description="an id or a name")]
+    from_: Annotated[
+        str,
+        pydantic.Field(
+            alias="from", min_length=1, max_length=500, description="an id or a name"
+        ),
+    ]
+    to: Annotated[
+        str, pydantic.Field(min_length=1, max_length=500, description="an id or a name")
+    ]
     depth: Annotated[int, pydantic.Field(ge=1, le=lookups.DEEPEST)] = lookups.DEEPEST
     confidence: Confidence = lookups.CONFIDENT
     as_of: AsOf = None
 
 
 class Subgraph(parameters.Parameters):
-    limit: Annotated[int, pydantic.Field(ge=1, le=500, description="the nodes with most links")] = 100
+    limit: Annotated[
+        int, pydantic.Field(ge=1, le=500, description="the nodes with most links")
+    ] = 100
 
 
 class Candidates(parameters.Parameters):
@@ -114,7 +147,9 @@ class NodeChange(_Body):
 
 
 class NewLink(_Body):
-    from_: Annotated[UUID, pydantic.Field(alias="from", description="a node or a record")]
+    from_: Annotated[
+        UUID, pydantic.Field(alias="from", description="a node or a record")
+    ]
     to: Annotated[UUID, pydantic.Field(description="a node or a record")]
     relation: Annotated[str, pydantic.Field(max_length=60)]
     properties: Annotated[Properties, pydantic.Field(default_factory=dict[str, Any])]
@@ -130,8 +165,12 @@ class Pair(_Body):
 
 class Merge(_Body):
     winner: Annotated[UUID, pydantic.Field(description="the node that stays")]
-    loser: Annotated[UUID, pydantic.Field(description="the node that becomes the other one")]
+    loser: Annotated[
+        UUID, pydantic.Field(description="the node that becomes the other one")
+    ]
 
 
 class Cleanup(_Body):
-    really: Annotated[bool, pydantic.Field(description="false: only say what would go")] = False
+    really: Annotated[
+        bool, pydantic.Field(description="false: only say what would go")
+    ] = False

@@ -1,4 +1,6 @@
-"""Whether Reverie is well: the one thing that everybody may ask, so it says nothing else."""
+"""Whether Reverie is well: the one thing that everybody may ask, so it says nothing
+else.
+"""
 
 import asyncio
 import functools
@@ -15,7 +17,10 @@ _PATIENCE_SECONDS = 3
 
 def add(api: fastapi.FastAPI, reverie: app.App) -> None:
     """GET /health."""
-    texts = {"status": {"type": "string", "enum": ["ok", "degraded", "down"]}, "version": {"type": "string"}}
+    texts = {
+        "status": {"type": "string", "enum": ["ok", "degraded", "down"]},
+        "version": {"type": "string"},
+    }
     routes.add(
         api,
         "health",
@@ -25,18 +30,33 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
         operation_id="health",
         tags=["server"],
         summary="Whether Reverie is well",
-        openapi_extra=openapi.described(parameters.Parameters, {"type": "object", "properties": texts}),
+        openapi_extra=openapi.described(
+            parameters.Parameters, {"type": "object", "properties": texts}
+        ),
     )
 
 
 async def _health(reverie: app.App, request: requests.Request) -> responses.Response:
-    """`degraded`: records are kept and found by their words, and nothing is there to find them by meaning."""
+    """`degraded`: records are kept and found by their words, and nothing is there to
+    find them by meaning.
+    """
     parameters.read(request, parameters.Parameters)
     version = package.__version__
     try:
-        async with asyncio.timeout(_PATIENCE_SECONDS), reverie.database.transaction(None) as tx:
+        async with (
+            asyncio.timeout(_PATIENCE_SECONDS),
+            reverie.database.transaction(None) as tx,
+        ):
             await tx.value("SELECT 1")
     except (errors.DatabaseUnavailable, TimeoutError):
-        down = envelope.error("database_unavailable", "PostgreSQL does not answer.", "Try again in a moment.")
-        return envelope.answer({"status": "down", "version": version} | down, status=503)
-    return envelope.answer({"status": "ok" if reverie.embeddings.model else "degraded", "version": version})
+        down = envelope.error(
+            "database_unavailable",
+            "PostgreSQL does not answer.",
+            "Try again in a moment.",
+        )
+        return envelope.answer(
+            {"status": "down", "version": version} | down, status=503
+        )
+    return envelope.answer(
+        {"status": "ok" if reverie.embeddings.model else "degraded", "version": version}
+    )

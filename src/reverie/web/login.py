@@ -30,7 +30,14 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
         ("session.start", "POST", _ADDRESS, _start, "Log in", _Login),
         ("session.show", "GET", _ADDRESS, _show, "Who one is", None),
         ("session.end", "DELETE", _ADDRESS, _end, "Log out", None),
-        ("session.password", "PUT", f"{_ADDRESS}/password", _password, "Change one's password", _Password),
+        (
+            "session.password",
+            "PUT",
+            f"{_ADDRESS}/password",
+            _password,
+            "Change one's password",
+            _Password,
+        ),
     ):
         routes.add(
             api,
@@ -40,14 +47,18 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
             functools.partial(handler, reverie),
             tags=["session"],
             summary=summary,
-            openapi_extra=openapi.described(parameters.Parameters, {"type": "object"}, sent=sent),
+            openapi_extra=openapi.described(
+                parameters.Parameters, {"type": "object"}, sent=sent
+            ),
         )
 
 
 async def _start(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     asked = await parameters.sent(request, _Login)
-    begun = await logins.start(reverie.database, name=asked.name, password=asked.password)
+    begun = await logins.start(
+        reverie.database, name=asked.name, password=asked.password
+    )
     answer = envelope.answer(_person(begun.caller, begun.secret))
     answer.set_cookie(
         middleware.COOKIE,
@@ -63,14 +74,18 @@ async def _start(reverie: app.App, request: requests.Request) -> responses.Respo
 
 async def _show(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    return envelope.answer(_person(middleware.caller_of(request), middleware.login_of(request.scope)))
+    return envelope.answer(
+        _person(middleware.caller_of(request), middleware.login_of(request.scope))
+    )
 
 
 async def _end(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     await logins.end(reverie.database, middleware.caller_of(request))
     answer = envelope.answer({"ended": True})
-    answer.delete_cookie(middleware.COOKIE, path=middleware.PREFIX, httponly=True, samesite="strict")
+    answer.delete_cookie(
+        middleware.COOKIE, path=middleware.PREFIX, httponly=True, samesite="strict"
+    )
     return answer
 
 
@@ -78,12 +93,16 @@ async def _password(reverie: app.App, request: requests.Request) -> responses.Re
     parameters.read(request, parameters.Parameters)
     asked = await parameters.sent(request, _Password)
     caller = middleware.caller_of(request)
-    await logins.change_password(reverie.database, caller, current=asked.current, password=asked.password)
+    await logins.change_password(
+        reverie.database, caller, current=asked.current, password=asked.password
+    )
     return envelope.answer({"changed": True})
 
 
 def _person(caller: callers.Caller, secret: str) -> dict[str, Any]:
-    """The caller as it is told to itself; `csrf` goes back in the header of whatever changes something."""
+    """The caller as it is told to itself; `csrf` goes back in the header of whatever
+    changes something.
+    """
     found: dict[str, Any] = {
         "user_id": str(caller.user_id),
         "kind": caller.kind,

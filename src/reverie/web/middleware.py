@@ -1,4 +1,6 @@
-"""The edge: who may come in, what leaves when something breaks, and what each answer costs in tokens."""
+"""The edge: who may come in, what leaves when something breaks, and what each answer
+costs in tokens.
+"""
 
 import hmac
 import logging
@@ -13,11 +15,14 @@ from reverie.access import callers, logins, tokens
 from reverie.web import envelope
 
 PREFIX = "/api/v1"
-# What wants no token and no login; routes.check keeps it equal to the table of operations.
+# What wants no token and no login; routes.check keeps it equal to the table of
+# operations.
 OPEN = frozenset({("GET", f"{PREFIX}/health"), ("POST", f"{PREFIX}/session")})
 COOKIE = "reverie_login"
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-_TOKEN_NAMES = frozenset({"token", "access_token", "api_key", "apikey", "authorization", "auth"})
+_TOKEN_NAMES = frozenset(
+    {"token", "access_token", "api_key", "apikey", "authorization", "auth"}
+)
 _CODED_SLASH = (b"%2f", b"%5c", b"%00")
 _HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _TEXT = (b"application/json", b"application/x-ndjson", b"text/")
@@ -27,9 +32,13 @@ _log = logging.getLogger("reverie.web")
 
 
 def edge(inner: types.ASGIApp, *, reverie: app.App) -> types.ASGIApp:
-    """Everything passes here: a route cannot forget to ask who calls, and no fault shows the inside."""
+    """Everything passes here: a route cannot forget to ask who calls, and no fault
+    shows the inside.
+    """
 
-    async def pass_on(scope: types.Scope, receive: types.Receive, send: types.Send) -> None:
+    async def pass_on(
+        scope: types.Scope, receive: types.Receive, send: types.Send
+    ) -> None:
         if scope["type"] == "lifespan":
             await inner(scope, receive, send)
             return
@@ -49,8 +58,9 @@ def edge(inner: types.ASGIApp, *, reverie: app.App) -> types.ASGIApp:
             else:
                 await envelope.refusal(refused)(scope, receive, counted)
         except Exception:
-            # The last place that can: whoever asked gets a plain sentence, the log gets the rest. An answer
-            # that has begun cannot be taken back, so the server has to cut the connection.
+            # The last place that can: whoever asked gets a plain sentence, the log gets
+            # the rest. An answer that has begun cannot be taken back, so the server has
+            # to cut the connection.
             _log.exception("%s %s failed", scope["method"], scope["path"])
             if counted.begun:
                 raise
@@ -68,7 +78,9 @@ def caller_of(request: requests.Request) -> callers.Caller:
 
 
 async def _admitted(reverie: app.App, scope: types.Scope) -> callers.Caller | None:
-    """The caller, or None where nobody has to say who they are. Raises Forbidden, Unauthorized."""
+    """The caller, or None where nobody has to say who they are. Raises Forbidden,
+    Unauthorized.
+    """
     host = _host(scope["headers"])
     _same_origin(scope["headers"], host)
     _no_token_in_address(scope)
@@ -76,7 +88,9 @@ async def _admitted(reverie: app.App, scope: types.Scope) -> callers.Caller | No
         return None
     secret = login_of(scope)
     if secret and _values(scope["headers"], b"authorization"):
-        raise errors.Unauthorized("A token and a login at once are one too many.", hint="Send either of them.")
+        raise errors.Unauthorized(
+            "A token and a login at once are one too many.", hint="Send either of them."
+        )
     token = "" if secret else _bearer(scope["headers"])
     try:
         if not secret:
@@ -86,47 +100,76 @@ async def _admitted(reverie: app.App, scope: types.Scope) -> callers.Caller | No
             _from_our_page(scope["headers"], secret)
         return caller
     except errors.DatabaseUnavailable:
-        # The database's own words name sockets and roles; nobody has said yet who they are.
-        raise errors.DatabaseUnavailable("PostgreSQL does not answer.", hint="Try again in a moment.") from None
+        # The database's own words name sockets and roles; nobody has said yet who they
+        # are.
+        raise errors.DatabaseUnavailable(
+            "PostgreSQL does not answer.", hint="Try again in a moment."
+        ) from None
 
 
 def login_of(scope: types.Scope) -> str:
-    """The secret of the login that the browser keeps, or ""; two of them are none. Raises Unauthorized."""
-    pairs = [pair.strip().partition("=") for line in _values(scope["headers"], b"cookie") for pair in line.split(";")]
+    """The secret of the login that the browser keeps, or ""; two of them are none.
+    Raises Unauthorized.
+    """
+    pairs = [
+        pair.strip().partition("=")
+        for line in _values(scope["headers"], b"cookie")
+        for pair in line.split(";")
+    ]
     found = [value for name, _, value in pairs if name == COOKIE]
     if len(found) > 1:
-        raise errors.Unauthorized("Two logins at once are one too many.", hint="Log in again.")
+        raise errors.Unauthorized(
+            "Two logins at once are one too many.", hint="Log in again."
+        )
     return found[0] if found else ""
 
 
 def is_encrypted(scope: types.Scope) -> bool:
-    """Whether the browser speaks TLS, with us or with something of the owner's in front of us."""
+    """Whether the browser speaks TLS, with us or with something of the owner's in front
+    of us.
+    """
     return scope["scheme"] == "https" or any(
-        origin.lower().startswith("https://") for origin in _values(scope["headers"], b"origin")
+        origin.lower().startswith("https://")
+        for origin in _values(scope["headers"], b"origin")
     )
 
 
 def _from_our_page(headers: Iterable[tuple[bytes, bytes]], secret: str) -> None:
-    """A cookie is sent by whatever page asks; this header only by one that was told it (CSRF)."""
+    """A cookie is sent by whatever page asks; this header only by one that was told it
+    (CSRF).
+    """
     given = _values(headers, b"x-csrf-token")
-    if len(given) != 1 or not hmac.compare_digest(given[0].encode(), logins.page_token(secret).encode()):
+    if len(given) != 1 or not hmac.compare_digest(
+        given[0].encode(), logins.page_token(secret).encode()
+    ):
         raise errors.Forbidden(
-            "This login needs the header X-CSRF-Token.", hint="GET /api/v1/session tells it as `csrf`."
+            "This login needs the header X-CSRF-Token.",
+            hint="GET /api/v1/session tells it as `csrf`.",
         )
 
 
 def _no_token_in_address(scope: types.Scope) -> None:
-    """Addresses are kept in logs and histories: a token there is refused, even beside a good one."""
+    """Addresses are kept in logs and histories: a token there is refused, even beside a
+    good one.
+    """
     raw = bytes(scope.get("raw_path") or b"")
     query = bytes(scope["query_string"]).decode("latin-1")
-    names = {name.lower() for name, _ in urllib.parse.parse_qsl(query, keep_blank_values=True)}
-    if names & _TOKEN_NAMES or tokens.SHAPE.search(urllib.parse.unquote(query) + scope["path"]):
+    names = {
+        name.lower()
+        for name, _ in urllib.parse.parse_qsl(query, keep_blank_values=True)
+    }
+    if names & _TOKEN_NAMES or tokens.SHAPE.search(
+        urllib.parse.unquote(query) + scope["path"]
+    ):
         raise errors.Unauthorized(
             "A token never goes into an address.",
             hint="Send it as `Authorization: Bearer <token>`, and revoke this one: addresses are kept in logs.",
         )
     if any(coded in raw.lower() for coded in _CODED_SLASH):
-        raise errors.Invalid("This address holds a coded slash.", hint="Write addresses as GET /openapi.json has them.")
+        raise errors.Invalid(
+            "This address holds a coded slash.",
+            hint="Write addresses as GET /openapi.json has them.",
+        )
 
 
 def _values(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[str]:
@@ -134,10 +177,16 @@ def _values(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[str]:
 
 
 def _host(headers: Iterable[tuple[bytes, bytes]]) -> str:
-    """Only a name of this machine: a page whose own name points here (DNS rebinding) gets nothing."""
+    """Only a name of this machine: a page whose own name points here (DNS rebinding)
+    gets nothing.
+    """
     given = _values(headers, b"host")
     host = given[0].lower() if len(given) == 1 else ""
-    name, _, port = host.partition("]")[2].rpartition(":") if host.startswith("[") else host.partition(":")
+    name, _, port = (
+        host.partition("]")[2].rpartition(":")
+        if host.startswith("[")
+        else host.partition(":")
+    )
     if host.startswith("["):
         name = host.partition("]")[0] + "]"
     if name not in _HOSTS or (port and not port.isdigit()):
@@ -155,16 +204,28 @@ def _same_origin(headers: Iterable[tuple[bytes, bytes]], host: str) -> None:
 
 
 def _bearer(headers: Iterable[tuple[bytes, bytes]]) -> str:
-    """The one token of a request; several are as bad as none, since two readers could pick different ones."""
+    """The one token of a request; several are as bad as none, since two readers could
+    pick different ones.
+    """
     given = _values(headers, b"authorization")
     scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
-    if scheme.lower() != "bearer" or not token or token != token.strip() or " " in token:
-        raise errors.Unauthorized("A token is needed.", hint="Send one header `Authorization: Bearer <token>`.")
+    if (
+        scheme.lower() != "bearer"
+        or not token
+        or token != token.strip()
+        or " " in token
+    ):
+        raise errors.Unauthorized(
+            "A token is needed.",
+            hint="Send one header `Authorization: Bearer <token>`.",
+        )
     return token
 
 
 class _Counted:
-    """Sends one response: a text in one piece with the number of its tokens, a stream as it comes."""
+    """Sends one response: a text in one piece with the number of its tokens, a stream
+    as it comes.
+    """
 
     def __init__(self, send: types.Send) -> None:
         self._send = send
@@ -173,12 +234,19 @@ class _Counted:
 
     async def __call__(self, message: types.Message) -> None:
         if message["type"] == "http.response.start":
-            self._start = {**message, "headers": [*message.get("headers", ()), *_ALWAYS]}
+            self._start = {
+                **message,
+                "headers": [*message.get("headers", ()), *_ALWAYS],
+            }
             return
         if self._start is not None:
             start, self._start, self.begun = self._start, None, True
             body: bytes = message.get("body", b"")
-            if body and not message.get("more_body", False) and _is_text(start["headers"]):
+            if (
+                body
+                and not message.get("more_body", False)
+                and _is_text(start["headers"])
+            ):
                 count = compact.tokens(body.decode("utf-8", "replace"))
                 start["headers"].append((b"x-token-count", str(count).encode("ascii")))
             await self._send(start)
@@ -186,4 +254,7 @@ class _Counted:
 
 
 def _is_text(headers: Iterable[tuple[bytes, bytes]]) -> bool:
-    return any(key.lower() == b"content-type" and value.startswith(_TEXT) for key, value in headers)
+    return any(
+        key.lower() == b"content-type" and value.startswith(_TEXT)
+        for key, value in headers
+    )

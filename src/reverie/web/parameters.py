@@ -1,4 +1,6 @@
-"""What a request says: its query parameters, its body, the id in its path. Everything unknown is refused."""
+"""What a request says: its query parameters, its body, the id in its path. Everything
+unknown is refused.
+"""
 
 import json
 import re
@@ -36,10 +38,14 @@ class Shape(Parameters):
     """How records are shown."""
 
     format: Annotated[
-        Literal["json", "compact"], pydantic.Field(description="compact: one line a record; lists only")
+        Literal["json", "compact"],
+        pydantic.Field(description="compact: one line a record; lists only"),
     ] = "json"
     fields: Annotated[
-        str | None, pydantic.Field(description="only these columns, separated by commas; id is always there")
+        str | None,
+        pydantic.Field(
+            description="only these columns, separated by commas; id is always there"
+        ),
     ] = None
 
 
@@ -48,11 +54,17 @@ class Listing(Shape):
 
     limit: Annotated[int, pydantic.Field(ge=1, le=200)] = 50
     offset: Annotated[int, pydantic.Field(ge=0, le=2**31)] = 0
-    tier: Annotated[base.Tier | None, pydantic.Field(description="how warm: warm includes hot")] = None
-    deleted: Annotated[bool, pydantic.Field(description="the deleted records instead of the live ones")] = False
+    tier: Annotated[
+        base.Tier | None, pydantic.Field(description="how warm: warm includes hot")
+    ] = None
+    deleted: Annotated[
+        bool, pydantic.Field(description="the deleted records instead of the live ones")
+    ] = False
     since: Annotated[
         Moment | None,
-        pydantic.Field(description="what changed at or after this time; goes with format and fields only"),
+        pydantic.Field(
+            description="what changed at or after this time; goes with format and fields only"
+        ),
     ] = None
 
 
@@ -68,14 +80,22 @@ B = TypeVar("B", bound=Body)
 
 def listing(domain: base.Domain[Any]) -> type[Listing]:
     """The parameters of one domain's list."""
-    own: dict[str, Any] = {name: (one.type | None, None) for name, one in domain.filters.items()}
-    return pydantic.create_model(f"{domain.record.__name__}List", __base__=Listing, **own)
+    own: dict[str, Any] = {
+        name: (one.type | None, None) for name, one in domain.filters.items()
+    }
+    return pydantic.create_model(
+        f"{domain.record.__name__}List", __base__=Listing, **own
+    )
 
 
 def read(request: requests.Request, model: type[P]) -> P:
     """The query of a request, checked. Raises Invalid."""
     known = [one.alias or name for name, one in model.model_fields.items()]
-    hint = f"Parameters here: {', '.join(known)}." if known else "This address takes no parameters."
+    hint = (
+        f"Parameters here: {', '.join(known)}."
+        if known
+        else "This address takes no parameters."
+    )
     values: dict[str, Any] = {}
     for name, value in request.query_params.multi_items():
         if name not in known:
@@ -89,7 +109,10 @@ def read(request: requests.Request, model: type[P]) -> P:
     try:
         return model.model_validate(values)
     except pydantic.ValidationError as refused:
-        problems = [{"field": ".".join(map(str, e["loc"])), "problem": e["msg"]} for e in refused.errors()]
+        problems = [
+            {"field": ".".join(map(str, e["loc"])), "problem": e["msg"]}
+            for e in refused.errors()
+        ]
         first = problems[0]
         raise errors.Invalid(
             f"The parameter `{first['field']}` is wrong: {first['problem']}.",
@@ -99,7 +122,9 @@ def read(request: requests.Request, model: type[P]) -> P:
 
 
 def columns(domain: base.Domain[Any], fields: str | None) -> tuple[str, ...] | None:
-    """The columns asked for with `fields`, id included, or None for all of them. Raises Invalid."""
+    """The columns asked for with `fields`, id included, or None for all of them. Raises
+    Invalid.
+    """
     if fields is None:
         return None
     known = domain.shown
@@ -114,7 +139,9 @@ def columns(domain: base.Domain[Any], fields: str | None) -> tuple[str, ...] | N
 
 
 def record_id(request: requests.Request) -> UUID:
-    """The id in the path. A malformed one becomes the id that no record has, so all are answered alike."""
+    """The id in the path. A malformed one becomes the id that no record has, so all are
+    answered alike.
+    """
     text = str(request.path_params["record_id"])
     try:
         found = UUID(text)
@@ -124,7 +151,8 @@ def record_id(request: requests.Request) -> UUID:
 
 
 async def body(request: requests.Request) -> dict[str, Any]:
-    """The JSON object in the body; duplicate names are refused, since two readers could pick different ones.
+    """The JSON object in the body; duplicate names are refused, since two readers could
+    pick different ones.
 
     Raises Invalid.
     """
@@ -134,23 +162,33 @@ async def body(request: requests.Request) -> dict[str, Any]:
         if len(whole) > LARGEST_BODY:
             raise starlette.exceptions.HTTPException(413)
     try:
-        found = json.loads(whole, object_pairs_hook=_unique, parse_constant=_no_constant)
+        found = json.loads(
+            whole, object_pairs_hook=_unique, parse_constant=_no_constant
+        )
     except (ValueError, RecursionError) as broken:
         raise errors.Invalid(
-            f"The body is not valid JSON: {_short(str(broken))}.", hint="Send one JSON object in UTF-8."
+            f"The body is not valid JSON: {_short(str(broken))}.",
+            hint="Send one JSON object in UTF-8.",
         ) from None
     if not isinstance(found, dict):
-        raise errors.Invalid("The body is not a JSON object.", hint='Such as {"title": "…"}.')
+        raise errors.Invalid(
+            "The body is not a JSON object.", hint='Such as {"title": "…"}.'
+        )
     return typing.cast(dict[str, Any], found)
 
 
 async def sent(request: requests.Request, model: type[B]) -> B:
-    """The body of a request, checked. What was sent is never repeated: it may be a password. Raises Invalid."""
+    """The body of a request, checked. What was sent is never repeated: it may be a
+    password. Raises Invalid.
+    """
     values = await body(request)
     try:
         return model.model_validate(values)
     except pydantic.ValidationError as refused:
-        problems = [{"field": ".".join(map(str, e["loc"]))[:60], "problem": e["msg"]} for e in refused.errors()]
+        problems = [
+            {"field": ".".join(map(str, e["loc"]))[:60], "problem": e["msg"]}
+            for e in refused.errors()
+        ]
         first = problems[0]
         raise errors.Invalid(
             f"The field `{first['field']}` is wrong: {first['problem']}.",
@@ -176,7 +214,9 @@ def described(model: type[Parameters]) -> list[dict[str, Any]]:
 
 
 def _repeatable(model: type[Parameters], name: str) -> bool:
-    found = next(one for key, one in model.model_fields.items() if name in (key, one.alias))
+    found = next(
+        one for key, one in model.model_fields.items() if name in (key, one.alias)
+    )
     return typing.get_origin(found.annotation) is list
 
 

@@ -13,13 +13,18 @@ from reverie import app
 from reverie.access import agents, callers, logins, passwords, tokens, users
 from reverie.web import envelope, forms, middleware, openapi, parameters, routes
 
-Scopes = Annotated[list[str], pydantic.Field(max_length=200, description="such as notes:read, events:*, *:read")]
+Scopes = Annotated[
+    list[str],
+    pydantic.Field(max_length=200, description="such as notes:read, events:*, *:read"),
+]
 
 
 class _User(parameters.Body):
     name: str
     timezone: str = "UTC"
-    password: Annotated[str | None, pydantic.Field(description="without it, no login")] = None
+    password: Annotated[
+        str | None, pydantic.Field(description="without it, no login")
+    ] = None
 
 
 class _Name(parameters.Body):
@@ -30,7 +35,9 @@ class _Token(parameters.Body):
     name: str
     kind: Literal["machine", "agent"]
     scopes: Annotated[Scopes, pydantic.Field(default_factory=list[str])]
-    days: Annotated[int | None, pydantic.Field(description="null: until it is revoked")] = tokens.DAYS
+    days: Annotated[
+        int | None, pydantic.Field(description="null: until it is revoked")
+    ] = tokens.DAYS
 
 
 class _Agent(parameters.Body):
@@ -41,14 +48,70 @@ class _Agent(parameters.Body):
 def add(api: fastapi.FastAPI, reverie: app.App) -> None:
     """/users, /tokens and /agents."""
     for name, method, path, handler, summary, sent in (
-        ("users.list", "GET", "/users", _users, "The people: the owner sees all, a member oneself", None),
-        ("users.create", "POST", "/users", _add_user, "Add a member of the household", _User),
-        ("users.rename", "PATCH", "/users/{record_id}", _rename, "Rename a person", _Name),
-        ("tokens.list", "GET", "/tokens", _tokens, "The tokens, without their secrets", None),
-        ("tokens.mint", "POST", "/tokens", _mint, "Mint a token; it is shown once", _Token),
-        ("tokens.revoke", "DELETE", "/tokens/{record_id}", _revoke, "Revoke a token and all that it minted", None),
-        ("agents.list", "GET", "/agents", _agents, "The agents and what each may do", None),
-        ("agents.change", "PUT", "/agents/{name}", _change_agent, "Say what an agent may do", _Agent),
+        (
+            "users.list",
+            "GET",
+            "/users",
+            _users,
+            "The people: the owner sees all, a member oneself",
+            None,
+        ),
+        (
+            "users.create",
+            "POST",
+            "/users",
+            _add_user,
+            "Add a member of the household",
+            _User,
+        ),
+        (
+            "users.rename",
+            "PATCH",
+            "/users/{record_id}",
+            _rename,
+            "Rename a person",
+            _Name,
+        ),
+        (
+            "tokens.list",
+            "GET",
+            "/tokens",
+            _tokens,
+            "The tokens, without their secrets",
+            None,
+        ),
+        (
+            "tokens.mint",
+            "POST",
+            "/tokens",
+            _mint,
+            "Mint a token; it is shown once",
+            _Token,
+        ),
+        (
+            "tokens.revoke",
+            "DELETE",
+            "/tokens/{record_id}",
+            _revoke,
+            "Revoke a token and all that it minted",
+            None,
+        ),
+        (
+            "agents.list",
+            "GET",
+            "/agents",
+            _agents,
+            "The agents and what each may do",
+            None,
+        ),
+        (
+            "agents.change",
+            "PUT",
+            "/agents/{name}",
+            _change_agent,
+            "Say what an agent may do",
+            _Agent,
+        ),
     ):
         made = name in ("users.create", "tokens.mint")
         routes.add(
@@ -61,14 +124,25 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
             tags=[name.partition(".")[0]],
             summary=summary,
             openapi_extra=openapi.described(
-                parameters.Parameters, {"type": "object"}, 201 if made else 200, sent=sent, path=path
+                parameters.Parameters,
+                {"type": "object"},
+                201 if made else 200,
+                sent=sent,
+                path=path,
             ),
         )
 
 
 async def _users(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    return _items([_user(one) for one in await users.listed(reverie.database, middleware.caller_of(request))])
+    return _items(
+        [
+            _user(one)
+            for one in await users.listed(
+                reverie.database, middleware.caller_of(request)
+            )
+        ]
+    )
 
 
 async def _add_user(reverie: app.App, request: requests.Request) -> responses.Response:
@@ -76,7 +150,12 @@ async def _add_user(reverie: app.App, request: requests.Request) -> responses.Re
     asked = await parameters.sent(request, _User)
     if asked.password is not None:
         passwords.checked(asked.password)  # before anybody is made
-    made = await users.add(reverie.database, middleware.caller_of(request), name=asked.name, timezone=asked.timezone)
+    made = await users.add(
+        reverie.database,
+        middleware.caller_of(request),
+        name=asked.name,
+        timezone=asked.timezone,
+    )
     if asked.password is not None:
         await logins.give_password(reverie.database, made.user_id, asked.password)
     return envelope.answer(_user(made), status=201)
@@ -87,14 +166,20 @@ async def _rename(reverie: app.App, request: requests.Request) -> responses.Resp
     asked = await parameters.sent(request, _Name)
     caller = middleware.caller_of(request)
     return envelope.answer(
-        _user(await users.rename(reverie.database, caller, parameters.record_id(request), name=asked.name))
+        _user(
+            await users.rename(
+                reverie.database, caller, parameters.record_id(request), name=asked.name
+            )
+        )
     )
 
 
 async def _tokens(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
-    return _items([_token(caller, one) for one in await tokens.listed(reverie.database, caller)])
+    return _items(
+        [_token(caller, one) for one in await tokens.listed(reverie.database, caller)]
+    )
 
 
 async def _mint(reverie: app.App, request: requests.Request) -> responses.Response:
@@ -102,30 +187,48 @@ async def _mint(reverie: app.App, request: requests.Request) -> responses.Respon
     asked = await parameters.sent(request, _Token)
     caller = middleware.caller_of(request)
     token, row = await tokens.grant(
-        reverie.database, caller, name=asked.name, kind=asked.kind, scopes=asked.scopes, days=asked.days
+        reverie.database,
+        caller,
+        name=asked.name,
+        kind=asked.kind,
+        scopes=asked.scopes,
+        days=asked.days,
     )
     return envelope.answer({"token": token, **_token(caller, row)}, status=201)
 
 
 async def _revoke(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    count = await tokens.revoke(reverie.database, middleware.caller_of(request), parameters.record_id(request))
+    count = await tokens.revoke(
+        reverie.database, middleware.caller_of(request), parameters.record_id(request)
+    )
     return envelope.answer({"revoked": count})
 
 
 async def _agents(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     return _items(
-        [dataclasses.asdict(one) for one in await agents.listed(reverie.database, middleware.caller_of(request))]
+        [
+            dataclasses.asdict(one)
+            for one in await agents.listed(
+                reverie.database, middleware.caller_of(request)
+            )
+        ]
     )
 
 
-async def _change_agent(reverie: app.App, request: requests.Request) -> responses.Response:
+async def _change_agent(
+    reverie: app.App, request: requests.Request
+) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     asked = await parameters.sent(request, _Agent)
     name = str(request.path_params["name"])
     made = await agents.change(
-        reverie.database, middleware.caller_of(request), name=name, scopes=asked.scopes, about=asked.about
+        reverie.database,
+        middleware.caller_of(request),
+        name=name,
+        scopes=asked.scopes,
+        about=asked.about,
     )
     return envelope.answer(dataclasses.asdict(made))
 
@@ -145,13 +248,18 @@ def _user(one: users.User) -> dict[str, Any]:
 
 
 def _token(caller: callers.Caller, one: tokens.Token) -> dict[str, Any]:
-    moments = {name: getattr(one, name) for name in ("created_at", "expires_at", "revoked_at")}
+    moments = {
+        name: getattr(one, name) for name in ("created_at", "expires_at", "revoked_at")
+    }
     return {
         "id": str(one.id),
         "name": one.name,
         "kind": one.kind,
         "scopes": one.scopes,
-        **{name: forms.moment(value) if value else None for name, value in moments.items()},
+        **{
+            name: forms.moment(value) if value else None
+            for name, value in moments.items()
+        },
         "minted_by": _id(one.minted_by),
         "live": one.live,
         "yours": one.id == caller.proof,

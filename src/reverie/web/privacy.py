@@ -14,7 +14,9 @@ from reverie.web import envelope, middleware, openapi, parameters, routes
 
 
 class _Asked(parameters.Parameters):
-    days: Annotated[int, pydantic.Field(ge=1, le=366, description="how many days, today included")] = 7
+    days: Annotated[
+        int, pydantic.Field(ge=1, le=366, description="how many days, today included")
+    ] = 7
 
 
 def add(api: fastapi.FastAPI, reverie: app.App) -> None:
@@ -32,7 +34,11 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
         summary="How many calls of models there were, and what became of them",
         description="The log has no content, so neither has this.",
         openapi_extra=openapi.described(
-            _Asked, {"type": "object", "properties": {**counts, "sentence": {"type": "string"}}}
+            _Asked,
+            {
+                "type": "object",
+                "properties": {**counts, "sentence": {"type": "string"}},
+            },
         ),
     )
 

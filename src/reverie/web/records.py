@@ -1,4 +1,6 @@
-"""The routes of all kinds of records, made from the catalogue: one router, no copy a domain."""
+"""The routes of all kinds of records, made from the catalogue: one router, no copy a
+domain.
+"""
 
 import asyncio
 import functools
@@ -17,12 +19,16 @@ from reverie.ingest import ledger
 from reverie.records import base, catalogue, changes
 from reverie.web import envelope, forms, middleware, openapi, parameters, routes
 
-Handler = Callable[[app.App, base.Domain[Any], requests.Request], Awaitable[responses.Response]]
+Handler = Callable[
+    [app.App, base.Domain[Any], requests.Request], Awaitable[responses.Response]
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One thing that can be done with the records of every domain: the operation `<domain>.<name>`."""
+    """One thing that can be done with the records of every domain: the operation
+    `<domain>.<name>`.
+    """
 
     name: str
     method: str
@@ -49,19 +55,27 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
             )
 
 
-async def _create(reverie: app.App, domain: base.Domain[Any], request: requests.Request) -> responses.Response:
+async def _create(
+    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     values = await parameters.body(request)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         record = await base.create(tx, caller, domain, values)
     location = f"{middleware.PREFIX}/{domain.plural}/{record.id}"
-    return envelope.answer(forms.record(domain, record), status=201, headers={"Location": location})
+    return envelope.answer(
+        forms.record(domain, record), status=201, headers={"Location": location}
+    )
 
 
-async def _get(reverie: app.App, domain: base.Domain[Any], request: requests.Request) -> responses.Response:
+async def _get(
+    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+) -> responses.Response:
     """`format` is taken and ignored: one record is always whole."""
-    columns = parameters.columns(domain, parameters.read(request, parameters.Shape).fields)
+    columns = parameters.columns(
+        domain, parameters.read(request, parameters.Shape).fields
+    )
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         record = await base.read(tx, caller, domain, parameters.record_id(request))
@@ -69,16 +83,22 @@ async def _get(reverie: app.App, domain: base.Domain[Any], request: requests.Req
     return envelope.answer(forms.record(domain, record, columns))
 
 
-async def _update(reverie: app.App, domain: base.Domain[Any], request: requests.Request) -> responses.Response:
+async def _update(
+    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     values = await parameters.body(request)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        record = await base.update(tx, caller, domain, parameters.record_id(request), values)
+        record = await base.update(
+            tx, caller, domain, parameters.record_id(request), values
+        )
     return envelope.answer(forms.record(domain, record))
 
 
-async def _delete(reverie: app.App, domain: base.Domain[Any], request: requests.Request) -> responses.Response:
+async def _delete(
+    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
@@ -86,7 +106,9 @@ async def _delete(reverie: app.App, domain: base.Domain[Any], request: requests.
     return envelope.answer(forms.record(domain, record))
 
 
-async def _restore(reverie: app.App, domain: base.Domain[Any], request: requests.Request) -> responses.Response:
+async def _restore(
+    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
@@ -94,25 +116,37 @@ async def _restore(reverie: app.App, domain: base.Domain[Any], request: requests
     return envelope.answer(forms.record(domain, record))
 
 
-async def _original(reverie: app.App, domain: base.Domain[Any], request: requests.Request) -> responses.Response:
-    """The bytes that the record was imported from, to be saved and never to be shown as a page of ours."""
+async def _original(
+    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+) -> responses.Response:
+    """The bytes that the record was imported from, to be saved and never to be shown as
+    a page of ours.
+    """
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        # First the record: an id of another domain, which this token may not read, is unknown here.
+        # First the record: an id of another domain, which this token may not read, is
+        # unknown here.
         record = await base.get(tx, caller, domain, parameters.record_id(request))
         address = await ledger.original(tx, caller, record.id)
     data = await asyncio.to_thread(blobs.get, reverie.blobs, caller.user_id, address)
     return responses.Response(
-        data, media_type="application/octet-stream", headers={"Content-Disposition": "attachment"}
+        data,
+        media_type="application/octet-stream",
+        headers={"Content-Disposition": "attachment"},
     )
 
 
-async def _list(reverie: app.App, domain: base.Domain[Any], request: requests.Request) -> responses.Response:
+async def _list(
+    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+) -> responses.Response:
     asked = parameters.read(request, _listing(domain))
     columns = parameters.columns(domain, asked.fields)
     if columns is not None and asked.format == "compact":
-        raise errors.Invalid("`fields` and `format=compact` exclude each other.", hint="Leave one of them out.")
+        raise errors.Invalid(
+            "`fields` and `format=compact` exclude each other.",
+            hint="Leave one of them out.",
+        )
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         if asked.since is not None:
@@ -141,19 +175,24 @@ async def _since(
 ) -> dict[str, Any]:
     """What changed since a moment, whole: no page of it, or something would be missed.
 
-    `created` and `updated` are lists of records (with the columns of `fields`); in the compact format each of
-    them is `{lines, ids}`. `deleted` is `{id, deleted_at}` in both.
+    `created` and `updated` are lists of records (with the columns of `fields`); in the
+    compact format each of them is `{lines, ids}`. `deleted` is `{id, deleted_at}` in
+    both.
     """
     alone = sorted(asked.model_fields_set - {"since", "format", "fields"})
     if asked.since is None or alone:
-        raise errors.Invalid(f"`since` and `{alone[0]}` exclude each other.", hint="It goes with format and fields.")
+        raise errors.Invalid(
+            f"`since` and `{alone[0]}` exclude each other.",
+            hint="It goes with format and fields.",
+        )
     found = await changes.since(tx, caller, moment=asked.since, domain=domain.name)
     ids = [one.record_id for one in (*found.created, *found.updated)]
     there = await base.fetch(tx, caller, domain, ids)
     now = datetime.now(UTC)
 
     def shown(rows: list[changes.Change]) -> Any:
-        # A record that was deleted a moment ago is not there any more: the next answer says so.
+        # A record that was deleted a moment ago is not there any more: the next answer
+        # says so.
         live = [there[one.record_id] for one in rows if one.record_id in there]
         if asked.format == "compact":
             return forms.lines(domain, live, now)
@@ -167,8 +206,14 @@ async def _since(
     return head | {
         "created": shown(found.created),
         "updated": shown(found.updated),
-        "deleted": [{"id": str(one.record_id), "deleted_at": forms.moment(one.at)} for one in found.deleted],
-        "meta": {"response_timestamp": forms.moment(found.response_timestamp), "total_changes": counted},
+        "deleted": [
+            {"id": str(one.record_id), "deleted_at": forms.moment(one.at)}
+            for one in found.deleted
+        ],
+        "meta": {
+            "response_timestamp": forms.moment(found.response_timestamp),
+            "total_changes": counted,
+        },
     }
 
 

@@ -15,11 +15,20 @@ Handler = Callable[[requests.Request], Awaitable[responses.Response]]
 
 
 def add(
-    api: fastapi.FastAPI, name: str, method: str, path: str, handler: Handler, *, status: int = 200, **told: Any
+    api: fastapi.FastAPI,
+    name: str,
+    method: str,
+    path: str,
+    handler: Handler,
+    *,
+    status: int = 200,
+    **told: Any,
 ) -> None:
-    """Offer an operation at an address. Whoever may not ask for it never reaches the handler.
+    """Offer an operation at an address. Whoever may not ask for it never reaches the
+    handler.
 
-    `told` goes into the description of the API. Raises Misconfigured when the table has no such operation.
+    `told` goes into the description of the API. Raises Misconfigured when the table has
+    no such operation.
     """
     operation = operations.named(name)
     told.setdefault("operation_id", name.replace(".", "_"))
@@ -37,16 +46,23 @@ def add(
 
 
 def check(api: fastapi.FastAPI) -> None:
-    """Raise Misconfigured when something is offered around the table, or opened here and closed at the edge."""
+    """Raise Misconfigured when something is offered around the table, or opened here
+    and closed at the edge.
+    """
     opened: set[tuple[str, str]] = set()
     for route in api.routes:
         operation = operation_of(route)
         if operation is None or not isinstance(route, routing.Route):
-            raise errors.Misconfigured(f"{getattr(route, 'path', route)} has no operation.", hint="Use routes.add.")
+            raise errors.Misconfigured(
+                f"{getattr(route, 'path', route)} has no operation.",
+                hint="Use routes.add.",
+            )
         if operation.door == "open":
             opened |= {(method, route.path) for method in route.methods or ()}
     if frozenset(opened) != middleware.OPEN:
-        raise errors.Misconfigured("What is open by the table is not what the edge lets in.")
+        raise errors.Misconfigured(
+            "What is open by the table is not what the edge lets in."
+        )
 
 
 def operation_of(route: routing.BaseRoute) -> operations.Operation | None:
@@ -58,7 +74,9 @@ def operation_of(route: routing.BaseRoute) -> operations.Operation | None:
     return None
 
 
-async def _guarded(operation: operations.Operation, handler: Handler, request: requests.Request) -> responses.Response:
+async def _guarded(
+    operation: operations.Operation, handler: Handler, request: requests.Request
+) -> responses.Response:
     if operation.door != "open":
         operations.need(middleware.caller_of(request), operation)
     return await handler(request)

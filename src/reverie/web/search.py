@@ -18,29 +18,58 @@ from reverie.web import envelope, middleware, openapi, parameters, routes
 class _Asked(parameters.Parameters):
     """`from` and `to` are days of the record's own date, both included."""
 
-    q: Annotated[str, pydantic.Field(min_length=1, max_length=queries.LONGEST, description="what to look for")]
+    q: Annotated[
+        str,
+        pydantic.Field(
+            min_length=1, max_length=queries.LONGEST, description="what to look for"
+        ),
+    ]
     domain: Annotated[
         list[str],
-        pydantic.Field(description="only these domains; may be given several times", default_factory=list[str]),
+        pydantic.Field(
+            description="only these domains; may be given several times",
+            default_factory=list[str],
+        ),
     ]
     limit: Annotated[int, pydantic.Field(ge=1, le=50)] = 10
-    include_cold: Annotated[bool, pydantic.Field(description="also what was touched once and went cold")] = False
-    tier: Annotated[base.Tier | None, pydantic.Field(description="how warm: warm includes hot")] = None
+    include_cold: Annotated[
+        bool, pydantic.Field(description="also what was touched once and went cold")
+    ] = False
+    tier: Annotated[
+        base.Tier | None, pydantic.Field(description="how warm: warm includes hot")
+    ] = None
     tag: str | None = None
-    person: Annotated[str | None, pydantic.Field(description="who took part: a part of a name or an address")] = None
-    category: Annotated[str | None, pydantic.Field(description="a folder, a board, a calendar")] = None
-    file: Annotated[str | None, pydantic.Field(description="a part of the path of the file it came from")] = None
-    from_: Annotated[date | None, pydantic.Field(alias="from", description="first day")] = None
+    person: Annotated[
+        str | None,
+        pydantic.Field(description="who took part: a part of a name or an address"),
+    ] = None
+    category: Annotated[
+        str | None, pydantic.Field(description="a folder, a board, a calendar")
+    ] = None
+    file: Annotated[
+        str | None,
+        pydantic.Field(description="a part of the path of the file it came from"),
+    ] = None
+    from_: Annotated[
+        date | None, pydantic.Field(alias="from", description="first day")
+    ] = None
     to: Annotated[date | None, pydantic.Field(description="last day")] = None
 
 
 class _Slid(_Asked):
     """The same with a slider for each signal."""
 
-    heat: Annotated[float, pydantic.Field(ge=0, le=1, description="what matters now")] = 0.25
+    heat: Annotated[
+        float, pydantic.Field(ge=0, le=1, description="what matters now")
+    ] = 0.25
     semantic: Annotated[float, pydantic.Field(ge=0, le=1, description="meaning")] = 0.25
-    lexical: Annotated[float, pydantic.Field(ge=0, le=1, description="exact words")] = 0.25
-    graph: Annotated[float, pydantic.Field(ge=0, le=1, description="links to the people and things named")] = 0.25
+    lexical: Annotated[float, pydantic.Field(ge=0, le=1, description="exact words")] = (
+        0.25
+    )
+    graph: Annotated[
+        float,
+        pydantic.Field(ge=0, le=1, description="links to the people and things named"),
+    ] = 0.25
 
 
 def add(api: fastapi.FastAPI, reverie: app.App) -> None:
@@ -75,17 +104,29 @@ async def _search(reverie: app.App, request: requests.Request) -> responses.Resp
     caller = middleware.caller_of(request)
     question = _question(parameters.read(request, _Asked))
     settings = reverie.settings.search
-    found = await search.search(reverie.database, caller, reverie.embeddings, question, settings=settings)
+    found = await search.search(
+        reverie.database, caller, reverie.embeddings, question, settings=settings
+    )
     return envelope.answer(results.as_json(found))
 
 
 async def _advanced(reverie: app.App, request: requests.Request) -> responses.Response:
     caller = middleware.caller_of(request)
     asked = parameters.read(request, _Slid)
-    sliders = advanced.Sliders(heat=asked.heat, semantic=asked.semantic, lexical=asked.lexical, graph=asked.graph)
+    sliders = advanced.Sliders(
+        heat=asked.heat,
+        semantic=asked.semantic,
+        lexical=asked.lexical,
+        graph=asked.graph,
+    )
     settings = reverie.settings.search
     found = await search.by_sliders(
-        reverie.database, caller, reverie.embeddings, _question(asked), sliders, settings=settings
+        reverie.database,
+        caller,
+        reverie.embeddings,
+        _question(asked),
+        sliders,
+        settings=settings,
     )
     return envelope.answer(results.as_json(found))
 

@@ -1,4 +1,6 @@
-"""The web server: the API as one application, and its running on a port of this machine."""
+"""The web server: the API as one application, and its running on a port of this
+machine.
+"""
 
 import asyncio
 import contextlib
@@ -37,11 +39,21 @@ _GRACE_SECONDS = 5
 
 
 def create(reverie: app.App) -> fastapi.FastAPI:
-    """The whole API of a running Reverie. FastAPI's pages load scripts from elsewhere, so there are none."""
-    api = fastapi.FastAPI(title="Reverie", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    """The whole API of a running Reverie. FastAPI's pages load scripts from elsewhere,
+    so there are none.
+    """
+    api = fastapi.FastAPI(
+        title="Reverie",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+    )
     api.add_middleware(middleware.edge, reverie=reverie)
     api.add_exception_handler(starlette.exceptions.HTTPException, envelope.of_framework)
-    api.add_exception_handler(fastapi.exceptions.RequestValidationError, envelope.of_framework)
+    api.add_exception_handler(
+        fastapi.exceptions.RequestValidationError, envelope.of_framework
+    )
 
     @functools.cache
     def whole() -> dict[str, Any]:
@@ -51,16 +63,34 @@ def create(reverie: app.App) -> fastapi.FastAPI:
         parameters.read(request, parameters.Parameters)
         return envelope.answer(whole())
 
-    routes.add(api, "openapi", "GET", "/openapi.json", description, include_in_schema=False)
+    routes.add(
+        api, "openapi", "GET", "/openapi.json", description, include_in_schema=False
+    )
     # Before the records: /events/agenda is not the event with the id `agenda`.
-    for part in (health, login, people, agenda, changelog, documents, graph, privacy, search, records):
+    for part in (
+        health,
+        login,
+        people,
+        agenda,
+        changelog,
+        documents,
+        graph,
+        privacy,
+        search,
+        records,
+    ):
         part.add(api, reverie)
     routes.check(api)
     return api
 
 
 async def serve(
-    reverie: app.App, *, host: str = "127.0.0.1", port: int, ready: Callable[[int], None], stop: asyncio.Event
+    reverie: app.App,
+    *,
+    host: str = "127.0.0.1",
+    port: int,
+    ready: Callable[[int], None],
+    stop: asyncio.Event,
 ) -> None:
     """Answer on a port (0: any free one; `ready` is told which) until `stop` is set.
 
@@ -74,7 +104,8 @@ async def serve(
         lifespan="off",
         ws="none",
         server_header=False,
-        proxy_headers=False,  # uvicorn would take X-Forwarded-* of any program on this machine for the truth
+        # uvicorn would take X-Forwarded-* of any program on this machine for the truth
+        proxy_headers=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
     server = _Server(settings, lambda: ready(listening.getsockname()[1]))
@@ -87,7 +118,9 @@ async def serve(
 
 
 class _Server(uvicorn.Server):
-    """uvicorn without signal handlers: the process decides when it ends. Says when it listens."""
+    """uvicorn without signal handlers: the process decides when it ends. Says when it
+    listens.
+    """
 
     def __init__(self, settings: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(settings)
@@ -108,7 +141,9 @@ async def _stopped(server: uvicorn.Server, stop: asyncio.Event) -> None:
 
 
 def _bound(host: str, port: int) -> socket.socket:
-    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    listening = socket.socket(
+        socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM
+    )
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
@@ -118,7 +153,8 @@ def _bound(host: str, port: int) -> socket.socket:
         listening.close()
         if refused.errno == errno.EADDRINUSE:
             raise errors.AlreadyRunning(
-                f"Port {port} is in use by another program.", hint="Set REVERIE_PORT to another one."
+                f"Port {port} is in use by another program.",
+                hint="Set REVERIE_PORT to another one.",
             ) from None
         raise errors.Misconfigured(
             f"Port {port} of {host} cannot be opened: {refused.strerror}.",

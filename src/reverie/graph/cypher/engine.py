@@ -1,8 +1,10 @@
-"""The child process that holds one user's graph in Ladybug and answers queries about it.
+"""The child process that holds one user's graph in Ladybug and answers queries about
+it.
 
-It speaks in frames over its standard streams: four bytes of length, then JSON. First come nodes and links, then
-`ready`; from there on it can open no file and no socket, write nothing, and take little more memory than it has. Every
-query runs in a transaction that only reads. Whoever started it ends it when a query takes too long.
+It speaks in frames over its standard streams: four bytes of length, then JSON. First
+come nodes and links, then `ready`; from there on it can open no file and no socket,
+write nothing, and take little more memory than it has. Every query runs in a
+transaction that only reads. Whoever started it ends it when a query takes too long.
 """
 
 import contextlib
@@ -28,14 +30,21 @@ _MAPPED = 1 << 30
 _MORE = 1 << 30
 _THREADS = 2
 _NAME = re.compile(r"\w{1,100}")
-_RESERVED = frozenset({"from", "to", "_id", "_label", "_src", "_dst", "_nodes", "_rels"})
+_RESERVED = frozenset(
+    {"from", "to", "_id", "_label", "_src", "_dst", "_nodes", "_rels"}
+)
 _SPLIT = "\x1f"
 _LARGEST = 2**63
 _CSV = "file_format='csv', header=true, parallel=false, auto_detect=false, delim=',', quote='\"', escape='\"'"
 
 _LINK = ("link_type", "confidence", "valid_from", "valid_to")
 _OWN = {"confidence": "DOUBLE", "valid_from": "TIMESTAMP", "valid_to": "TIMESTAMP"}
-_PLAIN: Mapping[type, str] = {str: "STRING", float: "DOUBLE", bool: "BOOL", datetime: "TIMESTAMP"}
+_PLAIN: Mapping[type, str] = {
+    str: "STRING",
+    float: "DOUBLE",
+    bool: "BOOL",
+    datetime: "TIMESTAMP",
+}
 
 Row = dict[str, Any]
 
@@ -45,7 +54,10 @@ class Graph:
 
     def __init__(self) -> None:
         self.database = ladybug.Database(
-            ":memory:", buffer_pool_size=_POOL, max_db_size=_MAPPED, max_num_threads=_THREADS
+            ":memory:",
+            buffer_pool_size=_POOL,
+            max_db_size=_MAPPED,
+            max_num_threads=_THREADS,
         )
         self.connection = ladybug.Connection(self.database, num_threads=_THREADS)
         self.nodes: dict[str, dict[str, Row]] = {}
@@ -58,12 +70,29 @@ class Graph:
         for kind, key, name, type_, description, properties in rows:
             if key not in self._kinds:
                 self._kinds[key] = kind
-                own = {"key": key, "name": name, "type": type_, "description": description}
-                self.nodes.setdefault(kind, {})[key] = {**_named(properties, own), **own}
+                own = {
+                    "key": key,
+                    "name": name,
+                    "type": type_,
+                    "description": description,
+                }
+                self.nodes.setdefault(kind, {})[key] = {
+                    **_named(properties, own),
+                    **own,
+                }
 
     def add_links(self, rows: Sequence[Sequence[Any]]) -> None:
         """Links to be kept; one with an end that is not here is left out."""
-        for start, stop, relation, link_type, confidence, valid_from, valid_to, properties in rows:
+        for (
+            start,
+            stop,
+            relation,
+            link_type,
+            confidence,
+            valid_from,
+            valid_to,
+            properties,
+        ) in rows:
             pair = self._kinds.get(start), self._kinds.get(stop)
             if pair[0] is None or pair[1] is None:
                 continue
@@ -73,53 +102,109 @@ class Graph:
                 "valid_from": valid_from,
                 "valid_to": valid_to,
             }
-            row = {" start": start, " stop": stop, **own, **(_named(properties, own) if properties else {})}
-            self.links.setdefault(relation, {}).setdefault((pair[0], pair[1]), []).append(row)
+            row = {
+                " start": start,
+                " stop": stop,
+                **own,
+                **(_named(properties, own) if properties else {}),
+            }
+            self.links.setdefault(relation, {}).setdefault(
+                (pair[0], pair[1]), []
+            ).append(row)
 
-    def settle(self, kinds: Mapping[str, Mapping[str, str]], relations: Mapping[str, Mapping[str, str]]) -> Row:
+    def settle(
+        self,
+        kinds: Mapping[str, Mapping[str, str]],
+        relations: Mapping[str, Mapping[str, str]],
+    ) -> Row:
         """Make the tables and fill them; gives the shape that came of it."""
         nodes: dict[str, list[Row]] = {kind: [] for kind in kinds}
         nodes |= {kind: list(held.values()) for kind, held in self.nodes.items()}
         self.nodes.clear()
         shape: Row = {"nodes": {}, "relations": {}}
-        for kind, columns in _columns(nodes, kinds, ("key", "name", "type", "description")).items():
-            listed = ", ".join(f"{_quoted(name)} {type_}" for name, type_ in columns.items())
-            self.connection.execute(f"CREATE NODE TABLE {_quoted(kind)}({listed}, PRIMARY KEY(`key`))")
+        for kind, columns in _columns(
+            nodes, kinds, ("key", "name", "type", "description")
+        ).items():
+            listed = ", ".join(
+                f"{_quoted(name)} {type_}" for name, type_ in columns.items()
+            )
+            self.connection.execute(
+                f"CREATE NODE TABLE {_quoted(kind)}({listed}, PRIMARY KEY(`key`))"
+            )
             self._copy(kind, columns, nodes.pop(kind), "")
             shape["nodes"][kind] = columns
         any_kind = next(iter(shape["nodes"]))
         links: dict[str, list[Row]] = {name: [] for name in relations}
-        links |= {name: list(itertools.chain.from_iterable(pairs.values())) for name, pairs in self.links.items()}
+        links |= {
+            name: list(itertools.chain.from_iterable(pairs.values()))
+            for name, pairs in self.links.items()
+        }
         taken = {kind.lower() for kind in shape["nodes"]}
         for name, columns in _columns(links, relations, _LINK).items():
             pairs = self.links.pop(name, {})
             relation = _free(name, taken)
-            joined = [f"FROM {_quoted(a)} TO {_quoted(b)}" for a, b in (pairs or {(any_kind, any_kind): []})]
-            listed = "".join(f", {_quoted(name)} {type_}" for name, type_ in columns.items())
-            self.connection.execute(f"CREATE REL TABLE {_quoted(relation)}({', '.join(joined)}{listed})")
+            joined = [
+                f"FROM {_quoted(a)} TO {_quoted(b)}"
+                for a, b in (pairs or {(any_kind, any_kind): []})
+            ]
+            listed = "".join(
+                f", {_quoted(name)} {type_}" for name, type_ in columns.items()
+            )
+            self.connection.execute(
+                f"CREATE REL TABLE {_quoted(relation)}({', '.join(joined)}{listed})"
+            )
             for (start, stop), held in pairs.items():
                 ends = {" start": "STRING", " stop": "STRING"}
-                self._copy(relation, {**ends, **columns}, held, f" (from={_text(start)}, to={_text(stop)})")
+                self._copy(
+                    relation,
+                    {**ends, **columns},
+                    held,
+                    f" (from={_text(start)}, to={_text(stop)})",
+                )
             shape["relations"][relation] = {"pairs": list(pairs), "properties": columns}
         self._kinds.clear()
         return shape
 
-    def _copy(self, table: str, columns: Mapping[str, str], rows: Sequence[Row], ends: str) -> None:
-        """Fill a table in one go, by way of a file without a name that only this process can open."""
+    def _copy(
+        self, table: str, columns: Mapping[str, str], rows: Sequence[Row], ends: str
+    ) -> None:
+        """Fill a table in one go, by way of a file without a name that only this
+        process can open.
+        """
         if not rows:
             return
         with _unnamed() as file:
-            fields = [_fields([row.get(name) for row in rows], type_) for name, type_ in columns.items()]
-            lines = [",".join(f"f{place}" for place in range(len(columns))), *map(",".join, zip(*fields, strict=True))]
+            fields = [
+                _fields([row.get(name) for row in rows], type_)
+                for name, type_ in columns.items()
+            ]
+            lines = [
+                ",".join(f"f{place}" for place in range(len(columns))),
+                *map(",".join, zip(*fields, strict=True)),
+            ]
             file.write(("\n".join(lines) + "\n").encode("utf-8", "replace"))
             file.flush()
-            given = ", ".join(f"f{place} {_given(type_)}" for place, type_ in enumerate(columns.values()))
-            read = ", ".join(_read(f"f{place}", type_) for place, type_ in enumerate(columns.values()))
-            path = f"/dev/fd/{file.fileno()}" if hasattr(os, "memfd_create") else str(file.name)
-            source = f"LOAD WITH HEADERS ({given}) FROM {_text(path)} ({_CSV}) RETURN {read}"
+            given = ", ".join(
+                f"f{place} {_given(type_)}"
+                for place, type_ in enumerate(columns.values())
+            )
+            read = ", ".join(
+                _read(f"f{place}", type_)
+                for place, type_ in enumerate(columns.values())
+            )
+            path = (
+                f"/dev/fd/{file.fileno()}"
+                if hasattr(os, "memfd_create")
+                else str(file.name)
+            )
+            source = (
+                f"LOAD WITH HEADERS ({given}) FROM {_text(path)} ({_CSV}) RETURN {read}"
+            )
             self.connection.execute(f"COPY {_quoted(table)} FROM ({source}){ends}")
 
-    def ask(self, text: str, parameters: Row, seconds: float, page: rendering.Page) -> None:
+    def ask(
+        self, text: str, parameters: Row, seconds: float, page: rendering.Page
+    ) -> None:
         """Run one query and fill the page."""
         self.connection.set_query_timeout(int(seconds * 1000))
         self.connection.execute("BEGIN TRANSACTION READ ONLY")
@@ -131,7 +216,9 @@ class Graph:
                 page.add(list(result.get_next()), self.key)
             result.close()
         finally:
-            with contextlib.suppress(RuntimeError):  # a query that went wrong has ended the transaction already
+            with contextlib.suppress(
+                RuntimeError
+            ):  # a query that went wrong has ended the transaction already
                 self.connection.execute("ROLLBACK")
 
     def key(self, node: Mapping[str, int]) -> str | None:
@@ -140,12 +227,16 @@ class Graph:
         if keys is None:
             found = self.connection.execute("MATCH (n) RETURN id(n), n.`key`")
             rows = cast(list[list[Any]], cast(ladybug.QueryResult, found).get_all())
-            keys = self._keys = {(row[0]["table"], row[0]["offset"]): row[1] for row in rows}
+            keys = self._keys = {
+                (row[0]["table"], row[0]["offset"]): row[1] for row in rows
+            }
         return keys.get((node["table"], node["offset"]))
 
 
 def _named(properties: Mapping[str, Any], own: Mapping[str, Any]) -> Row:
-    """The properties whose names can be columns beside our own; the engine knows names without case."""
+    """The properties whose names can be columns beside our own; the engine knows names
+    without case.
+    """
     seen = {name.lower() for name in own}
     found: Row = {}
     for name, value in properties.items():
@@ -165,21 +256,40 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _columns(
-    tables: Mapping[str, Sequence[Row]], given: Mapping[str, Mapping[str, str]], own: Sequence[str]
+    tables: Mapping[str, Sequence[Row]],
+    given: Mapping[str, Mapping[str, str]],
+    own: Sequence[str],
 ) -> dict[str, dict[str, str]]:
-    """The columns of each table with their types. A name has one type in all of them, so that all can be asked at once:
-    the narrowest that holds every value, and the given one where there is none."""
-    types = _OWN | {name: type_ for columns in given.values() for name, type_ in columns.items()}
+    """The columns of each table with their types. A name has one type in all of them,
+    so that all can be asked at once: the narrowest that holds every value, and the
+    given one where there is none.
+    """
+    types = _OWN | {
+        name: type_ for columns in given.values() for name, type_ in columns.items()
+    }
     found: dict[str, set[str]] = {}
     columns: dict[str, list[str]] = {}
     spelled: dict[str, str] = {}
     for table, rows in tables.items():
-        names = [name for name in dict.fromkeys(itertools.chain(own, given.get(table, ()), *rows)) if name[0] != " "]
-        columns[table] = [name for name in names if spelled.setdefault(name.lower(), name) == name]
+        names = [
+            name
+            for name in dict.fromkeys(itertools.chain(own, given.get(table, ()), *rows))
+            if name[0] != " "
+        ]
+        columns[table] = [
+            name for name in names if spelled.setdefault(name.lower(), name) == name
+        ]
         for name in columns[table]:
-            found.setdefault(name, set()).update(_kinds([row[name] for row in rows if name in row]))
-    settled = {name: _type(kinds, types.get(name, "STRING")) for name, kinds in found.items()}
-    return {table: {name: settled[name] for name in names} for table, names in columns.items()}
+            found.setdefault(name, set()).update(
+                _kinds([row[name] for row in rows if name in row])
+            )
+    settled = {
+        name: _type(kinds, types.get(name, "STRING")) for name, kinds in found.items()
+    }
+    return {
+        table: {name: settled[name] for name in names}
+        for table, names in columns.items()
+    }
 
 
 def _kinds(values: Sequence[object]) -> set[str]:
@@ -206,7 +316,9 @@ def _kind(value: object) -> str:
             return "DATE"
         case list() if value:
             parts = cast(list[object], value)
-            if all(isinstance(part, str) and part and _SPLIT not in part for part in parts):
+            if all(
+                isinstance(part, str) and part and _SPLIT not in part for part in parts
+            ):
                 return "STRING[]"
             return "INT64[]" if {_kind(part) for part in parts} == {"INT64"} else "TEXT"
         case list():
@@ -221,7 +333,11 @@ def _type(found: set[str], given: str) -> str:
         return given if not found or given.endswith("[]") else "STRING[]"
     if whole == {"INT64", "DOUBLE"} or (whole == {"INT64"} and given == "DOUBLE"):
         return "DOUBLE"
-    if len(whole) > 1 or "TEXT" in whole or (len(found) > 1 and not next(iter(whole)).endswith("[]")):
+    if (
+        len(whole) > 1
+        or "TEXT" in whole
+        or (len(found) > 1 and not next(iter(whole)).endswith("[]"))
+    ):
         return "STRING"
     return next(iter(whole))
 
@@ -238,7 +354,11 @@ def _field(value: object, type_: str) -> str:
         case "STRING" if isinstance(value, str):
             text = value
         case "INT64" | "DOUBLE":
-            return "" if isinstance(value, float) and not math.isfinite(value) else str(value)
+            return (
+                ""
+                if isinstance(value, float) and not math.isfinite(value)
+                else str(value)
+            )
         case "BOOL":
             return "true" if value else "false"
         case "TIMESTAMP" if isinstance(value, datetime):
@@ -295,7 +415,10 @@ def _wall() -> None:
 def _mapped() -> int:
     """How much address space this process has; 0 where the system does not tell."""
     try:
-        return int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
+        return (
+            int(Path("/proc/self/statm").read_text("ascii").split()[0])
+            * resource.getpagesize()
+        )
     except OSError:
         return 0
 
@@ -304,7 +427,9 @@ def _hurry(seconds: float) -> None:
     """End this process by itself when it has computed far longer than a query may take."""
     spent = resource.getrusage(resource.RUSAGE_SELF)
     most = int(spent.ru_utime + spent.ru_stime + seconds * _THREADS) + 2
-    resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+    resource.setrlimit(
+        resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1])
+    )
 
 
 def _frames(stream: IO[bytes]) -> Iterator[Row]:
@@ -314,7 +439,9 @@ def _frames(stream: IO[bytes]) -> Iterator[Row]:
 
 
 def _reply(stream: IO[bytes], message: Row) -> None:
-    body = json.dumps(message, ensure_ascii=False, allow_nan=False, check_circular=False).encode("utf-8", "replace")
+    body = json.dumps(
+        message, ensure_ascii=False, allow_nan=False, check_circular=False
+    ).encode("utf-8", "replace")
     stream.write(struct.pack(">I", len(body)) + body)
     stream.flush()
 
@@ -322,7 +449,9 @@ def _reply(stream: IO[bytes], message: Row) -> None:
 def _answered(graph: Graph, frame: Row) -> Row:
     """One query's reply. What went wrong is told by a word and the engine's first line."""
     _hurry(frame["seconds"])
-    page = rendering.Page(rows=frame["rows"], size=frame["size"], verbose=frame["verbose"])
+    page = rendering.Page(
+        rows=frame["rows"], size=frame["size"], verbose=frame["verbose"]
+    )
     try:
         graph.ask(frame["run"], frame["parameters"], frame["seconds"], page)
     except MemoryError:

@@ -1,7 +1,9 @@
-"""Reads the expressions of Cypher by descent, one method a level of binding, and writes them for the engine.
+"""Reads the expressions of Cypher by descent, one method a level of binding, and writes
+them for the engine.
 
-Three things are put right on the way, where the engine differs from openCypher: places in lists count from 0, chains of
-comparisons are conjunctions, and what stands beyond the end of a list is NULL.
+Three things are put right on the way, where the engine differs from openCypher: places
+in lists count from 0, chains of comparisons are conjunctions, and what stands beyond
+the end of a list is NULL.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,11 +22,15 @@ class Expressions(literals.Values):
     def expression(self) -> fragments.Piece:
         """An expression, from the loosest binding on."""
         self.deeper()
-        piece = self._joined("OR", lambda: self._joined("XOR", lambda: self._joined("AND", self._not)))
+        piece = self._joined(
+            "OR", lambda: self._joined("XOR", lambda: self._joined("AND", self._not))
+        )
         self.shallower()
         return piece
 
-    def _joined(self, word: str, below: Callable[[], fragments.Piece]) -> fragments.Piece:
+    def _joined(
+        self, word: str, below: Callable[[], fragments.Piece]
+    ) -> fragments.Piece:
         parts = [below()]
         while self.take(word):
             parts.append(below())
@@ -32,7 +38,9 @@ class Expressions(literals.Values):
             return parts[0]
         for part in parts:
             self._truth(part, word)
-        return literals.made(f" {word} ".join(part.inside() for part in parts), parts, "truth")
+        return literals.made(
+            f" {word} ".join(part.inside() for part in parts), parts, "truth"
+        )
 
     def _not(self) -> fragments.Piece:
         count = 0
@@ -49,7 +57,9 @@ class Expressions(literals.Values):
 
     def _truth(self, piece: fragments.Piece, word: str) -> None:
         if piece.kind not in ("truth", "null", "pattern", ""):
-            raise errors.Invalid(f"{word} takes what is true or false, not a {piece.kind}.")
+            raise errors.Invalid(
+                f"{word} takes what is true or false, not a {piece.kind}."
+            )
 
     def _comparison(self) -> fragments.Piece:
         parts, signs = [self._predicate()], list[str]()
@@ -59,7 +69,11 @@ class Expressions(literals.Values):
         if not signs:
             return parts[0]
         pairs = zip(parts, signs, parts[1:], strict=False)
-        return literals.made(" AND ".join(_compared(one, sign, other) for one, sign, other in pairs), parts, "truth")
+        return literals.made(
+            " AND ".join(_compared(one, sign, other) for one, sign, other in pairs),
+            parts,
+            "truth",
+        )
 
     def _predicate(self) -> fragments.Piece:
         piece = self._sum()
@@ -72,10 +86,16 @@ class Expressions(literals.Values):
                 piece = self._in(piece, self._sum())
             elif self.take_sign("=~"):
                 other = self._sum()
-                piece = literals.made(f"{piece.inside()} =~ {other.inside()}", [piece, other], "truth")
+                piece = literals.made(
+                    f"{piece.inside()} =~ {other.inside()}", [piece, other], "truth"
+                )
             elif found := self._worded():
                 other = self._sum()
-                piece = literals.made(f"{piece.inside()} {found} {other.inside()}", [piece, other], "truth")
+                piece = literals.made(
+                    f"{piece.inside()} {found} {other.inside()}",
+                    [piece, other],
+                    "truth",
+                )
             else:
                 return piece
 
@@ -89,7 +109,9 @@ class Expressions(literals.Values):
     def _in(self, piece: fragments.Piece, other: fragments.Piece) -> fragments.Piece:
         if other.kind not in ("list", "null", ""):
             raise errors.Invalid(f"IN takes a list, not a {other.kind}.")
-        return literals.made(f"{piece.inside()} IN {other.inside()}", [piece, other], "truth")
+        return literals.made(
+            f"{piece.inside()} IN {other.inside()}", [piece, other], "truth"
+        )
 
     def _sum(self) -> fragments.Piece:
         piece, chained = self._product(), False
@@ -97,25 +119,41 @@ class Expressions(literals.Values):
             sign = self.step().value
             other = self._product()
             if sign == "+" and piece.kind == "list" and other.kind in _SINGLE:
-                piece = literals.made(f"list_append({piece.text}, {other.text})", [piece, other], "list", whole=True)
+                piece = literals.made(
+                    f"list_append({piece.text}, {other.text})",
+                    [piece, other],
+                    "list",
+                    whole=True,
+                )
             elif sign == "+" and other.kind == "list" and piece.kind in _SINGLE:
-                piece = literals.made(f"list_prepend({other.text}, {piece.text})", [piece, other], "list", whole=True)
+                piece = literals.made(
+                    f"list_prepend({other.text}, {piece.text})",
+                    [piece, other],
+                    "list",
+                    whole=True,
+                )
             else:
                 kind = piece.kind if piece.kind == other.kind else ""
                 left = piece.text if chained else piece.inside()
-                piece = literals.made(f"{left} {sign} {other.inside()}", [piece, other], kind)
+                piece = literals.made(
+                    f"{left} {sign} {other.inside()}", [piece, other], kind
+                )
             chained = True
         return piece
 
     def _product(self) -> fragments.Piece:
         return self._chain(("*", "/", "%"), lambda: self._chain(("^",), self._signed))
 
-    def _chain(self, signs: Sequence[str], below: Callable[[], fragments.Piece]) -> fragments.Piece:
+    def _chain(
+        self, signs: Sequence[str], below: Callable[[], fragments.Piece]
+    ) -> fragments.Piece:
         piece, left = below(), ""
         while self.sign(*signs):
             sign = self.step().value
             other = below()
-            piece = literals.made(f"{left or piece.inside()} {sign} {other.inside()}", [piece, other], "")
+            piece = literals.made(
+                f"{left or piece.inside()} {sign} {other.inside()}", [piece, other], ""
+            )
             left = piece.text
         return piece
 
@@ -126,7 +164,9 @@ class Expressions(literals.Values):
         if minus and self.here.kind == "whole":
             return self._postfix(literals.whole(-int(self.step().value)))
         piece = self._postfix(self._atom())
-        return literals.made(f"-{piece.inside()}", [piece], piece.kind) if minus else piece
+        return (
+            literals.made(f"-{piece.inside()}", [piece], piece.kind) if minus else piece
+        )
 
     def _postfix(self, piece: fragments.Piece) -> fragments.Piece:
         while True:
@@ -140,11 +180,21 @@ class Expressions(literals.Values):
                 return piece
 
     def _property(self, piece: fragments.Piece, name: str) -> fragments.Piece:
-        if piece.kind in ("path", "links", "list", "string", "whole", "number", "truth"):
+        if piece.kind in (
+            "path",
+            "links",
+            "list",
+            "string",
+            "whole",
+            "number",
+            "truth",
+        ):
             raise errors.Invalid(f"A {piece.kind} has no property {name}.")
         if piece.kind == "null":
             return piece
-        return literals.made(f"{piece.inside()}.{lexer.named(name)}", [piece], "", whole=True)
+        return literals.made(
+            f"{piece.inside()}.{lexer.named(name)}", [piece], "", whole=True
+        )
 
     def _bracket(self, piece: fragments.Piece) -> fragments.Piece:
         if piece.kind in ("string", "whole", "number", "truth"):
@@ -154,7 +204,12 @@ class Expressions(literals.Values):
             second = None if self.sign("]") else self.expression()
             self.expect("]", "after the part of a list")
             part = fragments.stretch(piece, first, second)
-            return literals.made(part.text, [piece, *(one for one in (first, second) if one)], "list", whole=True)
+            return literals.made(
+                part.text,
+                [piece, *(one for one in (first, second) if one)],
+                "list",
+                whole=True,
+            )
         self.expect("]", "after the place in a list")
         if first is None:
             raise self.unexpected("a place in the list")
@@ -162,9 +217,15 @@ class Expressions(literals.Values):
             token = self.tokens[self.place - 2]
             if token.kind == "string":
                 return self._property(piece, token.value)
-        if first.kind in ("number", "truth", "list", "map") or (first.kind == "string" and piece.kind == "list"):
-            raise errors.Invalid(f"A place in a list is a whole number, not a {first.kind}.")
-        return literals.made(fragments.element(piece, first).text, [piece, first], "", whole=True)
+        if first.kind in ("number", "truth", "list", "map") or (
+            first.kind == "string" and piece.kind == "list"
+        ):
+            raise errors.Invalid(
+                f"A place in a list is a whole number, not a {first.kind}."
+            )
+        return literals.made(
+            fragments.element(piece, first).text, [piece, first], "", whole=True
+        )
 
     def _labelled(self, piece: fragments.Piece) -> fragments.Piece:
         """`n:Person` as a condition."""
@@ -179,7 +240,11 @@ class Expressions(literals.Values):
         else:
             tables = self.related([name for names in groups for name in names])
         listed = ", ".join(lexer.quoted(name) for name in tables)
-        return literals.made(f"label({piece.text}) IN [{listed}]" if tables else "false", [piece], "truth")
+        return literals.made(
+            f"label({piece.text}) IN [{listed}]" if tables else "false",
+            [piece],
+            "truth",
+        )
 
     def related(self, names: Sequence[str]) -> list[str]:
         """The relations that are meant by these names."""
@@ -187,7 +252,9 @@ class Expressions(literals.Values):
 
 
 def _compared(one: fragments.Piece, sign: str, other: fragments.Piece) -> str:
-    """A comparison. The engine would turn words into numbers, so what is plainly of two kinds is settled here."""
+    """A comparison. The engine would turn words into numbers, so what is plainly of two
+    kinds is settled here.
+    """
     kinds = {one.kind, other.kind}
     if len(kinds) == 2 and kinds <= _PLAIN and kinds != {"whole", "number"}:
         return {"=": "false", "<>": "true"}.get(sign, "CAST(NULL AS BOOL)")

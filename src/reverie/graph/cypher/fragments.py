@@ -1,7 +1,8 @@
-"""Pieces of a query that have been read and written anew, and the functions that a query may call.
+"""Pieces of a query that have been read and written anew, and the functions that a
+query may call.
 
-Whatever is not listed here cannot be called: nothing that reads a file, loads an extension, draws a sequence or tells
-of the engine's own state is.
+Whatever is not listed here cannot be called: nothing that reads a file, loads an
+extension, draws a sequence or tells of the engine's own state is.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,9 +17,10 @@ _LONGEST = 20_000
 class Piece:
     """An expression as the engine reads it.
 
-    `whole` says that it needs no brackets to stand inside another one. `kind` is what it holds, where that shows: node,
-    link, links, path, list, map, string, whole, number, truth, null, pattern; else nothing. `grouping` says that an
-    aggregate is inside, `variable` is the name if it is nothing but one.
+    `whole` says that it needs no brackets to stand inside another one. `kind` is what
+    it holds, where that shows: node, link, links, path, list, map, string, whole,
+    number, truth, null, pattern; else nothing. `grouping` says that an aggregate is
+    inside, `variable` is the name if it is nothing but one.
     """
 
     text: str
@@ -37,7 +39,9 @@ Writer = Callable[[Sequence[Piece]], Piece]
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """How many arguments a function takes, how it is written, and whether it sums up rows."""
+    """How many arguments a function takes, how it is written, and whether it sums up
+    rows.
+    """
 
     least: int
     most: int
@@ -50,26 +54,41 @@ def called(name: str, parts: Sequence[Piece], *, distinct: bool = False) -> Piec
     function = FUNCTIONS.get(name.lower())
     if function is None:
         raise errors.Invalid(
-            f"The function {name[:60]} cannot be called here.", hint=f"These can: {', '.join(sorted(SPELLINGS))}."
+            f"The function {name[:60]} cannot be called here.",
+            hint=f"These can: {', '.join(sorted(SPELLINGS))}.",
         )
     if not function.least <= len(parts) <= function.most:
-        wanted = str(function.least) if function.least == function.most else f"{function.least} to {function.most}"
+        wanted = (
+            str(function.least)
+            if function.least == function.most
+            else f"{function.least} to {function.most}"
+        )
         raise errors.Invalid(f"{name} takes {wanted} arguments, not {len(parts)}.")
     if function.aggregate and any(part.grouping for part in parts):
-        raise errors.Invalid(f"{name} cannot count over what another function has counted.")
+        raise errors.Invalid(
+            f"{name} cannot count over what another function has counted."
+        )
     if distinct and not function.aggregate:
         raise errors.Invalid(f"DISTINCT makes no sense in {name}.")
     if distinct:
         parts = [Piece(f"DISTINCT {parts[0].inside()}", kind=parts[0].kind), *parts[1:]]
     made = function.write(parts)
-    return Piece(made.text, kind=made.kind, grouping=function.aggregate or any(part.grouping for part in parts))
+    return Piece(
+        made.text,
+        kind=made.kind,
+        grouping=function.aggregate or any(part.grouping for part in parts),
+    )
 
 
 def element(holder: Piece, place: Piece) -> Piece:
-    """The element of a list at a place that counts from 0, or from the end if negative; NULL beyond either end."""
+    """The element of a list at a place that counts from 0, or from the end if negative;
+    NULL beyond either end.
+    """
     at = _counted(place)
     part = _bounded(f"list_slice({holder.text}, {at}, {at})")
-    return Piece(f"list_extract(CASE WHEN size({part}) = 0 THEN NULL ELSE {part} END, 1)")
+    return Piece(
+        f"list_extract(CASE WHEN size({part}) = 0 THEN NULL ELSE {part} END, 1)"
+    )
 
 
 def stretch(holder: Piece, start: Piece | None, stop: Piece | None) -> Piece:
@@ -87,7 +106,9 @@ def stretch(holder: Piece, start: Piece | None, stop: Piece | None) -> Piece:
 def _bounded(text: str) -> str:
     """A text that is about to be written twice, so that it cannot grow without end."""
     if len(text) > _LONGEST:
-        raise errors.Invalid("The query takes elements of elements of lists too many times.")
+        raise errors.Invalid(
+            "The query takes elements of elements of lists too many times."
+        )
     return text
 
 
@@ -100,7 +121,9 @@ def _counted(place: Piece) -> str:
 
 
 def _plain(engine: str, kind: str = "") -> Writer:
-    return lambda parts: Piece(f"{engine}({', '.join(part.text for part in parts)})", kind=kind)
+    return lambda parts: Piece(
+        f"{engine}({', '.join(part.text for part in parts)})", kind=kind
+    )
 
 
 def _cast(to: str, kind: str) -> Writer:
@@ -136,7 +159,10 @@ def _size(parts: Sequence[Piece]) -> Piece:
 def _length(parts: Sequence[Piece]) -> Piece:
     if parts[0].kind in ("node", "link", "map", "truth", "whole", "number"):
         raise errors.Invalid("length takes a path; a list or a text has a size.")
-    return Piece(f"{'size' if parts[0].kind == 'list' else 'length'}({parts[0].text})", kind="whole")
+    return Piece(
+        f"{'size' if parts[0].kind == 'list' else 'length'}({parts[0].text})",
+        kind="whole",
+    )
 
 
 def _links(parts: Sequence[Piece]) -> Piece:
@@ -149,12 +175,16 @@ def _tail(parts: Sequence[Piece]) -> Piece:
 
 def _reverse(parts: Sequence[Piece]) -> Piece:
     kind = parts[0].kind
-    return Piece(f"{'list_reverse' if kind == 'list' else 'reverse'}({parts[0].text})", kind=kind)
+    return Piece(
+        f"{'list_reverse' if kind == 'list' else 'reverse'}({parts[0].text})", kind=kind
+    )
 
 
 def _substring(parts: Sequence[Piece]) -> Piece:
     length = parts[2].text if len(parts) == 3 else f"size({parts[0].text})"
-    return Piece(f"substring({parts[0].text}, {parts[1].inside()} + 1, {length})", kind="string")
+    return Piece(
+        f"substring({parts[0].text}, {parts[1].inside()} + 1, {length})", kind="string"
+    )
 
 
 def _exists(parts: Sequence[Piece]) -> Piece:
@@ -217,7 +247,9 @@ SPELLINGS: Mapping[str, Function] = {
     "abs": Function(1, 1, _plain("abs")),
     "ceil": Function(1, 1, _plain("ceil", "number")),
     "floor": Function(1, 1, _plain("floor", "number")),
-    "round": Function(1, 2, lambda parts: _plain("round", "number")([*parts, Piece("0")][:2])),
+    "round": Function(
+        1, 2, lambda parts: _plain("round", "number")([*parts, Piece("0")][:2])
+    ),
     "sign": Function(1, 1, _plain("sign", "whole")),
     "sqrt": Function(1, 1, _plain("sqrt", "number")),
     "log": Function(1, 1, _plain("ln", "number")),
@@ -228,4 +260,6 @@ SPELLINGS: Mapping[str, Function] = {
     "duration": Function(1, 1, _plain("interval")),
     "date_part": Function(2, 2, _plain("date_part", "whole")),
 }
-FUNCTIONS: Mapping[str, Function] = {name.lower(): function for name, function in SPELLINGS.items()}
+FUNCTIONS: Mapping[str, Function] = {
+    name.lower(): function for name, function in SPELLINGS.items()
+}

@@ -1,7 +1,7 @@
 """The words and signs of a Cypher text, and a place in them that a parser moves along.
 
-Comments and spaces end here. A string's value is decoded here, so that it is written anew for the engine and the
-engine never reads an escape that its caller wrote.
+Comments and spaces end here. A string's value is decoded here, so that it is written
+anew for the engine and the engine never reads an escape that its caller wrote.
 """
 
 import re
@@ -14,7 +14,9 @@ LONGEST = 10_000
 _DEEPEST = 25
 _LONGEST_NUMBER = 40
 
-Kind = Literal["name", "quoted", "string", "whole", "number", "parameter", "sign", "end"]
+Kind = Literal[
+    "name", "quoted", "string", "whole", "number", "parameter", "sign", "end"
+]
 
 _TOKEN = re.compile(
     r"""(?P<space>\s+ | //[^\n]* | /\*.*?\*/)
@@ -27,9 +29,30 @@ _TOKEN = re.compile(
     | (?P<sign><> | <= | >= | => | =~ | \+= | \.\. | /(?!\*) | [-+*%^=<>()\[\]{},.:|;!&?@])""",
     re.VERBOSE | re.DOTALL,
 )
-_ESCAPE = re.compile(r"\\(?:u(?P<four>[\da-fA-F]{4})|U(?P<eight>[\da-fA-F]{8})|(?P<one>.))", re.DOTALL)
-_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "'": "'", '"': '"', "\\": "\\", "`": "`", "/": "/"}
-_WRITTEN = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f"}
+_ESCAPE = re.compile(
+    r"\\(?:u(?P<four>[\da-fA-F]{4})|U(?P<eight>[\da-fA-F]{8})|(?P<one>.))", re.DOTALL
+)
+_ESCAPED = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "b": "\b",
+    "f": "\f",
+    "'": "'",
+    '"': '"',
+    "\\": "\\",
+    "`": "`",
+    "/": "/",
+}
+_WRITTEN = {
+    "\\": "\\\\",
+    "'": "\\'",
+    "\n": "\\n",
+    "\t": "\\t",
+    "\r": "\\r",
+    "\b": "\\b",
+    "\f": "\\f",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +66,13 @@ class Token:
 
 
 def split(text: str) -> list[Token]:
-    """All tokens of a text, and the end as the last one; raises Invalid for what is none."""
+    """All tokens of a text, and the end as the last one; raises Invalid for what is
+    none.
+    """
     if len(text) > LONGEST:
-        raise errors.Invalid(f"The query has {len(text)} characters; at most {LONGEST} are read.")
+        raise errors.Invalid(
+            f"The query has {len(text)} characters; at most {LONGEST} are read."
+        )
     tokens: list[Token] = []
     place = 0
     while place < len(text):
@@ -74,14 +101,21 @@ def _token(kind: str, found: re.Match[str]) -> Token:
     value, start, end = found[kind], found.start(), found.end()
     match kind:
         case "string":
-            return Token("string", _plain(_ESCAPE.sub(_unescaped, value[1:-1]), start), start, end)
+            return Token(
+                "string",
+                _plain(_ESCAPE.sub(_unescaped, value[1:-1]), start),
+                start,
+                end,
+            )
         case "quoted":
             return Token("quoted", _plain(value.replace("``", "`"), start), start, end)
         case "name" | "number" | "parameter" | "sign":
             return Token(kind, value, start, end)
         case _:
             if len(value) > _LONGEST_NUMBER:
-                raise errors.Invalid(f"{value[:_LONGEST_NUMBER]}… is too large a number.")
+                raise errors.Invalid(
+                    f"{value[:_LONGEST_NUMBER]}… is too large a number."
+                )
             base = {"x": 16, "o": 8}.get(value[1:2].lower(), 10)
             return Token("whole", str(int(value, base)), start, end)
 
@@ -101,7 +135,9 @@ def _unescaped(found: re.Match[str]) -> str:
 
 def _plain(value: str, place: int) -> str:
     if any(sign == "\0" or 0xD800 <= ord(sign) <= 0xDFFF for sign in value):
-        raise errors.Invalid(f"The text at character {place + 1} holds a sign that is no letter.")
+        raise errors.Invalid(
+            f"The text at character {place + 1} holds a sign that is no letter."
+        )
     return value
 
 
@@ -128,7 +164,9 @@ def _closings(tokens: list[Token]) -> dict[int, int]:
             opened.append(place)
         elif token.value in pairs:
             if not opened or tokens[opened[-1]].value != pairs[token.value]:
-                raise errors.Invalid(f"The {token.value} at character {token.start + 1} closes nothing.")
+                raise errors.Invalid(
+                    f"The {token.value} at character {token.start + 1} closes nothing."
+                )
             closing[opened.pop()] = place
     if opened:
         raise errors.Invalid(
@@ -138,7 +176,9 @@ def _closings(tokens: list[Token]) -> dict[int, int]:
 
 
 class Cursor:
-    """A place in the tokens of a text. Names are compared without case, as Cypher does with its own words."""
+    """A place in the tokens of a text. Names are compared without case, as Cypher does
+    with its own words.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -163,7 +203,10 @@ class Cursor:
 
     def word(self, *words: str) -> bool:
         """Whether these words of Cypher follow each other here."""
-        return all(self.ahead(n).kind == "name" and self.ahead(n).value.upper() == word for n, word in enumerate(words))
+        return all(
+            self.ahead(n).kind == "name" and self.ahead(n).value.upper() == word
+            for n, word in enumerate(words)
+        )
 
     def sign(self, *signs: str) -> bool:
         """Whether one of these signs is here."""
@@ -205,7 +248,9 @@ class Cursor:
         if self.here.kind == "end":
             return errors.Invalid(f"The query ends where it should have {wanted}.")
         found = self.text[self.here.start : self.here.end][:40]
-        return errors.Invalid(f"At character {self.here.start + 1} the query should have {wanted}, not {found!r}.")
+        return errors.Invalid(
+            f"At character {self.here.start + 1} the query should have {wanted}, not {found!r}."
+        )
 
     def deeper(self) -> None:
         """One level of nesting more; `shallower` takes it back."""

@@ -1,4 +1,6 @@
-"""Reads the values of Cypher: literals, names, calls, lists, maps and CASE, and writes them for the engine."""
+"""Reads the values of Cypher: literals, names, calls, lists, maps and CASE, and writes
+them for the engine.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +31,9 @@ class Values(lexer.Cursor):
         self.names: dict[str, str] = {}
 
     def fresh(self, name: str, kind: str) -> Known:
-        """A name of the query under a name of our own, so that no name of the caller's reaches the engine."""
+        """A name of the query under a name of our own, so that no name of the caller's
+        reaches the engine.
+        """
         known = Known(f"v{len(self.names) + 1}", kind)
         self.names[known.engine] = name
         return known
@@ -50,10 +54,16 @@ class Values(lexer.Cursor):
     def pattern_ahead(self) -> bool:
         """Whether the bracket here is the first node of a pattern with links."""
         first = self.ahead()
-        if not (first.kind in ("name", "quoted") or (first.kind == "sign" and first.value in (":", "{", ")"))):
+        if not (
+            first.kind in ("name", "quoted")
+            or (first.kind == "sign" and first.value in (":", "{", ")"))
+        ):
             return False
         place = self.closing[self.place] + 1
-        signs = [token.value if token.kind == "sign" else "" for token in self.tokens[place : place + 3]]
+        signs = [
+            token.value if token.kind == "sign" else ""
+            for token in self.tokens[place : place + 3]
+        ]
         signs = signs[1:] if signs[:1] == ["<"] else signs
         return signs[:1] == ["-"] and signs[1:2] in (["-"], ["["])
 
@@ -68,7 +78,9 @@ class Values(lexer.Cursor):
             case "number":
                 return _number(self.step().value)
             case "parameter":
-                name = self.parameters.setdefault(self.step().value, f"p{len(self.parameters) + 1}")
+                name = self.parameters.setdefault(
+                    self.step().value, f"p{len(self.parameters) + 1}"
+                )
                 return fragments.Piece(f"${name}")
             case "sign":
                 return self._signs()
@@ -87,7 +99,12 @@ class Values(lexer.Cursor):
             piece = self.expression()
             self.expect(")", "at the end of the brackets")
             variable = piece.variable
-            return fragments.Piece(f"({piece.text})", kind=piece.kind, grouping=piece.grouping, variable=variable)
+            return fragments.Piece(
+                f"({piece.text})",
+                kind=piece.kind,
+                grouping=piece.grouping,
+                variable=variable,
+            )
         if self.take_sign("["):
             return self._list()
         if self.take_sign("{"):
@@ -101,8 +118,14 @@ class Values(lexer.Cursor):
             return self._case()
         if word in ("TRUE", "FALSE", "NULL") and not opens:
             self.step()
-            return fragments.Piece(word.lower(), kind="null" if word == "NULL" else "truth")
-        if word in ("EXISTS", "COUNT") and following.kind == "sign" and following.value == "{":
+            return fragments.Piece(
+                word.lower(), kind="null" if word == "NULL" else "truth"
+            )
+        if (
+            word in ("EXISTS", "COUNT")
+            and following.kind == "sign"
+            and following.value == "{"
+        ):
             return self.subquery(word)
         if opens and word in _QUANTIFIERS:
             return self._quantified(word)
@@ -113,7 +136,9 @@ class Values(lexer.Cursor):
             raise errors.Invalid(f"{self.here.value[:60]} cannot be called here.")
         name = self.step().value
         if name not in self.scope:
-            raise errors.Invalid(f"{name[:60]} is not known at this place of the query.")
+            raise errors.Invalid(
+                f"{name[:60]} is not known at this place of the query."
+            )
         return self.held(name)
 
     def held(self, name: str) -> fragments.Piece:
@@ -175,10 +200,17 @@ class Values(lexer.Cursor):
         return name, self.expression()
 
     def _list(self) -> fragments.Piece:
-        if self.here.kind in ("name", "quoted") and self.ahead().value.upper() == "IN" and self.ahead().kind == "name":
+        if (
+            self.here.kind in ("name", "quoted")
+            and self.ahead().value.upper() == "IN"
+            and self.ahead().kind == "name"
+        ):
             return self._comprehension()
         if self.sign("(") and self.pattern_ahead():
-            raise errors.Invalid("A list made of a pattern is not read here.", hint="Use MATCH and collect.")
+            raise errors.Invalid(
+                "A list made of a pattern is not read here.",
+                hint="Use MATCH and collect.",
+            )
         parts: list[fragments.Piece] = []
         while not self.sign("]"):
             parts.append(self.expression())
@@ -187,8 +219,12 @@ class Values(lexer.Cursor):
         self.expect("]", "at the end of the list")
         kinds = {part.kind for part in parts if part.kind not in ("", "null")}
         if len(kinds - {"number"} if "whole" in kinds else kinds) > 1:
-            raise errors.Invalid("A list holds values of one kind.", hint="Make a list for each kind.")
-        return made(f"[{', '.join(part.text for part in parts)}]", parts, "list", whole=True)
+            raise errors.Invalid(
+                "A list holds values of one kind.", hint="Make a list for each kind."
+            )
+        return made(
+            f"[{', '.join(part.text for part in parts)}]", parts, "list", whole=True
+        )
 
     def _comprehension(self) -> fragments.Piece:
         """`[x IN list WHERE … | …]` by the engine's own functions over lists."""
@@ -242,9 +278,13 @@ class _Inside:
         self._reader.scope = self._outside
 
 
-def made(text: str, parts: Sequence[fragments.Piece], kind: str, *, whole: bool = False) -> fragments.Piece:
+def made(
+    text: str, parts: Sequence[fragments.Piece], kind: str, *, whole: bool = False
+) -> fragments.Piece:
     """A piece that was made of others."""
-    return fragments.Piece(text, whole=whole, kind=kind, grouping=any(part.grouping for part in parts))
+    return fragments.Piece(
+        text, whole=whole, kind=kind, grouping=any(part.grouping for part in parts)
+    )
 
 
 def whole(number: int) -> fragments.Piece:

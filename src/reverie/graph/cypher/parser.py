@@ -1,8 +1,9 @@
 """The part of Cypher that may be asked: read by a parser, written anew for the engine.
 
-The engine never sees its caller's text. It sees what is written here from what was understood: names of our own for
-variables and parameters, labels and properties in quotes, strings and numbers from their values. A statement that
-writes, defines, reaches a file or the network, or calls a procedure has no rule here and is refused by name.
+The engine never sees its caller's text. It sees what is written here from what was
+understood: names of our own for variables and parameters, labels and properties in
+quotes, strings and numbers from their values. A statement that writes, defines, reaches
+a file or the network, or calls a procedure has no rule here and is refused by name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,11 +19,52 @@ _WRITES = "changes the graph"
 _FILES = "reaches files or the network"
 _ENGINE = "changes the engine"
 REFUSED: Mapping[str, str] = {
-    **dict.fromkeys(("CREATE", "SET", "DELETE", "DETACH", "MERGE", "REMOVE", "FOREACH", "INSERT", "UPDATE"), _WRITES),
-    **dict.fromkeys(("DROP", "ALTER", "COMMENT", "TRUNCATE", "RENAME", "MACRO"), _WRITES),
-    **dict.fromkeys(("COPY", "LOAD", "EXPORT", "IMPORT", "ATTACH", "INSTALL", "UNINSTALL", "EXTENSION"), _FILES),
-    **dict.fromkeys(("USE", "BEGIN", "COMMIT", "ROLLBACK", "CHECKPOINT", "PRAGMA", "ANALYZE", "VACUUM"), _ENGINE),
-    **dict.fromkeys(("FORCE", "START", "STOP", "GRANT", "REVOKE", "TERMINATE"), _ENGINE),
+    **dict.fromkeys(
+        (
+            "CREATE",
+            "SET",
+            "DELETE",
+            "DETACH",
+            "MERGE",
+            "REMOVE",
+            "FOREACH",
+            "INSERT",
+            "UPDATE",
+        ),
+        _WRITES,
+    ),
+    **dict.fromkeys(
+        ("DROP", "ALTER", "COMMENT", "TRUNCATE", "RENAME", "MACRO"), _WRITES
+    ),
+    **dict.fromkeys(
+        (
+            "COPY",
+            "LOAD",
+            "EXPORT",
+            "IMPORT",
+            "ATTACH",
+            "INSTALL",
+            "UNINSTALL",
+            "EXTENSION",
+        ),
+        _FILES,
+    ),
+    **dict.fromkeys(
+        (
+            "USE",
+            "BEGIN",
+            "COMMIT",
+            "ROLLBACK",
+            "CHECKPOINT",
+            "PRAGMA",
+            "ANALYZE",
+            "VACUUM",
+        ),
+        _ENGINE,
+    ),
+    **dict.fromkeys(
+        ("FORCE", "START", "STOP", "GRANT", "REVOKE", "TERMINATE"), _ENGINE
+    ),
     **dict.fromkeys(("CALL", "YIELD"), "calls a procedure"),
     **dict.fromkeys(("EXPLAIN", "PROFILE"), "shows the engine's plan"),
     **dict.fromkeys(("SHOW", "DESCRIBE"), "shows the engine's own state"),
@@ -31,10 +73,11 @@ REFUSED: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A query that may run: the engine's text, the caller's columns, and the parameters it wants.
+    """A query that may run: the engine's text, the caller's columns, and the parameters
+    it wants.
 
-    `parameters` gives the engine's name for each of the caller's, `names` the caller's name for each of the engine's.
-    `notes` says what was put right on the way.
+    `parameters` gives the engine's name for each of the caller's, `names` the caller's
+    name for each of the engine's. `notes` says what was put right on the way.
     """
 
     text: str
@@ -51,9 +94,11 @@ class _Column:
 
 
 def checked(text: str, shape: schema.Schema | None = None) -> Checked:
-    """Read a query and write it anew; raises Invalid with a sentence for everything that is not allowed.
+    """Read a query and write it anew; raises Invalid with a sentence for everything
+    that is not allowed.
 
-    With the shape of a graph, labels and relations that it does not know are refused too, with the shape as the hint.
+    With the shape of a graph, labels and relations that it does not know are refused
+    too, with the shape as the hint.
     """
     reader = _Statement(text, shape)
     written, columns = reader.read()
@@ -68,12 +113,17 @@ class _Statement(patterns.Patterns):
     def read(self) -> tuple[str, Sequence[_Column]]:
         texts, joins = list[str](), set[bool]()
         first: Sequence[_Column] | None = None
-        several = any(token.kind == "name" and token.value.upper() == "UNION" for token in self.tokens)
+        several = any(
+            token.kind == "name" and token.value.upper() == "UNION"
+            for token in self.tokens
+        )
         while True:
             self.scope = {}
             text, columns = self._single(limited=not several)
             texts.append(text)
-            if first is not None and [column.name for column in columns] != [column.name for column in first]:
+            if first is not None and [column.name for column in columns] != [
+                column.name for column in first
+            ]:
                 raise errors.Invalid("The parts of a UNION need the same columns.")
             first = columns if first is None else first
             if not self.take("UNION"):
@@ -152,8 +202,13 @@ class _Statement(patterns.Patterns):
     def _returned(self, *, limited: bool) -> tuple[str, Sequence[_Column]]:
         distinct = self.take("DISTINCT")
         columns = self._columns(named=False)
-        texts = [f"{column.piece.text} AS c{place}" for place, column in enumerate(columns)]
-        kept = {column.name: literals.Known(f"c{place}", column.piece.kind) for place, column in enumerate(columns)}
+        texts = [
+            f"{column.piece.text} AS c{place}" for place, column in enumerate(columns)
+        ]
+        kept = {
+            column.name: literals.Known(f"c{place}", column.piece.kind)
+            for place, column in enumerate(columns)
+        }
         text = f"RETURN {'DISTINCT ' if distinct else ''}{', '.join(texts)}"
         closed = distinct or any(column.piece.grouping for column in columns)
         text += self._ordered(kept, columns, closed=closed, limited=limited)
@@ -171,7 +226,9 @@ class _Statement(patterns.Patterns):
                 columns.append(self._column(named=named))
         names = [column.name for column in columns]
         if len(names) > COLUMNS:
-            raise errors.Invalid(f"A query has at most {COLUMNS} columns, not {len(names)}.")
+            raise errors.Invalid(
+                f"A query has at most {COLUMNS} columns, not {len(names)}."
+            )
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise errors.Invalid(f"Two columns have the name {twice[:60]}.")
@@ -181,7 +238,10 @@ class _Statement(patterns.Patterns):
         start = self.here.start
         piece = self.expression()
         if piece.kind == "pattern":
-            raise errors.Invalid("A pattern is a condition; it cannot be returned.", hint="Use EXISTS { … }.")
+            raise errors.Invalid(
+                "A pattern is a condition; it cannot be returned.",
+                hint="Use EXISTS { … }.",
+            )
         stop = self.tokens[self.place - 1].end
         if self.take("AS"):
             return _Column(self.name("a name after AS"), piece)
@@ -190,9 +250,16 @@ class _Statement(patterns.Patterns):
         return _Column(piece.variable or self.text[start:stop], piece)
 
     def _ordered(
-        self, kept: Mapping[str, literals.Known], columns: Sequence[_Column], *, closed: bool, limited: bool
+        self,
+        kept: Mapping[str, literals.Known],
+        columns: Sequence[_Column],
+        *,
+        closed: bool,
+        limited: bool,
     ) -> str:
-        """ORDER BY, SKIP and LIMIT. After counting or DISTINCT only what was returned can be ordered by."""
+        """ORDER BY, SKIP and LIMIT. After counting or DISTINCT only what was returned
+        can be ordered by.
+        """
         text, before = "", self.scope
         self.scope = {**before, **kept}
         if self.take("ORDER"):
@@ -201,8 +268,15 @@ class _Statement(patterns.Patterns):
             while self.take_sign(","):
                 keys.append(self._key(columns, closed=closed))
             text += f" ORDER BY {', '.join(keys)}"
-            held = self.word("SKIP") or self.word("OFFSET") or self.word("LIMIT") or limited
-            text += "" if held else " SKIP 0"  # the engine wants one of the two after WITH
+            held = (
+                self.word("SKIP")
+                or self.word("OFFSET")
+                or self.word("LIMIT")
+                or limited
+            )
+            text += (
+                "" if held else " SKIP 0"
+            )  # the engine wants one of the two after WITH
         self.scope = {}
         if self.take("SKIP") or self.take("OFFSET"):
             text += f" SKIP {self._amount('SKIP').text}"
@@ -229,7 +303,11 @@ class _Statement(patterns.Patterns):
 
     def _amount(self, word: str) -> fragments.Piece:
         piece = self.expression()
-        if piece.grouping or piece.kind not in ("whole", "") or piece.text.startswith("-"):
+        if (
+            piece.grouping
+            or piece.kind not in ("whole", "")
+            or piece.text.startswith("-")
+        ):
             raise errors.Invalid(f"{word} takes a whole number that is not negative.")
         return piece
 
@@ -237,5 +315,7 @@ class _Statement(patterns.Patterns):
 def readable(message: str, names: Mapping[str, str]) -> str:
     """A sentence of the engine with the caller's names in it."""
     for engine, name in sorted(names.items(), key=lambda pair: -len(pair[0])):
-        message = message.replace(f" {engine} ", f" {name} ").replace(f" {engine}.", f" {name}.")
+        message = message.replace(f" {engine} ", f" {name} ").replace(
+            f" {engine}.", f" {name}."
+        )
     return message

@@ -1,7 +1,8 @@
 """Reads the patterns of MATCH, nodes and links, and writes them for the engine.
 
-A link is walked once in a pattern, as openCypher has it: the engine would walk it again and again, so that a friend of
-a friend would be oneself. A path without an upper bound gets one.
+A link is walked once in a pattern, as openCypher has it: the engine would walk it again
+and again, so that a friend of a friend would be oneself. A path without an upper bound
+gets one.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,9 @@ class _Link:
 
 
 class Patterns(expressions.Expressions):
-    """A cursor that reads patterns too. What a pattern asks beyond its picture gathers in `conditions`."""
+    """A cursor that reads patterns too. What a pattern asks beyond its picture gathers
+    in `conditions`.
+    """
 
     def __init__(self, text: str, shape: schema.Schema | None = None) -> None:
         super().__init__(text, shape)
@@ -46,7 +49,9 @@ class Patterns(expressions.Expressions):
                 raise errors.Invalid("WHERE cannot count; count in WITH, then ask.")
             self._truth(condition, "WHERE")
             where = [*where, condition.inside()]
-        return f"MATCH {', '.join(texts)}" + (f" WHERE {' AND '.join(where)}" if where else "")
+        return f"MATCH {', '.join(texts)}" + (
+            f" WHERE {' AND '.join(where)}" if where else ""
+        )
 
     def subquery(self, word: str) -> fragments.Piece:
         self.step()
@@ -56,7 +61,9 @@ class Patterns(expressions.Expressions):
         text = self.matched()
         self.scope = outside
         self.expect("}", f"at the end of {word}")
-        return fragments.Piece(f"{word} {{ {text} }}", kind="truth" if word == "EXISTS" else "whole")
+        return fragments.Piece(
+            f"{word} {{ {text} }}", kind="truth" if word == "EXISTS" else "whole"
+        )
 
     def pattern(self) -> fragments.Piece:
         outside, self.scope = self.scope, dict(self.scope)
@@ -67,20 +74,33 @@ class Patterns(expressions.Expressions):
         new = [name for name in self.scope if name not in outside]
         self.scope = outside
         if new:
-            raise errors.Invalid(f"{new[0][:60]} is not known at this place of the query.")
+            raise errors.Invalid(
+                f"{new[0][:60]} is not known at this place of the query."
+            )
         text += f" WHERE {' AND '.join(where)}" if where else ""
         return fragments.Piece(f"EXISTS {{ MATCH {text} }}", kind="pattern")
 
     def _path(self) -> str:
         name = ""
-        if self.here.kind in ("name", "quoted") and self.ahead().kind == "sign" and self.ahead().value == "=":
+        if (
+            self.here.kind in ("name", "quoted")
+            and self.ahead().kind == "sign"
+            and self.ahead().value == "="
+        ):
             name = self.step().value
             self.step()
             if name in self.scope:
                 raise errors.Invalid(f"{name[:60]} stands for something else already.")
             self.scope[name] = self.fresh(name, "path")
-        if self.here.kind == "name" and self.here.value.lower() in ("shortestpath", "allshortestpaths"):
-            manner = "SHORTEST" if self.step().value.lower() == "shortestpath" else "ALL SHORTEST"
+        if self.here.kind == "name" and self.here.value.lower() in (
+            "shortestpath",
+            "allshortestpaths",
+        ):
+            manner = (
+                "SHORTEST"
+                if self.step().value.lower() == "shortestpath"
+                else "ALL SHORTEST"
+            )
             self.expect("(", "after shortestPath")
             text = self._element(manner)
             self.expect(")", "at the end of shortestPath")
@@ -96,9 +116,13 @@ class Patterns(expressions.Expressions):
             text += self._link(manner) + self._node()
             links += 1
             if links > FARTHEST:
-                raise errors.Invalid(f"A pattern has at most {FARTHEST} links in a row.")
+                raise errors.Invalid(
+                    f"A pattern has at most {FARTHEST} links in a row."
+                )
         if manner != "TRAIL" and links != 1:
-            raise errors.Invalid("shortestPath takes two nodes and one link of any length between them.")
+            raise errors.Invalid(
+                "shortestPath takes two nodes and one link of any length between them."
+            )
         return text
 
     def _node(self) -> str:
@@ -128,14 +152,19 @@ class Patterns(expressions.Expressions):
         if known is None:
             known = self.scope[name] = self.fresh(name, kind)
         elif kind != "node":
-            raise errors.Invalid(f"{name[:60]} is matched already.", hint="Give each link a name of its own.")
+            raise errors.Invalid(
+                f"{name[:60]} is matched already.",
+                hint="Give each link a name of its own.",
+            )
         elif known.kind not in ("node", ""):
             raise errors.Invalid(f"{name[:60]} is a {known.kind} and no {kind}.")
         return known.engine
 
     def _properties(self) -> str:
         if self.here.kind == "parameter":
-            raise errors.Invalid("Properties are written one by one in a pattern; each value may be a parameter.")
+            raise errors.Invalid(
+                "Properties are written one by one in a pattern; each value may be a parameter."
+            )
         if not self.take_sign("{"):
             return ""
         found = self.pairs()
@@ -143,12 +172,20 @@ class Patterns(expressions.Expressions):
             raise errors.Invalid("A pattern cannot count.")
         if not found:
             return ""
-        return " {" + ", ".join(f"{lexer.named(name)}: {part.text}" for name, part in found) + "}"
+        return (
+            " {"
+            + ", ".join(f"{lexer.named(name)}: {part.text}" for name, part in found)
+            + "}"
+        )
 
     def _link(self, manner: str) -> str:
         left = self.take_sign("<")
         self.expect("-", "at the start of a link")
-        inside = self._detail(manner) if self.take_sign("[") else self._kept("", [], "", manner, "")
+        inside = (
+            self._detail(manner)
+            if self.take_sign("[")
+            else self._kept("", [], "", manner, "")
+        )
         self.expect("-", "at the end of a link")
         right = self.take_sign(">")
         if left and right:
@@ -168,10 +205,19 @@ class Patterns(expressions.Expressions):
         self.expect("]", "at the end of a link")
         return self._kept(named, names, lengths, manner, properties)
 
-    def _kept(self, named: str, names: Sequence[str], lengths: str, manner: str, properties: str) -> str:
+    def _kept(
+        self,
+        named: str,
+        names: Sequence[str],
+        lengths: str,
+        manner: str,
+        properties: str,
+    ) -> str:
         """A link as the engine reads it; it is remembered, to be walked once."""
         if manner != "TRAIL" and not lengths:
-            raise errors.Invalid("shortestPath takes a link of any length, such as -[*]-.")
+            raise errors.Invalid(
+                "shortestPath takes a link of any length, such as -[*]-."
+            )
         before = self.scope.get(named) if named else None
         known = self.fresh(named, "links" if lengths else "link")
         if before is not None:
@@ -182,18 +228,25 @@ class Patterns(expressions.Expressions):
         if len(self._links) >= _MOST:
             raise errors.Invalid(f"A MATCH has at most {_MOST} links.")
         self._links.append(_Link(known.engine, frozenset(relations), bool(lengths)))
-        types = ":" + "|".join(lexer.named(name) for name in relations) if relations else ""
+        types = (
+            ":" + "|".join(lexer.named(name) for name in relations) if relations else ""
+        )
         return f"{known.engine}{types}{lengths}{properties}"
 
     def _same(self, named: str, before: literals.Known, now: literals.Known) -> None:
-        """A link that was matched before is matched under another name, and has to be the same one."""
+        """A link that was matched before is matched under another name, and has to be
+        the same one.
+        """
         if (
             before.kind not in ("link", "")
             or now.kind != "link"
             or any(one.engine == before.engine for one in self._links)
         ):
             kind = before.kind or "value"
-            raise errors.Invalid(f"{named[:60]} is a {kind} already.", hint="Give each link a name of its own.")
+            raise errors.Invalid(
+                f"{named[:60]} is a {kind} already.",
+                hint="Give each link a name of its own.",
+            )
         self.conditions.append(f"id({now.engine}) = id({before.engine})")
 
     def _lengths(self, manner: str) -> str:
@@ -202,14 +255,20 @@ class Patterns(expressions.Expressions):
             most = self.step().value if self.here.kind == "whole" else ""
             if not most:
                 most = str(max(UNBOUNDED, int(least or 0)))
-                self.notes.append(f"A path without an upper bound is followed for {most} links.")
+                self.notes.append(
+                    f"A path without an upper bound is followed for {most} links."
+                )
         elif least:
             most = least
         else:
             most = str(UNBOUNDED)
-            self.notes.append(f"A path without an upper bound is followed for {most} links.")
+            self.notes.append(
+                f"A path without an upper bound is followed for {most} links."
+            )
         if int(most) > FARTHEST:
-            raise errors.Invalid(f"A path is followed for at most {FARTHEST} links, not {most}.")
+            raise errors.Invalid(
+                f"A path is followed for at most {FARTHEST} links, not {most}."
+            )
         if int(least or 1) > int(most):
             least, most = "1", "1"
             self.conditions.append("false")
@@ -217,11 +276,17 @@ class Patterns(expressions.Expressions):
 
 
 def _walked_once(links: Sequence[_Link]) -> list[str]:
-    """Conditions that no two links of a pattern are the same one. The engine sees to it inside a path itself."""
+    """Conditions that no two links of a pattern are the same one. The engine sees to it
+    inside a path itself.
+    """
     found: list[str] = []
     for place, one in enumerate(links):
         for other in links[place + 1 :]:
-            if one.relations and other.relations and not one.relations & other.relations:
+            if (
+                one.relations
+                and other.relations
+                and not one.relations & other.relations
+            ):
                 continue
             if one.many and other.many:
                 own = f"list_transform(rels({one.engine}), x -> id(x))"

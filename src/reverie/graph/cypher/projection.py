@@ -1,8 +1,10 @@
-"""A projection: one user's graph in a child process, to be asked in Cypher. It can be lost and made anew at any time.
+"""A projection: one user's graph in a child process, to be asked in Cypher. It can be
+lost and made anew at any time.
 
-A projection holds the rows that it was given and no others, so no query can reach another user's: whoever loads it
-reads them under the row-level security of PostgreSQL. It does not follow the graph. It carries the version of the graph
-that it was made of, and `Projections.of` compares that with the version now, before each query.
+A projection holds the rows that it was given and no others, so no query can reach
+another user's: whoever loads it reads them under the row-level security of PostgreSQL.
+It does not follow the graph. It carries the version of the graph that it was made of,
+and `Projections.of` compares that with the version now, before each query.
 """
 
 import asyncio
@@ -31,13 +33,21 @@ _LOADING_SECONDS = 60.0
 _AT_ONCE = 2_000
 _LONGEST_REPLY = 4 * SIZE
 _PARAMETERS = 64 * 1024
-# Little address space for the C library, whose habit it is to set some aside for each thread.
-_SURROUNDINGS = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC", "MALLOC_ARENA_MAX": "2"}
+# Little address space for the C library, whose habit it is to set some aside for each
+# thread.
+_SURROUNDINGS = {
+    "PATH": "/usr/bin:/bin",
+    "LC_ALL": "C.UTF-8",
+    "TZ": "UTC",
+    "MALLOC_ARENA_MAX": "2",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node of the graph; what it says beside name, type and description is in `properties`."""
+    """A node of the graph; what it says beside name, type and description is in
+    `properties`.
+    """
 
     key: str
     kind: str
@@ -63,7 +73,9 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Rows of values that are JSON, as many as may be told; `notes` says what was put right in the query."""
+    """Rows of values that are JSON, as many as may be told; `notes` says what was put
+    right in the query.
+    """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
@@ -76,9 +88,11 @@ Rows = tuple[Sequence[Node], Sequence[Edge]]
 
 
 class Projection:
-    """One user's graph, in a child process while it is asked, as bytes to make it anew of while it is not.
+    """One user's graph, in a child process while it is asked, as bytes to make it anew
+    of while it is not.
 
-    `version` is the version of the graph that it was loaded from, and -1 before. Queries take turns.
+    `version` is the version of the graph that it was loaded from, and -1 before.
+    Queries take turns.
     """
 
     def __init__(
@@ -101,20 +115,34 @@ class Projection:
 
     @property
     def schema(self) -> schema.Schema:
-        """The kinds, relations and properties that can be asked for; raises Unavailable before `load`."""
+        """The kinds, relations and properties that can be asked for; raises Unavailable
+        before `load`.
+        """
         if self._shape is None:
-            raise errors.Unavailable("The graph is not loaded yet.", hint="Try again in a moment.")
+            raise errors.Unavailable(
+                "The graph is not loaded yet.", hint="Try again in a moment."
+            )
         return self._shape
 
     @property
     def pid(self) -> int | None:
         """The child process, while there is one."""
-        return self._child.pid if self._child is not None and self._child.returncode is None else None
+        return (
+            self._child.pid
+            if self._child is not None and self._child.returncode is None
+            else None
+        )
 
-    async def load(self, nodes: Sequence[Node], edges: Sequence[Edge], *, version: int = 0) -> None:
-        """Take this graph instead of the one before. Queries that wait see it; if it fails, the one before stays."""
+    async def load(
+        self, nodes: Sequence[Node], edges: Sequence[Edge], *, version: int = 0
+    ) -> None:
+        """Take this graph instead of the one before. Queries that wait see it; if it
+        fails, the one before stays.
+        """
         frames: list[bytes] = []
-        child, shape = await _started(_framed(nodes, edges, self._known, frames), self._labels)
+        child, shape = await _started(
+            _framed(nodes, edges, self._known, frames), self._labels
+        )
         try:
             await self._turn.acquire()
         except BaseException:
@@ -137,23 +165,37 @@ class Projection:
         verbose: bool = False,
         seconds: float = SECONDS,
     ) -> Answer:
-        """Ask the graph. Raises Invalid for a query that is not allowed, makes no sense, or takes too much."""
+        """Ask the graph. Raises Invalid for a query that is not allowed, makes no
+        sense, or takes too much.
+        """
         query = parser.checked(text, self.schema)
         given = _given(query, parameters or {})
-        message: dict[str, object] = {"run": query.text, "parameters": given, "verbose": verbose}
+        message: dict[str, object] = {
+            "run": query.text,
+            "parameters": given,
+            "verbose": verbose,
+        }
         limits = {"seconds": seconds, "rows": parser.ROWS, "size": SIZE}
         frame = _frame({**message, **limits})
         async with self._turn:
             if self.pid is None:
                 await self._end()
-                self._child, self._shape = await _started(_again(self._frames), self._labels)
+                self._child, self._shape = await _started(
+                    _again(self._frames), self._labels
+                )
             started = time.perf_counter()
             reply = await self._asked(frame, seconds)
             took = (time.perf_counter() - started) * 1000
             self._rest()
         if "error" in reply:
             raise self._wrong(reply, query, seconds)
-        return Answer(query.columns, reply["rows"], bool(reply["truncated"]), round(took, 1), query.notes)
+        return Answer(
+            query.columns,
+            reply["rows"],
+            bool(reply["truncated"]),
+            round(took, 1),
+            query.notes,
+        )
 
     async def close(self) -> None:
         """End the child; a later query starts another one."""
@@ -161,10 +203,14 @@ class Projection:
             await self._end()
 
     async def _asked(self, frame: bytes, seconds: float) -> dict[str, Any]:
-        """Send and wait. A child that is late, gone or out of memory is ended, and so is one whose caller went away."""
+        """Send and wait. A child that is late, gone or out of memory is ended, and so
+        is one whose caller went away.
+        """
         child = self._child
         if child is None:
-            raise errors.Unavailable("The graph is not loaded yet.", hint="Try again in a moment.")
+            raise errors.Unavailable(
+                "The graph is not loaded yet.", hint="Try again in a moment."
+            )
         reply: dict[str, Any] = {"error": "gone"}
         try:
             with suppress(asyncio.IncompleteReadError, ConnectionError):
@@ -180,7 +226,9 @@ class Projection:
             await self._end()
         return reply
 
-    def _wrong(self, reply: Mapping[str, Any], query: parser.Checked, seconds: float) -> errors.Invalid:
+    def _wrong(
+        self, reply: Mapping[str, Any], query: parser.Checked, seconds: float
+    ) -> errors.Invalid:
         match reply["error"]:
             case "time":
                 return errors.Invalid(
@@ -195,7 +243,9 @@ class Projection:
             case _:
                 told = parser.readable(str(reply["message"]), query.names)
                 shape = str(self.schema) if "Cannot find property" in told else ""
-                return errors.Invalid(f"The query cannot be answered: {told.rstrip('.')}.", hint=shape)
+                return errors.Invalid(
+                    f"The query cannot be answered: {told.rstrip('.')}.", hint=shape
+                )
 
     async def _end(self) -> None:
         child, self._child = self._child, None
@@ -208,7 +258,9 @@ class Projection:
         """Count the idle time from now on."""
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(self._idle_seconds, self._sleep)
+        self._timer = asyncio.get_running_loop().call_later(
+            self._idle_seconds, self._sleep
+        )
 
     def _sleep(self) -> None:
         if self._child is not None and not self._turn.locked():
@@ -217,21 +269,28 @@ class Projection:
 
 
 class Projections:
-    """The projections of the users who asked last. One that goes is made again when its user asks again."""
+    """The projections of the users who asked last. One that goes is made again when its
+    user asks again.
+    """
 
     def __init__(self, *, held: int = HELD, idle_seconds: float = IDLE_SECONDS) -> None:
         self._held, self._idle_seconds = held, idle_seconds
         self._kept: OrderedDict[UUID, _Place] = OrderedDict()
 
-    async def of(self, user_id: UUID, version: int, rows: Callable[[], Awaitable[Rows]]) -> Projection:
+    async def of(
+        self, user_id: UUID, version: int, rows: Callable[[], Awaitable[Rows]]
+    ) -> Projection:
         """This user's projection at this version of the graph or a later one.
 
-        The version is read before this is called and never goes down; `rows` reads the graph, under the user's own
-        rights, and is called only if the projection is older. Whoever asks at the same time waits and shares it.
+        The version is read before this is called and never goes down; `rows` reads the
+        graph, under the user's own rights, and is called only if the projection is
+        older. Whoever asks at the same time waits and shares it.
         """
         place = self._kept.get(user_id)
         if place is None:
-            place = self._kept[user_id] = _Place(Projection(idle_seconds=self._idle_seconds))
+            place = self._kept[user_id] = _Place(
+                Projection(idle_seconds=self._idle_seconds)
+            )
         self._kept.move_to_end(user_id)
         async with place.turn:
             if place.projection.version < version:
@@ -240,7 +299,9 @@ class Projections:
         return place.projection
 
     async def drop(self, user_id: UUID) -> None:
-        """Forget what is held of this user, because it was erased or its versions start anew."""
+        """Forget what is held of this user, because it was erased or its versions start
+        anew.
+        """
         place = self._kept.pop(user_id, None)
         if place is not None:
             async with place.turn:
@@ -252,7 +313,9 @@ class Projections:
             await self.drop(user_id)
 
     async def _shrink(self) -> None:
-        """Let go of those that were asked longest ago. One in somebody's hands still answers, and sleeps when idle."""
+        """Let go of those that were asked longest ago. One in somebody's hands still
+        answers, and sleeps when idle.
+        """
         while len(self._kept) > self._held:
             _, place = self._kept.popitem(last=False)
             await place.projection.close()
@@ -264,7 +327,9 @@ class _Place:
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
-def _given(query: parser.Checked, parameters: Mapping[str, object]) -> Mapping[str, object]:
+def _given(
+    query: parser.Checked, parameters: Mapping[str, object]
+) -> Mapping[str, object]:
     missing = [name for name in query.parameters if name not in parameters]
     if missing:
         raise errors.Invalid(f"The query wants a value for ${missing[0][:60]}.")
@@ -272,16 +337,25 @@ def _given(query: parser.Checked, parameters: Mapping[str, object]) -> Mapping[s
     try:
         size = len(json.dumps(given, default=rendering.tagged, allow_nan=False))
     except (TypeError, ValueError):
-        raise errors.Invalid("A parameter is a text, a number, true or false, a date, a list or a map.") from None
+        raise errors.Invalid(
+            "A parameter is a text, a number, true or false, a date, a list or a map."
+        ) from None
     if size > _PARAMETERS:
-        raise errors.Invalid(f"The parameters are longer than {_PARAMETERS // 1024} KB.")
+        raise errors.Invalid(
+            f"The parameters are longer than {_PARAMETERS // 1024} KB."
+        )
     return given
 
 
 async def _framed(
-    nodes: Sequence[Node], edges: Sequence[Edge], known: Mapping[str, object], kept: list[bytes]
+    nodes: Sequence[Node],
+    edges: Sequence[Edge],
+    known: Mapping[str, object],
+    kept: list[bytes],
 ) -> AsyncIterator[bytes]:
-    """A graph in frames, which are kept too: each made in a thread, and so small that others get their turn."""
+    """A graph in frames, which are kept too: each made in a thread, and so small that
+    others get their turn.
+    """
     for start in range(0, len(nodes), _AT_ONCE):
         kept.append(await asyncio.to_thread(_nodes, nodes[start : start + _AT_ONCE]))
         yield kept[-1]
@@ -304,7 +378,17 @@ def _nodes(part: Sequence[Node]) -> bytes:
 
 def _edges(part: Sequence[Edge]) -> bytes:
     rows = [
-        (e.start, e.stop, e.relation, e.link_type, e.confidence, e.valid_from, e.valid_to, e.properties) for e in part
+        (
+            e.start,
+            e.stop,
+            e.relation,
+            e.link_type,
+            e.confidence,
+            e.valid_from,
+            e.valid_to,
+            e.properties,
+        )
+        for e in part
     ]
     return _frame({"links": rows})
 
@@ -325,7 +409,10 @@ async def _started(
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
         cwd="/",
-        env={**_SURROUNDINGS, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        env={
+            **_SURROUNDINGS,
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        },
         start_new_session=True,
     )
     try:
@@ -334,20 +421,25 @@ async def _started(
     except (TimeoutError, asyncio.IncompleteReadError, ConnectionError):
         await _ended(child)
         raise errors.Unavailable(
-            "The graph could not be made ready to be asked.", hint="Try again; if it stays so, look into the log."
+            "The graph could not be made ready to be asked.",
+            hint="Try again; if it stays so, look into the log.",
         ) from None
     except BaseException:
         await _ended(child)
         raise
     shape = reply["shape"]
     relations = {
-        name: schema.Relation([(pair[0], pair[1]) for pair in one["pairs"]], one["properties"])
+        name: schema.Relation(
+            [(pair[0], pair[1]) for pair in one["pairs"]], one["properties"]
+        )
         for name, one in shape["relations"].items()
     }
     return child, schema.Schema(shape["nodes"], relations, labels)
 
 
-async def _exchanged(child: asyncio.subprocess.Process, frames: AsyncIterator[bytes]) -> dict[str, Any]:
+async def _exchanged(
+    child: asyncio.subprocess.Process, frames: AsyncIterator[bytes]
+) -> dict[str, Any]:
     if child.stdin is None or child.stdout is None:
         raise ConnectionError
     async for frame in frames:

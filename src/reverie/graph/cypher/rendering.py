@@ -1,4 +1,6 @@
-"""How the engine's values become JSON: nodes, links and paths as plain mappings, long values shortened."""
+"""How the engine's values become JSON: nodes, links and paths as plain mappings, long
+values shortened.
+"""
 
 import json
 import math
@@ -49,7 +51,9 @@ class Page:
             return
         for limits in (self._limits, _BRIEF):
             made = [_plain(value, key, limits) for value in row]
-            size = len(json.dumps(made, ensure_ascii=False).encode("utf-8", "replace")) + 2
+            size = (
+                len(json.dumps(made, ensure_ascii=False).encode("utf-8", "replace")) + 2
+            )
             if size <= self._left:
                 self.rows.append(made)
                 self._left -= size
@@ -73,8 +77,12 @@ def _plain(value: Any, key: KeyOf, limits: tuple[int, int], depth: int = 0) -> A
             return _short(str(value), limits[0])
 
 
-def _single(value: float | datetime | date | Decimal | None) -> bool | float | str | None:
-    """A value that is JSON, or its nearest: numbers that are none become words, dates their ISO form."""
+def _single(
+    value: float | datetime | date | Decimal | None,
+) -> bool | float | str | None:
+    """A value that is JSON, or its nearest: numbers that are none become words, dates
+    their ISO form.
+    """
     match value:
         case float():
             return value if math.isfinite(value) else str(value)
@@ -86,22 +94,35 @@ def _single(value: float | datetime | date | Decimal | None) -> bool | float | s
             return value
 
 
-def _listed(value: Sequence[Any], key: KeyOf, limits: tuple[int, int], depth: int) -> list[Any]:
+def _listed(
+    value: Sequence[Any], key: KeyOf, limits: tuple[int, int], depth: int
+) -> list[Any]:
     most = limits[1]
     kept = [_plain(one, key, limits, depth=depth + 1) for one in value[:most]]
     return [*kept, f"… {len(value) - most} more"] if len(value) > most else kept
 
 
-def _path(value: Mapping[str, Any], key: KeyOf, limits: tuple[int, int], depth: int) -> Any:
+def _path(
+    value: Mapping[str, Any], key: KeyOf, limits: tuple[int, int], depth: int
+) -> Any:
     """A path by its nodes and links; NULL if it was not found."""
-    if any(one is None or one.get("_ID") is None for one in (*value["_NODES"], *value["_RELS"])):
+    if any(
+        one is None or one.get("_ID") is None
+        for one in (*value["_NODES"], *value["_RELS"])
+    ):
         return None
-    nodes, links = (_listed(value[name], key, limits, depth) for name in ("_NODES", "_RELS"))
+    nodes, links = (
+        _listed(value[name], key, limits, depth) for name in ("_NODES", "_RELS")
+    )
     return {"nodes": nodes, "links": links}
 
 
-def _mapping(value: Mapping[str, Any], key: KeyOf, limits: tuple[int, int], depth: int) -> Any:
-    """A node by its kind, a link by its relation and ends, both without what is not set; else a map as it is."""
+def _mapping(
+    value: Mapping[str, Any], key: KeyOf, limits: tuple[int, int], depth: int
+) -> Any:
+    """A node by its kind, a link by its relation and ends, both without what is not
+    set; else a map as it is.
+    """
     if "_NODES" in value and "_RELS" in value:
         return _path(value, key, limits, depth)
     if "_LABEL" in value and "_ID" in value and value["_ID"] is None:
@@ -109,13 +130,18 @@ def _mapping(value: Mapping[str, Any], key: KeyOf, limits: tuple[int, int], dept
     held = {
         name: _plain(one, key, limits, depth=depth + 1)
         for name, one in value.items()
-        if name not in ("_ID", "_LABEL", "_SRC", "_DST") and (one is not None or "_LABEL" not in value)
+        if name not in ("_ID", "_LABEL", "_SRC", "_DST")
+        and (one is not None or "_LABEL" not in value)
     }
     if "_LABEL" not in value or "_ID" not in value:
         return held
     own = {"kind": value["_LABEL"]}
     if "_SRC" in value and "_DST" in value:
-        own = {"relation": value["_LABEL"], "from": key(value["_SRC"]), "to": key(value["_DST"])}
+        own = {
+            "relation": value["_LABEL"],
+            "from": key(value["_SRC"]),
+            "to": key(value["_DST"]),
+        }
     return {**own, **held, **own}
 
 

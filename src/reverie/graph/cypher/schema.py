@@ -1,6 +1,8 @@
-"""Which kinds, relations and properties a graph has, and what a name in a query means by them.
+"""Which kinds, relations and properties a graph has, and what a name in a query means
+by them.
 
-Kinds and relations are spelled as everywhere in the product (`Person`, `works_at`); a query may write them in any case.
+Kinds and relations are spelled as everywhere in the product (`Person`, `works_at`); a
+query may write them in any case.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,13 +10,32 @@ from dataclasses import dataclass, field
 
 from reverie import errors
 
-_TIMES = {"created_at": "TIMESTAMP", "updated_at": "TIMESTAMP", "salience": "DOUBLE", "notes": "STRING"}
-_TEXTS = ("canonical_name", "appearance", "situation", "history", "personality", "expertise", "interests")
+_TIMES = {
+    "created_at": "TIMESTAMP",
+    "updated_at": "TIMESTAMP",
+    "salience": "DOUBLE",
+    "notes": "STRING",
+}
+_TEXTS = (
+    "canonical_name",
+    "appearance",
+    "situation",
+    "history",
+    "personality",
+    "expertise",
+    "interests",
+)
 _STRENGTH = {"relationship_type": "STRING", "relevance": "INT64", "notes": "STRING"}
 
-# The kinds of every graph and the properties that a query may name whether or not a node has them.
+# The kinds of every graph and the properties that a query may name whether or not a
+# node has them.
 KINDS: Mapping[str, Mapping[str, str]] = {
-    "Person": {**dict.fromkeys(_TEXTS, "STRING"), "is_owner": "BOOL", "emails": "STRING[]", **_TIMES},
+    "Person": {
+        **dict.fromkeys(_TEXTS, "STRING"),
+        "is_owner": "BOOL",
+        "emails": "STRING[]",
+        **_TIMES,
+    },
     "Concept": _TIMES,
     "Entity": _TIMES,
     "Source": {"content": "STRING", **_TIMES},
@@ -54,15 +75,21 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The shape of one graph. `labels` says which kinds a label means, where that is not the kind of the same name."""
+    """The shape of one graph. `labels` says which kinds a label means, where that is
+    not the kind of the same name.
+    """
 
     nodes: Mapping[str, Mapping[str, str]]
     relations: Mapping[str, Relation]
-    labels: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    labels: Mapping[str, frozenset[str]] = field(
+        default_factory=dict[str, frozenset[str]]
+    )
 
     def __str__(self) -> str:
         """The shape in a few lines, for whoever has to write a query."""
-        kinds = [f"({kind} {{{', '.join(columns)}}})" for kind, columns in self.nodes.items()]
+        kinds = [
+            f"({kind} {{{', '.join(columns)}}})" for kind, columns in self.nodes.items()
+        ]
         links = [
             f"[{name} {{{', '.join(shape.properties)}}}] "
             + ", ".join(f"{start}->{stop}" for start, stop in sorted(shape.pairs))
@@ -71,26 +98,39 @@ class Schema:
         ]
         bare = [name for name, shape in self.relations.items() if not shape.pairs]
         lines = ["Nodes:", *kinds, "Links:", *links]
-        return "\n".join([*lines, f"Relations without links: {', '.join(bare)}."] if bare else lines)
+        return "\n".join(
+            [*lines, f"Relations without links: {', '.join(bare)}."] if bare else lines
+        )
 
 
 def labelled(shape: Schema | None, groups: Sequence[Sequence[str]]) -> list[str]:
-    """The kinds that have a label of each group; raises Invalid, with the schema, for a label that is not known."""
+    """The kinds that have a label of each group; raises Invalid, with the schema, for a
+    label that is not known.
+    """
     if shape is None:
         if len(groups) > 1:
-            raise errors.Invalid("A node has one kind.", hint="Write `:Person|Entity` for either of two.")
+            raise errors.Invalid(
+                "A node has one kind.", hint="Write `:Person|Entity` for either of two."
+            )
         return list(groups[0]) if groups else []
-    found = [frozenset[str]().union(*(_label(shape, name) for name in group)) for group in groups]
+    found = [
+        frozenset[str]().union(*(_label(shape, name) for name in group))
+        for group in groups
+    ]
     return sorted(frozenset.intersection(*found)) if found else []
 
 
 def relation(shape: Schema | None, name: str) -> str:
-    """The relation that is meant; raises Invalid, with the schema, for one that is not known."""
+    """The relation that is meant; raises Invalid, with the schema, for one that is not
+    known.
+    """
     if shape is None:
         return name
     meant = _cased(shape.relations, name)
     if meant is None:
-        raise errors.Invalid(f"There is no relation {name[:60]} in this graph.", hint=str(shape))
+        raise errors.Invalid(
+            f"There is no relation {name[:60]} in this graph.", hint=str(shape)
+        )
     return meant
 
 
@@ -99,7 +139,9 @@ def _label(shape: Schema, name: str) -> frozenset[str]:
         return shape.labels[name]
     meant = _cased(shape.nodes, name)
     if meant is None:
-        raise errors.Invalid(f"There is no kind {name[:60]} in this graph.", hint=str(shape))
+        raise errors.Invalid(
+            f"There is no kind {name[:60]} in this graph.", hint=str(shape)
+        )
     return frozenset({meant})
 
 

@@ -9,22 +9,32 @@ from reverie import db
 from reverie.graph import links, nodes
 from reverie.graph.cypher import projection
 
-_NODES = f"SELECT {nodes.COLUMNS} FROM node WHERE user_id = %s AND {nodes.LIVE} ORDER BY id"
+_NODES = (
+    f"SELECT {nodes.COLUMNS} FROM node WHERE user_id = %s AND {nodes.LIVE} ORDER BY id"
+)
 _LINKS = f"""
 SELECT {links.COLUMNS} FROM link WHERE user_id = %s AND {links.LIVE} ORDER BY id
 """
 
 
 def held_by(user: db.HasUser, domains: Collection[str]) -> UUID:
-    """Whose projection it is: of a user, as seen by a caller that may read these domains."""
+    """Whose projection it is: of a user, as seen by a caller that may read these
+    domains.
+    """
     return uuid5(user.user_id, ",".join(sorted(domains)))
 
 
 async def rows(
     tx: db.Transaction, user: db.HasUser, domains: Collection[str]
 ) -> tuple[list[projection.Node], list[projection.Edge]]:
-    """Every node and link that is live, without the records of other domains and what leads to them."""
-    found = [one for one in await tx.all(nodes.Node, _NODES, (user.user_id,)) if one.domain in (None, *domains)]
+    """Every node and link that is live, without the records of other domains and what
+    leads to them.
+    """
+    found = [
+        one
+        for one in await tx.all(nodes.Node, _NODES, (user.user_id,))
+        if one.domain in (None, *domains)
+    ]
     keys = {one.id: one.key for one in found}
     edges = [
         projection.Edge(
@@ -44,19 +54,29 @@ async def rows(
 
 
 def _node(one: nodes.Node) -> projection.Node:
-    told: dict[str, Any] = _flat(one.properties) | {"salience": one.salience, "links": one.links}
+    told: dict[str, Any] = _flat(one.properties) | {
+        "salience": one.salience,
+        "links": one.links,
+    }
     if one.is_owner:
         told["is_owner"] = True
     if one.record_id:
         told |= {"record": str(one.record_id), "domain": one.domain}
     return projection.Node(
-        one.key, one.kind.capitalize(), name=one.name, type=one.type, description=one.description, properties=told
+        one.key,
+        one.kind.capitalize(),
+        name=one.name,
+        type=one.type,
+        description=one.description,
+        properties=told,
     )
 
 
 def _flat(properties: Mapping[str, Any]) -> dict[str, Any]:
     """Properties as a column can hold them: what is nested becomes JSON."""
     return {
-        name: json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
+        name: json.dumps(value, ensure_ascii=False)
+        if isinstance(value, dict)
+        else value
         for name, value in properties.items()
     }

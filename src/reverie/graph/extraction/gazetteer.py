@@ -1,4 +1,6 @@
-"""Finds the names of known nodes in a text, in any case and without accents, the longest first."""
+"""Finds the names of known nodes in a text, in any case and without accents, the
+longest first.
+"""
 
 import re
 from collections import defaultdict
@@ -25,7 +27,9 @@ class KnownNode:
 
 @dataclass(frozen=True, slots=True)
 class Gazetteer:
-    """Known nodes by the first word of each of their names. Made once, used for many texts."""
+    """Known nodes by the first word of each of their names. Made once, used for many
+    texts.
+    """
 
     by_first: Mapping[str, Sequence[tuple[tuple[str, ...], KnownNode]]]
 
@@ -35,7 +39,9 @@ def of(nodes: Iterable[KnownNode]) -> Gazetteer:
     by_first: dict[str, list[tuple[tuple[str, ...], KnownNode]]] = defaultdict(list)
     for node in nodes:
         for name in (node.name, *node.other_names):
-            words = tuple(folding.plain(word) for word in _WORD.findall(folding.fold(name).text))
+            words = tuple(
+                folding.plain(word) for word in _WORD.findall(folding.fold(name).text)
+            )
             if words and len("".join(words)) > 1:
                 by_first[words[0]].append((words, node))
     for forms in by_first.values():
@@ -60,8 +66,12 @@ def find(text: str, known: Gazetteer) -> Iterator[tuple[int, int, KnownNode]]:
             at += 1
 
 
-def _match(plain: Sequence[str], at: int, known: Gazetteer) -> tuple[tuple[str, ...], KnownNode] | None:
-    """The longest name that begins at a word; its last word may carry the s of a genitive or of a plural."""
+def _match(
+    plain: Sequence[str], at: int, known: Gazetteer
+) -> tuple[tuple[str, ...], KnownNode] | None:
+    """The longest name that begins at a word; its last word may carry the s of a
+    genitive or of a plural.
+    """
     for first in dict.fromkeys((plain[at], plain[at].removesuffix("s"))):
         for words, node in known.by_first.get(first, ()):
             here = tuple(plain[at : at + len(words)])
@@ -71,5 +81,12 @@ def _match(plain: Sequence[str], at: int, known: Gazetteer) -> tuple[tuple[str, 
 
 
 def _meant(first: str, words: Sequence[str], node: KnownNode) -> bool:
-    """A name of one word must have its capital, unless the owner writes it without: `Harrow`, not `to harrow`."""
-    return node.kind == "concept" or len(words) > 1 or first[0].isupper() or not node.name[:1].isupper()
+    """A name of one word must have its capital, unless the owner writes it without:
+    `Harrow`, not `to harrow`.
+    """
+    return (
+        node.kind == "concept"
+        or len(words) > 1
+        or first[0].isupper()
+        or not node.name[:1].isupper()
+    )

@@ -16,7 +16,8 @@ WHERE node.user_id = %s AND {nodes.LIVE} AND node.kind IN ('person', 'entity', '
     AND NOT (node.is_owner AND node.name = 'owner')
 GROUP BY node.user_id, node.id ORDER BY node.id
 """
-# A name that is one node's alone; a given name that one person alone has. Only the question's own words are looked up.
+# A name that is one node's alone; a given name that one person alone has. Only the
+# question's own words are looked up.
 _MEANT = f"""
 SELECT alias.alias AS name, min(node.key) AS key FROM alias
 JOIN node ON node.user_id = alias.user_id AND node.id = alias.node_id
@@ -39,18 +40,29 @@ _cache: dict[UUID, tuple[int, gazetteer.Gazetteer]] = {}
 _MOST_USERS = 8
 
 
-async def meant(tx: db.Transaction, user: db.HasUser, names: Sequence[str]) -> dict[str, str]:
-    """The key of the node that each of some normalised names means: a whole name, or a person's given name alone."""
+async def meant(
+    tx: db.Transaction, user: db.HasUser, names: Sequence[str]
+) -> dict[str, str]:
+    """The key of the node that each of some normalised names means: a whole name, or a
+    person's given name alone.
+    """
     words = [one for one in names if " " not in one and len(one) >= _SHORTEST]
-    values = {"user": user.user_id, "names": list(names), "words": words, "most": _MOST_NAMESAKES}
+    values = {
+        "user": user.user_id,
+        "names": list(names),
+        "words": words,
+        "most": _MOST_NAMESAKES,
+    }
     whole, given = await tx.together((_MEANT, values), (_GIVEN, values))
     return {row["name"]: row["key"] for row in (*given, *whole)}
 
 
 async def of(tx: db.Transaction, user: db.HasUser) -> gazetteer.Gazetteer:
-    """Every node with the names that are its alone; a person's given name, too, if nobody else has it.
+    """Every node with the names that are its alone; a person's given name, too, if
+    nobody else has it.
 
-    A tenth of a second for ten thousand nodes, once a version of the graph: for whoever reads many texts.
+    A tenth of a second for ten thousand nodes, once a version of the graph: for whoever
+    reads many texts.
     """
     version = await nodes.version(tx, user)
     held = _cache.get(user.user_id)
@@ -58,15 +70,28 @@ async def of(tx: db.Transaction, user: db.HasUser) -> gazetteer.Gazetteer:
         return held[1]
     rows = await tx.rows(_NODES, (user.user_id,))
     times = Counter(alias for row in rows for alias in row["aliases"])
-    given = Counter(row["name"].split()[0].lower() for row in rows if row["kind"] == "person")
+    given = Counter(
+        row["name"].split()[0].lower() for row in rows if row["kind"] == "person"
+    )
     made: list[mentions.KnownNode] = []
     for row in rows:
-        own = [alias for alias in row["aliases"] if times[alias] == 1 and "@" not in alias]
+        own = [
+            alias for alias in row["aliases"] if times[alias] == 1 and "@" not in alias
+        ]
         first = row["name"].split()[0]
-        if row["kind"] == "person" and " " in row["name"] and given[first.lower()] == 1 and len(first) >= _SHORTEST:
+        if (
+            row["kind"] == "person"
+            and " " in row["name"]
+            and given[first.lower()] == 1
+            and len(first) >= _SHORTEST
+        ):
             own.append(first)
         if own and "@" not in row["name"]:
-            made.append(mentions.KnownNode(row["key"], row["kind"], row["name"], row["type"], tuple(own)))
+            made.append(
+                mentions.KnownNode(
+                    row["key"], row["kind"], row["name"], row["type"], tuple(own)
+                )
+            )
     while len(_cache) >= _MOST_USERS:
         _cache.pop(next(iter(_cache)))
     found = gazetteer.of(made)

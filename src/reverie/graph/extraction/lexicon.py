@@ -1,6 +1,8 @@
-"""The words that spotting goes by: heads, cues and verbs of three languages, and which words are German.
+"""The words that spotting goes by: heads, cues and verbs of three languages, and which
+words are German.
 
-The cues stand in `data/*.toml`; `bench/graph_lists.py` writes the German words, of simplemma.
+The cues stand in `data/*.toml`; `bench/graph_lists.py` writes the German words, of
+simplemma.
 """
 
 import gzip
@@ -40,7 +42,9 @@ _LANGUAGES = ("en", "de", "es")
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """Folded words by what they tell. `heads`, `before`, `after`: the type of what ends in them or stands there."""
+    """Folded words by what they tell. `heads`, `before`, `after`: the type of what ends
+    in them or stands there.
+    """
 
     heads: Mapping[str, str]
     before: Mapping[str, str]
@@ -54,18 +58,30 @@ class Lexicon:
 
 @cache
 def load(language: str) -> Lexicon:
-    """What holds in a language; names in English stand in texts of all of them, so its heads hold everywhere."""
+    """What holds in a language; names in English stand in texts of all of them, so its
+    heads hold everywhere.
+    """
     spoken = language if language in _LANGUAGES else "en"
     files = [_file(name) for name in dict.fromkeys(("en", spoken))]
-    joined = {part: _by_word([file.get(part, {}) for file in files]) for part in ("heads", "before", "after")}
-    words = {key: frozenset(_split(value)) for key, value in files[-1].get("words", {}).items()}
+    joined = {
+        part: _by_word([file.get(part, {}) for file in files])
+        for part in ("heads", "before", "after")
+    }
+    words = {
+        key: frozenset(_split(value))
+        for key, value in files[-1].get("words", {}).items()
+    }
     for key in _EVERYWHERE:
-        words[key] = words.get(key, frozenset()) | frozenset(_split(files[0]["words"][key]))
+        words[key] = words.get(key, frozenset()) | frozenset(
+            _split(files[0]["words"][key])
+        )
     return Lexicon(joined["heads"], joined["before"], joined["after"], words)
 
 
 def tell(text: str) -> str:
-    """en, de or es: by function words, and where these do not tell by the dictionaries; "" for what is in none."""
+    """en, de or es: by function words, and where these do not tell by the dictionaries;
+    "" for what is in none.
+    """
     spoken = detect.tell_language(text)
     if spoken:
         return spoken
@@ -81,12 +97,21 @@ def tell(text: str) -> str:
 
 @cache
 def _file(name: str) -> Mapping[str, Mapping[str, str]]:
-    text = resources.files("reverie.graph.extraction").joinpath("data", f"{name}.toml").read_text("utf-8")
+    text = (
+        resources.files("reverie.graph.extraction")
+        .joinpath("data", f"{name}.toml")
+        .read_text("utf-8")
+    )
     return tomllib.loads(text)
 
 
 def _by_word(tables: list[Mapping[str, str]]) -> dict[str, str]:
-    return {word: kind for table in tables for kind, words in table.items() for word in _split(words)}
+    return {
+        word: kind
+        for table in tables
+        for kind, words in table.items()
+        for word in _split(words)
+    }
 
 
 def _split(words: str) -> list[str]:
@@ -95,28 +120,42 @@ def _split(words: str) -> list[str]:
 
 @cache
 def _stems() -> frozenset[str]:
-    packed = resources.files("reverie.graph.extraction").joinpath("data", "words-de.txt.gz").read_bytes()
+    packed = (
+        resources.files("reverie.graph.extraction")
+        .joinpath("data", "words-de.txt.gz")
+        .read_bytes()
+    )
     return frozenset(gzip.decompress(packed).decode().splitlines())
 
 
 @lru_cache(maxsize=50_000)
 def german(word: str) -> bool:
-    """Whether a word, with its accents, is an ordinary word of German or is made of such."""
+    """Whether a word, with its accents, is an ordinary word of German or is made of
+    such.
+    """
     stem = folding.plain(str(_GERMAN.stemWord(word.lower())))
     plain = folding.plain(word)
     if plain.endswith(_ENDINGS) and len(plain) > 2 * PART:
         return True
-    return stem in _stems() or plain in _stems() or compound(stem, _stems()) or compound(plain, _stems())
+    return (
+        stem in _stems()
+        or plain in _stems()
+        or compound(stem, _stems())
+        or compound(plain, _stems())
+    )
 
 
 def compound(word: str, known: Container[str], depth: int = 3) -> bool:
-    """Whether a folded word is made of two to four known ones, with what German puts between."""
+    """Whether a folded word is made of two to four known ones, with what German puts
+    between.
+    """
     for at in range(len(word) - PART, PART - 1, -1):
         if not _left(word[:at], known):
             continue
         rest = word[at:]
         if rest in known or _stem(rest) in known:
-            # `Stonewater` is not German, although a dictionary of German has both halves by now.
+            # `Stonewater` is not German, although a dictionary of German has both
+            # halves by now.
             return not (lists.english(rest) and lists.english(word[:at]))
         if depth > 1 and len(rest) >= 2 * PART and compound(rest, known, depth - 1):
             return True
@@ -125,7 +164,10 @@ def compound(word: str, known: Container[str], depth: int = 3) -> bool:
 
 def _left(word: str, known: Container[str]) -> bool:
     lefts = (word.removesuffix(link) for link in _LINKS if word.endswith(link))
-    return any(len(left) >= PART - 1 and (left in known or _stem(left) in known) for left in lefts)
+    return any(
+        len(left) >= PART - 1 and (left in known or _stem(left) in known)
+        for left in lefts
+    )
 
 
 @lru_cache(maxsize=200_000)

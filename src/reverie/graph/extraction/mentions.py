@@ -1,4 +1,6 @@
-"""Finds people, places, organisations, projects and known nodes in a text without a model; which of them matter."""
+"""Finds people, places, organisations, projects and known nodes in a text without a
+model; which of them matter.
+"""
 
 import re
 from collections import Counter, defaultdict
@@ -12,7 +14,9 @@ from reverie.privacy import folding, names, rules
 Kind = gazetteer.Kind
 KnownNode = gazetteer.KnownNode
 LANGUAGES = ("en", "de", "es")
-_TAG = re.compile(r"(?<![\w&/#])#(?P<name>[^\W\d_][\w/-]{1,60})|\[\[(?P<link>[^\[\]|#\n]{1,80})")
+_TAG = re.compile(
+    r"(?<![\w&/#])#(?P<name>[^\W\d_][\w/-]{1,60})|\[\[(?P<link>[^\[\]|#\n]{1,80})"
+)
 # Quotation marks are all one sign in a folded text.
 _QUOTED = re.compile(r'(?<!\w)"(?P<title>[^\W\d_a-z][^"\n]{2,80})"(?!\w)')
 _SURE = 6.0
@@ -26,9 +30,11 @@ _MARKED = ("tag", "link")
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A stretch of text that names something. `name` is its fullest name in the text, `key` that of a known node.
+    """A stretch of text that names something. `name` is its fullest name in the text,
+    `key` that of a known node.
 
-    `text` is what stands there: `Ada`, where `name` is `Ada Lovelace` if the text says so elsewhere.
+    `text` is what stands there: `Ada`, where `name` is `Ada Lovelace` if the text says
+    so elsewhere.
     """
 
     start: int
@@ -52,9 +58,13 @@ class _Guess:
 
 
 def find(
-    text: str, *, known: Sequence[KnownNode] | gazetteer.Gazetteer = (), language: str | None = None
+    text: str,
+    *,
+    known: Sequence[KnownNode] | gazetteer.Gazetteer = (),
+    language: str | None = None,
 ) -> list[Mention]:
-    """Every mention, none overlapping, by place. `language` is en, de, es or None: then the text tells.
+    """Every mention, none overlapping, by place. `language` is en, de, es or None: then
+    the text tells.
 
     Who looks through many texts makes the known nodes a gazetteer.of(…) once.
     """
@@ -94,7 +104,16 @@ class _Taken:
 
 def _known(text: str, nodes: gazetteer.Gazetteer) -> Iterator[Mention]:
     for start, end, node in gazetteer.find(text, nodes):
-        yield Mention(start, end, text[start:end], node.kind, node.type or node.kind, 1.0, node.name, node.key)
+        yield Mention(
+            start,
+            end,
+            text[start:end],
+            node.kind,
+            node.type or node.kind,
+            1.0,
+            node.name,
+            node.key,
+        )
 
 
 def _tagged(text: str) -> Iterator[Mention]:
@@ -102,7 +121,15 @@ def _tagged(text: str) -> Iterator[Mention]:
     for match in _TAG.finditer(text):
         group = "name" if match["name"] else "link"
         start, end = match.span(group)
-        yield Mention(start, end, match[group], "concept", "tag" if group == "name" else "link", 0.7, match[group])
+        yield Mention(
+            start,
+            end,
+            match[group],
+            "concept",
+            "tag" if group == "name" else "link",
+            0.7,
+            match[group],
+        )
 
 
 def _quoted(text: str) -> Iterator[Mention]:
@@ -110,12 +137,26 @@ def _quoted(text: str) -> Iterator[Mention]:
     for match in _QUOTED.finditer(text):
         title = match["title"]
         capitals = sum(word[0].isupper() for word in title.split())
-        if capitals > 1 and capitals * 2 >= len(title.split()) and title[-1] not in ".,!?;:":
-            yield Mention(match.start("title"), match.end("title"), title, "entity", "work", 0.6, title)
+        if (
+            capitals > 1
+            and capitals * 2 >= len(title.split())
+            and title[-1] not in ".,!?;:"
+        ):
+            yield Mention(
+                match.start("title"),
+                match.end("title"),
+                title,
+                "entity",
+                "work",
+                0.6,
+                title,
+            )
 
 
 def _guessed(page: candidates.Page, known: Sequence[Mention]) -> Iterator[Mention]:
-    """Runs of capitals that the text makes a person, a place, an organisation, a project."""
+    """Runs of capitals that the text makes a person, a place, an organisation, a
+    project.
+    """
     if page.reading.lower:
         yield from _uncapitalised(page.reading)
         return
@@ -136,9 +177,17 @@ def _guessed(page: candidates.Page, known: Sequence[Mention]) -> Iterator[Mentio
 
 
 def _mention(one: _Guess, type_: str, score: float) -> Mention:
-    kind: Kind = "person" if type_ == "person" else "concept" if type_ in ("species", "document") else "entity"
+    kind: Kind = (
+        "person"
+        if type_ == "person"
+        else "concept"
+        if type_ in ("species", "document")
+        else "entity"
+    )
     sure = round(min(0.95, 0.4 + score / (2 * _SURE)), 2)
-    return Mention(one.run.start, one.run.stop, one.name, kind, type_, sure, one.longer or one.name)
+    return Mention(
+        one.run.start, one.run.stop, one.name, kind, type_, sure, one.longer or one.name
+    )
 
 
 def _best(points: scoring.Points) -> tuple[str, float]:
@@ -150,10 +199,14 @@ def _best(points: scoring.Points) -> tuple[str, float]:
 
 
 def _side_by_side(page: candidates.Page, guesses: Sequence[_Guess]) -> None:
-    """`in Porto and Braga`: what stands in one list is of one type, as far as it has none of its own."""
+    """`in Porto and Braga`: what stands in one list is of one type, as far as it has
+    none of its own.
+    """
     pairs = list(pairwise(guesses))
     for left, right in (*pairs, *((right, left) for left, right in reversed(pairs))):
-        first, second = (left, right) if left.run.start < right.run.start else (right, left)
+        first, second = (
+            (left, right) if left.run.start < right.run.start else (right, left)
+        )
         between = page.reading.text[first.run.stop : second.run.start].strip()
         words = between.replace(",", " ").split()
         listed = between.startswith(",") or (words and words[0] in _AND)
@@ -162,12 +215,18 @@ def _side_by_side(page: candidates.Page, guesses: Sequence[_Guess]) -> None:
             continue
         kind, score = _best(left.points)
         own, strength = _best(right.points)
-        if score >= scoring.ENOUGH and kind in ("person", "place") and (own == kind or strength < 2):
+        if (
+            score >= scoring.ENOUGH
+            and kind in ("person", "place")
+            and (own == kind or strength < 2)
+        ):
             right.points[kind] += _JOINED
 
 
 def _together(guesses: Sequence[_Guess]) -> None:
-    """The same name is the same thing throughout a text: each mention gets the best points of all."""
+    """The same name is the same thing throughout a text: each mention gets the best
+    points of all.
+    """
     groups: dict[str, list[_Guess]] = defaultdict(list)
     for one in guesses:
         groups[folding.plain(one.name)].append(one)
@@ -185,7 +244,9 @@ def _together(guesses: Sequence[_Guess]) -> None:
 
 
 def _aliases(guesses: Sequence[_Guess]) -> None:
-    """`Ada` is Ada Lovelace if the text has her; `Vela` is Vela Foods, unless it is the place that gave the name."""
+    """`Ada` is Ada Lovelace if the text has her; `Vela` is Vela Foods, unless it is the
+    place that gave the name.
+    """
     longer: dict[str, _Guess] = {}
     for one in guesses:
         kind, score = _best(one.points)
@@ -200,7 +261,11 @@ def _aliases(guesses: Sequence[_Guess]) -> None:
         kind = _best(full.points)[0]
         own, score = _best(one.points)
         if kind == "person" or score < scoring.ENOUGH or own == "person":
-            if kind != "person" and own in ("person", "place") and one.points["place"] > 0:
+            if (
+                kind != "person"
+                and own in ("person", "place")
+                and one.points["place"] > 0
+            ):
                 continue
             one.points, one.longer = scoring.points({kind: _ALIAS}), full.name
 
@@ -223,13 +288,18 @@ def _uncapitalised(reading: names.Reading) -> Iterator[Mention]:
 
 
 def matters(
-    mentions: Sequence[Mention], *, tied: Iterable[str] = (), seen: Mapping[str, int] | None = None
+    mentions: Sequence[Mention],
+    *,
+    tied: Iterable[str] = (),
+    seen: Mapping[str, int] | None = None,
 ) -> list[Mention]:
-    """The mentions that deserve a node, one a name, the first of each; a city in passing does not.
+    """The mentions that deserve a node, one a name, the first of each; a city in
+    passing does not.
 
-    `tied` are the names that a relation of the text ties to the owner; `seen` tells in how many other records a name
-    (by `plain_name`) was mentioned. A known node matters, and so does what the owner marked, what is tied to the owner,
-    what is mentioned again here or elsewhere, and a person with a full name.
+    `tied` are the names that a relation of the text ties to the owner; `seen` tells in
+    how many other records a name (by `plain_name`) was mentioned. A known node matters,
+    and so does what the owner marked, what is tied to the owner, what is mentioned
+    again here or elsewhere, and a person with a full name.
     """
     bound = {plain_name(name) for name in tied}
     times = Counter(plain_name(one.name) for one in mentions)

@@ -1,4 +1,6 @@
-"""Asks a language model what a text is about, and keeps of its answer what the text bears out."""
+"""Asks a language model what a text is about, and keeps of its answer what the text
+bears out.
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,14 +51,24 @@ def _text(value: Any) -> Any:
     return str(value).strip() if isinstance(value, str | int | float) else value
 
 
-Words = Annotated[str, pydantic.BeforeValidator(_text), pydantic.StringConstraints(max_length=2000)]
+Words = Annotated[
+    str, pydantic.BeforeValidator(_text), pydantic.StringConstraints(max_length=2000)
+]
 
 
 class Tie(pydantic.BaseModel):
     """A relation of an item to another thing of the text, or to the owner."""
 
-    relation: Annotated[str, pydantic.BeforeValidator(_text), pydantic.StringConstraints(min_length=1, max_length=80)]
-    to: Annotated[str, pydantic.BeforeValidator(_text), pydantic.StringConstraints(min_length=1, max_length=200)]
+    relation: Annotated[
+        str,
+        pydantic.BeforeValidator(_text),
+        pydantic.StringConstraints(min_length=1, max_length=80),
+    ]
+    to: Annotated[
+        str,
+        pydantic.BeforeValidator(_text),
+        pydantic.StringConstraints(min_length=1, max_length=200),
+    ]
     since: Words = ""
 
 
@@ -64,7 +76,11 @@ class Item(pydantic.BaseModel):
     """One thing that a model finds in a text."""
 
     kind: Literal["person", "entity", "concept"]
-    name: Annotated[str, pydantic.BeforeValidator(_text), pydantic.StringConstraints(min_length=1, max_length=200)]
+    name: Annotated[
+        str,
+        pydantic.BeforeValidator(_text),
+        pydantic.StringConstraints(min_length=1, max_length=200),
+    ]
     type: Words = ""
     description: Words = ""
     relations: list[Tie] = []
@@ -72,12 +88,16 @@ class Item(pydantic.BaseModel):
     @pydantic.model_validator(mode="before")
     @classmethod
     def forgiving(cls, value: Any) -> Any:
-        """Kinds under other names, and relations that are null, one, or in part unusable."""
+        """Kinds under other names, and relations that are null, one, or in part
+        unusable.
+        """
         if not isinstance(value, dict):
             return value
         fields = dict(cast(Mapping[str, Any], value))
         kind = str(fields.get("kind") or "").strip().lower()
-        kind, type_ = _KINDS.get(kind, ("entity", kind) if kind in _ENTITY_TYPES else (kind, ""))
+        kind, type_ = _KINDS.get(
+            kind, ("entity", kind) if kind in _ENTITY_TYPES else (kind, "")
+        )
         fields["kind"] = kind
         fields["type"] = fields.get("type") or type_
         found: Any = fields.get("relations")
@@ -96,7 +116,9 @@ def _usable(row: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What a model found that the text bears out. `refused` counts what was dropped; `failed` tells of a failure."""
+    """What a model found that the text bears out. `refused` counts what was dropped;
+    `failed` tells of a failure.
+    """
 
     items: tuple[Item, ...]
     relations: tuple[text_relations.Relation, ...] = ()
@@ -117,7 +139,8 @@ async def ask(
 ) -> Extracted:
     """What a text is about. A bad answer is marked and never raised.
 
-    Raises ModelUnavailable, Confined and BudgetSpent: then nothing was asked, and it may be asked again later.
+    Raises ModelUnavailable, Confined and BudgetSpent: then nothing was asked, and it
+    may be asked again later.
     """
     told = chat.Message("user", f"<record>\n{_harmless(text[:LONGEST])}\n</record>")
     request = chat.Ask(
@@ -136,14 +159,24 @@ async def ask(
         return Extracted((), failed=str(refusal) or "The model refused the question.")
     kept, dropped = borne_out(text, answered.items)
     refused = answered.refused + dropped
-    failed = "" if kept or not refused else "The model's answer held nothing that the text bears out."
-    return Extracted(kept, relations_of(text, kept), refused, failed, answered.answer.model)
+    failed = (
+        ""
+        if kept or not refused
+        else "The model's answer held nothing that the text bears out."
+    )
+    return Extracted(
+        kept, relations_of(text, kept), refused, failed, answered.answer.model
+    )
 
 
 @cache
 def prompt() -> str:
     """What a model is told."""
-    return resources.files("reverie.graph.extraction").joinpath("prompts", "extract.md").read_text("utf-8")
+    return (
+        resources.files("reverie.graph.extraction")
+        .joinpath("prompts", "extract.md")
+        .read_text("utf-8")
+    )
 
 
 def _harmless(text: str) -> str:
@@ -152,12 +185,18 @@ def _harmless(text: str) -> str:
 
 
 def borne_out(text: str, items: Iterable[Item]) -> tuple[tuple[Item, ...], int]:
-    """The items whose name is in the text, each once, with the text's own spelling; and how many were dropped."""
+    """The items whose name is in the text, each once, with the text's own spelling; and
+    how many were dropped.
+    """
     kept: dict[tuple[str, str], Item] = {}
     dropped = concepts = 0
     for one in items:
         name = written(text, one.name)
-        if not name or (one.kind == "person" and not _somebody(text, name)) or len(kept) >= MOST_ITEMS:
+        if (
+            not name
+            or (one.kind == "person" and not _somebody(text, name))
+            or len(kept) >= MOST_ITEMS
+        ):
             dropped += 1
             continue
         key = (mentions.plain_name(name), one.kind)
@@ -190,7 +229,9 @@ def _joined(first: Item, again: Item) -> Item:
 
 
 def written(text: str, name: str) -> str:
-    """A name as the text writes it, whatever the case and the spaces of the model; nothing if it is not there."""
+    """A name as the text writes it, whatever the case and the spaces of the model;
+    nothing if it is not there.
+    """
     words = name.strip().strip("\"'`").split()
     if not words:
         return ""
@@ -200,10 +241,17 @@ def written(text: str, name: str) -> str:
 
 
 def _somebody(text: str, name: str) -> bool:
-    """Whether it can be a person's name: `four people` is nobody in a text that knows capitals."""
-    if not any(letter.isalpha() for letter in name) or mentions.plain_name(name) in _NOBODY:
+    """Whether it can be a person's name: `four people` is nobody in a text that knows
+    capitals.
+    """
+    if (
+        not any(letter.isalpha() for letter in name)
+        or mentions.plain_name(name) in _NOBODY
+    ):
         return False
-    return any(word[:1].isupper() or not word[:1].isalpha() for word in name.split()[-1:]) or not _capitals(text)
+    return any(
+        word[:1].isupper() or not word[:1].isalpha() for word in name.split()[-1:]
+    ) or not _capitals(text)
 
 
 _NOBODY = frozenset(
@@ -215,18 +263,31 @@ def _capitals(text: str) -> bool:
     return any(letter.isupper() for letter in text)
 
 
-def relations_of(text: str, items: Sequence[Item]) -> tuple[text_relations.Relation, ...]:
-    """The relations of items to things that the text names, or to the owner, with where the first of them stands."""
+def relations_of(
+    text: str, items: Sequence[Item]
+) -> tuple[text_relations.Relation, ...]:
+    """The relations of items to things that the text names, or to the owner, with where
+    the first of them stands.
+    """
     found: dict[tuple[str, str, str], text_relations.Relation] = {}
     for one in items:
         for tie in one.relations:
-            owner = tie.to.strip().lower() in ("owner", "i", "me", "user", "the user", "the owner")
+            owner = tie.to.strip().lower() in (
+                "owner",
+                "i",
+                "me",
+                "user",
+                "the user",
+                "the owner",
+            )
             target = text_relations.OWNER if owner else written(text, tie.to)
             relation = _NOT_SNAKE.sub("_", tie.relation.lower()).strip("_")
             if not target or not relation or target == one.name:
                 continue
             start = text.find(one.name)
-            start, end = (start, start + len(one.name)) if start >= 0 else (0, len(text))
+            start, end = (
+                (start, start + len(one.name)) if start >= 0 else (0, len(text))
+            )
             since = tie.since if _DATE.fullmatch(tie.since) else ""
             key = (one.name, relation, target)
             found.setdefault(key, text_relations.Relation(*key, start, end, since, 0.7))

@@ -1,4 +1,6 @@
-"""What a record says by its own fields, without a model: contacts, attendees and addresses are people."""
+"""What a record says by its own fields, without a model: contacts, attendees and
+addresses are people.
+"""
 
 import email.utils
 import re
@@ -27,7 +29,9 @@ _PARTS = re.compile(r"[a-zà-öø-ÿ]{2,}", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody that a record names in a field, and what else they are called. Without a name, the address is one."""
+    """Somebody that a record names in a field, and what else they are called. Without a
+    name, the address is one.
+    """
 
     name: str
     emails: tuple[str, ...] = ()
@@ -80,7 +84,9 @@ def is_role(found: str) -> bool:
 
 
 def sounds_like_a_company(name: str) -> bool:
-    """Whether no part of a sender's name is anybody's given name, and one of them is an ordinary word."""
+    """Whether no part of a sender's name is anybody's given name, and one of them is an
+    ordinary word.
+    """
     parts = [folding.plain(part) for part in _PARTS.findall(name)]
     if len(parts) < 2 or any(lists.given(part) for part in parts):
         return False
@@ -93,7 +99,9 @@ def titleless(name: str) -> str:
 
 
 def named_by(found: str) -> str:
-    """A name for somebody of whom only the address is known: `ana.ruiz@…` is Ana Ruiz, `ar77@…` the address."""
+    """A name for somebody of whom only the address is known: `ana.ruiz@…` is Ana Ruiz,
+    `ar77@…` the address.
+    """
     local = found.partition("@")[0].partition("+")[0]
     parts = re.split(r"[._\-]", local)
     if 2 <= len(parts) <= 3 and all(_PARTS.fullmatch(part) for part in parts):
@@ -103,18 +111,30 @@ def named_by(found: str) -> str:
 
 def _contact(contact: contacts.Contact) -> Said:
     company = (contact.company or "").strip()
-    told = {"notes": contact.notes, "birthday": contact.birthday and contact.birthday.isoformat()}
+    told = {
+        "notes": contact.notes,
+        "birthday": contact.birthday and contact.birthday.isoformat(),
+    }
     properties = {name: value for name, value in told.items() if value}
-    # An address of an office is on the cards of all who work there: it tells nobody from anybody.
+    # An address of an office is on the cards of all who work there: it tells nobody
+    # from anybody.
     found = (one.strip().lower() for one in contact.emails if "@" in one)
     mails = tuple(one for one in found if not is_role(one))
-    if company and contact.display_name.strip() == company and not (contact.given or contact.family):
+    if (
+        company
+        and contact.display_name.strip() == company
+        and not (contact.given or contact.family)
+    ):
         return Said(organisations=[Organisation(company, properties=properties)])
     plain = " ".join(one for one in (contact.given, contact.family) if one)
     person = Person(
         contact.display_name,
         mails,
-        tuple(one for one in (plain, titleless(contact.display_name)) if one and one != contact.display_name),
+        tuple(
+            one
+            for one in (plain, titleless(contact.display_name))
+            if one and one != contact.display_name
+        ),
         properties=properties,
         works_at=company,
         job_title=contact.job_title or "",
@@ -133,7 +153,11 @@ def _event(event: events.Event) -> Said:
         if shown and sounds_like_a_company(shown):
             organisations.append(Organisation(shown, "company", role))
         elif (shown or found) and not (found and is_role(found)):
-            people.append(Person(shown or named_by(found), mails, relation="attended_by", role=role))
+            people.append(
+                Person(
+                    shown or named_by(found), mails, relation="attended_by", role=role
+                )
+            )
     return Said(people, organisations)
 
 
@@ -150,7 +174,11 @@ def _email(mail: emails.Email) -> Said:
             elif name and sounds_like_a_company(name):
                 organisations.append(Organisation(name, "company", role))
             elif name or found:
-                people.append(Person(name or named_by(found), (found,) if found else (), role=role))
+                people.append(
+                    Person(
+                        name or named_by(found), (found,) if found else (), role=role
+                    )
+                )
     return Said(people, organisations)
 
 

@@ -1,4 +1,6 @@
-"""What speaks for a run of words being a person, a place, an organisation, a project: points by type."""
+"""What speaks for a run of words being a person, a place, an organisation, a project:
+points by type.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +15,20 @@ _USUAL = 3
 _COMMON = 10
 _BY_NAME = (("technology", "technology"), ("companies", "company"))
 _ODD = 1.6
-_AT = ("at", "from", "for", "with", "by", "bei", "von", "fur", "mit", "en", "para", "con")
+_AT = (
+    "at",
+    "from",
+    "for",
+    "with",
+    "by",
+    "bei",
+    "von",
+    "fur",
+    "mit",
+    "en",
+    "para",
+    "con",
+)
 _CONTRACTED = ("im", "vom", "beim", "zum")
 _SIGNS = (",", "-", "(", ":")
 Points = defaultdict[str, float]
@@ -41,8 +56,8 @@ def weigh(page: candidates.Page, run: candidates.Run) -> Points:
 class _Around:
     """What stands beside a run, folded.
 
-    `before` is the word before it and its article, `determined` whether there is one, `introduced` the word before the
-    sign before it, `following` what comes after it.
+    `before` is the word before it and its article, `determined` whether there is one,
+    `introduced` the word before the sign before it, `following` what comes after it.
     """
 
     before: str
@@ -60,7 +75,9 @@ def _around(page: candidates.Page, run: candidates.Run) -> _Around:
         at = next((n for n in range(at, -1, -1) if tokens[n].plain == run.title), 0) - 1
     article = at >= 0 and words.has("determiners", tokens[at].plain)
     # `im`, `vom`: an article that is a preposition as well.
-    both = article and (words.has("in_place", tokens[at].plain) or tokens[at].plain in _CONTRACTED)
+    both = article and (
+        words.has("in_place", tokens[at].plain) or tokens[at].plain in _CONTRACTED
+    )
     before = at - 1 if article and not both else at
     word = tokens[before].plain if before >= 0 and not tokens[at + 1].first else ""
     if run.title and not page.role(run.title) and run.title not in words.before:
@@ -76,7 +93,9 @@ def _around(page: candidates.Page, run: candidates.Run) -> _Around:
     )
 
 
-def _by_cues(page: candidates.Page, run: candidates.Run, place: _Around, found: Points) -> None:
+def _by_cues(
+    page: candidates.Page, run: candidates.Run, place: _Around, found: Points
+) -> None:
     """The noun before (`project X`) and after (`X district`), and the preposition."""
     words = page.lexicon
     for cue in dict.fromkeys((run.title, place.before)):
@@ -101,7 +120,14 @@ def _tail(page: candidates.Page, tail: str) -> str:
     cues = page.lexicon.after
     parts = [folding.plain(part) for part in tail.split("-")]
     told = next((cues[part] for part in parts if part in cues), "")
-    return told or next((kind for cue, kind in cues.items() if len(cue) > 3 and parts[-1].endswith(cue)), "")
+    return told or next(
+        (
+            kind
+            for cue, kind in cues.items()
+            if len(cue) > 3 and parts[-1].endswith(cue)
+        ),
+        "",
+    )
 
 
 def _nouns(page: candidates.Page, following: Iterable[names.Token]) -> list[str]:
@@ -114,11 +140,17 @@ def _nouns(page: candidates.Page, following: Iterable[names.Token]) -> list[str]
     return found
 
 
-def _several(page: candidates.Page, run: candidates.Run, place: _Around, found: Points) -> None:
-    """Several words: what the last one says, towns of several words, and how they look together."""
+def _several(
+    page: candidates.Page, run: candidates.Run, place: _Around, found: Points
+) -> None:
+    """Several words: what the last one says, towns of several words, and how they look
+    together.
+    """
     plain = [folding.plain(word) for word in run.words]
     heads = page.lexicon.heads
-    head = heads.get(plain[-1]) or (heads.get(plain[0], "") if page.lexicon.has("joins", plain[0]) else "")
+    head = heads.get(plain[-1]) or (
+        heads.get(plain[0], "") if page.lexicon.has("joins", plain[0]) else ""
+    )
     if lists.place(" ".join(plain)):
         found["place"] += 3
     if page.lexicon.has("starts_place", plain[0]):
@@ -126,18 +158,31 @@ def _several(page: candidates.Page, run: candidates.Run, place: _Around, found: 
     if page.language == "es" and plain[0] in page.lexicon.before:
         found[page.lexicon.before[plain[0]]] += 3
     if head:
-        surname = lists.given(plain[0]) > 0 and lists.family(plain[-1]) > 0 and len(plain) == 2
+        surname = (
+            lists.given(plain[0]) > 0
+            and lists.family(plain[-1]) > 0
+            and len(plain) == 2
+        )
         found[head] += 2 if surname else 3
     if page.lexicon.has("starts_company", plain[0]) or "&" in run.words:
         found["company"] += 2.5
     kind, weight = _look(page, run.words, plain, head)
-    if kind == "project" and weight == _ODD and place.before in _AT and not place.determined:
+    if (
+        kind == "project"
+        and weight == _ODD
+        and place.before in _AT
+        and not place.determined
+    ):
         kind = "company"
     found[kind] += weight
 
 
-def _look(page: candidates.Page, words: Sequence[str], plain: Sequence[str], head: str) -> tuple[str, float]:
-    """What words look like together: a listed name, a title of ordinary words, a name before ordinary words."""
+def _look(
+    page: candidates.Page, words: Sequence[str], plain: Sequence[str], head: str
+) -> tuple[str, float]:
+    """What words look like together: a listed name, a title of ordinary words, a name
+    before ordinary words.
+    """
     given, family = lists.given(plain[0]), lists.family(plain[-1])
     ordinary = [page.ordinary(word) for word in words]
     pair = len(plain) == 2 and not head
@@ -146,7 +191,9 @@ def _look(page: candidates.Page, words: Sequence[str], plain: Sequence[str], hea
     if all(ordinary):
         if page.language == "de" and not lists.english(plain[-1].split("-")[-1]):
             return "project", -1
-        return "project", (0.5 if head else 1.7) - (1 if len(plain) > _TITLED_MOST else 0)
+        return "project", (0.5 if head else 1.7) - (
+            1 if len(plain) > _TITLED_MOST else 0
+        )
     if pair and not ordinary[0] and (given or (family and ordinary[1])):
         return "person", 2
     if not ordinary[0] and all(ordinary[1:]):
@@ -157,18 +204,30 @@ def _look(page: candidates.Page, words: Sequence[str], plain: Sequence[str], hea
 def _hyphenated(page: candidates.Page, run: candidates.Run) -> bool:
     """`Slow-Cooking` inside a sentence: a title of two words."""
     parts = run.words[0].split("-")
-    capitals = len(parts) > 1 and all(part[:1].isupper() and len(part) > 1 for part in parts)
-    return capitals and page.ordinary(run.words[0]) and not page.reading.tokens[run.at].first
+    capitals = len(parts) > 1 and all(
+        part[:1].isupper() and len(part) > 1 for part in parts
+    )
+    return (
+        capitals
+        and page.ordinary(run.words[0])
+        and not page.reading.tokens[run.at].first
+    )
 
 
-def _alone(page: candidates.Page, run: candidates.Run, place: _Around, found: Points) -> None:
+def _alone(
+    page: candidates.Page, run: candidates.Run, place: _Around, found: Points
+) -> None:
     word, plain = run.words[0], folding.plain(run.words[0])
     ordinary = page.ordinary(word) or (place.first and page.common(word))
     camel = word[1:] != word[1:].lower() and not word.isupper() and "-" not in word
     if word.isupper() and not camel:
         found["technology"] += 0.5
         found["person"] -= 2
-    elif camel or page.lexicon.has("technology", plain) or plain in page.reading.words["allowed"]:
+    elif (
+        camel
+        or page.lexicon.has("technology", plain)
+        or plain in page.reading.words["allowed"]
+    ):
         found["technology"] += 2
         found["person"] -= 2
     if page.lexicon.has("companies", plain):
@@ -176,36 +235,66 @@ def _alone(page: candidates.Page, run: candidates.Run, place: _Around, found: Po
     known = lists.country(plain) or page.lexicon.has("places", plain)
     if known and not (ordinary and place.first):
         found["place"] += 3.5
-    elif lists.place(plain) and (not ordinary or (not place.first and page.language != "de")):
-        moving = page.lexicon.has("in_place", place.before) or page.lexicon.has("to_place", place.before)
+    elif lists.place(plain) and (
+        not ordinary or (not place.first and page.language != "de")
+    ):
+        moving = page.lexicon.has("in_place", place.before) or page.lexicon.has(
+            "to_place", place.before
+        )
         found["place"] += 3 if ordinary and moving else 2
     if place.determined and word.endswith("s") and not ordinary:
         found["place"] += 0.6 if _nouns(page, place.following) else 1.6
     if ordinary:
-        # An ordinary word with a capital: only what stands beside it can make it a name.
-        sure = {kind for group, kind in _BY_NAME if page.lexicon.has(group, plain) and not place.first}
-        for kind in ("place", "work", "people", "species", "technology", "institution", "company", "group"):
+        # An ordinary word with a capital: only what stands beside it can make it a
+        # name.
+        sure = {
+            kind
+            for group, kind in _BY_NAME
+            if page.lexicon.has(group, plain) and not place.first
+        }
+        for kind in (
+            "place",
+            "work",
+            "people",
+            "species",
+            "technology",
+            "institution",
+            "company",
+            "group",
+        ):
             found[kind] -= 0 if kind in sure else 1.5
 
 
-def _as_person(page: candidates.Page, run: candidates.Run, place: _Around, found: Points) -> None:
+def _as_person(
+    page: candidates.Page, run: candidates.Run, place: _Around, found: Points
+) -> None:
     """What makes somebody of a run: a role, a greeting, a deed, and the lists of names."""
     words = page.lexicon
     alone = len(run.words) == 1
     if page.role(run.title) or page.role(place.before) or _presented(page, place):
         found["person"] += 2
-    asked = run.title == place.before and page.language == "en" and place.before.endswith("ed")
+    asked = (
+        run.title == place.before
+        and page.language == "en"
+        and place.before.endswith("ed")
+    )
     if (words.has("to_person", place.before) or asked) and not place.determined:
         found["person"] += 0.9 if alone else 0.5
     if place.determined and not run.title:
         found["person"] -= 2 if alone else 0.6
     if alone:
         _first_name(page, run, place, found)
-    elif place.following and words.has("person_after", place.following[0].plain) and not run.owning:
+    elif (
+        place.following
+        and words.has("person_after", place.following[0].plain)
+        and not run.owning
+    ):
         found["person"] += 0.7
 
 
-def _first_name(page: candidates.Page, run: candidates.Run, place: _Around, found: Points) -> None:
+def _first_name(
+    page: candidates.Page, run: candidates.Run, place: _Around, found: Points
+) -> None:
     """A single word: how usual it is as a name and as a word, and what it does."""
     word, plain = run.words[0], folding.plain(run.words[0])
     given = lists.given(plain)
@@ -230,10 +319,18 @@ def _first_name(page: candidates.Page, run: candidates.Run, place: _Around, foun
         found["person"] -= 3
 
 
-def _acting(page: candidates.Page, run: candidates.Run, place: _Around, ordinary: bool) -> float:
+def _acting(
+    page: candidates.Page, run: candidates.Run, place: _Around, ordinary: bool
+) -> float:
     """A single word that does what people do, owns something, or is spoken to."""
     if run.owning:
-        return 0 if place.determined else 2 if place.first and not page.function(folding.plain(run.words[0])) else 1.2
+        return (
+            0
+            if place.determined
+            else 2
+            if place.first and not page.function(folding.plain(run.words[0]))
+            else 1.2
+        )
     following = place.following[0] if place.following else None
     if following is None or (ordinary and _form_of_verb(run.words[0])):
         return 0
@@ -250,12 +347,16 @@ def _acting(page: candidates.Page, run: candidates.Run, place: _Around, ordinary
 
 
 def _form_of_verb(word: str) -> bool:
-    """Whether an ordinary word is a verb or an adverb by its end, so that what follows is no deed of it."""
+    """Whether an ordinary word is a verb or an adverb by its end, so that what follows
+    is no deed of it.
+    """
     return word.endswith(("ed", "ing", "ly"))
 
 
 def _presented(page: candidates.Page, place: _Around) -> bool:
-    """`, the maintainer`, `(no relation)`, `the user, X,`: who it is stands beside the name."""
+    """`, the maintainer`, `(no relation)`, `the user, X,`: who it is stands beside the
+    name.
+    """
     after = place.following
     if place.sign == "," and page.role(place.introduced):
         return True

@@ -25,7 +25,9 @@ _JOINED, _JOIN_FROM = 4, 4
 
 @lru_cache(maxsize=50_000)
 def words(a: str, b: str, person: bool, foreign: bool) -> float:
-    """0..1 for two words in plain Latin letters; foreign: one is from a script whose vowels cannot be trusted."""
+    """0..1 for two words in plain Latin letters; foreign: one is from a script whose
+    vowels cannot be trusted.
+    """
     if a == b:
         return 1.0
     if len(a) > len(b):
@@ -46,7 +48,12 @@ def words(a: str, b: str, person: bool, foreign: bool) -> float:
 
 def _of_persons(a: str, b: str, best: float) -> float:
     """What a given name says more than its letters; `a` is the shorter."""
-    if len(b) - len(a) > 2 and a not in tables.PARTICLES and _PATRONYMIC.search(b) and not _PATRONYMIC.search(a):
+    if (
+        len(b) - len(a) > 2
+        and a not in tables.PARTICLES
+        and _PATRONYMIC.search(b)
+        and not _PATRONYMIC.search(a)
+    ):
         return 0.0  # Pyotr is not Petrovich
     if lists.given(a) >= _KNOWN and lists.given(b) >= _KNOWN:
         best = min(best, _two_given(a, b, best))
@@ -55,7 +62,12 @@ def _of_persons(a: str, b: str, best: float) -> float:
 
 def _two_ordinary(a: str, b: str) -> bool:
     """Two words of the language that are more than a slip apart: furniture, fixture."""
-    return lists.english(a) and lists.english(b) and a[:6] != b[:6] and OSA.distance(a, b) > 1
+    return (
+        lists.english(a)
+        and lists.english(b)
+        and a[:6] != b[:6]
+        and OSA.distance(a, b) > 1
+    )
 
 
 def _spelling(a: str, b: str) -> float:
@@ -71,8 +83,13 @@ def _spelling(a: str, b: str) -> float:
 
 
 def _bones(a: str, b: str) -> float:
-    """By consonants only, for words that came from a script that writes few vowels or other ones."""
-    x, y = (transliteration.skeleton(word.replace("w", "u").replace("y", "i")) for word in (a, b))
+    """By consonants only, for words that came from a script that writes few vowels or
+    other ones.
+    """
+    x, y = (
+        transliteration.skeleton(word.replace("w", "u").replace("y", "i"))
+        for word in (a, b)
+    )
     x, y = (x.lstrip("a"), y.lstrip("a")) if x[:1] != y[:1] else (x, y)
     if min(len(x), len(y)) < 2:
         return 0.8 if x == y and x and max(len(a), len(b)) < 4 else 0.0
@@ -80,11 +97,16 @@ def _bones(a: str, b: str) -> float:
 
 
 def _two_given(a: str, b: str, best: float) -> float:
-    """Two known given names are two people, unless they are one name in two spellings; Paolo is not Paola."""
+    """Two known given names are two people, unless they are one name in two spellings;
+    Paolo is not Paola.
+    """
     sa, sb = transliteration.sound(a), transliteration.sound(b)
     if sa == sb:
         return best
-    if transliteration.skeleton(a) != transliteration.skeleton(b) or len(a) < _SHORT_GIVEN:
+    if (
+        transliteration.skeleton(a) != transliteration.skeleton(b)
+        or len(a) < _SHORT_GIVEN
+    ):
         return best * 0.75
     ends = {_ending(sa), _ending(sb)}
     return best if len(ends) == 1 else best * (0.6 if "a" in ends else 0.9)
@@ -108,7 +130,9 @@ class Pair:
 
 
 def pair(a: Sequence[Word], b: Sequence[Word], *, person: bool) -> list[Pair]:
-    """The best pairs first, each word once. Neighbours may be one word on the other side: Alex and ra."""
+    """The best pairs first, each word once. Neighbours may be one word on the other
+    side: Alex and ra.
+    """
     found: list[tuple[float, float, Pair]] = []
     for i, x in enumerate(a):
         for j, y in enumerate(b):
@@ -116,9 +140,23 @@ def pair(a: Sequence[Word], b: Sequence[Word], *, person: bool) -> list[Pair]:
             if score >= _LEAST:
                 initial = len(x.text) == 1 or len(y.text) == 1
                 weight = min(x.weight, y.weight) if initial else max(x.weight, y.weight)
-                found.append((score * weight, -abs(i - j), Pair((i, i + 1), (j, j + 1), score, initial and score < 1)))
+                found.append(
+                    (
+                        score * weight,
+                        -abs(i - j),
+                        Pair((i, i + 1), (j, j + 1), score, initial and score < 1),
+                    )
+                )
     found += _joins(a, b, person, turned=False) + _joins(b, a, person, turned=True)
-    found.sort(key=lambda one: (-one[0], -one[1], one[2].a[0] + one[2].b[0], one[2].a, one[2].b))
+    found.sort(
+        key=lambda one: (
+            -one[0],
+            -one[1],
+            one[2].a[0] + one[2].b[0],
+            one[2].a,
+            one[2].b,
+        )
+    )
     used_a: set[int] = set()
     used_b: set[int] = set()
     kept: list[Pair] = []
@@ -131,7 +169,9 @@ def pair(a: Sequence[Word], b: Sequence[Word], *, person: bool) -> list[Pair]:
     return kept
 
 
-def _joins(a: Sequence[Word], b: Sequence[Word], person: bool, *, turned: bool) -> list[tuple[float, float, Pair]]:
+def _joins(
+    a: Sequence[Word], b: Sequence[Word], person: bool, *, turned: bool
+) -> list[tuple[float, float, Pair]]:
     """Several words of `a` that are one of `b`."""
     found: list[tuple[float, float, Pair]] = []
     for start in range(len(a)):
@@ -142,10 +182,14 @@ def _joins(a: Sequence[Word], b: Sequence[Word], person: bool, *, turned: bool) 
                 if len(y.text) < _JOIN_FROM or abs(len(joined) - len(y.text)) > 2:
                     continue
                 score = words(joined, y.text, person, a[start].foreign or y.foreign)
-                alone = max(words(word.text, y.text, person, False) for word in a[start:end])
+                alone = max(
+                    words(word.text, y.text, person, False) for word in a[start:end]
+                )
                 if score >= 0.8 and (score == 1 or score > alone + 0.1):
                     weight = max(y.weight, sum(word.weight for word in a[start:end]))
                     here, there = (start, end), (j, j + 1)
-                    pair_ = Pair(there, here, score) if turned else Pair(here, there, score)
+                    pair_ = (
+                        Pair(there, here, score) if turned else Pair(here, there, score)
+                    )
                     found.append((score * weight * 0.98, 0.0, pair_))
     return found

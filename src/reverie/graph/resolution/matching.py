@@ -1,7 +1,9 @@
-"""Whether two nodes are of one: their names beside addresses, numbers and days; and which pairs are worth comparing.
+"""Whether two nodes are of one: their names beside addresses, numbers and days; and
+which pairs are worth comparing.
 
-A verdict is automatic only where nothing can be wrong: a common address or number of their own with names that agree,
-or the same name where one of the two says nothing else. All other likeness is a suggestion.
+A verdict is automatic only where nothing can be wrong: a common address or number of
+their own with names that agree, or the same name where one of the two says nothing
+else. All other likeness is a suggestion.
 """
 
 import math
@@ -17,11 +19,18 @@ from rapidfuzz.distance import OSA
 from reverie.graph.resolution import keys, parsing, transliteration
 from reverie.graph.resolution import name_tables as tables
 
-MOST_OF_A_NAME = 10  # profiles that share a word of a name; more than that and they must share more
+MOST_OF_A_NAME = (
+    10  # profiles that share a word of a name; more than that and they must share more
+)
 MOST_OF_A_KEY = 120
-_SAME_EMAIL, _OTHER_ADDRESS, _OTHER_DAY = "same email", "other address", "birthday a slip apart"
+_SAME_EMAIL, _OTHER_ADDRESS, _OTHER_DAY = (
+    "same email",
+    "other address",
+    "birthday a slip apart",
+)
 _NO_YEAR, _PHONE_END, _SHORT_PHONE, _LONG_NUMBER = 4, 9, 6, 6
-# Below this two whole names are of two people, who share an address: a couple, a family.
+# Below this two whole names are of two people, who share an address: a couple, a
+# family.
 _TWO_PEOPLE = 0.15
 
 
@@ -29,8 +38,8 @@ _TWO_PEOPLE = 0.15
 class Profile:
     """What is known of a node.
 
-    The first of the names is the one its key is made of. An identifier is a number of its bearer's own; a slip may be
-    in it.
+    The first of the names is the one its key is made of. An identifier is a number of
+    its bearer's own; a slip may be in it.
     """
 
     kind: str
@@ -44,7 +53,13 @@ class Profile:
     @property
     def bare(self) -> bool:
         """Whether nothing but a name is known."""
-        return not (self.emails or self.phones or self.birthday or self.address or self.identifiers)
+        return not (
+            self.emails
+            or self.phones
+            or self.birthday
+            or self.address
+            or self.identifiers
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +83,11 @@ _FOR_NAME = 4.0  # at most, for or against
 _EMAIL, _EMAIL_OFFICE, _EMAIL_OTHER = 5.0, 1.0, -2.0
 _PHONE = 3.0
 _DAY, _DAY_NEAR, _DAY_OTHER = 4.0, 1.5, -2.0
-_IDENTIFIER = ((5.0, "same identifier"), (3.0, "identifier a slip apart"), (-3.0, "other identifier"))
+_IDENTIFIER = (
+    (5.0, "same identifier"),
+    (3.0, "identifier a slip apart"),
+    (-3.0, "other identifier"),
+)
 _PLACE, _PLACE_NEAR, _PLACE_OTHER = 2.5, 1.0, -1.5
 
 
@@ -84,19 +103,36 @@ def _verdict(a: Profile, b: Profile, evidence: Sequence[tuple[float, str]]) -> V
     if alike is None:
         score = _odds(total - _FOR_NAME)
     else:
-        score = _odds(max(-_FOR_NAME, min(_FOR_NAME, _log_odds(alike))) + total) if evidence else alike
-        reasons.insert(0, "same name" if exact else "names alike" if alike >= keys.SAME else "names unlike")
+        score = (
+            _odds(max(-_FOR_NAME, min(_FOR_NAME, _log_odds(alike))) + total)
+            if evidence
+            else alike
+        )
+        reasons.insert(
+            0,
+            "same name"
+            if exact
+            else "names alike"
+            if alike >= keys.SAME
+            else "names unlike",
+        )
     automatic = _automatic(a, b, alike, exact=exact, evidence=evidence)
     return Verdict(round(score, 4), automatic, tuple(reasons))
 
 
 def _names(a: Profile, b: Profile) -> tuple[float | None, bool]:
-    """The likeness of the two most alike names, and whether the keys are the same. None: no name at all."""
+    """The likeness of the two most alike names, and whether the keys are the same.
+    None: no name at all.
+    """
     ours, theirs = ([name for name in one.names if name.strip()] for one in (a, b))
     if not ours or not theirs:
         return None, False
-    if {transliteration.normalised(name) for name in ours} & {transliteration.normalised(name) for name in theirs}:
-        return 1.0, transliteration.normalised(ours[0]) == transliteration.normalised(theirs[0])
+    if {transliteration.normalised(name) for name in ours} & {
+        transliteration.normalised(name) for name in theirs
+    }:
+        return 1.0, transliteration.normalised(ours[0]) == transliteration.normalised(
+            theirs[0]
+        )
     return max(keys.similarity(x, y, kind=a.kind) for x in ours for y in theirs), False
 
 
@@ -112,14 +148,18 @@ def _evidence(a: Profile, b: Profile) -> Iterator[tuple[float, str]]:
     if _day(a) and _day(b):
         yield _birthdays(*sorted((_day(a), _day(b)), key=len))
     if a.address and b.address:
-        yield _places(transliteration.normalised(a.address), transliteration.normalised(b.address))
+        yield _places(
+            transliteration.normalised(a.address), transliteration.normalised(b.address)
+        )
 
 
 def _emails_alike(common: set[str]) -> tuple[float, str]:
     if not common:
         return _EMAIL_OTHER, "other email"
     return (
-        (_EMAIL_OFFICE, "same office address") if all(_of_an_office(one) for one in common) else (_EMAIL, _SAME_EMAIL)
+        (_EMAIL_OFFICE, "same office address")
+        if all(_of_an_office(one) for one in common)
+        else (_EMAIL, _SAME_EMAIL)
     )
 
 
@@ -127,7 +167,11 @@ def _places(a: str, b: str) -> tuple[float, str]:
     share = min(fuzz.token_set_ratio(a, b), fuzz.token_sort_ratio(a, b) + 20)
     if share >= 85:
         return _PLACE, "same address"
-    return (_PLACE_NEAR, "address alike") if share >= 65 else (_PLACE_OTHER, _OTHER_ADDRESS)
+    return (
+        (_PLACE_NEAR, "address alike")
+        if share >= 65
+        else (_PLACE_OTHER, _OTHER_ADDRESS)
+    )
 
 
 def _birthdays(shorter: str, longer: str) -> tuple[float, str]:
@@ -140,7 +184,12 @@ def _birthdays(shorter: str, longer: str) -> tuple[float, str]:
 
 
 def _automatic(
-    a: Profile, b: Profile, alike: float | None, *, exact: bool, evidence: Sequence[tuple[float, str]]
+    a: Profile,
+    b: Profile,
+    alike: float | None,
+    *,
+    exact: bool,
+    evidence: Sequence[tuple[float, str]],
 ) -> bool:
     """Whether nothing can be wrong with a merge."""
     found = {why for _, why in evidence}
@@ -157,7 +206,9 @@ def _automatic(
 
 
 def _whole(one: Profile) -> bool:
-    """Whether a person has a name of two words or more, and not only what somebody is called."""
+    """Whether a person has a name of two words or more, and not only what somebody is
+    called.
+    """
     return any(len(parsing.person(name).words) > 1 for name in one.names)
 
 
@@ -192,14 +243,24 @@ def _phones(one: Profile) -> set[str]:
 
 def _numbers(one: Profile) -> set[str]:
     """The identifiers without their punctuation."""
-    return {re.sub(r"[\W_]", "", transliteration.normalised(number)) for number in one.identifiers} - {""}
+    return {
+        re.sub(r"[\W_]", "", transliteration.normalised(number))
+        for number in one.identifiers
+    } - {""}
 
 
 def _apart(a: str, b: str) -> int:
-    """0 the same, 1 a slip apart, 2 other. What is too short for a slip to be seen must be the same."""
+    """0 the same, 1 a slip apart, 2 other. What is too short for a slip to be seen must
+    be the same.
+    """
     if a == b:
         return 0
-    return 1 if min(len(a), len(b)) >= _LONG_NUMBER and OSA.distance(a, b, score_cutoff=1) <= 1 else 2
+    return (
+        1
+        if min(len(a), len(b)) >= _LONG_NUMBER
+        and OSA.distance(a, b, score_cutoff=1) <= 1
+        else 2
+    )
 
 
 def _log_odds(share: float) -> float:
@@ -215,7 +276,9 @@ def _odds(total: float) -> float:
 
 
 def candidates(profiles: Sequence[Profile]) -> list[tuple[int, int, Verdict]]:
-    """The pairs (i < j) that are automatic or suggested, the likeliest first; only profiles that share something."""
+    """The pairs (i < j) that are automatic or suggested, the likeliest first; only
+    profiles that share something.
+    """
     kept: list[tuple[int, int, Verdict]] = []
     for i, j in _pairs(profiles):
         evidence = list(_evidence(profiles[i], profiles[j]))
@@ -224,22 +287,35 @@ def candidates(profiles: Sequence[Profile]) -> list[tuple[int, int, Verdict]]:
         verdict = _verdict(profiles[i], profiles[j], evidence)
         if verdict.automatic or verdict.suggested:
             kept.append((i, j, verdict))
-    return sorted(_unambiguous(profiles, kept), key=lambda one: (-one[2].automatic, -one[2].score, one[0], one[1]))
+    return sorted(
+        _unambiguous(profiles, kept),
+        key=lambda one: (-one[2].automatic, -one[2].score, one[0], one[1]),
+    )
 
 
 def _unambiguous(
     profiles: Sequence[Profile], found: Sequence[tuple[int, int, Verdict]]
 ) -> Iterator[tuple[int, int, Verdict]]:
-    """A person of whom nothing but the name is known is merged unasked only if there is one of that name."""
+    """A person of whom nothing but the name is known is merged unasked only if there is
+    one of that name.
+    """
     partners: dict[int, int] = defaultdict(int)
     for i, j, verdict in found:
         if verdict.automatic:
             partners[i] += 1
             partners[j] += 1
     for i, j, verdict in found:
-        nameless = [one for one in (i, j) if profiles[one].kind == "person" and profiles[one].bare]
+        nameless = [
+            one
+            for one in (i, j)
+            if profiles[one].kind == "person" and profiles[one].bare
+        ]
         if verdict.automatic and any(partners[one] > 1 for one in nameless):
-            verdict = replace(verdict, automatic=False, reasons=(*verdict.reasons, "several of that name"))
+            verdict = replace(
+                verdict,
+                automatic=False,
+                reasons=(*verdict.reasons, "several of that name"),
+            )
         yield i, j, verdict
 
 
@@ -264,13 +340,17 @@ def _own_keys(profile: Profile) -> Iterator[tuple[str, ...]]:
         yield "day", _day(profile)
     words = transliteration.normalised(profile.address).split()
     digits = sorted(word for word in words if word[0].isdigit())
-    longest = max((word for word in words if not word[0].isdigit()), key=len, default="")
+    longest = max(
+        (word for word in words if not word[0].isdigit()), key=len, default=""
+    )
     if digits and longest:
         yield "place", digits[0], longest[:5]
 
 
 def _name_keys(profile: Profile) -> Iterator[tuple[str, ...]]:
-    """Words by sound and by consonants; two of them together; the full forms of a short name; the name as it is."""
+    """Words by sound and by consonants; two of them together; the full forms of a short
+    name; the name as it is.
+    """
     for name in profile.names:
         yield "name", transliteration.normalised(name)
         read = parsing.person(name) if profile.kind == "person" else parsing.thing(name)
@@ -282,7 +362,9 @@ def _name_keys(profile: Profile) -> Iterator[tuple[str, ...]]:
                 yield "word", transliteration.sound(word)
                 yield "word", transliteration.skeleton(word), "bones"
             if profile.kind == "person" and len(told) == 1:
-                yield from (("short", full) for full in (word, *tables.full_names(word)))
+                yield from (
+                    ("short", full) for full in (word, *tables.full_names(word))
+                )
         for x in sounds:
             yield from (
                 ("two", x, letter)

@@ -1,4 +1,6 @@
-"""Words that stand in names without being one: titles, particles, legal forms, numbers; and short forms of names."""
+"""Words that stand in names without being one: titles, particles, legal forms, numbers;
+and short forms of names.
+"""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -34,7 +36,8 @@ GENERATIONS: Mapping[str, str] = {
     "ii": "2", "iii": "3", "iv": "4", "2nd": "2", "3rd": "3", "4th": "4",
 }  # fmt: skip
 
-# A family of forms that are translations of one another, then its members; "-" joins the words of one.
+# A family of forms that are translations of one another, then its members; "-" joins
+# the words of one.
 _FORMS = _lines("""
 private llc l-l-c limited-liability-company limited-liability-co gmbh mbh
 private gesellschaft-mit-beschrankter-haftung gesellschaft-mit-beschraenkter-haftung sarl
@@ -88,7 +91,9 @@ _ONE_FORM: Mapping[tuple[str, ...], tuple[str, ...]] = {
     _split(member): _split(line[0]) for line in _EQUAL for member in line
 }
 LONG_FORM = 14
-_LONG = tuple(written for form in LEGAL_FORMS if len(written := " ".join(form)) >= LONG_FORM)
+_LONG = tuple(
+    written for form in LEGAL_FORMS if len(written := " ".join(form)) >= LONG_FORM
+)
 
 
 def one_form(form: tuple[str, ...]) -> tuple[str, ...]:
@@ -100,7 +105,10 @@ def one_form(form: tuple[str, ...]) -> tuple[str, ...]:
 def near_form(said: str) -> tuple[str, ...] | None:
     """A long legal form with a slip in it."""
     for form in _LONG:
-        if abs(len(form) - len(said)) <= 1 and OSA.distance(form, said, score_cutoff=1) <= 1:
+        if (
+            abs(len(form) - len(said)) <= 1
+            and OSA.distance(form, said, score_cutoff=1) <= 1
+        ):
             return tuple(form.split())
     return None
 
@@ -124,7 +132,9 @@ VESSELS = words("""
 _UNITS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
     seventeen eighteen nineteen"""
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+_ORDINALS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+)
 _ROMANS = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx xxi xxii xxiii xxiv xxv"
 NUMBERS: Mapping[str, int] = {
     **{word: n for n, word in enumerate(_UNITS.split())},
@@ -269,7 +279,9 @@ def _short(name: str) -> frozenset[str]:
 @lru_cache(maxsize=20_000)
 def full_names(name: str) -> frozenset[str]:
     """What a short form may be short for."""
-    return frozenset(_english().canonicals_of(name)) | frozenset(full for full, short in _OURS.items() if name in short)
+    return frozenset(_english().canonicals_of(name)) | frozenset(
+        full for full, short in _OURS.items() if name in short
+    )
 
 
 @lru_cache(maxsize=50_000)

@@ -1,4 +1,6 @@
-"""A name taken apart: its words with their weights, and what stands beside them (title, legal form, numbers)."""
+"""A name taken apart: its words with their weights, and what stands beside them (title,
+legal form, numbers).
+"""
 
 import re
 from dataclasses import dataclass
@@ -11,14 +13,18 @@ from reverie.privacy import lists
 PARTICLE, _ORDINARY, _BBCCE, _MADE = 0.2, 0.6, 0.8, 1.0
 _MOST_WORDS, _LONGEST = 14, 300
 _LETTERS_ENOUGH = 3
-_INITIALS = re.compile(r"\b(?:[^\W\d_]\.[\s]?){2,}(?![^\W\d_]{2})|\b[^\W\d_](?:\.[^\W\d_])+\b\.?")
+_INITIALS = re.compile(
+    r"\b(?:[^\W\d_]\.[\s]?){2,}(?![^\W\d_]{2})|\b[^\W\d_](?:\.[^\W\d_])+\b\.?"
+)
 _WORD = re.compile(r"[a-z0-9]+(?:[&%][a-z0-9]+)*")
 _LEET = str.maketrans("0134579", "oieastg")
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word in plain Latin letters, how much it tells, and whether it is all that is left of a foreign one."""
+    """One word in plain Latin letters, how much it tells, and whether it is all that is
+    left of a foreign one.
+    """
 
     text: str
     weight: float
@@ -46,22 +52,39 @@ class Name:
 
 @lru_cache(maxsize=20_000)
 def person(name: str) -> Name:
-    """A person's name: without titles and legal forms; initials apart; digits among letters read as letters."""
+    """A person's name: without titles and legal forms; initials apart; digits among
+    letters read as letters.
+    """
     foreign = transliteration.few_vowels(name)
-    family, comma, given = re.sub(r"[ʼ'’`´]", "", transliteration.latin(name[:_LONGEST])).partition(",")
+    family, comma, given = re.sub(
+        r"[ʼ'’`´]", "", transliteration.latin(name[:_LONGEST])
+    ).partition(",")
     text = f"{given} {family}"
     shouted = text.upper() == text
-    found = [part for token in re.findall(r"[^\W_]+", text) for part in _person_words(token, shouted=shouted)]
-    generation = tuple(tables.GENERATIONS[word] for word in found[2:] if word in tables.GENERATIONS)
+    found = [
+        part
+        for token in re.findall(r"[^\W_]+", text)
+        for part in _person_words(token, shouted=shouted)
+    ]
+    generation = tuple(
+        tables.GENERATIONS[word] for word in found[2:] if word in tables.GENERATIONS
+    )
     found = found[:2] + [word for word in found[2:] if word not in tables.GENERATIONS]
     plain = _without_form(_without_titles(found))
-    words = tuple(Word(word, _person_weight(word), foreign) for word in dict.fromkeys(plain))
+    words = tuple(
+        Word(word, _person_weight(word), foreign) for word in dict.fromkeys(plain)
+    )
     digits = tuple(digits for word in plain for digits in re.findall(r"\d+", word))
     return Name(words[:_MOST_WORDS], generation + digits, turned=bool(comma))
 
 
 def _person_words(token: str, *, shouted: bool) -> list[str]:
-    if not shouted and token.isupper() and 2 <= len(token) <= 3 and not re.search(r"[AEIOUY0-9]", token):
+    if (
+        not shouted
+        and token.isupper()
+        and 2 <= len(token) <= 3
+        and not re.search(r"[AEIOUY0-9]", token)
+    ):
         return list(token.lower())  # JL Picard
     letters = sum(char.isalpha() for char in token)
     if letters >= _LETTERS_ENOUGH and not re.search(r"\d\d", token):
@@ -71,7 +94,11 @@ def _person_words(token: str, *, shouted: bool) -> list[str]:
 
 def _without_titles(words: list[str]) -> list[str]:
     """Without titles before the name and degrees after it; Stephen King keeps his name."""
-    while words[:1] and words[0] in tables.TITLES and any(len(word) > 1 for word in words[1:]):
+    while (
+        words[:1]
+        and words[0] in tables.TITLES
+        and any(len(word) > 1 for word in words[1:])
+    ):
         words = words[1:]
     while len(words) > 2 and words[-1] in tables.DEGREES:
         words = words[:-1]
@@ -80,7 +107,11 @@ def _without_titles(words: list[str]) -> list[str]:
 
 def _without_form(words: list[str]) -> list[str]:
     """Without a legal form at the end: somebody's company, or a slip."""
-    while len(words) > 2 and (words[-1],) in tables.LEGAL_FORMS and words[-1] not in tables.PARTICLES:
+    while (
+        len(words) > 2
+        and (words[-1],) in tables.LEGAL_FORMS
+        and words[-1] not in tables.PARTICLES
+    ):
         words = words[:-1]
     return words
 
@@ -100,19 +131,29 @@ def _person_weight(word: str) -> float:
 
 @lru_cache(maxsize=20_000)
 def thing(name: str) -> Name:
-    """The name of a company, place, project or thing: legal form and numbers apart, short words written out."""
+    """The name of a company, place, project or thing: legal form and numbers apart,
+    short words written out.
+    """
     name = name[:_LONGEST]
     foreign = transliteration.few_vowels(name)
     words, form, family = _split_form(_WORD.findall(_spelled(name)))
     words = _spell_out(words)
-    romans = [word.upper() for word in re.findall(r"\b[IVX]+\b", transliteration.latin(name))]
+    romans = [
+        word.upper() for word in re.findall(r"\b[IVX]+\b", transliteration.latin(name))
+    ]
     words, numbers = _split_numbers(words, romans)
     if len(words) > 1 and words[0] in tables.VESSELS:
         words = words[1:]
     kept = [word for word in words if word not in tables.IDLE] or words
-    made = tuple(Word(word, _thing_weight(word), foreign) for word in dict.fromkeys(kept))
+    made = tuple(
+        Word(word, _thing_weight(word), foreign) for word in dict.fromkeys(kept)
+    )
     alone = re.sub(r"[.\s]", "", name.split(",")[0]) if len(kept) == 1 else ""
-    capitals = alone.lower() if 2 <= len(alone) <= 6 and alone.isupper() and alone.isascii() else ""
+    capitals = (
+        alone.lower()
+        if 2 <= len(alone) <= 6 and alone.isupper() and alone.isascii()
+        else ""
+    )
     return Name(made[:_MOST_WORDS], numbers, form, family, capitals=capitals)
 
 
@@ -140,7 +181,9 @@ def _split_form(words: list[str]) -> tuple[list[str], tuple[str, ...], str]:
 
 
 def _find_form(words: list[str]) -> tuple[int, int, tuple[str, ...], str] | None:
-    """The longest legal form. Short ones are words elsewhere: only at an end of the name, and never the whole of it."""
+    """The longest legal form. Short ones are words elsewhere: only at an end of the
+    name, and never the whole of it.
+    """
     for size in range(min(tables.LONGEST_FORM, len(words) - 1), 0, -1):
         for at in range(len(words) - size, -1, -1):
             if size < 3 and at not in (0, len(words) - size):
@@ -148,7 +191,9 @@ def _find_form(words: list[str]) -> tuple[int, int, tuple[str, ...], str] | None
             piece = tuple(words[at : at + size])
             if piece in tables.LEGAL_FORMS:
                 return at, size, piece, tables.LEGAL_FORMS[piece]
-            if len(joined := " ".join(piece)) >= tables.LONG_FORM and (near := tables.near_form(joined)):
+            if len(joined := " ".join(piece)) >= tables.LONG_FORM and (
+                near := tables.near_form(joined)
+            ):
                 return at, size, near, tables.LEGAL_FORMS[near]
     return None
 
@@ -160,13 +205,19 @@ def _spell_out(words: list[str]) -> list[str]:
     return made
 
 
-def _split_numbers(words: list[str], romans: list[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Numbers apart: 32, thirty-two, IV, and the digits of a code, whose letters stay a word."""
+def _split_numbers(
+    words: list[str], romans: list[str]
+) -> tuple[list[str], tuple[str, ...]]:
+    """Numbers apart: 32, thirty-two, IV, and the digits of a code, whose letters stay a
+    word.
+    """
     rest: list[str] = []
     numbers: list[str] = []
     tens = 0
     for at, word in enumerate(words):
-        value = tables.NUMBERS.get(word, int(word) if word.isdecimal() and len(word) < 18 else None)
+        value = tables.NUMBERS.get(
+            word, int(word) if word.isdecimal() and len(word) < 18 else None
+        )
         if value is None and word.upper() in romans and word in tables.ROMAN and at > 0:
             value = tables.ROMAN[word]
         if value is not None:
@@ -178,7 +229,9 @@ def _split_numbers(words: list[str], romans: list[str]) -> tuple[list[str], tupl
             continue
         tens = 0
         if any(char.isdigit() for char in word):
-            numbers.extend(digits.lstrip("0") or "0" for digits in re.findall(r"\d+", word))
+            numbers.extend(
+                digits.lstrip("0") or "0" for digits in re.findall(r"\d+", word)
+            )
             word = re.sub(r"[\d%]+", "", word)
         if word:
             rest.append(word)
@@ -190,4 +243,10 @@ def _thing_weight(word: str) -> float:
     """A word of the language says less than a made name."""
     if len(word) == 1:
         return 0.5
-    return _ORDINARY if lists.english(word) and not lists.family(word) else _BBCCE if lists.place(word) else _MADE
+    return (
+        _ORDINARY
+        if lists.english(word) and not lists.family(word)
+        else _BBCCE
+        if lists.place(word)
+        else _MADE
+    )

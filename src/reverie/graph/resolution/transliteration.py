@@ -1,4 +1,6 @@
-"""How a name is written: the form a key is made of, plain Latin letters for any script, and how a word sounds."""
+"""How a name is written: the form a key is made of, plain Latin letters for any script,
+and how a word sounds.
+"""
 
 import re
 import unicodedata
@@ -15,9 +17,13 @@ _SCRIPTS_WITH_ACCENTS = ("LATIN", "GREEK")
 
 @lru_cache(maxsize=50_000)
 def normalised(name: str) -> str:
-    """The name as keys compare it: lower case, no accents, trimmed, one space between words."""
+    """The name as keys compare it: lower case, no accents, trimmed, one space between
+    words.
+    """
     text = name
-    for _ in range(_ROUNDS):  # case and compatible forms can each make work for the other
+    for _ in range(
+        _ROUNDS
+    ):  # case and compatible forms can each make work for the other
         made = _once(text)
         if made == text:
             break
@@ -33,7 +39,8 @@ def _once(text: str) -> str:
     accented = False
     for char in parts:
         category = unicodedata.category(char)
-        # A mark is an accent on Latin and Greek letters. Elsewhere it makes another letter: й, ガ.
+        # A mark is an accent on Latin and Greek letters. Elsewhere it makes another
+        # letter: й, ガ.
         if category in ("Cf", "Cc") and not char.isspace():
             continue
         if category == "Mn" and accented:
@@ -46,7 +53,9 @@ def _once(text: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def latin(text: str) -> str:
-    """The text in plain Latin letters, in the case it was written in: Обама -> Obama, 奥巴马 -> AoBaMa."""
+    """The text in plain Latin letters, in the case it was written in: Обама -> Obama,
+    奥巴马 -> AoBaMa.
+    """
     if text.isascii():
         return text
     return anyascii(unicodedata.normalize("NFKC", text))
@@ -54,9 +63,12 @@ def latin(text: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def few_vowels(text: str) -> bool:
-    """Whether a text is in a script that leaves vowels out or has syllables, so that only consonants can be trusted."""
+    """Whether a text is in a script that leaves vowels out or has syllables, so that
+    only consonants can be trusted.
+    """
     return not text.isascii() and any(
-        char.isalpha() and not unicodedata.name(char, "LATIN").startswith(_ALPHABETS) for char in text
+        char.isalpha() and not unicodedata.name(char, "LATIN").startswith(_ALPHABETS)
+        for char in text
     )
 
 
@@ -97,7 +109,9 @@ _CLOSE = str.maketrans("bdgvzjl", "ptkfssr")
 
 @lru_cache(maxsize=50_000)
 def sound(word: str) -> str:
-    """A Latin word by its sound, the same for the usual ways to write it: Sergei, Sergey, Sergej."""
+    """A Latin word by its sound, the same for the usual ways to write it: Sergei,
+    Sergey, Sergej.
+    """
     made = word.lower()
     for pattern, letters in _SOUNDS:
         made = pattern.sub(letters, made)
@@ -106,7 +120,9 @@ def sound(word: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def skeleton(word: str) -> str:
-    """The consonants of a word by their sound, and whether it begins with a vowel: for scripts that drop vowels."""
+    """The consonants of a word by their sound, and whether it begins with a vowel: for
+    scripts that drop vowels.
+    """
     spoken = sound(word)
     start = "a" if spoken[:1] in "aeiou" and spoken else ""
     bones = re.sub(r"[aeiou]", "", spoken).translate(_CLOSE)

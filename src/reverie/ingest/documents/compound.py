@@ -1,4 +1,6 @@
-"""Compound files, the container of Office before 2007 and of Outlook: storages and streams, read under a cap."""
+"""Compound files, the container of Office before 2007 and of Outlook: storages and
+streams, read under a cap.
+"""
 
 import io
 from collections.abc import Sequence
@@ -14,10 +16,14 @@ LARGEST = 256 * 1024 * 1024  # bytes of one stream
 
 
 class Compound:
-    """A compound file. A path is the names from the outermost storage on; upper and lower case are the same."""
+    """A compound file. A path is the names from the outermost storage on; upper and
+    lower case are the same.
+    """
 
     def __init__(self, data: bytes, kind: str) -> None:
-        """Unreadable when `data` is none or is broken. `kind` is "an Outlook message" and the like."""
+        """Unreadable when `data` is none or is broken. `kind` is "an Outlook message"
+        and the like.
+        """
         if not data.startswith(MAGIC):
             raise errors.Unreadable("the file is empty" if not data else f"not {kind}")
         try:
@@ -32,10 +38,15 @@ class Compound:
 
     def read(self, *path: str) -> bytes:
         """A stream's bytes, b"" when there is none. Unreadable when it is too large."""
-        if not self.has(*path) or self._file.get_type(list(path)) != olefile.STGTY_STREAM:
+        if (
+            not self.has(*path)
+            or self._file.get_type(list(path)) != olefile.STGTY_STREAM
+        ):
             return b""
         if self._file.get_size(list(path)) > LARGEST:
-            raise errors.Unreadable(f"a part of it is larger than {LARGEST // 1024 // 1024} MB")
+            raise errors.Unreadable(
+                f"a part of it is larger than {LARGEST // 1024 // 1024} MB"
+            )
         with self._file.openstream(list(path)) as stream:
             return bytes(stream.read())
 
@@ -45,7 +56,8 @@ class Compound:
         names = {
             path[-1]
             for path in self._paths
-            if len(path) == len(lower) + 1 and [part.lower() for part in path[:-1]] == lower
+            if len(path) == len(lower) + 1
+            and [part.lower() for part in path[:-1]] == lower
         }
         return sorted(name for name in names if name.lower().startswith(prefix.lower()))
 
@@ -56,10 +68,14 @@ class Compound:
         except Exception:  # noqa: BLE001 -- a document can do without its summary, whatever is wrong with it
             return units.About()
         page = said.codepage
-        encoding = f"cp{page}" if isinstance(page, int) and 0 < page < 65000 else "utf-8"
+        encoding = (
+            f"cp{page}" if isinstance(page, int) and 0 < page < 65000 else "utf-8"
+        )
         created: Any = said.create_time
         when = str(created.isoformat()) if created and created.year > 1900 else ""
-        return units.About(_text(said.title, encoding), _text(said.author, encoding), when)
+        return units.About(
+            _text(said.title, encoding), _text(said.author, encoding), when
+        )
 
 
 def _text(value: object, encoding: str) -> str:

@@ -1,4 +1,6 @@
-"""Cutting: a document's units become its whole text, and the passages of it that search ranks, each with its place."""
+"""Cutting: a document's units become its whole text, and the passages of it that search
+ranks, each with its place.
+"""
 
 import re
 import unicodedata
@@ -13,7 +15,8 @@ from reverie.ingest.documents import units
 LIMIT = 1000
 OVERLAP = 100
 FRAGMENT = 100
-# Of slides, sheets and tables: what is shorter joins its neighbour, and so many rows are a passage.
+# Of slides, sheets and tables: what is shorter joins its neighbour, and so many rows
+# are a passage.
 STRUCTURED_FRAGMENT = 20
 ROWS = 20
 MOST = 3 * LIMIT
@@ -24,7 +27,8 @@ SECTIONS = 3
 _TITLE, _HEADER = 120, 500
 # A last piece shorter than this is no piece of its own.
 _REST = 200
-# Whatever a sentence ends with, the quotes and brackets after it, and the space before the next one.
+# Whatever a sentence ends with, the quotes and brackets after it, and the space before
+# the next one.
 _ENDS = re.compile(r"[.!?…؟۔।]+[\"'”’»)\]]*(?=\s)|[。！？．]+[」』”’）]*|\n")
 # Perhaps an abbreviation.
 _SHORT = re.compile(r"\b([^\W\d_]{1,3})\.$")
@@ -37,10 +41,12 @@ _JOINER = "\u200d"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One passage: `text[start:end]` of the document, offsets in characters; neighbours may overlap.
+    """One passage: `text[start:end]` of the document, offsets in characters; neighbours
+    may overlap.
 
-    `head` is read before it: the headings above, the name of the sheet and the columns, as far as the passage does not
-    hold them itself. It is no part of the document's text.
+    `head` is read before it: the headings above, the name of the sheet and the columns,
+    as far as the passage does not hold them itself. It is no part of the document's
+    text.
     """
 
     start: int
@@ -60,14 +66,20 @@ class Cut:
         """The passages as a record of the domain `file` keeps them."""
         found: list[dict[str, object]] = []
         for one in self.parts:
-            told: dict[str, object] = {"start": one.start, "end": one.end, "place": dict(one.place)}
+            told: dict[str, object] = {
+                "start": one.start,
+                "end": one.end,
+                "place": dict(one.place),
+            }
             found.append(told | {"head": one.head} if one.head else told)
         return found
 
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """Where a block stands in its unit's text, the headings above it (its own included), and its columns' names."""
+    """Where a block stands in its unit's text, the headings above it (its own
+    included), and its columns' names.
+    """
 
     start: int
     end: int
@@ -102,7 +114,9 @@ class _Above:
     header: str = ""
 
     def enter(self, unit: units.Unit) -> None:
-        """A section runs on over the end of a page, but into no other slide, sheet or chapter."""
+        """A section runs on over the end of a page, but into no other slide, sheet or
+        chapter.
+        """
         own = unit.place.get("section")
         root = (_title(str(own)),) if own else ()
         if root != self.root or _structured(unit):
@@ -114,7 +128,11 @@ class _Above:
         """Go on to a block."""
         if _opens(block):
             title = _title(text)
-            self.titles = [*self.titles[: block.level - 1], *[""] * (block.level - 1 - len(self.titles)), title]
+            self.titles = [
+                *self.titles[: block.level - 1],
+                *[""] * (block.level - 1 - len(self.titles)),
+                title,
+            ]
         if block.kind == "header":
             self.header = text
         elif block.kind != "row" and self.table is None:
@@ -124,11 +142,15 @@ class _Above:
         """The headings above a block."""
         if own := block.place.get("section"):
             return (str(own),)
-        return self.root + tuple(one for one in self.titles if one and one not in self.root)
+        return self.root + tuple(
+            one for one in self.titles if one and one not in self.root
+        )
 
 
 def cut(read: Iterable[units.Unit]) -> Cut:
-    """The text of units in their order, and its passages. Takes time in proportion to the text."""
+    """The text of units in their order, and its passages. Takes time in proportion to
+    the text.
+    """
     texts: list[str] = []
     parts: list[Part] = []
     above = _Above()
@@ -140,14 +162,18 @@ def cut(read: Iterable[units.Unit]) -> Cut:
         if texts:
             texts.append("\n\n")
             at += 2
-        parts += [replace(one, start=one.start + at, end=one.end + at) for one in _parts(laid)]
+        parts += [
+            replace(one, start=one.start + at, end=one.end + at) for one in _parts(laid)
+        ]
         texts.append(laid.text)
         at += len(laid.text)
     return Cut("".join(texts), parts)
 
 
 def _lay(unit: units.Unit, above: _Above) -> _Laid:
-    """A unit's blocks as one text: rows line by line, all others with an empty line between."""
+    """A unit's blocks as one text: rows line by line, all others with an empty line
+    between.
+    """
     texts: list[str] = []
     spans: list[_Span] = []
     at = 0
@@ -179,12 +205,16 @@ def _parts(laid: _Laid) -> Iterator[Part]:
         ranges = _sections(laid)
         most = LIMIT + _REST
     for start, end in ranges:
-        for first, last in _pieces(laid, start, end) if end - start > most else [(start, end)]:
+        for first, last in (
+            _pieces(laid, start, end) if end - start > most else [(start, end)]
+        ):
             yield _part(laid, first, last)
 
 
 def _sections(laid: _Laid) -> list[tuple[int, int]]:
-    """The sections of a unit; one that is a mere fragment joins the next one, or the last one before it."""
+    """The sections of a unit; one that is a mere fragment joins the next one, or the
+    last one before it.
+    """
     ranges: list[tuple[int, int]] = []
     for _, group in groupby(laid.spans, key=lambda one: one.section):
         held = list(group)
@@ -224,7 +254,9 @@ def _part(laid: _Laid, start: int, end: int) -> Part:
     held = laid.within(start, end)
     sizes: dict[tuple[str, ...], int] = {}
     for span in held:
-        sizes[span.section] = sizes.get(span.section, 0) + min(span.end, end) - max(span.start, start)
+        sizes[span.section] = (
+            sizes.get(span.section, 0) + min(span.end, end) - max(span.start, start)
+        )
     section = max(sizes, key=lambda one: sizes[one])
     place = {**laid.unit.place, **held[0].block.place}
     first, last = place.get("rows"), held[-1].block.place.get("rows")
@@ -235,12 +267,18 @@ def _part(laid: _Laid, start: int, end: int) -> Part:
     return Part(start, end, place, _head(laid, start, held, section))
 
 
-def _head(laid: _Laid, start: int, held: Sequence[_Span], section: Sequence[str]) -> str:
+def _head(
+    laid: _Laid, start: int, held: Sequence[_Span], section: Sequence[str]
+) -> str:
     """What is said above a passage and not in it."""
     lines: list[str] = []
     if sheet := laid.unit.place.get("sheet"):
         lines.append(f"[Sheet: {sheet}]")
-    inside = {_title(one.block.text.strip()) for one in held if _opens(one.block) and one.start >= start}
+    inside = {
+        _title(one.block.text.strip())
+        for one in held
+        if _opens(one.block) and one.start >= start
+    }
     if missing := [one for one in section if one not in inside]:
         lines.append(" > ".join(missing))
     header = held[0].header
@@ -250,43 +288,68 @@ def _head(laid: _Laid, start: int, held: Sequence[_Span], section: Sequence[str]
 
 
 def _pieces(laid: _Laid, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Running text in pieces that overlap, each from the beginning of a sentence or a word to the end of one."""
+    """Running text in pieces that overlap, each from the beginning of a sentence or a
+    word to the end of one.
+    """
     while end - start > LIMIT + _REST:
         stop = _before_space(laid.text, _end(laid, start + LIMIT // 2, start + LIMIT))
         yield start, stop
         begins = _beginning(laid, stop)
-        start = begins if begins > start else _after_space(laid.text, stop)  # a word in a desert of spaces
+        start = (
+            begins if begins > start else _after_space(laid.text, stop)
+        )  # a word in a desert of spaces
     yield start, end
 
 
 def _end(laid: _Laid, low: int, high: int) -> int:
-    """Where a piece ends: after the last sentence there, else the last word, else anywhere."""
-    sentences = [one.end() for one in _ENDS.finditer(laid.text, low, high + 1) if low < one.end() <= high]
+    """Where a piece ends: after the last sentence there, else the last word, else
+    anywhere.
+    """
+    sentences = [
+        one.end()
+        for one in _ENDS.finditer(laid.text, low, high + 1)
+        if low < one.end() <= high
+    ]
     for stop in reversed(sentences):
         if _finished(laid, stop):
             return stop
-    words = [one.start() for one in _SPACE.finditer(laid.text, low, high + 1) if low < one.start() <= high]
+    words = [
+        one.start()
+        for one in _SPACE.finditer(laid.text, low, high + 1)
+        if low < one.start() <= high
+    ]
     return words[-1] if words else _unbroken(laid.text, high)
 
 
 def _beginning(laid: _Laid, stop: int) -> int:
-    """Where the next piece begins: with a sentence about OVERLAP before the end of this one, else with a word."""
+    """Where the next piece begins: with a sentence about OVERLAP before the end of this
+    one, else with a word.
+    """
     text, wanted = laid.text, stop - OVERLAP
-    ends = [one.end() for one in _ENDS.finditer(text, wanted - OVERLAP // 2, stop - OVERLAP // 3)]
+    ends = [
+        one.end()
+        for one in _ENDS.finditer(text, wanted - OVERLAP // 2, stop - OVERLAP // 3)
+    ]
     begins = [_after_space(text, one) for one in ends if _finished(laid, one)]
     if begins := [one for one in begins if one < stop]:
         return min(begins, key=lambda one: abs(one - wanted))
     if (space := _SPACE.search(text, wanted - 1, stop)) and space.end() < stop:
         return space.end()
-    # One word: either it is longer than what may overlap, or its language has no spaces.
+    # One word: either it is longer than what may overlap, or its language has no
+    # spaces.
     return _after_space(text, stop) if text[stop].isspace() else _unbroken(text, wanted)
 
 
 def _finished(laid: _Laid, stop: int) -> bool:
-    """Whether a sentence ends there, and not a mere line, an abbreviation or an initial."""
+    """Whether a sentence ends there, and not a mere line, an abbreviation or an
+    initial.
+    """
     after = _after_space(laid.text, stop)
     if laid.text[stop - 1] == "\n":
-        return laid.text[stop] == "\n" or laid.starts[bisect_right(laid.starts, after) - 1] == after
+        return (
+            laid.text[stop] == "\n"
+            or laid.starts[bisect_right(laid.starts, after) - 1] == after
+        )
     following = laid.text[after : after + 1]
     if short := _SHORT.search(laid.text, max(stop - 6, 0), stop):
         return not (following.islower() or following.isdecimal() or short[1].istitle())
@@ -309,7 +372,11 @@ def _unbroken(text: str, at: int) -> int:
     """The nearest place before, at which no letter is torn from its marks."""
     for stop in range(at, at - 16, -1):
         marks = unicodedata.category(text[stop])[0] == "M" or text[stop] in _FOLLOWING
-        if not marks and text[stop - 1] not in _LEADING and _JOINER not in text[stop - 1 : stop + 1]:
+        if (
+            not marks
+            and text[stop - 1] not in _LEADING
+            and _JOINER not in text[stop - 1 : stop + 1]
+        ):
             return stop
     return at
 
@@ -331,4 +398,6 @@ def _structured(unit: units.Unit) -> bool:
 
 
 def _table(laid: _Laid) -> bool:
-    return "sheet" in laid.unit.place or all(_row(one.block) and one.block.place for one in laid.spans)
+    return "sheet" in laid.unit.place or all(
+        _row(one.block) and one.block.place for one in laid.spans
+    )

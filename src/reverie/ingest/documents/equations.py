@@ -1,4 +1,6 @@
-"""Office's equations (OMML) as LaTeX, the one notation of formulas that people and models both read in plain text."""
+"""Office's equations (OMML) as LaTeX, the one notation of formulas that people and
+models both read in plain text.
+"""
 
 import unicodedata
 
@@ -54,9 +56,16 @@ def _one(element: trees.Element) -> str:
 
 
 def _symbols(text: str) -> str:
-    """Letters of the mathematical alphabets are plain letters; signs are their commands."""
-    plain = "".join(unicodedata.normalize("NFKC", sign) if ord(sign) > 0x1D3FF else sign for sign in text)
-    return "".join(f" \\{SYMBOLS[sign]} " if sign in SYMBOLS else sign for sign in plain)
+    """Letters of the mathematical alphabets are plain letters; signs are their
+    commands.
+    """
+    plain = "".join(
+        unicodedata.normalize("NFKC", sign) if ord(sign) > 0x1D3FF else sign
+        for sign in text
+    )
+    return "".join(
+        f" \\{SYMBOLS[sign]} " if sign in SYMBOLS else sign for sign in plain
+    )
 
 
 def _part(element: trees.Element, name: str) -> str:
@@ -90,18 +99,27 @@ def _operator(element: trees.Element) -> str:
 
 def _bracketed(element: trees.Element) -> str:
     properties = officeparts.child(element, "dPr")
-    begin, end = officeparts.child(properties, "begChr"), officeparts.child(properties, "endChr")
+    begin, end = (
+        officeparts.child(properties, "begChr"),
+        officeparts.child(properties, "endChr"),
+    )
     left = "(" if begin is None else officeparts.attribute(begin, "val") or "."
     right = ")" if end is None else officeparts.attribute(end, "val") or "."
     between = officeparts.value(properties, "sepChr") or "|"
-    inside = between.join(_inside(one) for one in element if officeparts.local(one) == "e")
+    inside = between.join(
+        _inside(one) for one in element if officeparts.local(one) == "e"
+    )
     left, right = (f"\\{sign}" if sign in "{}" else sign for sign in (left, right))
     return f"\\left{left}{inside}\\right{right}"
 
 
 def _function(element: trees.Element) -> str:
     name = _part(element, "fName")
-    return f"\\{name}({_part(element, 'e')})" if name in FUNCTIONS else f"{name}{{{_part(element, 'e')}}}"
+    return (
+        f"\\{name}({_part(element, 'e')})"
+        if name in FUNCTIONS
+        else f"{name}{{{_part(element, 'e')}}}"
+    )
 
 
 def _accent(element: trees.Element) -> str:

@@ -39,9 +39,11 @@ BROKEN = (
 
 
 def read(given: units.Given) -> Iterator[units.Read]:
-    """When and by whom the picture was made, then its words: a unit a page of a TIFF, one unit for any other.
+    """When and by whom the picture was made, then its words: a unit a page of a TIFF,
+    one unit for any other.
 
-    Raises Unreadable for what is no picture of a known format, is cut short, or would fill the memory.
+    Raises Unreadable for what is no picture of a known format, is cut short, or would
+    fill the memory.
     """
     with closing(_opened(given.data)) as image:
         yield _about(image)
@@ -56,13 +58,18 @@ def read(given: units.Given) -> Iterator[units.Read]:
                 yield units.Unit(number, total, (), place, UNREAD)
                 continue
             blocks = tuple(units.Block(text) for text in words if text)
-            yield units.Unit(number, total, blocks, place, "read by OCR" if blocks else "")
+            yield units.Unit(
+                number, total, blocks, place, "read by OCR" if blocks else ""
+            )
 
 
-def page_png(data: bytes, name: str, page: int, *, dpi: int = 110, password: str = "") -> bytes:
+def page_png(
+    data: bytes, name: str, page: int, *, dpi: int = 110, password: str = ""
+) -> bytes:
     """A page of a PDF or of an image as PNG, of bounded size.
 
-    Raises NotFound for a page that is not there and a document whose pages have no look, Unreadable, Locked.
+    Raises NotFound for a page that is not there and a document whose pages have no
+    look, Unreadable, Locked.
     """
     if b"%PDF-" in data[:1024]:
         return _png(_pdf_page(data, page, dpi, password))
@@ -76,14 +83,18 @@ def page_png(data: bytes, name: str, page: int, *, dpi: int = 110, password: str
         shown = _page(image, page)
     side = (SHOWN / (shown.width * shown.height)) ** 0.5
     if side < 1:
-        shown.thumbnail((max(int(shown.width * side), 1), max(int(shown.height * side), 1)))
+        shown.thumbnail(
+            (max(int(shown.width * side), 1), max(int(shown.height * side), 1))
+        )
     return _png(shown)
 
 
 def _pdf_page(data: bytes, page: int, dpi: int, password: str) -> Image.Image:
     with pdf.opened(data, password) as document:
         if not 1 <= page <= len(document):
-            raise errors.NotFound(f"the document has no page {page}, but {len(document)} in all")
+            raise errors.NotFound(
+                f"the document has no page {page}, but {len(document)} in all"
+            )
         try:
             with closing(document[page - 1]) as opened:
                 return pdf.picture(opened, dpi)
@@ -99,7 +110,9 @@ def _png(image: Image.Image) -> bytes:
 
 @contextmanager
 def _guarded(otherwise: str) -> Generator[None]:
-    """What Pillow raises becomes Unreadable; what it merely warns of (odd tags, many points) is for nobody to see."""
+    """What Pillow raises becomes Unreadable; what it merely warns of (odd tags, many
+    points) is for nobody to see.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -130,10 +143,19 @@ def _page(image: Image.Image, number: int) -> Image.Image:
         if number > 1:
             image.seek(number - 1)
         if image.format in ("JPEG", "MPO"):
-            by = next((by for by in (1, 2, 4) if image.width * image.height <= ENOUGH * by * by), 8)
+            by = next(
+                (
+                    by
+                    for by in (1, 2, 4)
+                    if image.width * image.height <= ENOUGH * by * by
+                ),
+                8,
+            )
             image.draft("RGB", (image.width // by, image.height // by))
         if image.width * image.height > MOST_PIXELS:
-            raise errors.Unreadable(f"the picture is too large: {image.width} by {image.height} points")
+            raise errors.Unreadable(
+                f"the picture is too large: {image.width} by {image.height} points"
+            )
         return ocr.flat(ImageOps.exif_transpose(image))
 
 
@@ -142,7 +164,9 @@ def _about(image: Image.Image) -> units.About:
         exif = image.getexif()
         taken = exif.get_ifd(ExifTags.IFD.Exif)
         info = image.info
-        when = taken.get(ExifTags.Base.DateTimeOriginal) or exif.get(ExifTags.Base.DateTime)
+        when = taken.get(ExifTags.Base.DateTimeOriginal) or exif.get(
+            ExifTags.Base.DateTime
+        )
         return units.About(
             _said(exif.get(ExifTags.Base.ImageDescription)) or _said(info.get("Title")),
             _said(exif.get(ExifTags.Base.Artist)) or _said(info.get("Author")),
@@ -152,12 +176,19 @@ def _about(image: Image.Image) -> units.About:
 
 
 def _said(value: object) -> str:
-    return " ".join(value.replace("\0", " ").split())[:500] if isinstance(value, str) else ""
+    return (
+        " ".join(value.replace("\0", " ").split())[:500]
+        if isinstance(value, str)
+        else ""
+    )
 
 
 def _date(text: str, zone: str) -> str:
     day, _, clock = text.partition(" ")
-    for known in (f"{day.replace(':', '-')}T{clock}{zone}", f"{day.replace(':', '-')}T{clock}"):
+    for known in (
+        f"{day.replace(':', '-')}T{clock}{zone}",
+        f"{day.replace(':', '-')}T{clock}",
+    ):
         try:
             return datetime.fromisoformat(known).isoformat()
         except ValueError:

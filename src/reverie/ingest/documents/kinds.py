@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A format that a module of `documents` reads: the module's name, and what people call such files."""
+    """A format that a module of `documents` reads: the module's name, and what people
+    call such files.
+    """
 
     reader: str
     called: str
@@ -23,4 +25,17 @@ EPUB = Document("epub", "books")
 HTML = Document("html", "web pages")
 OUTLOOK = Document("outlook", "Outlook .msg files")
 SUBTITLES = Document("subtitles", "subtitles")
-DOCUMENTS = (PDF, IMAGE, WORD, SLIDES, SHEETS, OPEN, OLD, RTF, EPUB, HTML, OUTLOOK, SUBTITLES)
+DOCUMENTS = (
+    PDF,
+    IMAGE,
+    WORD,
+    SLIDES,
+    SHEETS,
+    OPEN,
+    OLD,
+    RTF,
+    EPUB,
+    HTML,
+    OUTLOOK,
+    SUBTITLES,
+)

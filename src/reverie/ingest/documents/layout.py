@@ -1,4 +1,6 @@
-"""Lines of a page with their boxes: the order they are read in, and the paragraphs they make."""
+"""Lines of a page with their boxes: the order they are read in, and the paragraphs they
+make.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,7 +13,8 @@ BULLET = re.compile(r"(?:[•‣◦▪●○■□–—*·➢✓]|-|\(?\d{1,3}[
 HYPHENS = "-\u00ad\u2010\x02"
 BROKEN = re.compile(rf"(\w+)[{HYPHENS}]$")
 COMPOUND = re.compile(r"\w+-\w+")
-# Shorter pieces on both sides of a gap are the cells of a table, which is read row by row.
+# Shorter pieces on both sides of a gap are the cells of a table, which is read row by
+# row.
 PROSE = 18
 ROWS = 4
 MOST_GAPS = 300
@@ -20,7 +23,9 @@ LONGEST_WORD = 80
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line, or a piece of one, with its box from the top left; `size` is the height of its type in the same unit."""
+    """A line, or a piece of one, with its box from the top left; `size` is the height
+    of its type in the same unit.
+    """
 
     text: str
     left: float
@@ -37,7 +42,9 @@ class Line:
 
 
 def in_order(pieces: Sequence[Line]) -> list[Line]:
-    """Lines in reading order: column by column where there are columns, else row by row; pieces of a row are joined."""
+    """Lines in reading order: column by column where there are columns, else row by
+    row; pieces of a row are joined.
+    """
     gutter = find_gutter(pieces)
     if gutter is None:
         return [joined_row(row) for row in rows(pieces)]
@@ -60,7 +67,11 @@ def find_gutter(pieces: Sequence[Line]) -> float | None:
     gaps: list[tuple[float, float]] = []
     for row in rows(pieces):
         for one, other in pairwise(row):
-            if len(one.text) >= PROSE and len(other.text) >= PROSE and other.left > one.right:
+            if (
+                len(one.text) >= PROSE
+                and len(other.text) >= PROSE
+                and other.left > one.right
+            ):
                 gaps.append((one.right, other.left))
     best, votes = None, ROWS - 1
     for left, right in gaps[:MOST_GAPS]:
@@ -73,13 +84,15 @@ def find_gutter(pieces: Sequence[Line]) -> float | None:
 
 
 def rows(pieces: Sequence[Line]) -> list[list[Line]]:
-    """Pieces that stand beside each other, from top to bottom, each row from left to right."""
+    """Pieces that stand beside each other, from top to bottom, each row from left to
+    right.
+    """
     found: list[list[Line]] = []
     for piece in sorted(pieces, key=lambda each: each.middle):
         row = found[-1] if found else []
-        near = row and abs(piece.middle - median(each.middle for each in row)) < 0.5 * min(
-            piece.bottom - piece.top, row[0].bottom - row[0].top
-        )
+        near = row and abs(
+            piece.middle - median(each.middle for each in row)
+        ) < 0.5 * min(piece.bottom - piece.top, row[0].bottom - row[0].top)
         if near:
             row.append(piece)
         else:
@@ -104,7 +117,9 @@ def joined_row(row: Sequence[Line], *, tabular: bool = False) -> Line:
 
 
 def paragraphs(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Lines in reading order, grouped: what is evenly spaced, of one size, and not ended by a short line."""
+    """Lines in reading order, grouped: what is evenly spaced, of one size, and not
+    ended by a short line.
+    """
     usual = _leading(lines)
     group: list[Line] = []
     for line in lines:
@@ -127,7 +142,12 @@ def _leading(lines: Sequence[Line]) -> float:
 
 
 def _continues(above: Line, below: Line, usual: float) -> bool:
-    if above.tabular or below.tabular or not above.size or not 0.83 < below.size / above.size < 1.2:
+    if (
+        above.tabular
+        or below.tabular
+        or not above.size
+        or not 0.83 < below.size / above.size < 1.2
+    ):
         return False
     if above.bold != below.bold or BULLET.match(below.text):
         return False
@@ -164,4 +184,6 @@ def text_of(lines: Sequence[Line], known: frozenset[str]) -> str:
 
 
 def compounds(lines: Sequence[Line]) -> frozenset[str]:
-    return frozenset(word.casefold() for line in lines for word in COMPOUND.findall(line.text))
+    return frozenset(
+        word.casefold() for line in lines for word in COMPOUND.findall(line.text)
+    )

@@ -1,4 +1,6 @@
-"""Word and PowerPoint files of 97 to 2003 (.doc, .ppt): which of the two a compound file is."""
+"""Word and PowerPoint files of 97 to 2003 (.doc, .ppt): which of the two a compound
+file is.
+"""
 
 from collections.abc import Iterator
 
@@ -11,11 +13,15 @@ ENCRYPTED = b"\xdf\xc4\xd1\xf3"  # what PowerPoint writes as its user's mark
 
 @packed.guarded(KIND)
 def read(given: units.Given) -> Iterator[units.Read]:
-    """What it says of itself; then a Word file as one unit, a presentation slide by slide."""
+    """What it says of itself; then a Word file as one unit, a presentation slide by
+    slide.
+    """
     file = compound.Compound(given.data, KIND)
     if file.has("WordDocument"):
         fib = file.read("WordDocument")
-        blocks = oldword.blocks(fib, file.read("1Table" if oldword.second_table(fib) else "0Table"))
+        blocks = oldword.blocks(
+            fib, file.read("1Table" if oldword.second_table(fib) else "0Table")
+        )
         yield file.about()
         if given.first <= 1:
             yield units.Unit(1, 1, tuple(blocks))

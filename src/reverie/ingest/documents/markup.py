@@ -1,4 +1,6 @@
-"""The text of HTML and XHTML trees as blocks: headings, paragraphs, items of lists, tables row by row; no recursion."""
+"""The text of HTML and XHTML trees as blocks: headings, paragraphs, items of lists,
+tables row by row; no recursion.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -50,14 +52,20 @@ class Walk:
         self.labels.clear()
         text = f"{label} {text}" if label else text
         level = self.headings[-1] if self.headings else 0
-        self.blocks.append(units.Block(text, "heading", level) if level else units.Block(text))
+        self.blocks.append(
+            units.Block(text, "heading", level) if level else units.Block(text)
+        )
 
 
 @dataclass(slots=True)
 class Spans:
-    """For each column how many more rows a cell above covers, and its text; how many cells may still be filled."""
+    """For each column how many more rows a cell above covers, and its text; how many
+    cells may still be filled.
+    """
 
-    waiting: dict[int, tuple[int, str]] = field(default_factory=dict[int, tuple[int, str]])
+    waiting: dict[int, tuple[int, str]] = field(
+        default_factory=dict[int, tuple[int, str]]
+    )
     left: int = COVERED
 
     def fill(self, texts: list[str]) -> None:
@@ -71,16 +79,24 @@ class Spans:
 
 
 def decoded(data: bytes, declared: str = "") -> tuple[str, str]:
-    """A page's text and its encoding: as declared outside, as it says itself, or as its bytes look."""
+    """A page's text and its encoding: as declared outside, as it says itself, or as its
+    bytes look.
+    """
     found = DECLARED.search(data[:4096])
-    inside = next((one.decode("ascii", "replace") for one in found.groups() if one), "") if found else ""
+    inside = (
+        next((one.decode("ascii", "replace") for one in found.groups() if one), "")
+        if found
+        else ""
+    )
     if inside.lower().startswith("utf-16"):
         inside = ""  # a page that says so in letters of one byte is none
     return charsets.decode(data, declared or inside)
 
 
 def page(text: str) -> trees.Element | None:
-    """The tree of a page; None when there is nothing in it. Entities of its own mean nothing in HTML."""
+    """The tree of a page; None when there is nothing in it. Entities of its own mean
+    nothing in HTML.
+    """
     text = re.sub(r"^\s*<\?xml[^>]{0,200}\?>", "", text.replace("\0", ""))
     if not text.strip():
         return None
@@ -88,15 +104,21 @@ def page(text: str) -> trees.Element | None:
 
 
 def chapter(data: bytes) -> trees.Element | None:
-    """The tree of an XHTML file, which as HTML would lose what follows `<title/>`; broken ones are HTML."""
+    """The tree of an XHTML file, which as HTML would lose what follows `<title/>`;
+    broken ones are HTML.
+    """
     try:
         return trees.parsed(data)
     except trees.SyntaxFault:
         return page(decoded(data)[0])
 
 
-def blocks(root: trees.Element, left_out: frozenset[trees.Element] = frozenset()) -> list[units.Block]:
-    """The blocks of a tree in its order, without the elements of `left_out` and what is not shown."""
+def blocks(
+    root: trees.Element, left_out: frozenset[trees.Element] = frozenset()
+) -> list[units.Block]:
+    """The blocks of a tree in its order, without the elements of `left_out` and what is
+    not shown.
+    """
     walk = Walk()
     walker = trees.walk(root, "start", "end")
     for event, element in walker:
@@ -177,7 +199,9 @@ def _label(walk: Walk, element: trees.Element) -> str:
 
 
 def _is_data(table: trees.Element) -> bool:
-    """Whether a table holds data: one around other tables or headings only lays the page out."""
+    """Whether a table holds data: one around other tables or headings only lays the
+    page out.
+    """
     if table.get("role") in {"presentation", "none"}:
         return False
     inner = table.iterdescendants("{*}table", "table", "h1", "h2", "article", "main")
@@ -185,7 +209,9 @@ def _is_data(table: trees.Element) -> bool:
 
 
 def _table(table: trees.Element) -> list[units.Block]:
-    """A table: its caption, then its rows; what a cell covers says the same when it is short."""
+    """A table: its caption, then its rows; what a cell covers says the same when it is
+    short.
+    """
     above: list[units.Block] = []
     rows: list[list[str]] = []
     spans = Spans()
@@ -195,9 +221,15 @@ def _table(table: trees.Element) -> list[units.Block]:
             text = inline(line)
             above += [units.Block(text)] if text else []
             continue
-        cells = [one for one in line if officeparts.local(one) in {"td", "th"} and not _silent(one, "td")]
+        cells = [
+            one
+            for one in line
+            if officeparts.local(one) in {"td", "th"} and not _silent(one, "td")
+        ]
         if not rows:
-            headed = bool(cells) and all(officeparts.local(one) == "th" for one in cells)
+            headed = bool(cells) and all(
+                officeparts.local(one) == "th" for one in cells
+            )
         rows.append(_row(cells, spans))
     return above + spacing.table(rows, header=headed)
 
@@ -205,7 +237,11 @@ def _table(table: trees.Element) -> list[units.Block]:
 def _row(cells: Sequence[trees.Element], spans: Spans) -> list[str]:
     """The texts of a row, with what the cells above cover of it."""
     texts: list[str] = []
-    if len(cells) == 1 and not spans.waiting and cells[0].get("rowspan") in {None, "", "1"}:
+    if (
+        len(cells) == 1
+        and not spans.waiting
+        and cells[0].get("rowspan") in {None, "", "1"}
+    ):
         return [inline(cells[0])]  # across the whole table: a title, which is said once
     for cell in cells:
         spans.fill(texts)

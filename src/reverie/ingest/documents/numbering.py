@@ -1,4 +1,6 @@
-"""What Word writes before the items of its lists: bullets and running numbers, which stand nowhere in the text."""
+"""What Word writes before the items of its lists: bullets and running numbers, which
+stand nowhere in the text.
+"""
 
 import re
 from collections.abc import Mapping
@@ -24,21 +26,31 @@ class Level:
 class Lists:
     """The lists of a document, and how far each has counted."""
 
-    levels: Mapping[str, Mapping[int, Level]] = field(default_factory=dict[str, dict[int, Level]])
+    levels: Mapping[str, Mapping[int, Level]] = field(
+        default_factory=dict[str, dict[int, Level]]
+    )
     abstract: Mapping[str, str] = field(default_factory=dict[str, str])
-    restarts: Mapping[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
-    counts: dict[str, list[int | None]] = field(default_factory=dict[str, list[int | None]])
+    restarts: Mapping[tuple[str, int], int] = field(
+        default_factory=dict[tuple[str, int], int]
+    )
+    counts: dict[str, list[int | None]] = field(
+        default_factory=dict[str, list[int | None]]
+    )
     seen: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
 
     def label(self, number: str, depth: int) -> str:
-        """What stands before the next item of list `number` at `depth` (0 is outermost); "" for none."""
+        """What stands before the next item of list `number` at `depth` (0 is
+        outermost); "" for none.
+        """
         known = self.levels.get(number, {})
         level = known.get(depth)
         if level is None or level.format == "none":
             return ""
         if level.format == "bullet":
             return "-"
-        counts = self.counts.setdefault(self.abstract.get(number, number), [None] * LEVELS)
+        counts = self.counts.setdefault(
+            self.abstract.get(number, number), [None] * LEVELS
+        )
         if (number, depth) in self.restarts and (number, depth) not in self.seen:
             counts[depth] = None
             level = Level(level.format, level.text, self.restarts[number, depth])
@@ -51,7 +63,10 @@ class Lists:
             at = int(found.group(1)) - 1
             other = known.get(at, Level())
             count = counts[at] if at < LEVELS else None
-            return written(other.start if count is None else count, other.format if at != depth else level.format)
+            return written(
+                other.start if count is None else count,
+                other.format if at != depth else level.format,
+            )
 
         return re.sub(r"%([1-9])", counted, level.text).strip()
 
@@ -63,13 +78,18 @@ def read(root: trees.Element | None) -> Lists:
     kinds: dict[str, dict[int, Level]] = {}
     for one in root.iterchildren("{*}abstractNum"):
         kinds[officeparts.attribute(one, "abstractNumId")] = {
-            depth: level for level_of in one.iterchildren("{*}lvl") for depth, level in [_level(level_of)]
+            depth: level
+            for level_of in one.iterchildren("{*}lvl")
+            for depth, level in [_level(level_of)]
         }
     levels: dict[str, dict[int, Level]] = {}
     abstract: dict[str, str] = {}
     restarts: dict[tuple[str, int], int] = {}
     for one in root.iterchildren("{*}num"):
-        number, kind = officeparts.attribute(one, "numId"), officeparts.value(one, "abstractNumId")
+        number, kind = (
+            officeparts.attribute(one, "numId"),
+            officeparts.value(one, "abstractNumId"),
+        )
         abstract[number] = kind
         levels[number] = dict(kinds.get(kind, {}))
         for override in one.iterchildren("{*}lvlOverride"):

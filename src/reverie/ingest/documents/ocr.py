@@ -1,4 +1,6 @@
-"""The words in a picture: found, turned upright, and read by a model that ships in a wheel."""
+"""The words in a picture: found, turned upright, and read by a model that ships in a
+wheel.
+"""
 
 import contextlib
 import ctypes
@@ -20,7 +22,8 @@ Boxes = NDArray[np.float32]
 """One row a box: its corners from the top left on, clockwise."""
 
 SURE = 0.5
-# The longer side of the picture in which lines are looked for; they are read in the picture as it was given.
+# The longer side of the picture in which lines are looked for; they are read in the
+# picture as it was given.
 LOOK = 1216
 MOST_PIXELS = 8_000_000
 SAMPLES = 4
@@ -35,9 +38,12 @@ class _Read:
 
 @functools.cache
 def engine() -> Any:
-    """One for the process: it takes a second and 100 MB. Measured: a second thread costs CPU and saves no time."""
+    """One for the process: it takes a second and 100 MB. Measured: a second thread
+    costs CPU and saves no time.
+    """
     with contextlib.suppress(OSError, AttributeError):  # not glibc
-        # Freed tensors would stay with the process, since glibc raises this threshold: 590 MB a page instead of 400.
+        # Freed tensors would stay with the process, since glibc raises this threshold:
+        # 590 MB a page instead of 400.
         ctypes.CDLL(None).mallopt(MMAP_THRESHOLD, MEGABYTE)
     return rapidocr.RapidOCR(
         params={
@@ -53,7 +59,9 @@ def engine() -> Any:
 
 
 def text(picture: Image.Image | Pixels) -> list[str]:
-    """The paragraphs in a picture, in reading order, whichever way it was turned; none if there are no words."""
+    """The paragraphs in a picture, in reading order, whichever way it was turned; none
+    if there are no words.
+    """
     pixels = _pixels(picture)
     boxes = _find(pixels)
     if not len(boxes):
@@ -66,11 +74,15 @@ def text(picture: Image.Image | Pixels) -> list[str]:
 
 
 def flat(image: Image.Image) -> Image.Image:
-    """In 8-bit colours on white; Pillow alone would cut 16 bits off instead of dividing them."""
+    """In 8-bit colours on white; Pillow alone would cut 16 bits off instead of dividing
+    them.
+    """
     if image.mode.startswith("I") or image.mode == "F":
         levels = np.asarray(image.convert("F"))
         low, high = float(levels.min()), float(levels.max())
-        return Image.fromarray(((levels - low) * (255 / max(high - low, 1.0))).astype(np.uint8)).convert("RGB")
+        return Image.fromarray(
+            ((levels - low) * (255 / max(high - low, 1.0))).astype(np.uint8)
+        ).convert("RGB")
     if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
         image = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
@@ -83,7 +95,9 @@ def _pixels(picture: Image.Image | Pixels) -> Pixels:
     scale = (MOST_PIXELS / max(image.width * image.height, 1)) ** 0.5
     image = flat(image)
     if scale < 1:
-        image = image.resize((max(int(image.width * scale), 1), max(int(image.height * scale), 1)))
+        image = image.resize(
+            (max(int(image.width * scale), 1), max(int(image.height * scale), 1))
+        )
     return np.ascontiguousarray(np.asarray(image)[:, :, ::-1])
 
 
@@ -91,7 +105,11 @@ def _find(pixels: Pixels) -> Boxes:
     if min(pixels.shape[:2]) < 8 or int(pixels.max()) - int(pixels.min()) < 16:
         return np.empty((0, 4, 2), np.float32)
     found = engine()(pixels, use_det=True, use_cls=False, use_rec=False).boxes
-    return np.empty((0, 4, 2), np.float32) if found is None else np.asarray(found, np.float32)
+    return (
+        np.empty((0, 4, 2), np.float32)
+        if found is None
+        else np.asarray(found, np.float32)
+    )
 
 
 def _size(boxes: Boxes) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -111,7 +129,10 @@ def _upright(pixels: Pixels, boxes: Boxes) -> tuple[Pixels, Boxes]:
     best = [int(each) for each in np.argsort(np.abs(width / height - 12))[:SAMPLES]]
     crops = _crops(pixels, boxes[best])
     here = sum(each.sure * len(each.text) ** 0.5 for each in _recognise(crops))
-    there = sum(each.sure * len(each.text) ** 0.5 for each in _recognise([np.rot90(crop, 2) for crop in crops]))
+    there = sum(
+        each.sure * len(each.text) ** 0.5
+        for each in _recognise([np.rot90(crop, 2) for crop in crops])
+    )
     if there > 1.05 * here:
         pixels, boxes = _turn(*_turn(pixels, boxes))
     return pixels, boxes
@@ -128,7 +149,8 @@ def _crops(pixels: Pixels, boxes: Boxes) -> list[Pixels]:
     """Pieces of the picture, each upright along its box."""
     crops = cast("list[Pixels]", engine().crop_text_regions(pixels, boxes))
     width, height = _size(boxes)
-    # The engine lays tall pieces on their side; a single letter or digit is tall and stands.
+    # The engine lays tall pieces on their side; a single letter or digit is tall and
+    # stands.
     single = (height >= 1.4 * width) & (height < 1.6 * np.median(height))
     return [
         np.rot90(crop, -1) if alone and crop.shape[1] > crop.shape[0] else crop
@@ -138,7 +160,10 @@ def _crops(pixels: Pixels, boxes: Boxes) -> list[Pixels]:
 
 def _recognise(crops: Sequence[Pixels]) -> list[_Read]:
     read = engine().recognize_txt([np.ascontiguousarray(crop) for crop in crops])
-    return [_Read(text, float(sure)) for text, sure in zip(read.txts, read.scores, strict=True)]
+    return [
+        _Read(text, float(sure))
+        for text, sure in zip(read.txts, read.scores, strict=True)
+    ]
 
 
 def _read_all(pixels: Pixels, boxes: Boxes) -> list[_Read]:
@@ -146,7 +171,9 @@ def _read_all(pixels: Pixels, boxes: Boxes) -> list[_Read]:
     read = _recognise(crops)
     width, height = _size(boxes)
     for number, (wide, high) in enumerate(zip(width, height, strict=True)):
-        if high >= 1.5 * wide and read[number].sure < 0.9:  # written downwards, or upwards
+        if (
+            high >= 1.5 * wide and read[number].sure < 0.9
+        ):  # written downwards, or upwards
             other = _recognise([np.rot90(crops[number], 2)])[0]
             read[number] = max(read[number], other, key=lambda each: each.sure)
     return read
@@ -155,7 +182,9 @@ def _read_all(pixels: Pixels, boxes: Boxes) -> list[_Read]:
 def _pieces(boxes: Boxes, read: Sequence[_Read]) -> list[layout.Line]:
     """Pieces of lines with their boxes, as if the page had been laid straight."""
     angle = _skew(boxes)
-    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]], np.float32)
+    turn = np.array(
+        [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]], np.float32
+    )
     straight = boxes @ turn
     _, height = _size(boxes)
     pieces: list[layout.Line] = []
@@ -165,7 +194,9 @@ def _pieces(boxes: Boxes, read: Sequence[_Read]) -> list[layout.Line]:
         left, top = (float(side) for side in box.min(axis=0))
         right, bottom = (float(side) for side in box.max(axis=0))
         # A found box is larger than the type, by about its own edge.
-        pieces.append(layout.Line(each.text.strip(), left, top, right, bottom, 0.8 * float(high)))
+        pieces.append(
+            layout.Line(each.text.strip(), left, top, right, bottom, 0.8 * float(high))
+        )
     return pieces
 
 

@@ -1,11 +1,21 @@
-"""OpenDocument spreadsheets (.ods): their rows while the one part that holds them is unpacked."""
+"""OpenDocument spreadsheets (.ods): their rows while the one part that holds them is
+unpacked.
+"""
 
 import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from reverie.ingest.documents import numbering, officeparts, packed, sheetrows, spacing, trees, units
+from reverie.ingest.documents import (
+    numbering,
+    officeparts,
+    packed,
+    sheetrows,
+    spacing,
+    trees,
+    units,
+)
 
 HEAD = 64 * 1024  # bytes in which a part without a declared type shows what it is
 REPEATED = 100  # copies of a filled cell that are written out
@@ -23,7 +33,9 @@ class Walk:
 
 
 def is_spreadsheet(package: packed.Package) -> bool:
-    """Whether the package holds sheets: by its declared type, or by how its content begins."""
+    """Whether the package holds sheets: by its declared type, or by how its content
+    begins.
+    """
     if "mimetype" in package:
         declared = package.read("mimetype", 1024 * 1024)
         if declared.startswith(b"application/vnd.oasis.opendocument."):
@@ -42,16 +54,24 @@ def read(package: packed.Package, first: int) -> Iterator[units.Unit]:
         walk.comments = []
 
 
-def _rows(package: packed.Package, walk: Walk) -> Iterator[tuple[tuple[int, str], sheetrows.Row]]:
+def _rows(
+    package: packed.Package, walk: Walk
+) -> Iterator[tuple[tuple[int, str], sheetrows.Row]]:
     """The rows with the number and the name of their sheet."""
     sheet = 0
-    for element in package.elements("content.xml", "table-cell", "covered-table-cell", "table-row", "table"):
+    for element in package.elements(
+        "content.xml", "table-cell", "covered-table-cell", "table-row", "table"
+    ):
         name = officeparts.local(element)
         if name == "table":
             sheet, walk.number = sheet + 1, 1
         elif name == "table-row":
             last = (
-                walk.number + numbering.whole(officeparts.attribute(element, "number-rows-repeated"), 1, 2_000_000) - 1
+                walk.number
+                + numbering.whole(
+                    officeparts.attribute(element, "number-rows-repeated"), 1, 2_000_000
+                )
+                - 1
             )
             if walk.cells:
                 table = next(element.iterancestors("{*}table"), None)
@@ -63,7 +83,9 @@ def _rows(package: packed.Package, walk: Walk) -> Iterator[tuple[tuple[int, str]
 
 
 def _cell(walk: Walk, element: trees.Element, *, covered: bool) -> None:
-    repeated = max(1, numbering.whole(officeparts.attribute(element, "number-columns-repeated"), 1))
+    repeated = max(
+        1, numbering.whole(officeparts.attribute(element, "number-columns-repeated"), 1)
+    )
     note = officeparts.child(element, "annotation")
     if note is not None:
         words = [spacing.clean(_paragraph(one)) for one in note.iter("{*}p")]
@@ -81,14 +103,22 @@ def _cell(walk: Walk, element: trees.Element, *, covered: bool) -> None:
 
 
 def _shown(element: trees.Element) -> tuple[str, bool]:
-    """What a cell shows and whether it is a number or a date: the stored value where people would see less of it."""
+    """What a cell shows and whether it is a number or a date: the stored value where
+    people would see less of it.
+    """
     kind = officeparts.attribute(element, "value-type")
-    shown = spacing.clean(" ".join(_paragraph(one) for one in element.iterchildren("{*}p")))
+    shown = spacing.clean(
+        " ".join(_paragraph(one) for one in element.iterchildren("{*}p"))
+    )
     if kind == "float":
-        return officeparts.number(officeparts.attribute(element, "value")) or shown, True
+        return officeparts.number(
+            officeparts.attribute(element, "value")
+        ) or shown, True
     if kind == "date":
         stored = officeparts.attribute(element, "date-value")
-        return re.sub(r"T(\d\d:\d\d)(:00(\.0+)?)?$", r" \1", stored).removesuffix(" 00:00") or shown, True
+        return re.sub(r"T(\d\d:\d\d)(:00(\.0+)?)?$", r" \1", stored).removesuffix(
+            " 00:00"
+        ) or shown, True
     return shown, kind in {"percentage", "currency", "time"}
 
 

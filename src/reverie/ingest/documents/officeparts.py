@@ -1,4 +1,6 @@
-"""The parts of an Office Open XML package: their relations, what it says of itself, charts and diagrams."""
+"""The parts of an Office Open XML package: their relations, what it says of itself,
+charts and diagrams.
+"""
 
 import posixpath
 import re
@@ -16,14 +18,27 @@ POINTS = 5_000  # of a chart; a drawn curve of measured data is no text
 
 PLOTS = {
     f"{name}{form}Chart": f"{name.capitalize()} chart"
-    for name in ("bar", "line", "pie", "area", "scatter", "radar", "bubble", "surface", "doughnut", "stock")
+    for name in (
+        "bar",
+        "line",
+        "pie",
+        "area",
+        "scatter",
+        "radar",
+        "bubble",
+        "surface",
+        "doughnut",
+        "stock",
+    )
     for form in ("", "3D")
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A reference to another part: the last word of its type, and the part's name, or an address outside."""
+    """A reference to another part: the last word of its type, and the part's name, or
+    an address outside.
+    """
 
     kind: str
     target: str
@@ -31,7 +46,9 @@ class Relation:
 
 
 def local(element: trees.Element) -> str:
-    """An element's name without its namespace: Strict and Transitional files differ only in that."""
+    """An element's name without its namespace: Strict and Transitional files differ
+    only in that.
+    """
     tag = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
@@ -41,11 +58,20 @@ def attribute(element: trees.Element, name: str) -> str:
     value = element.get(name)
     if value is not None:
         return value
-    return next((value for key, value in element.attrib.items() if key.rpartition("}")[2] == name), "")
+    return next(
+        (
+            value
+            for key, value in element.attrib.items()
+            if key.rpartition("}")[2] == name
+        ),
+        "",
+    )
 
 
 def reference(element: trees.Element, name: str) -> str:
-    """The id of a relation that an attribute holds (r:id, r:dm, r:embed), in either namespace."""
+    """The id of a relation that an attribute holds (r:id, r:dm, r:embed), in either
+    namespace.
+    """
     return element.get(RELATIONS + name) or element.get(STRICT + name) or ""
 
 
@@ -73,14 +99,24 @@ def relations(package: packed.Package, part: str) -> Mapping[str, Relation]:
         target = one.get("Target") or ""
         external = (one.get("TargetMode") or "").lower() == "external"
         if not external:
-            target = posixpath.normpath(posixpath.join("/", folder, urllib.parse.unquote(target))).lstrip("/")
-        found[one.get("Id") or ""] = Relation((one.get("Type") or "").rpartition("/")[2], target, external)
+            target = posixpath.normpath(
+                posixpath.join("/", folder, urllib.parse.unquote(target))
+            ).lstrip("/")
+        found[one.get("Id") or ""] = Relation(
+            (one.get("Type") or "").rpartition("/")[2], target, external
+        )
     return found
 
 
-def of_kind(found: Mapping[str, Relation], kind: str, package: packed.Package) -> list[str]:
+def of_kind(
+    found: Mapping[str, Relation], kind: str, package: packed.Package
+) -> list[str]:
     """The parts of one kind that are really there."""
-    return [one.target for one in found.values() if one.kind == kind and not one.external and one.target in package]
+    return [
+        one.target
+        for one in found.values()
+        if one.kind == kind and not one.external and one.target in package
+    ]
 
 
 def main(package: packed.Package, usual: str) -> str:
@@ -95,12 +131,18 @@ def main(package: packed.Package, usual: str) -> str:
 
 def about(package: packed.Package) -> units.About:
     """Title, author and time of creation, as the package says."""
-    parts = of_kind(relations(package, ""), "core-properties", package) or ["docProps/core.xml"]
+    parts = of_kind(relations(package, ""), "core-properties", package) or [
+        "docProps/core.xml"
+    ]
     root = package.maybe(parts[0])
     said: dict[str, str] = {}
     for one in () if root is None else root:
-        said.setdefault(local(one), spacing.clean("".join(one.itertext(with_tail=False))))
-    return units.About(said.get("title", ""), said.get("creator", ""), iso(said.get("created", "")))
+        said.setdefault(
+            local(one), spacing.clean("".join(one.itertext(with_tail=False)))
+        )
+    return units.About(
+        said.get("title", ""), said.get("creator", ""), iso(said.get("created", ""))
+    )
 
 
 def iso(text: str) -> str:
@@ -146,7 +188,15 @@ def chart(package: packed.Package, part: str) -> list[units.Block]:
         text = " ".join(texts(title)) or " ".join(_values(title).values())
         if text:
             blocks.append(units.Block(text))
-    plot = next((name for one in root.iter("{*}plotArea") for kind in one if (name := PLOTS.get(local(kind)))), "")
+    plot = next(
+        (
+            name
+            for one in root.iter("{*}plotArea")
+            for kind in one
+            if (name := PLOTS.get(local(kind)))
+        ),
+        "",
+    )
     blocks += [units.Block(plot)] if plot else []
     columns: list[tuple[str, dict[int, str]]] = []
     categories: dict[int, str] = {}
@@ -160,12 +210,17 @@ def chart(package: packed.Package, part: str) -> list[units.Block]:
         columns.append((label, {} if up is None else _values(up)))
     width = sorted({*categories, *(at for _, points in columns for at in points)})
     rows = [["", *(label for label, _ in columns)]]
-    rows += [[categories.get(at, ""), *(points.get(at, "") for _, points in columns)] for at in width]
+    rows += [
+        [categories.get(at, ""), *(points.get(at, "") for _, points in columns)]
+        for at in width
+    ]
     return blocks + (spacing.table(rows, header=True) if columns else [])
 
 
 def _values(element: trees.Element) -> dict[int, str]:
-    """The cached points below an element of a chart, by index; several levels of one point are joined."""
+    """The cached points below an element of a chart, by index; several levels of one
+    point are joined.
+    """
     found: dict[int, list[str]] = {}
     for point in element.iter("{*}pt"):
         if len(found) >= POINTS:
@@ -180,7 +235,9 @@ def _values(element: trees.Element) -> dict[int, str]:
 
 
 def number(text: str) -> str:
-    """A stored number as people write it: 2.0 is 2, 0.30000000000000004 is 0.3; other text as it is."""
+    """A stored number as people write it: 2.0 is 2, 0.30000000000000004 is 0.3; other
+    text as it is.
+    """
     if not NUMBER.fullmatch(text):
         return text
     if "." not in text and "e" not in text.lower():
@@ -189,7 +246,9 @@ def number(text: str) -> str:
 
 
 def decimal(given: float) -> str:
-    """A float as people write it: at most 15 digits, no .0 at the end, no exponent while it is readable without."""
+    """A float as people write it: at most 15 digits, no .0 at the end, no exponent
+    while it is readable without.
+    """
     if given != given or given in (float("inf"), float("-inf")):
         return ""
     text = f"{given:.15g}"

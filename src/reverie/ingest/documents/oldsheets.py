@@ -13,10 +13,16 @@ TRUTH = ("FALSE", "TRUE")
 
 
 def read(given: units.Given) -> Iterator[units.Read]:
-    """What it says of itself, then its sheets. Locked when it is encrypted; what xlrd raises is for the caller."""
+    """What it says of itself, then its sheets. Locked when it is encrypted; what xlrd
+    raises is for the caller.
+    """
     try:
         opened = xlrd.open_workbook(
-            file_contents=given.data, logfile=io.StringIO(), on_demand=True, ragged_rows=True, formatting_info=False
+            file_contents=given.data,
+            logfile=io.StringIO(),
+            on_demand=True,
+            ragged_rows=True,
+            formatting_info=False,
         )
     except biffh.XLRDError as error:
         if "encrypted" in str(error):
@@ -34,8 +40,12 @@ def read(given: units.Given) -> Iterator[units.Read]:
 def _rows(opened: book.Book, page: sheet.Sheet) -> Iterator[sheetrows.Row]:
     for number in range(page.nrows):
         cells = [
-            sheetrows.Cell(column, text, number=kind in {xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_DATE})
-            for column, (kind, value) in enumerate(zip(page.row_types(number), page.row_values(number), strict=True))
+            sheetrows.Cell(
+                column, text, number=kind in {xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_DATE}
+            )
+            for column, (kind, value) in enumerate(
+                zip(page.row_types(number), page.row_values(number), strict=True)
+            )
             if (text := _text(opened, kind, value))
         ]
         if cells:
@@ -55,4 +65,8 @@ def _text(opened: book.Book, kind: int, value: object) -> str:
             return sheetrows.moment(moment.time() if 0 <= value < 1 else moment)
         except (xldate.XLDateError, ValueError, OverflowError):
             pass  # no date after all: the number as it stands
-    return officeparts.decimal(float(value)) if kind in {xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_DATE} else ""
+    return (
+        officeparts.decimal(float(value))
+        if kind in {xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_DATE}
+        else ""
+    )

@@ -1,7 +1,9 @@
-"""The binary format of PowerPoint 97 to 2003: the texts of its slides and of the notes to them.
+"""The binary format of PowerPoint 97 to 2003: the texts of its slides and of the notes
+to them.
 
-After [MS-PPT]: a stream of records, some of which hold others. The texts of placeholders may stand in a list of all
-slides, with the shape pointing to them; all other texts stand in the shapes of a slide.
+After [MS-PPT]: a stream of records, some of which hold others. The texts of
+placeholders may stand in a list of all slides, with the shape pointing to them; all
+other texts stand in the shapes of a slide.
 """
 
 import bisect
@@ -17,7 +19,13 @@ SLIDE_LIST, SLIDE_PERSIST, NOTES_ATOM = 0x0FF0, 0x03F3, 0x03F1
 HEADER, CHARS, BYTES, OUTLINE_REF = 0x0F9F, 0x0FA0, 0x0FA8, 0x0F9E
 DIRECTORY = 0x1772
 TITLES = frozenset([0, 6])
-GROUP, SHAPE, ANCHOR, OPTIONS, TABLE = 0xF003, 0xF004, 0xF00F, (0xF00B, 0xF121, 0xF122), 0x039F
+GROUP, SHAPE, ANCHOR, OPTIONS, TABLE = (
+    0xF003,
+    0xF004,
+    0xF00F,
+    (0xF00B, 0xF121, 0xF122),
+    0x039F,
+)
 TEXT_BOX = 0xF00D
 CELLS = 100  # columns and rows of a table
 DEEPEST = 40
@@ -26,7 +34,9 @@ RECORDS = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record of the stream: type, instance, where its inside begins and ends, whether that is records again."""
+    """A record of the stream: type, instance, where its inside begins and ends, whether
+    that is records again.
+    """
 
     kind: int
     instance: int
@@ -37,7 +47,9 @@ class Record:
 
 @dataclass(slots=True)
 class Text:
-    """One text: title, body, notes and the like by number, and what it says, or the rows of a table."""
+    """One text: title, body, notes and the like by number, and what it says, or the
+    rows of a table.
+    """
 
     kind: int = 4
     said: str = ""
@@ -46,7 +58,9 @@ class Text:
 
 @dataclass(slots=True)
 class Slide:
-    """A slide in the list of slides: where it is kept, its number for notes, the texts told there."""
+    """A slide in the list of slides: where it is kept, its number for notes, the texts
+    told there.
+    """
 
     persist: int
     identity: int
@@ -60,9 +74,19 @@ def slides(data: bytes) -> list[list[units.Block]]:
     if document is None:
         raise errors.Unreadable("not a PowerPoint presentation, or cut short")
     offsets = _directory(data, top)
-    lists = [one for one in _records(data, document.start, document.end) if one.kind == SLIDE_LIST]
-    listed = [slide for one in lists if one.instance == 0 for slide in _listed(data, one)]
-    notes = _notes(data, [slide for one in lists if one.instance == 2 for slide in _listed(data, one)], offsets)
+    lists = [
+        one
+        for one in _records(data, document.start, document.end)
+        if one.kind == SLIDE_LIST
+    ]
+    listed = [
+        slide for one in lists if one.instance == 0 for slide in _listed(data, one)
+    ]
+    notes = _notes(
+        data,
+        [slide for one in lists if one.instance == 2 for slide in _listed(data, one)],
+        offsets,
+    )
     found: list[list[units.Block]] = []
     for slide in listed:
         record = _at(data, offsets.get(slide.persist, -1))
@@ -74,7 +98,9 @@ def slides(data: bytes) -> list[list[units.Block]]:
 
 
 def _records(data: bytes, start: int, end: int) -> Iterator[Record]:
-    """The records of a range, one beside the other; one that is cut short ends with the range."""
+    """The records of a range, one beside the other; one that is cut short ends with the
+    range.
+    """
     at = start
     while at + 8 <= end:
         version, kind, length = struct.unpack_from("<HHI", data, at)
@@ -132,7 +158,9 @@ def _listed(data: bytes, record: Record) -> Iterator[Slide]:
             if slide is not None:
                 yield slide
             persist = int.from_bytes(data[one.start : one.start + 4], "little")
-            slide = Slide(persist, int.from_bytes(data[one.start + 12 : one.start + 16], "little"))
+            slide = Slide(
+                persist, int.from_bytes(data[one.start + 12 : one.start + 16], "little")
+            )
         elif slide is not None:
             _told(data, one, slide.texts)
     if slide is not None:
@@ -145,14 +173,18 @@ def _told(data: bytes, record: Record, texts: list[Text]) -> None:
     if record.kind == HEADER:
         texts.append(Text(int.from_bytes(inside[:4], "little")))
     elif record.kind in {CHARS, BYTES}:
-        said = inside.decode("utf-16-le" if record.kind == CHARS else "latin-1", "replace")
+        said = inside.decode(
+            "utf-16-le" if record.kind == CHARS else "latin-1", "replace"
+        )
         if not texts or texts[-1].said:
             texts.append(Text())
         texts[-1].said = said
 
 
 def _in_shapes(data: bytes, record: Record, listed: Sequence[Text]) -> list[Text]:
-    """The texts of a slide's shapes, those that stand in the list at their place; what no shape shows last."""
+    """The texts of a slide's shapes, those that stand in the list at their place; what
+    no shape shows last.
+    """
     texts: list[Text] = []
     shown: set[int] = set()
     table = record
@@ -173,8 +205,13 @@ def _in_shapes(data: bytes, record: Record, listed: Sequence[Text]) -> list[Text
 
 
 def _is_table(data: bytes, group: Record) -> bool:
-    """Whether a group of shapes is a table: its first shape, which stands for the group, has the options of one."""
-    first = next((one for one in _records(data, group.start, group.end) if one.kind == SHAPE), None)
+    """Whether a group of shapes is a table: its first shape, which stands for the
+    group, has the options of one.
+    """
+    first = next(
+        (one for one in _records(data, group.start, group.end) if one.kind == SHAPE),
+        None,
+    )
     for one in () if first is None else _records(data, first.start, first.end):
         if one.kind in OPTIONS:
             for number in range(min(one.instance, (one.end - one.start) // 6)):
@@ -185,15 +222,22 @@ def _is_table(data: bytes, group: Record) -> bool:
 
 
 def _grid(data: bytes, group: Record) -> tuple[tuple[str, ...], ...]:
-    """The rows of a table, from where its cells stand; a merged cell's text is in all it covers while it is short."""
+    """The rows of a table, from where its cells stand; a merged cell's text is in all
+    it covers while it is short.
+    """
     cells: list[tuple[int, int, int, int, str]] = []
     for shape in _records(data, group.start, group.end):
         inside = list(_inside(data, shape)) if shape.kind == SHAPE else []
-        anchor = next((one for one in inside if one.kind == ANCHOR and one.end - one.start >= 16), None)
+        anchor = next(
+            (one for one in inside if one.kind == ANCHOR and one.end - one.start >= 16),
+            None,
+        )
         texts: list[Text] = []
         for one in inside:
             _told(data, one, texts)
-        if anchor is not None and (texts or any(one.kind == TEXT_BOX for one in inside)):
+        if anchor is not None and (
+            texts or any(one.kind == TEXT_BOX for one in inside)
+        ):
             said = spacing.clean(" ".join(text.said for text in texts))
             cells.append((*struct.unpack_from("<4i", data, anchor.start), said))
     lefts, tops = (sorted({cell[at] for cell in cells})[:CELLS] for at in (0, 1))
@@ -201,33 +245,53 @@ def _grid(data: bytes, group: Record) -> tuple[tuple[str, ...], ...]:
     for left, top, right, bottom, said in cells[: CELLS * CELLS]:
         if left not in lefts or top not in tops:
             continue
-        for row in range(bisect.bisect_left(tops, top), bisect.bisect_left(tops, bottom)):
-            for column in range(bisect.bisect_left(lefts, left), bisect.bisect_left(lefts, right)):
+        for row in range(
+            bisect.bisect_left(tops, top), bisect.bisect_left(tops, bottom)
+        ):
+            for column in range(
+                bisect.bisect_left(lefts, left), bisect.bisect_left(lefts, right)
+            ):
                 corner = (lefts[column], tops[row]) == (left, top)
-                rows[row][column] = rows[row][column] or (said if corner else spacing.spanning(said))
+                rows[row][column] = rows[row][column] or (
+                    said if corner else spacing.spanning(said)
+                )
     return tuple(map(tuple, rows))
 
 
-def _notes(data: bytes, listed: Sequence[Slide], offsets: dict[int, int]) -> dict[int, list[units.Block]]:
+def _notes(
+    data: bytes, listed: Sequence[Slide], offsets: dict[int, int]
+) -> dict[int, list[units.Block]]:
     """The notes by the number of their slide."""
     found: dict[int, list[units.Block]] = {}
     for one in listed:
         record = _at(data, offsets.get(one.persist, -1))
         if record is None or record.kind != NOTES:
             continue
-        atom = next((part for part in _records(data, record.start, record.end) if part.kind == NOTES_ATOM), None)
+        atom = next(
+            (
+                part
+                for part in _records(data, record.start, record.end)
+                if part.kind == NOTES_ATOM
+            ),
+            None,
+        )
         if atom is None:
             continue
         identity = int.from_bytes(data[atom.start : atom.start + 4], "little")
         texts = [text for text in _in_shapes(data, record, one.texts) if text.kind == 2]
         found[identity] = [
-            units.Block(block.text, "notes") for text in texts for block in _blocks(text) if block.text != "*"
+            units.Block(block.text, "notes")
+            for text in texts
+            for block in _blocks(text)
+            if block.text != "*"
         ]
     return found
 
 
 def _blocks(text: Text) -> list[units.Block]:
-    """A text's paragraphs; a title is one heading. A lone star stands for the number of the slide."""
+    """A text's paragraphs; a title is one heading. A lone star stands for the number of
+    the slide.
+    """
     if text.rows:
         return spacing.table(text.rows, header=True)
     said = text.said.replace("\x0b", "\n" if text.kind not in TITLES else " ")

@@ -1,7 +1,9 @@
-"""The binary format of Word 97 to 2003: the pieces its text is in, and which paragraphs are headings or rows.
+"""The binary format of Word 97 to 2003: the pieces its text is in, and which paragraphs
+are headings or rows.
 
-After [MS-DOC]: the FIB tells where the piece table lies, the pieces where the text of each range of character
-positions (CP) lies, the PAPX pages which style the paragraph around a byte of the text has.
+After [MS-DOC]: the FIB tells where the piece table lies, the pieces where the text of
+each range of character positions (CP) lies, the PAPX pages which style the paragraph
+around a byte of the text has.
 """
 
 import array
@@ -16,7 +18,11 @@ from reverie.ingest.documents import spacing, units
 
 MAGIC, FIRST_97 = 0xA5EC, 0xC1
 ENCRYPTED, SECOND_TABLE = 0x0100, 0x0200
-COUNTS, PAPX, CLX = 0x4C, 0x102, 0x1A2  # offsets in the FIB: lengths of the parts, paragraphs, pieces
+COUNTS, PAPX, CLX = (
+    0x4C,
+    0x102,
+    0x1A2,
+)  # offsets in the FIB: lengths of the parts, paragraphs, pieces
 PAGE = 512
 IN_TABLE, ROW_END, OUTLINE, TABLE_SPEC, TABS = 0x2416, 0x2417, 0x2640, 0xD608, 0xC615
 OPERANDS = {0: 1, 1: 1, 2: 2, 3: 4, 4: 2, 5: 2, 7: 3}
@@ -26,7 +32,9 @@ HEADERS = (2, 3, 7)  # parts that say the same on every page
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A run of characters that lie together: their first position, their offset in the stream, bytes for each."""
+    """A run of characters that lie together: their first position, their offset in the
+    stream, bytes for each.
+    """
 
     start: int
     offset: int
@@ -35,7 +43,9 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What a range of bytes of the text is: a heading of a level (0 is none), in a table, the end of its row."""
+    """What a range of bytes of the text is: a heading of a level (0 is none), in a
+    table, the end of its row.
+    """
 
     start: int
     end: int
@@ -45,7 +55,9 @@ class Style:
 
 
 def second_table(fib: bytes) -> bool:
-    """Which of its two tables the document uses. Locked when it is encrypted, Unreadable when it is none."""
+    """Which of its two tables the document uses. Locked when it is encrypted,
+    Unreadable when it is none.
+    """
     if len(fib) < 0x60 or int.from_bytes(fib[:2], "little") not in {MAGIC, 0xA5DC}:
         raise errors.Unreadable("not a Word document, or cut short")
     flags = int.from_bytes(fib[0x0A:0x0C], "little")
@@ -55,7 +67,9 @@ def second_table(fib: bytes) -> bool:
 
 
 def blocks(fib: bytes, table: bytes) -> list[units.Block]:
-    """The text of the document, then of its footnotes, comments, endnotes and text boxes; headers and footers once."""
+    """The text of the document, then of its footnotes, comments, endnotes and text
+    boxes; headers and footers once.
+    """
     if int.from_bytes(fib[2:4], "little") < FIRST_97 or len(fib) < CLX + 8:
         return _older(fib)
     text, pieces = _text(fib, table)
@@ -66,7 +80,10 @@ def blocks(fib: bytes, table: bytes) -> list[units.Block]:
     for part, count in enumerate(struct.unpack_from("<8i", fib, COUNTS)):
         end = min(len(text), start + max(0, count))
         if part in HEADERS:
-            edges |= {block.text: block for block in _paragraphs(text, start, end, pieces, styles)}
+            edges |= {
+                block.text: block
+                for block in _paragraphs(text, start, end, pieces, styles)
+            }
         else:
             found += _paragraphs(text, start, end, pieces, styles)
         start = end
@@ -85,7 +102,9 @@ def _text(fib: bytes, table: bytes) -> tuple[str, list[Piece]]:
     start, size = struct.unpack_from("<II", fib, CLX)
     clx = table[start : start + size]
     at = 0
-    while at + 3 <= len(clx) and clx[at] == 1:  # properties of pieces, which change no text
+    while (
+        at + 3 <= len(clx) and clx[at] == 1
+    ):  # properties of pieces, which change no text
         at += 3 + int.from_bytes(clx[at + 1 : at + 3], "little")
     if at + 5 > len(clx) or clx[at] != 2:
         raise errors.Unreadable("the file is damaged or cut short")
@@ -104,17 +123,23 @@ def _text(fib: bytes, table: bytes) -> tuple[str, list[Piece]]:
             continue
         narrow = bool(stored & 0x40000000)
         offset = (stored & 0x3FFFFFFF) // 2 if narrow else stored & 0x3FFFFFFF
-        said = _characters(fib[offset : offset + size * (1 if narrow else 2)], narrow=narrow)
+        said = _characters(
+            fib[offset : offset + size * (1 if narrow else 2)], narrow=narrow
+        )
         pieces.append(Piece(length, offset, 1 if narrow else 2))
         texts.append(said)
         length += len(said)
-        if length > len(fib):  # pieces may share bytes, but no honest text is longer than its file
+        if length > len(
+            fib
+        ):  # pieces may share bytes, but no honest text is longer than its file
             raise errors.Unreadable("its text unpacks to more than the file")
     return _shown("".join(texts)), pieces
 
 
 def _characters(data: bytes, *, narrow: bool) -> str:
-    """One character for each position, halves of pairs too; they are put together when the text is tidied."""
+    """One character for each position, halves of pairs too; they are put together when
+    the text is tidied.
+    """
     if narrow:
         return data.decode("cp1252", "replace")
     numbers = array.array("H", data[: len(data) // 2 * 2])
@@ -124,7 +149,9 @@ def _characters(data: bytes, *, narrow: bool) -> str:
 
 
 def _shown(text: str) -> str:
-    """The text with NUL in place of what is not shown: the instructions of fields. Positions stay."""
+    """The text with NUL in place of what is not shown: the instructions of fields.
+    Positions stay.
+    """
     if BEGIN not in text:
         return text
     out: list[str] = []
@@ -159,7 +186,9 @@ def _paragraphs(
         said = _tidy(text[at:here])
         at = here + 1
         style = _style(here, pieces, starts, styles, ranges)
-        if sign == "\x07" and (style.row_end or (not said and not inside and not styles)):
+        if sign == "\x07" and (
+            style.row_end or (not said and not inside and not styles)
+        ):
             if row := spacing.row(cells):
                 yield units.Block(row, "row") if len(cells) > 1 else units.Block(row)
             cells = []
@@ -169,14 +198,22 @@ def _paragraphs(
         elif said and style.in_table:
             inside.append(said)
         elif said:
-            yield units.Block(said, "heading", style.level) if style.level else units.Block(said)
+            yield (
+                units.Block(said, "heading", style.level)
+                if style.level
+                else units.Block(said)
+            )
     rest = [*cells, *inside, _tidy(text[at:end])]
     if said := spacing.row(one for one in rest if one):
         yield units.Block(said)
 
 
 def _style(
-    here: int, pieces: Sequence[Piece], starts: Sequence[int], styles: Sequence[Style], ranges: Sequence[int]
+    here: int,
+    pieces: Sequence[Piece],
+    starts: Sequence[int],
+    styles: Sequence[Style],
+    ranges: Sequence[int],
 ) -> Style:
     """The style of the paragraph that ends at a position."""
     number = bisect.bisect_right(starts, here) - 1
@@ -189,13 +226,17 @@ def _style(
 
 
 def _styles(fib: bytes, table: bytes) -> list[Style]:
-    """What the paragraphs are, in the order of their bytes; [] when the pages that say so are broken."""
+    """What the paragraphs are, in the order of their bytes; [] when the pages that say
+    so are broken.
+    """
     start, size = struct.unpack_from("<II", fib, PAPX)
     plc = table[start : start + size]
     count = (len(plc) - 4) // 8
     found: list[Style] = []
     for number in range(max(0, count)):
-        page = int.from_bytes(plc[4 * (count + 1) + 4 * number :][:4], "little") & 0x3FFFFF
+        page = (
+            int.from_bytes(plc[4 * (count + 1) + 4 * number :][:4], "little") & 0x3FFFFF
+        )
         found += _page(fib[page * PAGE : (page + 1) * PAGE])
     return sorted(found, key=lambda style: style.start)
 
@@ -224,7 +265,13 @@ def _page(page: bytes) -> Iterator[Style]:
                 level = operand + 1 if operand < 9 else 0
             elif operand:
                 told.add(sprm)
-        yield Style(bounds[number], bounds[number + 1], min(6, level), IN_TABLE in told, ROW_END in told)
+        yield Style(
+            bounds[number],
+            bounds[number + 1],
+            min(6, level),
+            IN_TABLE in told,
+            ROW_END in told,
+        )
 
 
 def _sprms(data: bytes) -> Iterator[tuple[int, int]]:

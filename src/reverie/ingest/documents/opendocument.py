@@ -1,10 +1,20 @@
-"""OpenDocument texts and presentations (.odt, .odp, .ott): paragraphs, headings, lists, tables, notes and comments."""
+"""OpenDocument texts and presentations (.odt, .odp, .ott): paragraphs, headings, lists,
+tables, notes and comments.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from reverie import errors
-from reverie.ingest.documents import numbering, odfsheets, officeparts, packed, spacing, trees, units
+from reverie.ingest.documents import (
+    numbering,
+    odfsheets,
+    officeparts,
+    packed,
+    spacing,
+    trees,
+    units,
+)
 
 KIND = "an OpenDocument file"
 BREAKS = {"tab": "\t", "line-break": "\n"}
@@ -18,7 +28,9 @@ COVERED = 20_000  # cells of one table that are filled with the text of another
 
 @dataclass(slots=True)
 class Document:
-    """What is shared while a document is walked: its parts, how its lists count, and notes found on the way."""
+    """What is shared while a document is walked: its parts, how its lists count, and
+    notes found on the way.
+    """
 
     package: packed.Package
     lists: Mapping[str, Mapping[int, numbering.Level]]
@@ -36,9 +48,15 @@ class Paragraph:
 
 @packed.guarded(KIND)
 def read(given: units.Given) -> Iterator[units.Read]:
-    """What it says of itself, then a text as one unit, a presentation slide by slide, a spreadsheet by its sheets."""
+    """What it says of itself, then a text as one unit, a presentation slide by slide, a
+    spreadsheet by its sheets.
+    """
     package = packed.Package(given.data, KIND)
-    manifest = package.read("META-INF/manifest.xml") if "META-INF/manifest.xml" in package else b""
+    manifest = (
+        package.read("META-INF/manifest.xml")
+        if "META-INF/manifest.xml" in package
+        else b""
+    )
     if b"encryption-data" in manifest:
         raise errors.Locked("it is encrypted")
     if "content.xml" not in package:
@@ -66,10 +84,14 @@ def _about(package: packed.Package) -> units.About:
     for one in () if root is None else root:
         said.setdefault(officeparts.local(one), spacing.clean("".join(one.itertext())))
     author = said.get("initial-creator") or said.get("creator", "")
-    return units.About(said.get("title", ""), author, officeparts.iso(said.get("creation-date", "")))
+    return units.About(
+        said.get("title", ""), author, officeparts.iso(said.get("creation-date", ""))
+    )
 
 
-def _lists(roots: Iterable[trees.Element | None]) -> dict[str, dict[int, numbering.Level]]:
+def _lists(
+    roots: Iterable[trees.Element | None],
+) -> dict[str, dict[int, numbering.Level]]:
     """How the levels of each list style count."""
     found: dict[str, dict[int, numbering.Level]] = {}
     for root in roots:
@@ -79,10 +101,22 @@ def _lists(roots: Iterable[trees.Element | None]) -> dict[str, dict[int, numberi
                 depth = numbering.whole(officeparts.attribute(one, "level"), 1)
                 form = officeparts.attribute(one, "num-format")
                 if officeparts.local(one) == "list-level-style-number" and form:
-                    kind = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}.get(form, "")
-                    around = (officeparts.attribute(one, "num-prefix"), officeparts.attribute(one, "num-suffix"))
-                    start = numbering.whole(officeparts.attribute(one, "start-value") or "1")
-                    levels[depth] = numbering.Level(kind or "decimal", "%1".join(around), start)
+                    kind = {
+                        "a": "lowerLetter",
+                        "A": "upperLetter",
+                        "i": "lowerRoman",
+                        "I": "upperRoman",
+                    }.get(form, "")
+                    around = (
+                        officeparts.attribute(one, "num-prefix"),
+                        officeparts.attribute(one, "num-suffix"),
+                    )
+                    start = numbering.whole(
+                        officeparts.attribute(one, "start-value") or "1"
+                    )
+                    levels[depth] = numbering.Level(
+                        kind or "decimal", "%1".join(around), start
+                    )
                 elif officeparts.local(one) == "list-level-style-bullet":
                     levels[depth] = numbering.Level("bullet", "-")
             found.setdefault(officeparts.attribute(style, "name"), levels)
@@ -116,16 +150,23 @@ def _paragraph(document: Document, element: trees.Element) -> list[units.Block]:
     text = spacing.clean("".join(found.pieces))
     blocks: list[units.Block] = []
     if text and officeparts.local(element) == "h":
-        level = min(6, max(1, numbering.whole(officeparts.attribute(element, "outline-level"), 1)))
+        level = min(
+            6,
+            max(1, numbering.whole(officeparts.attribute(element, "outline-level"), 1)),
+        )
         blocks.append(units.Block(text, "heading", level))
     elif text:
         style = officeparts.attribute(element, "style-name")
-        blocks.append(units.Block(text, "heading", 1) if style == "Title" else units.Block(text))
+        blocks.append(
+            units.Block(text, "heading", 1) if style == "Title" else units.Block(text)
+        )
     return blocks + _blocks(document, found.anchored)
 
 
 def _collect(document: Document, element: trees.Element, found: Paragraph) -> None:
-    """The text of a paragraph; a note leaves its mark and goes to the end, a picture or box follows the paragraph."""
+    """The text of a paragraph; a note leaves its mark and goes to the end, a picture or
+    box follows the paragraph.
+    """
     found.pieces.append(element.text or "")
     for one in element:
         name = officeparts.local(one)
@@ -146,21 +187,39 @@ def _note(document: Document, element: trees.Element, found: Paragraph) -> None:
     mark = officeparts.child(element, "note-citation")
     body = officeparts.child(element, "note-body")
     label = spacing.clean("".join(mark.itertext())) if mark is not None else ""
-    text = " ".join(block.text for block in _blocks(document, () if body is None else body))
+    text = " ".join(
+        block.text for block in _blocks(document, () if body is None else body)
+    )
     found.pieces.append(f" [{label}]")
     if text:
         document.notes.append(units.Block(f"[{label}] {text}"))
 
 
 def _comment(document: Document, element: trees.Element) -> None:
-    said, when = officeparts.child(element, "creator"), officeparts.child(element, "date")
-    words = [spacing.clean("".join(one.itertext())) for one in (said, when) if one is not None]
-    text = " ".join(block.text for block in _blocks(document, [one for one in element if one not in (said, when)]))
+    said, when = (
+        officeparts.child(element, "creator"),
+        officeparts.child(element, "date"),
+    )
+    words = [
+        spacing.clean("".join(one.itertext()))
+        for one in (said, when)
+        if one is not None
+    ]
+    text = " ".join(
+        block.text
+        for block in _blocks(
+            document, [one for one in element if one not in (said, when)]
+        )
+    )
     if text:
-        document.notes.append(units.Block(f"[Comment {', '.join(word for word in words if word)}] {text}"))
+        document.notes.append(
+            units.Block(f"[Comment {', '.join(word for word in words if word)}] {text}")
+        )
 
 
-def _list(document: Document, element: trees.Element, style: str, depth: int) -> list[units.Block]:
+def _list(
+    document: Document, element: trees.Element, style: str, depth: int
+) -> list[units.Block]:
     style = officeparts.attribute(element, "style-name") or style
     level = document.lists.get(style, {}).get(depth, numbering.Level("none", ""))
     count = level.start
@@ -176,7 +235,11 @@ def _list(document: Document, element: trees.Element, style: str, depth: int) ->
                 inner += _list(document, one, style, depth + 1)
             else:
                 inner += _blocks(document, [one])
-        if officeparts.local(item) == "list-item" and any(officeparts.local(one) == "p" for one in item) and inner:
+        if (
+            officeparts.local(item) == "list-item"
+            and any(officeparts.local(one) == "p" for one in item)
+            and inner
+        ):
             inner[0] = _labelled(inner[0], level, count)
             count += 1
         blocks += inner
@@ -185,7 +248,11 @@ def _list(document: Document, element: trees.Element, style: str, depth: int) ->
 
 
 def _labelled(block: units.Block, level: numbering.Level, count: int) -> units.Block:
-    label = "-" if level.format == "bullet" else level.text.replace("%1", numbering.written(count, level.format))
+    label = (
+        "-"
+        if level.format == "bullet"
+        else level.text.replace("%1", numbering.written(count, level.format))
+    )
     return units.Block(f"{label.strip()} {block.text}".strip(), block.kind, block.level)
 
 
@@ -197,21 +264,42 @@ def _table(document: Document, element: trees.Element) -> list[units.Block]:
         texts: list[str] = []
         for cell in line:
             name = officeparts.local(cell)
-            repeated = min(SPANS, max(1, numbering.whole(officeparts.attribute(cell, "number-columns-repeated"), 1)))
+            repeated = min(
+                SPANS,
+                max(
+                    1,
+                    numbering.whole(
+                        officeparts.attribute(cell, "number-columns-repeated"), 1
+                    ),
+                ),
+            )
             if name == "covered-table-cell":
-                texts += [covered.get((at, len(texts) + more), "") for more in range(repeated)]
+                texts += [
+                    covered.get((at, len(texts) + more), "") for more in range(repeated)
+                ]
             elif name == "table-cell":
                 text = " ".join(block.text for block in _blocks(document, cell))
                 _cover(covered, cell, (at, len(texts)), text)
                 texts += [text, *[spacing.spanning(text)] * (repeated - 1)]
         rows.append(texts)
-    return spacing.table(rows, header=officeparts.child(element, "table-header-rows") is not None)
+    return spacing.table(
+        rows, header=officeparts.child(element, "table-header-rows") is not None
+    )
 
 
-def _cover(covered: dict[tuple[int, int], str], cell: trees.Element, at: tuple[int, int], text: str) -> None:
+def _cover(
+    covered: dict[tuple[int, int], str],
+    cell: trees.Element,
+    at: tuple[int, int],
+    text: str,
+) -> None:
     """Remember what the cells say that a merged cell covers."""
-    down = min(SPANS, numbering.whole(officeparts.attribute(cell, "number-rows-spanned"), 1))
-    across = min(SPANS, numbering.whole(officeparts.attribute(cell, "number-columns-spanned"), 1))
+    down = min(
+        SPANS, numbering.whole(officeparts.attribute(cell, "number-rows-spanned"), 1)
+    )
+    across = min(
+        SPANS, numbering.whole(officeparts.attribute(cell, "number-columns-spanned"), 1)
+    )
     if down * across > 1 and len(covered) < COVERED:
         for row in range(down):
             for column in range(across):
@@ -228,12 +316,18 @@ def _rows(element: trees.Element) -> Iterator[trees.Element]:
 
 
 def _frame(document: Document, element: trees.Element) -> list[units.Block]:
-    """What a frame shows; of a picture its description. An object's stand-in picture is left out."""
-    inner = [one for one in element if officeparts.local(one) not in {"image", *SKIPPED}]
+    """What a frame shows; of a picture its description. An object's stand-in picture is
+    left out.
+    """
+    inner = [
+        one for one in element if officeparts.local(one) not in {"image", *SKIPPED}
+    ]
     blocks = _blocks(document, inner)
     if not blocks:
         said = [officeparts.child(element, name) for name in ("title", "desc")]
-        texts = [spacing.clean("".join(one.itertext())) for one in said if one is not None]
+        texts = [
+            spacing.clean("".join(one.itertext())) for one in said if one is not None
+        ]
         blocks = [units.Block(text) for text in dict.fromkeys(texts) if text]
     return blocks
 
@@ -245,14 +339,18 @@ def _object(document: Document, element: trees.Element) -> list[units.Block]:
     if root is None:
         return []
     if officeparts.local(root) == "math":
-        words = [one.text or "" for one in root.iter("{*}mi", "{*}mn", "{*}mo", "{*}mtext")]
+        words = [
+            one.text or "" for one in root.iter("{*}mi", "{*}mn", "{*}mo", "{*}mtext")
+        ]
         text = spacing.clean(" ".join(words))
         return [units.Block(text)] if text else []
     chart = officeparts.child(root, "body", "chart")
     return [] if chart is None else _blocks(document, chart)
 
 
-def _slides(document: Document, slides: trees.Element, first: int) -> Iterator[units.Unit]:
+def _slides(
+    document: Document, slides: trees.Element, first: int
+) -> Iterator[units.Unit]:
     pages = [one for one in slides if officeparts.local(one) == "page"]
     for number, page in enumerate(pages, start=1):
         if number < first:

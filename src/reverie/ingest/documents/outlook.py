@@ -1,4 +1,6 @@
-"""Outlook messages (.msg): headers, the body in whichever form it has, attachments as files of their own."""
+"""Outlook messages (.msg): headers, the body in whichever form it has, attachments as
+files of their own.
+"""
 
 import datetime as dt
 import struct
@@ -7,11 +9,23 @@ from dataclasses import dataclass
 
 from reverie import errors
 from reverie.ingest import charsets
-from reverie.ingest.documents import compound, markup, packed, richtext, rtf, spacing, units
+from reverie.ingest.documents import (
+    compound,
+    markup,
+    packed,
+    richtext,
+    rtf,
+    spacing,
+    units,
+)
 
 KIND = "an Outlook message"
 PROPERTIES = "__properties_version1.0"
-ATTACHED, EMBEDDED, RECIPIENT = "__attach_version1.0_#", "__substg1.0_3701000D", "__recip_version1.0_#"
+ATTACHED, EMBEDDED, RECIPIENT = (
+    "__attach_version1.0_#",
+    "__substg1.0_3701000D",
+    "__recip_version1.0_#",
+)
 DEEPEST = 10  # messages inside messages
 SENT, DELIVERED, CODEPAGE, MESSAGE_CODEPAGE = 0x0039, 0x0E06, 0x3FDE, 0x3FFD
 EPOCH = dt.datetime(1601, 1, 1, tzinfo=dt.UTC)
@@ -19,7 +33,9 @@ EPOCH = dt.datetime(1601, 1, 1, tzinfo=dt.UTC)
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message in its file: the storage it lies in, [] for the whole, and the values of fixed length it has."""
+    """A message in its file: the storage it lies in, [] for the whole, and the values
+    of fixed length it has.
+    """
 
     file: compound.Compound
     at: list[str]
@@ -35,7 +51,11 @@ class Message:
         if wide:
             return wide.decode("utf-16-le", "replace").replace("\0", "")
         narrow = self.data(f"{key}001E")
-        return charsets.decode(narrow, self.encoding())[0].replace("\0", "") if narrow else ""
+        return (
+            charsets.decode(narrow, self.encoding())[0].replace("\0", "")
+            if narrow
+            else ""
+        )
 
     def encoding(self) -> str:
         """The name of the encoding its bytes are in, "" when it does not say."""
@@ -50,14 +70,18 @@ class Message:
 def read(given: units.Given) -> Iterator[units.Read]:
     """What it says of itself, one unit with its headers and body, then its attachments.
 
-    A message inside the message is part of the text: it lies there in pieces, not as a file.
+    A message inside the message is part of the text: it lies there in pieces, not as a
+    file.
     """
     file = compound.Compound(given.data, KIND)
     if not file.has(PROPERTIES):
         raise errors.Unreadable(f"not {KIND}")
     whole = Message(file, [], _fixed(file, [], 32))
     yield units.About(
-        spacing.clean(whole.text("0037")), _sender(whole), _when(whole).replace(" ", "T"), whole.encoding()
+        spacing.clean(whole.text("0037")),
+        _sender(whole),
+        _when(whole).replace(" ", "T"),
+        whole.encoding(),
     )
     if given.first <= 1:
         yield units.Unit(1, 1, tuple(_message(whole, 0)))
@@ -65,11 +89,15 @@ def read(given: units.Given) -> Iterator[units.Read]:
 
 
 def _fixed(file: compound.Compound, at: list[str], skip: int) -> dict[int, bytes]:
-    """The properties of fixed length: after a head of `skip` bytes entries of 16, the value in the last 8."""
+    """The properties of fixed length: after a head of `skip` bytes entries of 16, the
+    value in the last 8.
+    """
     data = file.read(*at, PROPERTIES)[: 1024 * 1024]
     found: dict[int, bytes] = {}
     for start in range(skip, len(data) - 15, 16):
-        found[int.from_bytes(data[start + 2 : start + 4], "little")] = data[start + 8 : start + 16]
+        found[int.from_bytes(data[start + 2 : start + 4], "little")] = data[
+            start + 8 : start + 16
+        ]
     return found
 
 
@@ -87,22 +115,31 @@ def _when(message: Message) -> str:
 
 def _sender(message: Message) -> str:
     name = spacing.clean(message.text("0C1A") or message.text("0042"))
-    address = spacing.clean(message.text("5D01") or message.text("5D02") or message.text("0C1F"))
+    address = spacing.clean(
+        message.text("5D01") or message.text("5D02") or message.text("0C1F")
+    )
     if not address or "@" not in address or address == name:
         return name
     return f"{name} <{address}>" if name else address
 
 
 def _recipients(message: Message, shown: str, kind: int) -> str:
-    """Those of one kind (1 to, 2 copy) with their addresses; the line that Outlook shows when none are listed."""
+    """Those of one kind (1 to, 2 copy) with their addresses; the line that Outlook
+    shows when none are listed.
+    """
     found: list[str] = []
     for name in message.file.storages(message.at, RECIPIENT):
         at = [*message.at, name]
         one = Message(message.file, at, _fixed(message.file, at, 8))
         if int.from_bytes(one.fixed.get(0x0C15, b"")[:4], "little") == kind:
-            who, address = spacing.clean(one.text("3001")), spacing.clean(one.text("39FE") or one.text("3003"))
+            who, address = (
+                spacing.clean(one.text("3001")),
+                spacing.clean(one.text("39FE") or one.text("3003")),
+            )
             named = who and who != address and "@" in address
-            found.append(f"{who} <{address}>" if named else address if "@" in address else who)
+            found.append(
+                f"{who} <{address}>" if named else address if "@" in address else who
+            )
     return "; ".join(one for one in found if one) or spacing.clean(message.text(shown))
 
 
@@ -122,7 +159,9 @@ def _message(message: Message, depth: int) -> list[units.Block]:
     for name in message.file.storages(message.at, ATTACHED):
         inner = [*message.at, name, EMBEDDED]
         if message.file.has(*inner, PROPERTIES):
-            blocks += _message(Message(message.file, inner, _fixed(message.file, inner, 24)), depth + 1)
+            blocks += _message(
+                Message(message.file, inner, _fixed(message.file, inner, 24)), depth + 1
+            )
     return blocks
 
 
@@ -130,7 +169,11 @@ def _body(message: Message) -> list[units.Block]:
     """The text: as plain text, else from the page, else from the compressed rich text."""
     plain = message.text("1000")
     if plain.strip():
-        return [units.Block(said) for part in _paragraphs(plain) if (said := spacing.lines(part))]
+        return [
+            units.Block(said)
+            for part in _paragraphs(plain)
+            if (said := spacing.lines(part))
+        ]
     page = message.data("10130102") or message.text("1013").encode()
     if page.strip():
         root = markup.page(markup.decoded(page, message.encoding())[0])
@@ -151,5 +194,9 @@ def _attachments(file: compound.Compound) -> Iterator[units.Attachment]:
         one = Message(file, [name], {})
         data = one.data("37010102")
         if data:
-            called = spacing.clean(one.text("3707") or one.text("3704") or one.text("3001"))
-            yield units.Attachment(called or f"attachment-{number}", spacing.clean(one.text("370E")), data)
+            called = spacing.clean(
+                one.text("3707") or one.text("3704") or one.text("3001")
+            )
+            yield units.Attachment(
+                called or f"attachment-{number}", spacing.clean(one.text("370E")), data
+            )

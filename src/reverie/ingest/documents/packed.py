@@ -1,4 +1,6 @@
-"""The guard before packed formats: parts of a zip are read under caps, and failures get names."""
+"""The guard before packed formats: parts of a zip are read under caps, and failures get
+names.
+"""
 
 import functools
 import io
@@ -12,24 +14,35 @@ from reverie.ingest.documents import compound, trees, units
 
 MEMBERS = 20_000
 LARGEST = 1024 * 1024 * 1024  # bytes read from one document, all parts together
-PART = 64 * 1024 * 1024  # bytes of one part that is held as a tree, which takes several times as much
-RATIO, FROM = 300, 8 * 1024 * 1024  # from so many bytes on, so many times its packed size is no document
+PART = (
+    64 * 1024 * 1024
+)  # bytes of one part that is held as a tree, which takes several times as much
+RATIO, FROM = (
+    300,
+    8 * 1024 * 1024,
+)  # from so many bytes on, so many times its packed size is no document
 CHUNK = 256 * 1024
 
 
 class Capped:
-    """A member of a zip, read while its real size is counted; the directory's own figures are not believed."""
+    """A member of a zip, read while its real size is counted; the directory's own
+    figures are not believed.
+    """
 
     def __init__(self, file: IO[bytes], package: "Package", packed: int) -> None:
         self._file, self._package, self._packed, self._read = file, package, packed, 0
 
     def read(self, size: int = CHUNK) -> bytes:
-        """The next bytes. Unreadable once the member or the document unpacks to more than it may."""
+        """The next bytes. Unreadable once the member or the document unpacks to more
+        than it may.
+        """
         data = self._file.read(CHUNK if size < 0 else min(size, CHUNK))
         self._read += len(data)
         self._package.count(len(data))
         if self._read > FROM and self._read > RATIO * max(1, self._packed):
-            raise errors.Unreadable(f"a part of it unpacks to more than {RATIO} times its size")
+            raise errors.Unreadable(
+                f"a part of it unpacks to more than {RATIO} times its size"
+            )
         return data
 
 
@@ -37,7 +50,9 @@ class Package:
     """A zip-based document whose members are read one by one."""
 
     def __init__(self, data: bytes, kind: str) -> None:
-        """Locked when it is encrypted, Unreadable when `data` is no zip. `kind` is "a Word document" and the like."""
+        """Locked when it is encrypted, Unreadable when `data` is no zip. `kind` is "a
+        Word document" and the like.
+        """
         self.kind = kind
         self._unpacked = 0
         if data.startswith(compound.MAGIC):
@@ -60,7 +75,10 @@ class Package:
 
     def names(self) -> list[str]:
         """The members as they are called inside, without a slash at the start."""
-        return [info.filename.replace("\\", "/").lstrip("/") for info in self._infos.values()]
+        return [
+            info.filename.replace("\\", "/").lstrip("/")
+            for info in self._infos.values()
+        ]
 
     def size(self, name: str) -> int:
         """How large the directory says a member is: a hint, never a limit."""
@@ -71,7 +89,9 @@ class Package:
         """Add bytes that were unpacked; Unreadable beyond the limit."""
         self._unpacked += size
         if self._unpacked > LARGEST:
-            raise errors.Unreadable(f"it unpacks to more than {LARGEST // 1024 // 1024} MB")
+            raise errors.Unreadable(
+                f"it unpacks to more than {LARGEST // 1024 // 1024} MB"
+            )
 
     def stream(self, name: str) -> Capped:
         """A member to read piece by piece. Unreadable when it is not there."""
@@ -86,7 +106,9 @@ class Package:
         while piece := stream.read():
             size += len(piece)
             if size > limit:
-                raise errors.Unreadable(f"{name} unpacks to more than {limit // 1024 // 1024} MB")
+                raise errors.Unreadable(
+                    f"{name} unpacks to more than {limit // 1024 // 1024} MB"
+                )
             pieces.append(piece)
         return b"".join(pieces)
 
@@ -95,7 +117,9 @@ class Package:
         return trees.parsed(self.read(name))
 
     def maybe(self, name: str) -> trees.Element | None:
-        """A member as XML, or None when it is not there or is broken: for parts a document can do without."""
+        """A member as XML, or None when it is not there or is broken: for parts a
+        document can do without.
+        """
         if name not in self:
             return None
         try:
@@ -104,7 +128,8 @@ class Package:
             return None
 
     def elements(self, name: str, *tags: str) -> Iterator[trees.Element]:
-        """The elements called `tags` (local names) of a large member, one after the other, each freed after its turn.
+        """The elements called `tags` (local names) of a large member, one after the
+        other, each freed after its turn.
 
         Only its own inside is whole: what stood before it is gone.
         """
@@ -112,7 +137,9 @@ class Package:
 
 
 def guarded(kind: str) -> Callable[[units.Reader], units.Reader]:
-    """A reader whose every failure is Unreadable: the edge where what libraries raise on foreign bytes gets a name."""
+    """A reader whose every failure is Unreadable: the edge where what libraries raise
+    on foreign bytes gets a name.
+    """
 
     def wrap(read: units.Reader) -> units.Reader:
         @functools.wraps(read)
@@ -131,7 +158,9 @@ def guarded(kind: str) -> Callable[[units.Reader], units.Reader]:
                 raise errors.Unreadable(_syntax(error)) from error
             except Exception as error:
                 reason = f"{type(error).__name__}: {error}"[:120]
-                raise errors.Unreadable(f"the file is damaged, or not {kind} ({reason})") from error
+                raise errors.Unreadable(
+                    f"the file is damaged, or not {kind} ({reason})"
+                ) from error
 
         return reader
 

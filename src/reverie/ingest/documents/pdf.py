@@ -1,4 +1,6 @@
-"""PDF files, page by page: their text layer, or what can be read in the picture of a page."""
+"""PDF files, page by page: their text layer, or what can be read in the picture of a
+page.
+"""
 
 import re
 from collections import Counter
@@ -20,17 +22,22 @@ MOST_PIXELS = 4_000_000
 MOST_OUTLINE = 5_000
 MOST_BROKEN = 100  # in a row: there are no pages, whatever the file says
 UNREAD = "this page could not be read"
-DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:(Z)|([+-]\d\d)'?(\d\d)?)?")
+DATE = re.compile(
+    r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:(Z)|([+-]\d\d)'?(\d\d)?)?"
+)
 NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*\.?|[A-Z]\.|[IVX]+\.)\s+\w")
 LONGEST_HEADING = 200
 Outline = Mapping[int, Mapping[str, int]]
-"""What a page is to have as headings, by its index: their text as `_plain` has it, with their level."""
+"""What a page is to have as headings, by its index: their text as `_plain` has it, with
+their level.
+"""
 
 
 def read(given: units.Given) -> Iterator[units.Read]:
     """What the document says of itself, a unit a page, then the files inside it.
 
-    Raises Unreadable for what is no PDF or has no page that can be read, Locked when it wants another password.
+    Raises Unreadable for what is no PDF or has no page that can be read, Locked when it
+    wants another password.
     """
     with opened(given.data, given.password) as document:
         yield _about(document)
@@ -48,7 +55,9 @@ def read(given: units.Given) -> Iterator[units.Read]:
 
 @contextmanager
 def opened(data: bytes, password: str = "") -> Generator[pypdfium2.PdfDocument]:
-    """The document, open for as long as the block. Raises Unreadable, or Locked when it wants another password."""
+    """The document, open for as long as the block. Raises Unreadable, or Locked when it
+    wants another password.
+    """
     try:
         document = pypdfium2.PdfDocument(data, password=password or None)
     except pypdfium2.PdfiumError as error:
@@ -79,13 +88,17 @@ def _refused(error: pypdfium2.PdfiumError, tried: bool) -> errors.Unreadable:
         wrong = "the password does not open it: " if tried else ""
         return errors.Locked(f"{wrong}the PDF asks for a password")
     if error.err_code == pdfium.FPDF_ERR_SECURITY:
-        return errors.Unreadable("the PDF is locked in a way that no password opens here")
+        return errors.Unreadable(
+            "the PDF is locked in a way that no password opens here"
+        )
     return errors.Unreadable("the file is no PDF, or is cut short or damaged")
 
 
 def _about(document: pypdfium2.PdfDocument) -> units.About:
     said = document.get_metadata_dict(skip_empty=True)
-    title, author = (pdftext.clean(said.get(key, ""))[:500] for key in ("Title", "Author"))
+    title, author = (
+        pdftext.clean(said.get(key, ""))[:500] for key in ("Title", "Author")
+    )
     return units.About(title, author, _date(said.get("CreationDate", "")))
 
 
@@ -97,7 +110,9 @@ def _date(text: str) -> str:
     zone = "+00:00" if zulu else f"{off}:{off_minutes or '00'}" if off else ""
     clock = f"{hour or '00'}:{minute or '00'}:{second or '00'}"
     try:
-        return datetime.fromisoformat(f"{year}-{month or '01'}-{day or '01'}T{clock}{zone}").isoformat()
+        return datetime.fromisoformat(
+            f"{year}-{month or '01'}-{day or '01'}T{clock}{zone}"
+        ).isoformat()
     except ValueError:
         return ""
 
@@ -105,24 +120,32 @@ def _date(text: str) -> str:
 def _outline(document: pypdfium2.PdfDocument) -> Outline:
     found: dict[int, dict[str, int]] = {}
     try:
-        for count, mark in enumerate(cast("Iterator[pypdfium2.PdfBookmark]", document.get_toc())):
+        for count, mark in enumerate(
+            cast("Iterator[pypdfium2.PdfBookmark]", document.get_toc())
+        ):
             if count >= MOST_OUTLINE:
                 break
             target = mark.get_dest()
             page = cast("int | None", target.get_index()) if target else None
             if page is not None:
-                found.setdefault(page, {})[_plain(mark.get_title())] = min(mark.level + 1, 6)
+                found.setdefault(page, {})[_plain(mark.get_title())] = min(
+                    mark.level + 1, 6
+                )
     except pypdfium2.PdfiumError:
         return found
     return found
 
 
 def _plain(text: str) -> str:
-    """Letters and digits, without the number of a heading, which an outline may leave out."""
+    """Letters and digits, without the number of a heading, which an outline may leave
+    out.
+    """
     return "".join(letter for letter in text.casefold() if letter.isalpha())
 
 
-def _unit(document: pypdfium2.PdfDocument, number: int, total: int, outline: Outline) -> units.Unit:
+def _unit(
+    document: pypdfium2.PdfDocument, number: int, total: int, outline: Outline
+) -> units.Unit:
     place: units.Place = {"page": number}
     try:
         page = document[number - 1]
@@ -138,27 +161,39 @@ def _unit(document: pypdfium2.PdfDocument, number: int, total: int, outline: Out
     blocks = tuple(_blocks(lines, outline.get(number - 1, {})))
     if _amount(seen) > 1.2 * _amount([line.text for line in lines]):
         words = " ".join(seen).casefold()
-        kept = (block for block in blocks if not all(word in words for word in block.text.casefold().split()))
+        kept = (
+            block
+            for block in blocks
+            if not all(word in words for word in block.text.casefold().split())
+        )
         blocks = (*(units.Block(text) for text in seen), *kept)
         return units.Unit(number, total, blocks + notes, place, "read by OCR")
     return units.Unit(number, total, blocks + notes, place)
 
 
 def _wants_ocr(page: pypdfium2.PdfPage, lines: Sequence[layout.Line]) -> bool:
-    """Too little text, or codes for letters that nobody can know, and something on the page besides."""
+    """Too little text, or codes for letters that nobody can know, and something on the
+    page besides.
+    """
     written = "".join(line.text for line in lines)
-    unknown = sum(letter == "\ufffd" or "\ue000" <= letter <= "\uf8ff" for letter in written)
+    unknown = sum(
+        letter == "\ufffd" or "\ue000" <= letter <= "\uf8ff" for letter in written
+    )
     if len(written.strip()) - unknown >= FEW and unknown < 0.3 * len(written):
         return False
     kinds = {each.type for each in cast("Iterator[Any]", page.get_objects(max_depth=1))}
     # Text alone has been read already, unless its font does not tell the letters.
-    return bool(kinds - {pdfium.FPDF_PAGEOBJ_TEXT}) or (bool(kinds) and (bool(unknown) or not written))
+    return bool(kinds - {pdfium.FPDF_PAGEOBJ_TEXT}) or (
+        bool(kinds) and (bool(unknown) or not written)
+    )
 
 
 def _seen(page: pypdfium2.PdfPage) -> list[str]:
     try:
         shown = picture(page, OCR_DPI)
-    except errors.Unreadable:  # of a shape that cannot be drawn; its text layer counts all the same
+    except (
+        errors.Unreadable
+    ):  # of a shape that cannot be drawn; its text layer counts all the same
         return []
     return [text for text in ocr.text(shown) if text]
 
@@ -167,7 +202,9 @@ def _amount(texts: Sequence[str]) -> int:
     return sum(letter.isalnum() for text in texts for letter in text)
 
 
-def _blocks(lines: Sequence[layout.Line], headings: Mapping[str, int]) -> Iterator[units.Block]:
+def _blocks(
+    lines: Sequence[layout.Line], headings: Mapping[str, int]
+) -> Iterator[units.Block]:
     sizes: Counter[float] = Counter()
     for line in lines:
         sizes[round(line.size, 1)] += len(line.text)
@@ -181,8 +218,12 @@ def _blocks(lines: Sequence[layout.Line], headings: Mapping[str, int]) -> Iterat
         yield units.Block(text, "heading", level) if level else units.Block(text)
 
 
-def _level(group: Sequence[layout.Line], text: str, body: float, headings: Mapping[str, int]) -> int:
-    """Of a heading, 1 to 6, or 0: in the outline, in larger type, or in bold with a number."""
+def _level(
+    group: Sequence[layout.Line], text: str, body: float, headings: Mapping[str, int]
+) -> int:
+    """Of a heading, 1 to 6, or 0: in the outline, in larger type, or in bold with a
+    number.
+    """
     plain = _plain(text)
     if len(plain) < 2 or len(text) > LONGEST_HEADING or len(group) > 3:
         return 0
@@ -193,6 +234,11 @@ def _level(group: Sequence[layout.Line], text: str, body: float, headings: Mappi
         return 0
     if body and first.size >= 1.15 * body:
         return 1 if first.size >= 1.6 * body else 2 if first.size >= 1.3 * body else 3
-    if len(group) == 1 and first.bold and NUMBERED.match(text) and not text.endswith((".", ",", ";")):
+    if (
+        len(group) == 1
+        and first.bold
+        and NUMBERED.match(text)
+        and not text.endswith((".", ",", ";"))
+    ):
         return min(text.split()[0].strip(".").count(".") + 2, 6)
     return 0

@@ -1,4 +1,6 @@
-"""What lies on or in a PDF beside its text: filled-in fields, notes on a page, files put inside."""
+"""What lies on or in a PDF beside its text: filled-in fields, notes on a page, files
+put inside.
+"""
 
 import ctypes
 import mimetypes
@@ -39,7 +41,9 @@ PASSWORD_FIELD = 1 << 13
 
 
 def on_page(page: pypdfium2.PdfPage) -> Iterator[units.Block]:
-    """Values of fields as "name: value", then nothing twice; and what people wrote onto the page."""
+    """Values of fields as "name: value", then nothing twice; and what people wrote onto
+    the page.
+    """
     seen: set[str] = set()
     count: int = pdfium.FPDFPage_GetAnnotCount(page.raw)
     for index in range(min(count, MOST_ON_A_PAGE)):
@@ -60,7 +64,11 @@ def _text(annotation: Any, page: pypdfium2.PdfPage) -> str:
     if kind == pdfium.FPDF_ANNOT_WIDGET:
         return _field(annotation, page.formenv.raw) if page.formenv else ""
     if kind in NOTES:
-        return _string(lambda buffer, size: pdfium.FPDFAnnot_GetStringValue(annotation, b"Contents", buffer, size))
+        return _string(
+            lambda buffer, size: pdfium.FPDFAnnot_GetStringValue(
+                annotation, b"Contents", buffer, size
+            )
+        )
     return ""
 
 
@@ -69,16 +77,30 @@ def _field(annotation: Any, form: Any) -> str:
         return ""
     if pdfium.FPDFAnnot_GetFormFieldFlags(form, annotation) & PASSWORD_FIELD:
         return ""
-    value = _string(lambda buffer, size: pdfium.FPDFAnnot_GetFormFieldValue(form, annotation, buffer, size))
+    value = _string(
+        lambda buffer, size: pdfium.FPDFAnnot_GetFormFieldValue(
+            form, annotation, buffer, size
+        )
+    )
     if value in ("", "Off"):
         return ""
-    name = _string(lambda buffer, size: pdfium.FPDFAnnot_GetFormFieldAlternateName(form, annotation, buffer, size))
-    name = name or _string(lambda buffer, size: pdfium.FPDFAnnot_GetFormFieldName(form, annotation, buffer, size))
+    name = _string(
+        lambda buffer, size: pdfium.FPDFAnnot_GetFormFieldAlternateName(
+            form, annotation, buffer, size
+        )
+    )
+    name = name or _string(
+        lambda buffer, size: pdfium.FPDFAnnot_GetFormFieldName(
+            form, annotation, buffer, size
+        )
+    )
     return f"{name}: {value}" if name else value
 
 
 def _string(ask: Callable[[Any, int], int]) -> str:
-    """pdfium's way to hand over a text: its length in bytes, then UTF-16 into a buffer of that length."""
+    """pdfium's way to hand over a text: its length in bytes, then UTF-16 into a buffer
+    of that length.
+    """
     size = ask(None, 0)
     if not 2 < size <= 1 << 20:
         return ""
@@ -100,5 +122,10 @@ def files(document: pypdfium2.PdfDocument) -> Iterator[units.Attachment]:
             name, data = file.get_name(), bytes(file.get_data())
         except pypdfium2.PdfiumError:
             continue
-        name = PurePosixPath(pdftext.clean(name).replace("\\", "/")).name or f"attachment {index + 1}"
-        yield units.Attachment(name, mimetypes.guess_type(name)[0] or "application/octet-stream", data)
+        name = (
+            PurePosixPath(pdftext.clean(name).replace("\\", "/")).name
+            or f"attachment {index + 1}"
+        )
+        yield units.Attachment(
+            name, mimetypes.guess_type(name)[0] or "application/octet-stream", data
+        )

@@ -1,4 +1,6 @@
-"""The text layer of a page of a PDF: lines with their boxes and type, in the order they are read in."""
+"""The text layer of a page of a PDF: lines with their boxes and type, in the order they
+are read in.
+"""
 
 import ctypes
 import re
@@ -27,7 +29,9 @@ ALEFS = "اأإآٱ"
 SHAPES = re.compile("[\ufb00-\ufb06\ufb50-\ufdff\ufe70-\ufefc]+")
 # Codes that no Unicode text has, and a font of Windows's own does.
 WINDOWS = {code: bytes([code]).decode("cp1252", "ignore") for code in range(0x80, 0xA0)}
-REMOVED = re.compile("[\x00-\x01\x03-\x08\x0b\x0e-\x1f\x7f\u200b\u2060\ufeff\ufffe\uffff]")
+REMOVED = re.compile(
+    "[\x00-\x01\x03-\x08\x0b\x0e-\x1f\x7f\u200b\u2060\ufeff\ufffe\uffff]"
+)
 SPACES = re.compile(r"[ \t\u00a0\u2000-\u200a\u202f\u205f\u3000]+")
 
 
@@ -44,14 +48,20 @@ class Glyph:
 
 
 def lines(page: pypdfium2.PdfPage) -> list[layout.Line]:
-    """A page's lines. The file's own order is kept, which mostly is the reading order, unless columns are mixed up."""
+    """A page's lines. The file's own order is kept, which mostly is the reading order,
+    unless columns are mixed up.
+    """
     with closing(page.get_textpage()) as layer:
-        found = [_segments(row, layer) for row in _rows(_glyphs(layer, page.get_rotation()))]
+        found = [
+            _segments(row, layer) for row in _rows(_glyphs(layer, page.get_rotation()))
+        ]
     found = [segments for segments in found if segments]
     pieces = [piece for segments in found for piece in segments]
     gutter = layout.find_gutter(pieces)
     if gutter is not None:
-        mixed = sum(segments[0].right < gutter < segments[-1].left for segments in found)
+        mixed = sum(
+            segments[0].right < gutter < segments[-1].left for segments in found
+        )
         if mixed >= max(layout.ROWS, 0.4 * len(found)):
             return layout.in_order(pieces)
     return [_whole(segments) for segments in found]
@@ -63,12 +73,18 @@ def _glyphs(layer: pypdfium2.PdfTextPage, rotation: int) -> Iterator[Glyph]:
     for index in range(min(layer.count_chars(), MOST_CHARACTERS)):
         code = pdfium.FPDFText_GetUnicode(raw, index)
         pdfium.FPDFText_GetLooseCharBox(raw, index, box)
-        left, top, right, bottom = _shown(box.left, box.top, box.right, box.bottom, rotation)
+        left, top, right, bottom = _shown(
+            box.left, box.top, box.right, box.bottom, rotation
+        )
         yield Glyph(index, chr(code), left, top, right, bottom)
 
 
-def _shown(left: float, top: float, right: float, bottom: float, rotation: int) -> tuple[float, float, float, float]:
-    """A box in the page's own space, where up is more, as one on the page that was turned clockwise."""
+def _shown(
+    left: float, top: float, right: float, bottom: float, rotation: int
+) -> tuple[float, float, float, float]:
+    """A box in the page's own space, where up is more, as one on the page that was
+    turned clockwise.
+    """
     if rotation == 90:
         return bottom, left, top, right
     if rotation == 180:
@@ -87,7 +103,9 @@ def _rows(glyphs: Iterator[Glyph]) -> Iterator[list[Glyph]]:
             row = []
         else:
             row.append(glyph)
-            if glyph.text == BROKEN_WORD:  # pdfium goes on with the next line as if it were the same
+            if (
+                glyph.text == BROKEN_WORD
+            ):  # pdfium goes on with the next line as if it were the same
                 yield row
                 row = []
     if row:
@@ -96,7 +114,9 @@ def _rows(glyphs: Iterator[Glyph]) -> Iterator[list[Glyph]]:
 
 def _segments(row: Sequence[Glyph], layer: pypdfium2.PdfTextPage) -> list[layout.Line]:
     """A row cut where nothing stands for long, in the order of reading."""
-    drawn = [glyph for glyph in row if not glyph.text.isspace() and glyph.right > glyph.left]
+    drawn = [
+        glyph for glyph in row if not glyph.text.isspace() and glyph.right > glyph.left
+    ]
     if not drawn:
         return []
     size = _type_size(layer, drawn[len(drawn) // 2])
@@ -113,7 +133,9 @@ def _segments(row: Sequence[Glyph], layer: pypdfium2.PdfTextPage) -> list[layout
     return [line for line in made if line.text]
 
 
-def _line(glyphs: Sequence[Glyph], size: float, layer: pypdfium2.PdfTextPage) -> layout.Line:
+def _line(
+    glyphs: Sequence[Glyph], size: float, layer: pypdfium2.PdfTextPage
+) -> layout.Line:
     drawn = [glyph for glyph in glyphs if not glyph.text.isspace()] or list(glyphs)
     telling = (drawn[0], drawn[len(drawn) // 2], drawn[-1])
     return layout.Line(
@@ -131,7 +153,9 @@ def _whole(segments: Sequence[layout.Line]) -> layout.Line:
     if len(segments) == 1:
         return segments[0]
     written = "".join(segment.text for segment in segments)
-    return layout.joined_row(segments[::-1] if _right_to_left(written) else segments, tabular=True)
+    return layout.joined_row(
+        segments[::-1] if _right_to_left(written) else segments, tabular=True
+    )
 
 
 def _right_to_left(text: str) -> bool:
@@ -140,18 +164,28 @@ def _right_to_left(text: str) -> bool:
 
 
 def _spelled(glyphs: Sequence[Glyph]) -> str:
-    """The letters, with a ligature's in their right order, and a space before the number of a footnote."""
+    """The letters, with a ligature's in their right order, and a space before the
+    number of a footnote.
+    """
     letters: list[str] = []
     height = median(glyph.bottom - glyph.top for glyph in glyphs)
     floor = median(glyph.bottom for glyph in glyphs)
     word = 0
     before: Glyph | None = None
     for glyph in glyphs:
-        if before and glyph.text == "ل" and before.text in ALEFS and _same_place(before, glyph):
+        if (
+            before
+            and glyph.text == "ل"
+            and before.text in ALEFS
+            and _same_place(before, glyph)
+        ):
             # Turning the line round turns lam-alef round too, which is one glyph.
             letters.insert(-1, glyph.text)
             continue
-        raised = floor - glyph.bottom > 0.15 * height and glyph.bottom - glyph.top < 0.85 * height
+        raised = (
+            floor - glyph.bottom > 0.15 * height
+            and glyph.bottom - glyph.top < 0.85 * height
+        )
         if (
             glyph.text.isdigit()
             and raised
@@ -171,9 +205,14 @@ def _same_place(one: Glyph, other: Glyph) -> bool:
 
 
 def clean(text: str) -> str:
-    """Composed letters, no shapes, no controls; scripts of two directions do not touch each other."""
+    """Composed letters, no shapes, no controls; scripts of two directions do not touch
+    each other.
+    """
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    text = SHAPES.sub(lambda shapes: unicodedata.normalize("NFKC", shapes[0]), REMOVED.sub("", text.translate(WINDOWS)))
+    text = SHAPES.sub(
+        lambda shapes: unicodedata.normalize("NFKC", shapes[0]),
+        REMOVED.sub("", text.translate(WINDOWS)),
+    )
     text = unicodedata.normalize("NFC", SCRIPTS_MEET.sub(" ", text))
     return SPACES.sub(" ", text).strip()
 
@@ -192,4 +231,6 @@ def _bold(layer: pypdfium2.PdfTextPage, index: int) -> bool:
     name = ctypes.create_string_buffer(128)
     flags = ctypes.c_int()
     length = pdfium.FPDFText_GetFontInfo(layer.raw, index, name, 128, flags)
-    return 0 < length <= 128 and bool(BOLD.search(name.value.decode("utf-8", "replace")))
+    return 0 < length <= 128 and bool(
+        BOLD.search(name.value.decode("utf-8", "replace"))
+    )

@@ -1,4 +1,6 @@
-"""The compression of rich text in Outlook's messages: LZFu, a window of 4,096 bytes that starts out filled."""
+"""The compression of rich text in Outlook's messages: LZFu, a window of 4,096 bytes
+that starts out filled.
+"""
 
 import struct
 
@@ -16,7 +18,9 @@ HEAD = struct.Struct("<IIII")  # size after this field, size unpacked, kind, che
 
 
 def unpacked(data: bytes) -> bytes:
-    """The rich text. Unreadable when it is of no known kind or unpacks to more than it may."""
+    """The rich text. Unreadable when it is of no known kind or unpacks to more than it
+    may.
+    """
     if len(data) < HEAD.size:
         raise errors.Unreadable("the message's text is cut short")
     _, size, kind, _ = HEAD.unpack_from(data)
@@ -25,7 +29,9 @@ def unpacked(data: bytes) -> bytes:
     if kind != 0x75465A4C:
         raise errors.Unreadable("the message's text is compressed in an unknown way")
     if size > LARGEST:
-        raise errors.Unreadable(f"its text unpacks to more than {LARGEST // 1024 // 1024} MB")
+        raise errors.Unreadable(
+            f"its text unpacks to more than {LARGEST // 1024 // 1024} MB"
+        )
     return _decompressed(data, size)
 
 

@@ -1,4 +1,6 @@
-"""How the rows of a sheet become units: which row names the columns, rows by their numbers, memory bounded."""
+"""How the rows of a sheet become units: which row names the columns, rows by their
+numbers, memory bounded.
+"""
 
 import datetime as dt
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,14 +12,19 @@ from reverie.ingest.documents import spacing, units
 ROWS = 5_000  # of one unit
 CHARACTERS = 4_000_000  # of one unit
 MOST = 256_000_000  # characters of one document: many cells can share one long text
-CELL, ROW = 32_767, 500_000  # characters kept of a cell (Excel's own limit) and of a row
+CELL, ROW = (
+    32_767,
+    500_000,
+)  # characters kept of a cell (Excel's own limit) and of a row
 GAP = 10  # a longer run of empty cells is written as one
 COLUMNS, MOST_ROWS = 16_384, 1_048_576
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What a cell shows. `number` is set when it holds a number or a date and so names no column."""
+    """What a cell shows. `number` is set when it holds a number or a date and so names
+    no column.
+    """
 
     column: int
     text: str
@@ -49,14 +56,24 @@ class Writer:
     _size: int = 0
     _rows: int = 0
 
-    def sheet(self, name: str, rows: Iterable[Row], rest: Sequence[units.Block] = ()) -> Iterator[units.Unit]:
-        """The units of one sheet: its rows, then `rest` (what charts and comments say). At least one, maybe empty."""
+    def sheet(
+        self, name: str, rows: Iterable[Row], rest: Sequence[units.Block] = ()
+    ) -> Iterator[units.Unit]:
+        """The units of one sheet: its rows, then `rest` (what charts and comments say).
+        At least one, maybe empty.
+        """
         self._offset = -1
         some = False
         before: Row | None = None
         header: units.Block | None = None
-        for row, after in _with_next(row for row in rows if any(cell.text for cell in row.cells)):
-            starts = before is None or row.number > max(before.number, before.last) + 1 or len(before.cells) == 1
+        for row, after in _with_next(
+            row for row in rows if any(cell.text for cell in row.cells)
+        ):
+            starts = (
+                before is None
+                or row.number > max(before.number, before.last) + 1
+                or len(before.cells) == 1
+            )
             block = self._block(row, named=starts and _names_columns(row, after))
             before = row
             header = block if block.kind == "header" else header
@@ -75,9 +92,15 @@ class Writer:
         if named:
             self._offset = row.cells[0].column
         kind = "header" if named else "row"
-        start = min(row.cells[0].column, self._offset) if self._offset >= 0 else row.cells[0].column
+        start = (
+            min(row.cells[0].column, self._offset)
+            if self._offset >= 0
+            else row.cells[0].column
+        )
         text = spacing.row(_spread(row.cells, start))[:ROW]
-        return units.Block(text, kind, place={"rows": [row.number, max(row.number, row.last)]})
+        return units.Block(
+            text, kind, place={"rows": [row.number, max(row.number, row.last)]}
+        )
 
     def _add(self, block: units.Block) -> None:
         self._blocks.append(block)
@@ -85,17 +108,23 @@ class Writer:
         self._size += len(block.text)
         self.characters += len(block.text)
         if self.characters > MOST:
-            raise errors.Unreadable(f"its cells unpack to more than {MOST // 1_000_000} million characters")
+            raise errors.Unreadable(
+                f"its cells unpack to more than {MOST // 1_000_000} million characters"
+            )
 
     def _unit(self, name: str) -> Iterator[units.Unit]:
         self.number += 1
         blocks, self._blocks, self._rows, self._size = tuple(self._blocks), [], 0, 0
         if self.number >= self.first:
-            yield units.Unit(self.number, self.total, blocks, {"sheet": spacing.clean(name)})
+            yield units.Unit(
+                self.number, self.total, blocks, {"sheet": spacing.clean(name)}
+            )
 
 
 def _spread(cells: Sequence[Cell], start: int) -> Iterator[str]:
-    """The texts with an empty one for each empty cell between, so that columns stay where they are."""
+    """The texts with an empty one for each empty cell between, so that columns stay
+    where they are.
+    """
     at = start
     for cell in cells:
         missing = cell.column - at
@@ -105,8 +134,15 @@ def _spread(cells: Sequence[Cell], start: int) -> Iterator[str]:
 
 
 def _names_columns(row: Row, after: Row | None) -> bool:
-    """Whether a row at the start of a table is its header: texts (or years) over a row that is filled as well."""
-    if len(row.cells) < 2 or after is None or after.number != row.number + 1 or len(after.cells) < 2:
+    """Whether a row at the start of a table is its header: texts (or years) over a row
+    that is filled as well.
+    """
+    if (
+        len(row.cells) < 2
+        or after is None
+        or after.number != row.number + 1
+        or len(after.cells) < 2
+    ):
         return False
     return all(not cell.number or _year(cell.text) for cell in row.cells)
 
@@ -126,7 +162,9 @@ def _with_next(rows: Iterable[Row]) -> Iterator[tuple[Row, Row | None]]:
 
 
 def moment(value: dt.datetime | dt.date | dt.time | dt.timedelta) -> str:
-    """A date and time as ISO 8601 with a space; without a time at midnight, without seconds when there are none."""
+    """A date and time as ISO 8601 with a space; without a time at midnight, without
+    seconds when there are none.
+    """
     if isinstance(value, dt.datetime):
         if value.time() == dt.time():
             return value.date().isoformat()

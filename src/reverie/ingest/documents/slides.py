@@ -1,18 +1,32 @@
-"""PowerPoint presentations (.pptx, .pptm, .potx, .ppsx): a unit a slide: title, texts, tables, charts, notes."""
+"""PowerPoint presentations (.pptx, .pptm, .potx, .ppsx): a unit a slide: title, texts,
+tables, charts, notes.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from reverie import errors
-from reverie.ingest.documents import equations, numbering, officeparts, packed, spacing, trees, units
+from reverie.ingest.documents import (
+    equations,
+    numbering,
+    officeparts,
+    packed,
+    spacing,
+    trees,
+    units,
+)
 
 KIND = "a PowerPoint presentation"
 TITLES = frozenset(["title", "ctrTitle"])
-FURNITURE = frozenset(["dt", "ftr", "sldNum", "hdr", "sldImg"])  # says the same on every slide
+FURNITURE = frozenset(
+    ["dt", "ftr", "sldNum", "hdr", "sldImg"]
+)  # says the same on every slide
 NUMBERS = {"arabic": "decimal", "alphaLc": "lowerLetter", "alphaUc": "upperLetter", "romanLc": "lowerRoman",
            "romanUc": "upperRoman"}  # fmt: skip
-SAME_LINE = 914_400 // 4  # a quarter of an inch: shapes whose tops fall into one such band stand side by side
+SAME_LINE = (
+    914_400 // 4
+)  # a quarter of an inch: shapes whose tops fall into one such band stand side by side
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +41,9 @@ class Slide:
 
 @packed.guarded(KIND)
 def read(given: units.Given) -> Iterator[units.Read]:
-    """What it says of itself, then the slides in the order in which they are shown; hidden ones too."""
+    """What it says of itself, then the slides in the order in which they are shown;
+    hidden ones too.
+    """
     package = packed.Package(given.data, KIND)
     part = officeparts.main(package, "ppt/presentation.xml")
     root = package.tree(part)
@@ -40,7 +56,8 @@ def read(given: units.Given) -> Iterator[units.Read]:
     slides = [
         relation.target
         for one in (() if listed is None else listed)
-        if (relation := relations.get(officeparts.reference(one, "id"))) is not None and not relation.external
+        if (relation := relations.get(officeparts.reference(one, "id"))) is not None
+        and not relation.external
     ]
     for number, name in enumerate(slides, start=1):
         if number < given.first:
@@ -49,7 +66,9 @@ def read(given: units.Given) -> Iterator[units.Read]:
         yield units.Unit(number, len(slides), tuple(blocks), {"slide": number}, remark)
 
 
-def _slide(package: packed.Package, name: str, authors: Mapping[str, str]) -> tuple[list[units.Block], str]:
+def _slide(
+    package: packed.Package, name: str, authors: Mapping[str, str]
+) -> tuple[list[units.Block], str]:
     root = package.maybe(name)
     tree = officeparts.child(root, "cSld", "spTree")
     if root is None:
@@ -66,8 +85,12 @@ def _slide(package: packed.Package, name: str, authors: Mapping[str, str]) -> tu
     return blocks, ""
 
 
-def _layout(package: packed.Package, relations: Mapping[str, officeparts.Relation]) -> dict[str, tuple[int, int]]:
-    """Where the layout puts the placeholders that a slide leaves in their place, by index and by kind."""
+def _layout(
+    package: packed.Package, relations: Mapping[str, officeparts.Relation]
+) -> dict[str, tuple[int, int]]:
+    """Where the layout puts the placeholders that a slide leaves in their place, by
+    index and by kind.
+    """
     parts = officeparts.of_kind(relations, "slideLayout", package)
     root = package.maybe(parts[0]) if parts else None
     places: dict[str, tuple[int, int]] = {}
@@ -79,19 +102,35 @@ def _layout(package: packed.Package, relations: Mapping[str, officeparts.Relatio
     return places
 
 
-def _in_order(tree: trees.Element, places: Mapping[str, tuple[int, int]]) -> list[trees.Element]:
-    """Shapes from the top down, side by side from the left; one that stands nowhere follows the one before it."""
+def _in_order(
+    tree: trees.Element, places: Mapping[str, tuple[int, int]]
+) -> list[trees.Element]:
+    """Shapes from the top down, side by side from the left; one that stands nowhere
+    follows the one before it.
+    """
     corners: list[tuple[int, int]] = []
     for shape in tree:
         corner = _corner(shape, places)
-        corners.append(corner if corner is not None else corners[-1] if corners else (0, 0))
-    return [shape for _, shape in sorted(zip(corners, tree, strict=True), key=lambda one: one[0])]
+        corners.append(
+            corner if corner is not None else corners[-1] if corners else (0, 0)
+        )
+    return [
+        shape
+        for _, shape in sorted(zip(corners, tree, strict=True), key=lambda one: one[0])
+    ]
 
 
-def _corner(shape: trees.Element, places: Mapping[str, tuple[int, int]]) -> tuple[int, int] | None:
+def _corner(
+    shape: trees.Element, places: Mapping[str, tuple[int, int]]
+) -> tuple[int, int] | None:
     own = _offset(shape)
-    if own is None and (found := officeparts.child(shape, "nvSpPr", "nvPr", "ph")) is not None:
-        own = places.get(f"idx {officeparts.attribute(found, 'idx')}") or places.get(_placeholder(shape))
+    if (
+        own is None
+        and (found := officeparts.child(shape, "nvSpPr", "nvPr", "ph")) is not None
+    ):
+        own = places.get(f"idx {officeparts.attribute(found, 'idx')}") or places.get(
+            _placeholder(shape)
+        )
     return None if own is None else (own[0] // SAME_LINE, own[1])
 
 
@@ -113,13 +152,19 @@ def _shapes(slide: Slide, tree: Iterable[trees.Element]) -> None:
         elif name == "AlternateContent":
             chosen = officeparts.child(shape, "Choice")
             fallback = officeparts.child(shape, "Fallback")
-            if chosen is None or (fallback is not None and next(chosen.iter("{*}t", "{*}chart"), None) is None):
+            if chosen is None or (
+                fallback is not None
+                and next(chosen.iter("{*}t", "{*}chart"), None) is None
+            ):
                 chosen = fallback
             if chosen is not None:
                 _shapes(slide, chosen)
         elif name not in {"nvGrpSpPr", "grpSpPr", "pic", "cxnSp"}:
-            # A group; and whatever newer versions know beside shapes may hold text as well.
-            _shapes(slide, shape) if officeparts.child(shape, "txBody") is None else _shape(slide, shape)
+            # A group; and whatever newer versions know beside shapes may hold text as
+            # well.
+            _shapes(slide, shape) if officeparts.child(
+                shape, "txBody"
+            ) is None else _shape(slide, shape)
 
 
 def _shape(slide: Slide, shape: trees.Element) -> None:
@@ -152,7 +197,9 @@ def _paragraphs(body: trees.Element) -> list[str]:
         properties = officeparts.child(paragraph, "pPr")
         depth = 0
         if properties is not None:
-            depth = numbering.whole(officeparts.attribute(properties, "lvl"), 0, numbering.LEVELS - 1)
+            depth = numbering.whole(
+                officeparts.attribute(properties, "lvl"), 0, numbering.LEVELS - 1
+            )
         counted = officeparts.child(properties, "buAutoNum")
         counts[depth + 1 :] = [0] * (numbering.LEVELS - depth - 1)
         counts[depth] = 0 if counted is None else counts[depth] + 1
@@ -165,8 +212,12 @@ def _paragraphs(body: trees.Element) -> list[str]:
 def _number(element: trees.Element, count: int) -> str:
     start = numbering.whole(officeparts.attribute(element, "startAt"), 1)
     kind = officeparts.attribute(element, "type")
-    form = next((form for prefix, form in NUMBERS.items() if kind.startswith(prefix)), "decimal")
-    return numbering.written(start + count - 1, form) + (")" if "Paren" in kind else ".")
+    form = next(
+        (form for prefix, form in NUMBERS.items() if kind.startswith(prefix)), "decimal"
+    )
+    return numbering.written(start + count - 1, form) + (
+        ")" if "Paren" in kind else "."
+    )
 
 
 def _text(paragraph: trees.Element) -> str:
@@ -189,7 +240,9 @@ def _frame(slide: Slide, frame: trees.Element) -> None:
         if name == "tbl":
             slide.blocks.extend(_table(one))
         elif name in {"chart", "relIds"}:
-            relation = slide.relations.get(officeparts.reference(one, "id" if name == "chart" else "dm"))
+            relation = slide.relations.get(
+                officeparts.reference(one, "id" if name == "chart" else "dm")
+            )
             if relation is not None and not relation.external:
                 drawn = officeparts.chart if name == "chart" else officeparts.diagram
                 slide.blocks.extend(drawn(slide.package, relation.target))
@@ -203,12 +256,16 @@ def _table(table: trees.Element) -> list[units.Block]:
             texts.append(_cell(cell, texts, rows))
         rows.append(texts)
     properties = officeparts.child(table, "tblPr")
-    header = properties is not None and officeparts.attribute(properties, "firstRow") in {"1", "true", "on"}
+    header = properties is not None and officeparts.attribute(
+        properties, "firstRow"
+    ) in {"1", "true", "on"}
     return spacing.table(rows, header=header)
 
 
 def _cell(cell: trees.Element, left: list[str], above: list[list[str]]) -> str:
-    """A cell's text; one that is covered by a merged cell says the same when that is short."""
+    """A cell's text; one that is covered by a merged cell says the same when that is
+    short.
+    """
     if officeparts.attribute(cell, "hMerge") in {"1", "true"}:
         return spacing.spanning(left[-1]) if left else ""
     if officeparts.attribute(cell, "vMerge") in {"1", "true"}:
@@ -227,18 +284,24 @@ def _notes(package: packed.Package, part: str) -> list[units.Block]:
     return blocks
 
 
-def _authors(package: packed.Package, relations: Mapping[str, officeparts.Relation]) -> dict[str, str]:
+def _authors(
+    package: packed.Package, relations: Mapping[str, officeparts.Relation]
+) -> dict[str, str]:
     """The names of those who commented, by id."""
     found: dict[str, str] = {}
     for kind in ("commentAuthors", "authors"):
         for part in officeparts.of_kind(relations, kind, package):
             root = package.maybe(part)
             for one in () if root is None else root:
-                found[officeparts.attribute(one, "id")] = spacing.clean(officeparts.attribute(one, "name"))
+                found[officeparts.attribute(one, "id")] = spacing.clean(
+                    officeparts.attribute(one, "name")
+                )
     return found
 
 
-def _comments(package: packed.Package, part: str, authors: Mapping[str, str]) -> list[units.Block]:
+def _comments(
+    package: packed.Package, part: str, authors: Mapping[str, str]
+) -> list[units.Block]:
     """The comments on a slide and their replies, each with who said it when."""
     root = package.maybe(part)
     blocks: list[units.Block] = []
@@ -249,7 +312,13 @@ def _comments(package: packed.Package, part: str, authors: Mapping[str, str]) ->
         else:
             text = "" if body is None else " ".join(_paragraphs(body))
         said = authors.get(officeparts.attribute(one, "authorId"), "")
-        when = officeparts.iso(officeparts.attribute(one, "dt") or officeparts.attribute(one, "created"))
+        when = officeparts.iso(
+            officeparts.attribute(one, "dt") or officeparts.attribute(one, "created")
+        )
         if text:
-            blocks.append(units.Block(f"[Comment {', '.join(word for word in (said, when) if word)}] {text}"))
+            blocks.append(
+                units.Block(
+                    f"[Comment {', '.join(word for word in (said, when) if word)}] {text}"
+                )
+            )
     return blocks

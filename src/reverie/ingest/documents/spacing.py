@@ -1,4 +1,6 @@
-"""How text taken from a document is tidied: composed letters, single spaces, no control characters; cells and rows."""
+"""How text taken from a document is tidied: composed letters, single spaces, no control
+characters; cells and rows.
+"""
 
 import re
 import unicodedata
@@ -6,8 +8,11 @@ from collections.abc import Iterable, Sequence
 
 from reverie.ingest.documents import units
 
-# Control characters, invisible joints of layout (soft hyphen, zero-width space, byte order mark), lone surrogates.
-UNWANTED = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u200b\u2060\ufeff\ufffe\uffff\ud800-\udfff]")
+# Control characters, invisible joints of layout (soft hyphen, zero-width space, byte
+# order mark), lone surrogates.
+UNWANTED = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u200b\u2060\ufeff\ufffe\uffff\ud800-\udfff]"
+)
 SPACE = re.compile(r"\s+")
 SPANNED = 60  # characters; a longer text stands once in the cells it covers
 
@@ -15,17 +20,23 @@ SPANNED = 60  # characters; a longer text stands once in the cells it covers
 def clean(text: str) -> str:
     """One paragraph: NFC, every run of white space one space, nothing invisible."""
     text = UNWANTED.sub("", text)
-    return SPACE.sub(" ", text if text.isascii() else unicodedata.normalize("NFC", text)).strip()
+    return SPACE.sub(
+        " ", text if text.isascii() else unicodedata.normalize("NFC", text)
+    ).strip()
 
 
 def lines(text: str) -> str:
     """Several lines: each cleaned, empty ones at most one in a row."""
-    cleaned = "\n".join(clean(line) for line in re.split(r"\r\n|[\n\r\v\f\u2028\u2029]", text))
+    cleaned = "\n".join(
+        clean(line) for line in re.split(r"\r\n|[\n\r\v\f\u2028\u2029]", text)
+    )
     return re.sub(r"\n{3,}", "\n\n", cleaned).strip()
 
 
 def row(cells: Iterable[str]) -> str:
-    """The cells of a row joined by " | ", without the empty ones at its end; "" when none says anything."""
+    """The cells of a row joined by " | ", without the empty ones at its end; "" when
+    none says anything.
+    """
     kept = [clean(cell) for cell in cells]
     while kept and not kept[-1]:
         kept.pop()
@@ -33,7 +44,9 @@ def row(cells: Iterable[str]) -> str:
 
 
 def table(rows: Sequence[Sequence[str]], *, header: bool) -> list[units.Block]:
-    """A table as blocks. The first row is its header when `header` says so; a table of one column is plain text."""
+    """A table as blocks. The first row is its header when `header` says so; a table of
+    one column is plain text.
+    """
     texts = [text for cells in rows if (text := row(cells))]
     if max((len(cells) for cells in rows), default=0) < 2:
         return [units.Block(text) for text in texts]
@@ -42,5 +55,7 @@ def table(rows: Sequence[Sequence[str]], *, header: bool) -> list[units.Block]:
 
 
 def spanning(text: str) -> str:
-    """What stands in the further cells that a merged cell covers: its text while that is short, so a row says all."""
+    """What stands in the further cells that a merged cell covers: its text while that
+    is short, so a row says all.
+    """
     return text if len(text) <= SPANNED else ""

@@ -1,4 +1,6 @@
-"""Subtitles and transcripts (.vtt, .srt): what was said, by whom where it says so, each with its time."""
+"""Subtitles and transcripts (.vtt, .srt): what was said, by whom where it says so, each
+with its time.
+"""
 
 import html
 import re
@@ -9,16 +11,24 @@ from reverie.ingest import charsets
 from reverie.ingest.documents import packed, spacing, units
 
 KIND = "a subtitle file"
-TIMES = re.compile(r"\s*(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,]\d{1,3}[ \t]*-->[ \t]*(?:\d{1,4}:)?\d{1,2}:\d{1,2}[.,]\d")
+TIMES = re.compile(
+    r"\s*(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,]\d{1,3}[ \t]*-->[ \t]*(?:\d{1,4}:)?\d{1,2}:\d{1,2}[.,]\d"
+)
 SPEAKER = re.compile(r"<v(?:\.[^\s>]{0,100})*[ \t]+([^>]{1,200})>")
 TAG = re.compile(r"</?[a-zA-Z][^<>]{0,300}>|<\d{1,4}:[\d:.]{1,12}>|\{\\[^{}]{0,100}\}")
 
 
 @packed.guarded(KIND)
 def read(given: units.Given) -> Iterator[units.Read]:
-    """One unit with a block a cue; its place is the time at which it begins ("00:01:02")."""
+    """One unit with a block a cue; its place is the time at which it begins
+    ("00:01:02").
+    """
     text, encoding = charsets.decode(given.data)
-    cues = [block for part in re.split(r"\n(?:[ \t]*\n)+", _plain(text)) for block in _cue(part.split("\n"))]
+    cues = [
+        block
+        for part in re.split(r"\n(?:[ \t]*\n)+", _plain(text))
+        for block in _cue(part.split("\n"))
+    ]
     if not cues and not text.lstrip("\ufeff").startswith("WEBVTT"):
         raise errors.Unreadable(f"not {KIND}" if text.strip() else "the file is empty")
     yield units.About(encoding=encoding)
@@ -31,8 +41,13 @@ def _plain(text: str) -> str:
 
 
 def _cue(lines: Sequence[str]) -> Iterator[units.Block]:
-    """The blocks of one cue: a line for each that speaks in it. Comments and styles have no time and say nothing."""
-    at, found = next(((at, found) for at, line in enumerate(lines) if (found := TIMES.match(line))), (0, None))
+    """The blocks of one cue: a line for each that speaks in it. Comments and styles
+    have no time and say nothing.
+    """
+    at, found = next(
+        ((at, found) for at, line in enumerate(lines) if (found := TIMES.match(line))),
+        (0, None),
+    )
     if found is None:
         return
     hours, minutes, seconds = (int(part or 0) for part in found.groups())

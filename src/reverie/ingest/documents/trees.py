@@ -1,4 +1,6 @@
-"""Trees of XML and HTML: what is used of lxml, typed, with its parsers set so that foreign files can do no harm."""
+"""Trees of XML and HTML: what is used of lxml, typed, with its parsers set so that
+foreign files can do no harm.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, cast
@@ -16,7 +18,9 @@ SyntaxFault: type[Exception] = xml.XMLSyntaxError
 
 
 class Element(Protocol):
-    """An element of a tree. `tag` is no text for an entity; `tail` is what follows it inside its parent."""
+    """An element of a tree. `tag` is no text for an entity; `tail` is what follows it
+    inside its parent.
+    """
 
     tag: object
     text: str | None
@@ -52,7 +56,9 @@ class Readable(Protocol):
 
 
 def parsed(data: bytes) -> Element:
-    """XML without entities, network or DTD. Unreadable when it declares entities, SyntaxFault when it is broken."""
+    """XML without entities, network or DTD. Unreadable when it declares entities,
+    SyntaxFault when it is broken.
+    """
     parser = xml.XMLParser(
         resolve_entities=False,
         no_network=True,
@@ -65,12 +71,16 @@ def parsed(data: bytes) -> Element:
     root: Any = xml.fromstring(data, parser)
     declared: Any = root.getroottree().docinfo.internalDTD
     if declared is not None and next(iter(declared.iterentities()), None) is not None:
-        raise errors.Unreadable("it declares entities of its own, as only an attack does")
+        raise errors.Unreadable(
+            "it declares entities of its own, as only an attack does"
+        )
     return cast("Element", root)
 
 
 def elements(stream: Readable, tags: Sequence[str]) -> Iterator[Element]:
-    """The elements called `tags` (local names) as they end; each is freed after its turn."""
+    """The elements called `tags` (local names) as they end; each is freed after its
+    turn.
+    """
     walk = xml.iterparse(
         stream,
         events=("end",),
@@ -91,11 +101,15 @@ def elements(stream: Readable, tags: Sequence[str]) -> Iterator[Element]:
 
 
 def page(text: str) -> Element | None:
-    """HTML, however broken; None when there is nothing in it. Entities of its own mean nothing in it.
+    """HTML, however broken; None when there is nothing in it. Entities of its own mean
+    nothing in it.
 
-    Unreadable when it is nested so deeply that the parser would drop the rest without a word.
+    Unreadable when it is nested so deeply that the parser would drop the rest without a
+    word.
     """
-    parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
+    parser = html.HTMLParser(
+        encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True
+    )
     try:
         root = html.document_fromstring(text.encode("utf-8", "replace"), parser)
     except xml.ParserError:

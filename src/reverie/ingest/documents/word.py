@@ -1,24 +1,38 @@
-"""Word documents (.docx, .docm, .dotx): the text in reading order with headings, lists, tables, notes and comments."""
+"""Word documents (.docx, .docm, .dotx): the text in reading order with headings, lists,
+tables, notes and comments.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from reverie import errors
-from reverie.ingest.documents import equations, numbering, officeparts, packed, spacing, trees, units
+from reverie.ingest.documents import (
+    equations,
+    numbering,
+    officeparts,
+    packed,
+    spacing,
+    trees,
+    units,
+)
 
 KIND = "a Word document"
 LEFT_OUT = frozenset(
     ["del", "moveFrom", "delText", "instrText", "delInstrText", "rPr", "pPr", "sdtPr", "tblPr", "trPr", "tcPr",
      "sectPr", "fldData", "Fallback"]
 )  # fmt: skip
-WRAPPERS = frozenset(["sdt", "sdtContent", "customXml", "smartTag", "ins", "moveTo", "body", "Choice"])
+WRAPPERS = frozenset(
+    ["sdt", "sdtContent", "customXml", "smartTag", "ins", "moveTo", "body", "Choice"]
+)
 BREAKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": "\t"}
 NOTES = (("footnotes", "footnote"), ("endnotes", "endnote"))
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What a paragraph's style decides for us: the heading level (0: none), the list it is in, what it builds on."""
+    """What a paragraph's style decides for us: the heading level (0: none), the list it
+    is in, what it builds on.
+    """
 
     level: int = 0
     list: str = ""
@@ -47,7 +61,9 @@ class Paragraph:
 
 @packed.guarded(KIND)
 def read(given: units.Given) -> Iterator[units.Read]:
-    """What it says of itself, then one unit: headers, the body, footnotes, endnotes, comments and footers."""
+    """What it says of itself, then one unit: headers, the body, footnotes, endnotes,
+    comments and footers.
+    """
     package = packed.Package(given.data, KIND)
     part = officeparts.main(package, "word/document.xml")
     root = package.tree(part)
@@ -73,7 +89,9 @@ def read(given: units.Given) -> Iterator[units.Read]:
     yield units.Unit(1, 1, tuple(blocks))
 
 
-def _named(package: packed.Package, relations: Mapping[str, officeparts.Relation], kind: str) -> trees.Element | None:
+def _named(
+    package: packed.Package, relations: Mapping[str, officeparts.Relation], kind: str
+) -> trees.Element | None:
     parts = officeparts.of_kind(relations, kind, package)
     return package.maybe(parts[0]) if parts else None
 
@@ -141,7 +159,9 @@ def _paragraph(document: Document, element: trees.Element) -> list[units.Block]:
     if text:
         label = _label(document, properties, style)
         text = f"{label} {text}" if label else text
-        blocks.append(units.Block(text, "heading", level) if level else units.Block(text))
+        blocks.append(
+            units.Block(text, "heading", level) if level else units.Block(text)
+        )
     for box in found.boxes:
         blocks += _blocks(document, box)
     return blocks + found.drawn
@@ -158,7 +178,9 @@ def _label(document: Document, properties: trees.Element | None, style: Style) -
 
 
 def _collect(document: Document, element: trees.Element, found: Paragraph) -> None:
-    """The text of a paragraph's runs; what was deleted with tracked changes is left out."""
+    """The text of a paragraph's runs; what was deleted with tracked changes is left
+    out.
+    """
     for one in element:
         name = officeparts.local(one)
         if name in LEFT_OUT:
@@ -182,11 +204,19 @@ def _collect(document: Document, element: trees.Element, found: Paragraph) -> No
 
 
 def _alternative(element: trees.Element) -> trees.Element:
-    """Of the forms in which a drawing is given the first; the older one when the first shows nothing we read."""
-    choice, fallback = officeparts.child(element, "Choice"), officeparts.child(element, "Fallback")
+    """Of the forms in which a drawing is given the first; the older one when the first
+    shows nothing we read.
+    """
+    choice, fallback = (
+        officeparts.child(element, "Choice"),
+        officeparts.child(element, "Fallback"),
+    )
     if choice is None:
         return element if fallback is None else fallback
-    if fallback is not None and next(choice.iter("{*}t", "{*}chart", "{*}relIds"), None) is None:
+    if (
+        fallback is not None
+        and next(choice.iter("{*}t", "{*}chart", "{*}relIds"), None) is None
+    ):
         return fallback
     return choice
 
@@ -199,11 +229,15 @@ def _control(document: Document, element: trees.Element, found: Paragraph) -> No
         if content is not None:
             _collect(document, content, found)
         return
-    found.pieces.append("[x]" if officeparts.value(box, "checked") in {"1", "true", "on"} else "[ ]")
+    found.pieces.append(
+        "[x]" if officeparts.value(box, "checked") in {"1", "true", "on"} else "[ ]"
+    )
 
 
 def _drawn(document: Document, element: trees.Element, name: str) -> list[units.Block]:
-    relation = document.relations.get(officeparts.reference(element, "id" if name == "chart" else "dm"))
+    relation = document.relations.get(
+        officeparts.reference(element, "id" if name == "chart" else "dm")
+    )
     if relation is None or relation.external:
         return []
     read_part = officeparts.chart if name == "chart" else officeparts.diagram
@@ -213,7 +247,9 @@ def _drawn(document: Document, element: trees.Element, name: str) -> list[units.
 def _table(document: Document, element: trees.Element) -> list[units.Block]:
     """A table row by row. One of a single cell is a frame around text."""
     lines = [
-        list(_inner(line, "tc")) for line in _inner(element, "tr") if officeparts.child(line, "trPr", "del") is None
+        list(_inner(line, "tc"))
+        for line in _inner(element, "tr")
+        if officeparts.child(line, "trPr", "del") is None
     ]
     if sum(map(len, lines)) == 1:
         return _blocks(document, next(line[0] for line in lines if line))
@@ -223,14 +259,20 @@ def _table(document: Document, element: trees.Element) -> list[units.Block]:
         texts: list[str] = []
         for cell in line:
             _cell(document, cell, texts, above)
-        rows.append(texts if len(line) > 1 else texts[:1])  # one across the whole table says it once
+        rows.append(
+            texts if len(line) > 1 else texts[:1]
+        )  # one across the whole table says it once
     first = next(_inner(element, "tr"), None)
     look = officeparts.child(element, "tblPr", "tblLook")
-    header = officeparts.child(first, "trPr", "tblHeader") is not None or (look is not None and _first_row(look))
+    header = officeparts.child(first, "trPr", "tblHeader") is not None or (
+        look is not None and _first_row(look)
+    )
     return spacing.table(rows, header=header)
 
 
-def _cell(document: Document, cell: trees.Element, texts: list[str], above: dict[int, str]) -> None:
+def _cell(
+    document: Document, cell: trees.Element, texts: list[str], above: dict[int, str]
+) -> None:
     """Add one cell to its row, and what stands in the further columns it covers."""
     properties = officeparts.child(cell, "tcPr")
     wide = max(1, numbering.whole(officeparts.value(properties, "gridSpan"), 1, 60))
@@ -253,7 +295,9 @@ def _first_row(look: trees.Element) -> bool:
 
 
 def _inner(element: trees.Element, name: str) -> Iterator[trees.Element]:
-    """The rows of a table or the cells of a row, also those inside content controls and insertions."""
+    """The rows of a table or the cells of a row, also those inside content controls and
+    insertions.
+    """
     for one in element:
         found = officeparts.local(one)
         if found == name:
@@ -269,7 +313,9 @@ def _notes(document: Document, kind: str, note: str) -> list[units.Block]:
         if officeparts.attribute(one, "type") in {"", "normal"}:
             text = " ".join(block.text for block in _blocks(document, one))
             if text:
-                blocks.append(units.Block(f"[{officeparts.attribute(one, 'id')}] {text}"))
+                blocks.append(
+                    units.Block(f"[{officeparts.attribute(one, 'id')}] {text}")
+                )
     return blocks
 
 
@@ -280,7 +326,11 @@ def _comments(document: Document) -> list[units.Block]:
         text = " ".join(block.text for block in _blocks(document, one))
         author = spacing.clean(officeparts.attribute(one, "author"))
         if text:
-            blocks.append(units.Block(f"[Comment by {author}] {text}" if author else f"[Comment] {text}"))
+            blocks.append(
+                units.Block(
+                    f"[Comment by {author}] {text}" if author else f"[Comment] {text}"
+                )
+            )
     return blocks
 
 

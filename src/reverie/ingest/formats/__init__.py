@@ -1,1 +1,3 @@
-"""Parsers of file formats that become records: mail, calendars, contacts, notes, tables, feeds, bookmarks, chats."""
+"""Parsers of file formats that become records: mail, calendars, contacts, notes,
+tables, feeds, bookmarks, chats.
+"""

@@ -10,9 +10,12 @@ from urllib import parse
 from reverie import errors
 from reverie.ingest import charsets, drafts
 
-# Tokens instead of a tree: the format never closes DT and DD, and is no valid HTML in any browser's version.
+# Tokens instead of a tree: the format never closes DT and DD, and is no valid HTML in
+# any browser's version.
 TAG = re.compile(r"<(/?)(DL|DT|DD|H1|H3|A|HR|P|META|TITLE)\b", re.IGNORECASE)
-ATTRIBUTE = re.compile(r'\s*([A-Za-z_:-]+)\s*=\s*(?:"([^"]*)"|\'([^\']*)\'|([^\s>"\']+))')
+ATTRIBUTE = re.compile(
+    r'\s*([A-Za-z_:-]+)\s*=\s*(?:"([^"]*)"|\'([^\']*)\'|([^\s>"\']+))'
+)
 DECLARED = re.compile(rb"charset=[\"']?([\w-]+)", re.IGNORECASE)
 NO_PAGES = {
     "place": "a query of the browser, not a page",
@@ -50,14 +53,19 @@ class Walk:
 def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
     """One bookmark a link, with the folders it lies in."""
     declared = DECLARED.search(source.data[:2000])
-    text, _ = charsets.decode(source.data, declared.group(1).decode() if declared else None)
+    text, _ = charsets.decode(
+        source.data, declared.group(1).decode() if declared else None
+    )
     seen: set[str] = set()
     found = False
     for mark in _marks(text):
         found = True
         item = _bookmark(mark)
         if isinstance(item, drafts.Draft) and item.key in seen:
-            item = drafts.Skip(item.key, f"the same page again, in {'/'.join(mark.folders) or 'the top folder'}")
+            item = drafts.Skip(
+                item.key,
+                f"the same page again, in {'/'.join(mark.folders) or 'the top folder'}",
+            )
         seen.add(item.key)
         yield item
     if not found:
@@ -84,7 +92,9 @@ def _marks(text: str) -> Iterator[Mark]:
 def _attributes(text: str, at: int) -> tuple[dict[str, str], int]:
     found: dict[str, str] = {}
     while (attribute := ATTRIBUTE.match(text, at)) is not None:
-        value = next((group for group in attribute.groups()[1:] if group is not None), "")
+        value = next(
+            (group for group in attribute.groups()[1:] if group is not None), ""
+        )
         found[attribute.group(1).upper()] = html.unescape(value)
         at = attribute.end()
     end = text.find(">", at, at + 2000)
@@ -101,14 +111,20 @@ def _take_text(walk: Walk, raw: str) -> None:
         walk.mark.description += text
 
 
-def _take_tag(walk: Walk, tag: str, closing: bool, attributes: Mapping[str, str]) -> Mark | None:
+def _take_tag(
+    walk: Walk, tag: str, closing: bool, attributes: Mapping[str, str]
+) -> Mark | None:
     """The bookmark that ends here, if one does."""
     done = None
     if tag == "A":
         if closing:
             walk.target = ""
         else:
-            done, walk.mark, walk.target = walk.mark, Mark(attributes, [*walk.folders]), "title"
+            done, walk.mark, walk.target = (
+                walk.mark,
+                Mark(attributes, [*walk.folders]),
+                "title",
+            )
     elif tag == "DD":
         walk.target = "" if closing or walk.mark is None else "description"
     elif tag == "H3":
@@ -145,8 +161,14 @@ def _bookmark(mark: Mark) -> drafts.Draft | drafts.Skip:
     if scheme in NO_PAGES:
         return drafts.Skip(f"url:{url[:200]}", NO_PAGES[scheme])
     if len(url) > 8000:
-        return drafts.Skip(f"url:{url[:200]}", "an address longer than 8,000 characters")
-    tags = [tag.strip() for tag in re.split(r",", mark.attributes.get("TAGS", "")) if tag.strip()]
+        return drafts.Skip(
+            f"url:{url[:200]}", "an address longer than 8,000 characters"
+        )
+    tags = [
+        tag.strip()
+        for tag in re.split(r",", mark.attributes.get("TAGS", ""))
+        if tag.strip()
+    ]
     return drafts.Draft(
         "bookmark",
         key,

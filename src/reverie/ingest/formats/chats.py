@@ -1,4 +1,6 @@
-"""Chats exported from ChatGPT and Claude, also inside their zip, and dialogue histories by person and day."""
+"""Chats exported from ChatGPT and Claude, also inside their zip, and dialogue histories
+by person and day.
+"""
 
 import io
 import json
@@ -14,7 +16,9 @@ from reverie.ingest import charsets, drafts
 
 LARGEST = 200 * 1024 * 1024
 RATIO = 100
-SMALL = 1024 * 1024  # below this no ratio matters: a short file of one letter packs a thousand to one
+SMALL = (
+    1024 * 1024
+)  # below this no ratio matters: a short file of one letter packs a thousand to one
 Object = Mapping[str, object]
 
 
@@ -24,24 +28,41 @@ def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
 
 
 def read_zip(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
-    """Every chat of an export as it was downloaded; the other files in the archive stay unread."""
+    """Every chat of an export as it was downloaded; the other files in the archive stay
+    unread.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
             names = [
-                info for info in archive.infolist() if re.search(r"(^|/)conversations(-\d+)?\.json$", info.filename)
+                info
+                for info in archive.infolist()
+                if re.search(r"(^|/)conversations(-\d+)?\.json$", info.filename)
             ]
             if not names:
-                yield drafts.Skip("", "an archive without a chat export: unpack it and import the folder")
+                yield drafts.Skip(
+                    "",
+                    "an archive without a chat export: unpack it and import the folder",
+                )
                 return
             for info in names:
                 yield from _export(_load(_unpack(archive, info)))
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError) as error:
-        # RuntimeError is an encrypted member, NotImplementedError a packing this Python does not know.
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        NotImplementedError,
+        RuntimeError,
+        EOFError,
+        OSError,
+    ) as error:
+        # RuntimeError is an encrypted member, NotImplementedError a packing this Python
+        # does not know.
         raise errors.Unreadable(f"a broken archive: {error}") from error
 
 
 def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """The member's bytes, counted while they come: the size an archive claims is only a claim."""
+    """The member's bytes, counted while they come: the size an archive claims is only a
+    claim.
+    """
     limit = min(LARGEST, max(SMALL, info.compress_size * RATIO))
     with archive.open(info) as member:
         data = member.read(limit + 1)
@@ -65,7 +86,10 @@ def _load(data: bytes) -> object:
 
 def _export(loaded: object) -> Iterator[drafts.Draft | drafts.Skip]:
     conversations = _list(loaded) or _list(_object(loaded).get("conversations"))
-    if any("mapping" in _object(item) or "chat_messages" in _object(item) for item in conversations[:50]):
+    if any(
+        "mapping" in _object(item) or "chat_messages" in _object(item)
+        for item in conversations[:50]
+    ):
         for number, item in enumerate(conversations, start=1):
             yield _conversation(_object(item), number)
     elif "mapping" in _object(loaded) or "chat_messages" in _object(loaded):
@@ -73,17 +97,30 @@ def _export(loaded: object) -> Iterator[drafts.Draft | drafts.Skip]:
     elif is_history(loaded):
         yield from _history(_object(loaded))
     else:
-        yield drafts.Skip("", "JSON of a shape that is not known: neither a chat export nor a dialogue history")
+        yield drafts.Skip(
+            "",
+            "JSON of a shape that is not known: neither a chat export nor a dialogue history",
+        )
 
 
 def _conversation(chat: Object, number: int) -> drafts.Draft | drafts.Skip:
-    identity = _string(chat, "conversation_id") or _string(chat, "id") or _string(chat, "uuid")
+    identity = (
+        _string(chat, "conversation_id") or _string(chat, "id") or _string(chat, "uuid")
+    )
     title = _string(chat, "title") or _string(chat, "name")
     turns = _chatgpt(chat) if "mapping" in chat else _claude(chat)
-    key = f"chat:{identity}" if identity else f"chat:{title or ''}|{turns[0]['at'] if turns else number}"
+    key = (
+        f"chat:{identity}"
+        if identity
+        else f"chat:{title or ''}|{turns[0]['at'] if turns else number}"
+    )
     if not turns:
         return drafts.Skip(key, f"a chat without messages: {title or 'untitled'}")
-    started = _time(chat.get("create_time")) or _time(chat.get("created_at")) or _time(turns[0]["at"])
+    started = (
+        _time(chat.get("create_time"))
+        or _time(chat.get("created_at"))
+        or _time(turns[0]["at"])
+    )
     custom = {
         "app": "ChatGPT" if "mapping" in chat else "Claude",
         "updated": _time(chat.get("update_time")) or _time(chat.get("updated_at")),
@@ -94,7 +131,11 @@ def _conversation(chat: Object, number: int) -> drafts.Draft | drafts.Skip:
         "starred": chat.get("is_starred") or None,
     }
     title = title or str(turns[0]["text"]).split("\n")[0][:80]
-    return drafts.Draft("chat", key, {"title": title, "started": started, "turns": turns, "custom": custom})
+    return drafts.Draft(
+        "chat",
+        key,
+        {"title": title, "started": started, "turns": turns, "custom": custom},
+    )
 
 
 def _chatgpt(chat: Object) -> list[dict[str, object]]:
@@ -105,7 +146,9 @@ def _chatgpt(chat: Object) -> list[dict[str, object]]:
         at = _newest_leaf(mapping)
     branch: list[Object] = []
     seen: set[str] = set()
-    while at and at in mapping and at not in seen:  # a circle of parents ends where it began
+    while (
+        at and at in mapping and at not in seen
+    ):  # a circle of parents ends where it began
         seen.add(at)
         node = _object(mapping[at])
         branch.append(node)
@@ -113,21 +156,39 @@ def _chatgpt(chat: Object) -> list[dict[str, object]]:
     turns: list[dict[str, object]] = []
     for node in reversed(branch):
         message = _object(node.get("message"))
-        hidden = _object(message.get("metadata")).get("is_visually_hidden_from_conversation")
+        hidden = _object(message.get("metadata")).get(
+            "is_visually_hidden_from_conversation"
+        )
         speaker = _string(_object(message.get("author")), "role") or ""
         text = _content(_object(message.get("content")))
-        if text and not hidden and speaker in {"user", "assistant"} and _string(message, "recipient") in {None, "all"}:
+        if (
+            text
+            and not hidden
+            and speaker in {"user", "assistant"}
+            and _string(message, "recipient") in {None, "all"}
+        ):
             turns.append(
-                _turn(_string(message, "id") or _string(node, "id"), speaker, message.get("create_time"), text)
+                _turn(
+                    _string(message, "id") or _string(node, "id"),
+                    speaker,
+                    message.get("create_time"),
+                    text,
+                )
             )
     return turns
 
 
 def _newest_leaf(mapping: Object) -> str | None:
-    leaves = [name for name, node in mapping.items() if not _list(_object(node).get("children"))]
+    leaves = [
+        name
+        for name, node in mapping.items()
+        if not _list(_object(node).get("children"))
+    ]
     return max(
         leaves,
-        key=lambda name: _number(_object(_object(mapping[name]).get("message")).get("create_time")),
+        key=lambda name: _number(
+            _object(_object(mapping[name]).get("message")).get("create_time")
+        ),
         default=None,
     )
 
@@ -137,7 +198,9 @@ def _number(value: object) -> float:
 
 
 def _content(content: Object) -> str:
-    """The words of a message; pictures and files by a mark, so that the answer to them can be understood."""
+    """The words of a message; pictures and files by a mark, so that the answer to them
+    can be understood.
+    """
     kind = _string(content, "content_type") or "text"
     if kind in {
         "thoughts",
@@ -173,17 +236,29 @@ def _claude(chat: Object) -> list[dict[str, object]]:
             for part in _list(message.get("content"))
             if _object(part).get("type") == "text"
         ]
-        text = "\n".join(text for text in texts if text.strip()) or _string(message, "text") or ""
+        text = (
+            "\n".join(text for text in texts if text.strip())
+            or _string(message, "text")
+            or ""
+        )
         files = [*_list(message.get("attachments")), *_list(message.get("files"))]
-        names = dict.fromkeys(name for file in files if (name := _string(_object(file), "file_name")))
+        names = dict.fromkeys(
+            name for file in files if (name := _string(_object(file), "file_name"))
+        )
         text = "\n".join([text.strip(), *(f"[file: {name}]" for name in names)]).strip()
         if text:
             speaker = "user" if _string(message, "sender") == "human" else "assistant"
-            turns.append(_turn(_string(message, "uuid"), speaker, message.get("created_at"), text))
+            turns.append(
+                _turn(
+                    _string(message, "uuid"), speaker, message.get("created_at"), text
+                )
+            )
     return turns
 
 
-def _turn(identity: str | None, speaker: str, at: object, text: str) -> dict[str, object]:
+def _turn(
+    identity: str | None, speaker: str, at: object, text: str
+) -> dict[str, object]:
     moment = _time(at)
     return {
         "id": identity or "",
@@ -211,12 +286,22 @@ def _history(people: Object) -> Iterator[drafts.Draft | drafts.Skip]:
             turns: list[dict[str, object]] = []
             for number, item in enumerate(_list(exchanges), start=1):
                 exchange = _object(item)
-                said = ((name, _string(exchange, "query")), ("assistant", _string(exchange, "response")))
+                said = (
+                    (name, _string(exchange, "query")),
+                    ("assistant", _string(exchange, "response")),
+                )
                 at = day if started else None
                 for speaker, text in said:
                     if text and text.strip():
                         identity = f"{day}:{number}:{speaker}"
-                        turns.append({"id": identity, "speaker": speaker, "at": at, "text": text.strip()})
+                        turns.append(
+                            {
+                                "id": identity,
+                                "speaker": speaker,
+                                "at": at,
+                                "text": text.strip(),
+                            }
+                        )
             if started is None:
                 yield drafts.Skip(key, f"a day that is no date: {day}")
             elif turns:

@@ -1,4 +1,6 @@
-"""The line syntax that iCalendar and vCard share: folds, parameters, quoted-printable, escapes, nesting."""
+"""The line syntax that iCalendar and vCard share: folds, parameters, quoted-printable,
+escapes, nesting.
+"""
 
 import base64
 import binascii
@@ -10,17 +12,23 @@ from dataclasses import dataclass, field
 from reverie import errors
 from reverie.ingest import charsets
 
-LONGEST = 32 * 1024 * 1024  # a photo inside a card can be megabytes; a longer line is an attack
+LONGEST = (
+    32 * 1024 * 1024
+)  # a photo inside a card can be megabytes; a longer line is an attack
 DEEPEST = 50
 NAME = re.compile(r"^(?:([A-Za-z0-9_-]+)\.)?([A-Za-z0-9_-]+)(?=[;:])")
-PARAM = re.compile(r';\s*([^=;:"]*)(?:=((?:"[^"]*"|[^";:,]*)(?:,(?:"[^"]*"|[^";:,]*))*))?')
+PARAM = re.compile(
+    r';\s*([^=;:"]*)(?:=((?:"[^"]*"|[^";:,]*)(?:,(?:"[^"]*"|[^";:,]*))*))?'
+)
 PARAM_VALUE = re.compile(r'"[^"]*"|[^,]+')
 CARET = re.compile(r"\^([n'^])")
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One property: its name in capitals, its parameters in capitals, its value not yet unescaped."""
+    """One property: its name in capitals, its parameters in capitals, its value not yet
+    unescaped.
+    """
 
     name: str
     value: str
@@ -62,7 +70,9 @@ class Component:
 
 
 def components(data: bytes) -> Iterator[Component]:
-    """The outermost blocks of the file, each as soon as it ends, also one that the file cuts off."""
+    """The outermost blocks of the file, each as soon as it ends, also one that the file
+    cuts off.
+    """
     stack: list[Component] = []
     for raw in unfold(data):
         line = parse(raw)
@@ -72,7 +82,9 @@ def components(data: bytes) -> Iterator[Component]:
             continue
         if line.name == "BEGIN":
             if len(stack) >= DEEPEST:
-                raise errors.Unreadable(f"components are nested more than {DEEPEST} deep")
+                raise errors.Unreadable(
+                    f"components are nested more than {DEEPEST} deep"
+                )
             stack.append(Component(line.value.strip().upper()))
         elif line.name == "END":
             done = _close(stack, line.value.strip().upper())
@@ -120,7 +132,11 @@ def unfold(data: bytes) -> Iterator[str]:
     quoted = binary = False
     for raw in _physical(data):
         folded = raw[:1] in (b" ", b"\t")
-        if held and ((quoted and held[-1].endswith(b"=")) or (folded and raw.strip()) or (folded and not binary)):
+        if held and (
+            (quoted and held[-1].endswith(b"="))
+            or (folded and raw.strip())
+            or (folded and not binary)
+        ):
             if quoted and held[-1].endswith(b"="):
                 held[-1] = held[-1][:-1]
                 raw = raw[1:] if folded else raw
@@ -136,7 +152,9 @@ def unfold(data: bytes) -> Iterator[str]:
             binary = b"BASE64" in head or b"ENCODING=B" in head
         size += len(raw)
         if size > LONGEST:
-            raise errors.Unreadable(f"a line is longer than {LONGEST // 1024 // 1024} MB")
+            raise errors.Unreadable(
+                f"a line is longer than {LONGEST // 1024 // 1024} MB"
+            )
     if held:
         yield b"".join(held).decode("latin-1")
 
@@ -172,12 +190,20 @@ def parse(raw: str) -> Line | None:
 
 
 def _add_param(params: dict[str, list[str]], name: str, raw: str | None) -> None:
-    if raw is None:  # vCard 2.1 writes TEL;HOME;QUOTED-PRINTABLE: with the names left out
+    if (
+        raw is None
+    ):  # vCard 2.1 writes TEL;HOME;QUOTED-PRINTABLE: with the names left out
         bare = name.upper()
-        name = "ENCODING" if bare in {"QUOTED-PRINTABLE", "BASE64", "8BIT", "7BIT"} else "TYPE"
+        name = (
+            "ENCODING"
+            if bare in {"QUOTED-PRINTABLE", "BASE64", "8BIT", "7BIT"}
+            else "TYPE"
+        )
         params.setdefault(name, []).append(bare)
         return
-    values = [_decode_text(value.strip('"'), None) for value in PARAM_VALUE.findall(raw)]
+    values = [
+        _decode_text(value.strip('"'), None) for value in PARAM_VALUE.findall(raw)
+    ]
     params.setdefault(name, []).extend(CARET.sub(_caret, value) for value in values)
 
 
@@ -188,20 +214,32 @@ def _caret(match: re.Match[str]) -> str:
 def _decode_value(raw: str, params: dict[str, list[str]]) -> str:
     charset = params.get("CHARSET", [""])[0] or None
     if params.get("ENCODING", [""])[0].upper() in {"QUOTED-PRINTABLE", "Q"}:
-        # Backslashes are literal in 2.1, but its writers escape ; and , all the same, so they stay.
-        return charsets.decode(quopri.decodestring(raw.encode("latin-1")), charset)[0].replace("\r\n", "\n")
+        # Backslashes are literal in 2.1, but its writers escape ; and , all the same,
+        # so they stay.
+        return charsets.decode(quopri.decodestring(raw.encode("latin-1")), charset)[
+            0
+        ].replace("\r\n", "\n")
     return _decode_text(raw, charset)
 
 
 def _decode_text(raw: str, charset: str | None) -> str:
-    return raw if raw.isascii() and not charset else charsets.decode(raw.encode("latin-1"), charset)[0]
+    return (
+        raw
+        if raw.isascii() and not charset
+        else charsets.decode(raw.encode("latin-1"), charset)[0]
+    )
 
 
 def unescape(value: str) -> str:
     """Text with \\n, \\, \\; \\, turned into what they stand for."""
     if "\\" not in value:
         return value
-    return re.sub(r"\\(.)", lambda match: "\n" if match.group(1) in "nN" else match.group(1), value, flags=re.DOTALL)
+    return re.sub(
+        r"\\(.)",
+        lambda match: "\n" if match.group(1) in "nN" else match.group(1),
+        value,
+        flags=re.DOTALL,
+    )
 
 
 def split(value: str, separator: str) -> list[str]:
@@ -236,4 +274,6 @@ def binary(line: Line) -> bytes | None:
 
 def unique(values: Iterable[str]) -> list[str]:
     """The non-empty values once each, in order."""
-    return list(dict.fromkeys(value for value in (value.strip() for value in values) if value))
+    return list(
+        dict.fromkeys(value for value in (value.strip() for value in values) if value)
+    )

@@ -1,4 +1,6 @@
-"""Feeds saved as files: RSS, Atom, RDF and CDF with their items, and OPML lists of feeds."""
+"""Feeds saved as files: RSS, Atom, RDF and CDF with their items, and OPML lists of
+feeds.
+"""
 
 import calendar
 import hashlib
@@ -27,8 +29,12 @@ def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
     parsed = parse(source.data)
     feed = _mapping(parsed.get("feed"))
     entries = _list(parsed.get("entries"))
-    if not (entries or _text(feed, "title") or parsed.get("version") or feed.get("links")):
-        raise errors.Unreadable(f"not a feed: {parsed.get('bozo_exception') or 'no title, no items'}"[:200])
+    if not (
+        entries or _text(feed, "title") or parsed.get("version") or feed.get("links")
+    ):
+        raise errors.Unreadable(
+            f"not a feed: {parsed.get('bozo_exception') or 'no title, no items'}"[:200]
+        )
     link = _text(feed, "link")
     address = _self_link(feed) or link or _text(feed, "id") or f"file:{source.relative}"
     key = f"url:{address}"
@@ -43,17 +49,30 @@ def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
         yield item
 
 
-def parse(data: bytes, headers: Mapping[str, str] | None = None) -> Mapping[str, object]:
-    """The feed as feedparser sees it; headers are those it came with over HTTP, such as content-location."""
+def parse(
+    data: bytes, headers: Mapping[str, str] | None = None
+) -> Mapping[str, object]:
+    """The feed as feedparser sees it; headers are those it came with over HTTP, such as
+    content-location.
+    """
     if len(data) > LARGEST:
         raise errors.Unreadable(f"a feed larger than {LARGEST // 1024 // 1024} MB")
-    if any(b"&" in match.group(2) and match.group(2).count(b"&") > 1 for match in ENTITY.finditer(data[:LARGEST])):
-        raise errors.Unreadable("the file defines entities out of other entities, as no feed does")
+    if any(
+        b"&" in match.group(2) and match.group(2).count(b"&") > 1
+        for match in ENTITY.finditer(data[:LARGEST])
+    ):
+        raise errors.Unreadable(
+            "the file defines entities out of other entities, as no feed does"
+        )
     try:
-        # A stream, never the bytes: feedparser takes those for an address or the name of a file to open.
+        # A stream, never the bytes: feedparser takes those for an address or the name
+        # of a file to open.
         parsed = cast(
             "object",
-            feedparser.parse(io.BytesIO(data), response_headers={"content-type": "application/xml", **(headers or {})}),
+            feedparser.parse(
+                io.BytesIO(data),
+                response_headers={"content-type": "application/xml", **(headers or {})},
+            ),
         )
     except (
         ValueError,
@@ -72,18 +91,31 @@ def parse(data: bytes, headers: Mapping[str, str] | None = None) -> Mapping[str,
 
 
 def _mend_link(entry: object) -> None:
-    """feedparser takes an enclosure that has no href for the item's own link, although there is a page."""
+    """feedparser takes an enclosure that has no href for the item's own link, although
+    there is a page.
+    """
     if not isinstance(entry, dict):
         return
     links = [_mapping(link) for link in _list(entry.get("links"))]
     files = {link.get("href") for link in links if link.get("rel") == "enclosure"}
-    page = next((link["href"] for link in links if link.get("rel") == "alternate" and link.get("href")), None)
+    page = next(
+        (
+            link["href"]
+            for link in links
+            if link.get("rel") == "alternate" and link.get("href")
+        ),
+        None,
+    )
     if page and entry.get("link") in files:
         entry["link"] = page
 
 
 def _feed(
-    feed: Mapping[str, object], key: str, url: str | None, link: str | None, parsed: Mapping[str, object]
+    feed: Mapping[str, object],
+    key: str,
+    url: str | None,
+    link: str | None,
+    parsed: Mapping[str, object],
 ) -> drafts.Draft:
     return drafts.Draft(
         "feed",
@@ -108,11 +140,15 @@ def _feed(
 
 def _item(entry: Mapping[str, object], feed_key: str, address: str) -> drafts.Draft:
     contents = [_mapping(part) for part in _list(entry.get("content"))]
-    content = next((text for part in contents if (text := _text(part, "value"))), None) or _text(entry, "summary")
+    content = next(
+        (text for part in contents if (text := _text(part, "value"))), None
+    ) or _text(entry, "summary")
     title, url = _text(entry, "title"), _text(entry, "link")
     guid = _text(entry, "id") or url
     if not guid:  # content is all the identity such an item has
-        guid = hashlib.sha256("\n".join((title or "", content or "")).encode("utf-8", "replace")).hexdigest()
+        guid = hashlib.sha256(
+            "\n".join((title or "", content or "")).encode("utf-8", "replace")
+        ).hexdigest()
     enclosures = [_mapping(part) for part in _list(entry.get("enclosures"))]
     summary = _text(entry, "summary")
     return drafts.Draft(
@@ -120,17 +156,24 @@ def _item(entry: Mapping[str, object], feed_key: str, address: str) -> drafts.Dr
         f"guid:{address}|{guid}",
         {
             "guid": guid,
-            "title": title or (pagetext.text(content or "").split("\n")[0][:120] or None),
+            "title": title
+            or (pagetext.text(content or "").split("\n")[0][:120] or None),
             "url": url,
             "author": _text(entry, "author"),
-            "published": _moment(entry, "published") or _moment(entry, "updated") or _moment(entry, "created"),
+            "published": _moment(entry, "published")
+            or _moment(entry, "updated")
+            or _moment(entry, "created"),
             "content": content,
             "custom": {
                 "summary": summary if summary != content else None,
                 "tags": _tags(entry),
                 "updated": _moment(entry, "updated"),
                 "enclosures": [
-                    {name: part[name] for name in ("href", "type", "length") if part.get(name)}
+                    {
+                        name: part[name]
+                        for name in ("href", "type", "length")
+                        if part.get(name)
+                    }
                     for part in enclosures[:50]
                 ],
             },
@@ -153,13 +196,18 @@ def _text(holder: Mapping[str, object], name: str) -> str | None:
 
 
 def _tags(holder: Mapping[str, object]) -> list[str]:
-    terms = (_text(_mapping(tag), "label") or _text(_mapping(tag), "term") for tag in _list(holder.get("tags")))
+    terms = (
+        _text(_mapping(tag), "label") or _text(_mapping(tag), "term")
+        for tag in _list(holder.get("tags"))
+    )
     return list(dict.fromkeys(term for term in terms if term))
 
 
 def _self_link(feed: Mapping[str, object]) -> str | None:
     links = (_mapping(link) for link in _list(feed.get("links")))
-    return next((_text(link, "href") for link in links if link.get("rel") == "self"), None)
+    return next(
+        (_text(link, "href") for link in links if link.get("rel") == "self"), None
+    )
 
 
 def _moment(holder: Mapping[str, object], name: str) -> datetime | None:
@@ -175,7 +223,9 @@ def _moment(holder: Mapping[str, object], name: str) -> datetime | None:
 def read_opml(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
     """Every feed of an OPML list."""
     declared = re.match(rb"[^>]{0,200}encoding=[\"']([\w-]+)", source.data[:300])
-    text, _ = charsets.decode(source.data, declared.group(1).decode() if declared else None)
+    text, _ = charsets.decode(
+        source.data, declared.group(1).decode() if declared else None
+    )
     found: set[str] = set()
     outlines = 0
     folders: list[str | None] = []
@@ -202,13 +252,19 @@ def read_opml(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
                 "not a feed, or listed twice",
             )
     if not found:
-        reason = "the list holds no feeds" if outlines else "not an OPML list: it has no outlines"
+        reason = (
+            "the list holds no feeds"
+            if outlines
+            else "not an OPML list: it has no outlines"
+        )
         if not outlines:
             raise errors.Unreadable(reason)
         yield drafts.Skip("", reason)
 
 
-def _listed(url: str, label: str, path: str, attributes: Mapping[str, str]) -> drafts.Draft:
+def _listed(
+    url: str, label: str, path: str, attributes: Mapping[str, str]
+) -> drafts.Draft:
     return drafts.Draft(
         "feed",
         f"url:{url}",
@@ -229,6 +285,8 @@ def _listed(url: str, label: str, path: str, attributes: Mapping[str, str]) -> d
 def _attributes(text: str, at: int) -> tuple[dict[str, str], bool]:
     found: dict[str, str] = {}
     while (attribute := ATTRIBUTE.match(text, at)) is not None:
-        found[attribute.group(1).lower()] = html.unescape(attribute.group(2) or attribute.group(3) or "")
+        found[attribute.group(1).lower()] = html.unescape(
+            attribute.group(2) or attribute.group(3) or ""
+        )
         at = attribute.end()
     return found, text[at : at + 50].lstrip().startswith("/")

@@ -1,8 +1,9 @@
 """iCalendar files: events, tasks and journal entries, one component at a time.
 
-Recurrence is emitted so that `dateutil.rrule.rrulestr(recurrence, dtstart=start)` reads it, with midnight as
-the start of all-day events. Beside an aware start, UNTIL, RDATE and EXDATE are UTC ("…Z"); otherwise they are
-local, and plain dates for all-day events. No TZID remains.
+Recurrence is emitted so that `dateutil.rrule.rrulestr(recurrence, dtstart=start)` reads
+it, with midnight as the start of all-day events. Beside an aware start, UNTIL, RDATE
+and EXDATE are UTC ("…Z"); otherwise they are local, and plain dates for all-day events.
+No TZID remains.
 """
 
 import hashlib
@@ -14,8 +15,23 @@ from reverie import errors
 from reverie.ingest import drafts
 from reverie.ingest.formats import contentlines, icstimes
 
-PRIORITIES = {1: "high", 2: "high", 3: "high", 4: "high", 5: "medium", 6: "low", 7: "low", 8: "low", 9: "low"}
-COLUMNS = {"NEEDS-ACTION": "todo", "IN-PROCESS": "doing", "COMPLETED": "done", "CANCELLED": "cancelled"}
+PRIORITIES = {
+    1: "high",
+    2: "high",
+    3: "high",
+    4: "high",
+    5: "medium",
+    6: "low",
+    7: "low",
+    8: "low",
+    9: "low",
+}
+COLUMNS = {
+    "NEEDS-ACTION": "todo",
+    "IN-PROCESS": "doing",
+    "COMPLETED": "done",
+    "CANCELLED": "cancelled",
+}
 KEPT = (
     "CLASS",
     "TRANSP",
@@ -38,8 +54,12 @@ class Calendar:
 
     name: str | None
     zones: icstimes.Zones
-    default: str  # the zone the exporter says the calendar is in, "" when it does not say
-    overridden: Mapping[str, Sequence[icstimes.Moment]]  # UID -> the occurrences that have an event of their own
+    default: (
+        str  # the zone the exporter says the calendar is in, "" when it does not say
+    )
+    overridden: Mapping[
+        str, Sequence[icstimes.Moment]
+    ]  # UID -> the occurrences that have an event of their own
 
 
 def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
@@ -60,12 +80,16 @@ def _calendar(root: contentlines.Component) -> Iterator[drafts.Draft | drafts.Sk
     parts = [part for part in root.walk() if part.name in KINDS]
     zones = icstimes.Zones([part for part in root.walk() if part.name == "VTIMEZONE"])
     name = root.text("X-WR-CALNAME") or root.text("NAME")
-    calendar = Calendar(name, zones, root.text("X-WR-TIMEZONE") or "", _overrides(parts, zones))
+    calendar = Calendar(
+        name, zones, root.text("X-WR-TIMEZONE") or "", _overrides(parts, zones)
+    )
     newest = _newest(parts, zones)
     for part in parts:
         key = _key(part, zones)
         if newest[key] is not part:
-            yield drafts.Skip(key, "an older version of an item that is in the same file again")
+            yield drafts.Skip(
+                key, "an older version of an item that is in the same file again"
+            )
             continue
         try:
             yield _draft(part, key, calendar)
@@ -73,14 +97,21 @@ def _calendar(root: contentlines.Component) -> Iterator[drafts.Draft | drafts.Sk
             yield drafts.Skip(key, f"{part.name}: {error}")
     for part in root.walk():
         if part.name in {"VFREEBUSY", "VAVAILABILITY"}:
-            yield drafts.Skip(_key(part, zones), f"{part.name}: times that are free or busy are not kept")
+            yield drafts.Skip(
+                _key(part, zones),
+                f"{part.name}: times that are free or busy are not kept",
+            )
 
 
-def _newest(parts: Sequence[contentlines.Component], zones: icstimes.Zones) -> dict[str, contentlines.Component]:
+def _newest(
+    parts: Sequence[contentlines.Component], zones: icstimes.Zones
+) -> dict[str, contentlines.Component]:
     newest: dict[str, contentlines.Component] = {}
     for part in parts:
         key = _key(part, zones)
-        if key not in newest or _number(part, "SEQUENCE") >= _number(newest[key], "SEQUENCE"):
+        if key not in newest or _number(part, "SEQUENCE") >= _number(
+            newest[key], "SEQUENCE"
+        ):
             newest[key] = part
     return newest
 
@@ -89,10 +120,18 @@ def _key(part: contentlines.Component, zones: icstimes.Zones) -> str:
     uid = part.text("UID")
     occurrence = part.first("RECURRENCE-ID")
     if uid:
-        return f"uid:{uid}/{_occurrence(occurrence, zones)}" if occurrence else f"uid:{uid}"
+        return (
+            f"uid:{uid}/{_occurrence(occurrence, zones)}"
+            if occurrence
+            else f"uid:{uid}"
+        )
     # DTSTAMP is the time of the export, so it would make every export a new event.
-    lines = sorted(f"{line.name}:{line.value}" for line in part.lines if line.name != "DTSTAMP")
-    return "sha:" + hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()
+    lines = sorted(
+        f"{line.name}:{line.value}" for line in part.lines if line.name != "DTSTAMP"
+    )
+    return (
+        "sha:" + hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()
+    )
 
 
 def _occurrence(line: contentlines.Line, zones: icstimes.Zones) -> str:
@@ -100,11 +139,14 @@ def _occurrence(line: contentlines.Line, zones: icstimes.Zones) -> str:
         moment = icstimes.moment(line, zones)
     except (ValueError, OverflowError):
         return line.value.strip()
-    # In UTC where it can be: some programs write the same occurrence now with its zone and now with Z.
+    # In UTC where it can be: some programs write the same occurrence now with its zone
+    # and now with Z.
     return icstimes.written(moment, moment)
 
 
-def _overrides(parts: Sequence[contentlines.Component], zones: icstimes.Zones) -> dict[str, list[icstimes.Moment]]:
+def _overrides(
+    parts: Sequence[contentlines.Component], zones: icstimes.Zones
+) -> dict[str, list[icstimes.Moment]]:
     found: dict[str, list[icstimes.Moment]] = {}
     for part in parts:
         uid, line = part.text("UID"), part.first("RECURRENCE-ID")
@@ -148,7 +190,9 @@ def _event(part: contentlines.Component, key: str, calendar: Calendar) -> drafts
             "all_day": all_day,
             "timezone": icstimes.zone_name(start),
             "recurrence": recurrence or None,
-            "status": status if status in {"confirmed", "tentative", "cancelled"} else None,
+            "status": status
+            if status in {"confirmed", "tentative", "cancelled"}
+            else None,
             "calendar": calendar.name,
             "attendees": _people(part) or None,
             "reminders": _reminders(part, start, end, calendar) or None,
@@ -163,7 +207,10 @@ def _description(part: contentlines.Component) -> str | None:
 
 
 def _end(
-    part: contentlines.Component, start: icstimes.Moment, zones: icstimes.Zones, custom: dict[str, object]
+    part: contentlines.Component,
+    start: icstimes.Moment,
+    zones: icstimes.Zones,
+    custom: dict[str, object],
 ) -> icstimes.Moment | None:
     """The exclusive end, of the same type as the start."""
     end: icstimes.Moment | None = None
@@ -174,9 +221,12 @@ def _end(
         elif length:
             end = icstimes.after(start, icstimes.duration(length.value))
     except (ValueError, OverflowError) as error:
-        custom["broken_end"] = f"{(line or length or contentlines.Line('', '')).value}: {error}"
+        custom["broken_end"] = (
+            f"{(line or length or contentlines.Line('', '')).value}: {error}"
+        )
     if not isinstance(start, datetime):
-        # Some writers give an all-day event the same day as its end; a day is the least it lasts.
+        # Some writers give an all-day event the same day as its end; a day is the least
+        # it lasts.
         return max(end, start + timedelta(days=1)) if end else start + timedelta(days=1)
     if isinstance(end, datetime) and icstimes.minutes(start, end, UTC) < 0:
         custom["broken_end"] = "the end lies before the start: " + end.isoformat()
@@ -185,7 +235,10 @@ def _end(
 
 
 def _recurrence(
-    part: contentlines.Component, start: icstimes.Moment, calendar: Calendar, custom: dict[str, object]
+    part: contentlines.Component,
+    start: icstimes.Moment,
+    calendar: Calendar,
+    custom: dict[str, object],
 ) -> str:
     lines: list[str] = []
     broken: list[str] = []
@@ -196,12 +249,21 @@ def _recurrence(
             except (ValueError, OverflowError) as error:
                 broken.append(f"{name}:{line.value} ({error})")
     custom["broken_recurrence"] = broken
-    custom["rdate_periods"] = [line.value for line in part.every("RDATE") if "/" in line.value]
+    custom["rdate_periods"] = [
+        line.value for line in part.every("RDATE") if "/" in line.value
+    ]
     if part.first("RECURRENCE-ID") is None and lines:
         uid = part.text("UID") or ""
-        lines += ["EXDATE:" + icstimes.written(moment, start) for moment in calendar.overridden.get(uid, ())]
+        lines += [
+            "EXDATE:" + icstimes.written(moment, start)
+            for moment in calendar.overridden.get(uid, ())
+        ]
     lines = list(dict.fromkeys(lines))
-    return "\n".join(lines) if any(line.startswith(("RRULE", "RDATE")) for line in lines) else ""
+    return (
+        "\n".join(lines)
+        if any(line.startswith(("RRULE", "RDATE")) for line in lines)
+        else ""
+    )
 
 
 def _people(part: contentlines.Component) -> list[dict[str, str]]:
@@ -213,14 +275,19 @@ def _people(part: contentlines.Component) -> list[dict[str, str]]:
             "name": line.param("CN") or email,
             "email": email if "@" in email else line.param("EMAIL"),
             "status": line.param("PARTSTAT").lower(),
-            "role": "organizer" if line.name == "ORGANIZER" else (line.param("ROLE").lower() or "req-participant"),
+            "role": "organizer"
+            if line.name == "ORGANIZER"
+            else (line.param("ROLE").lower() or "req-participant"),
         }
         people.append({name: value for name, value in person.items() if value})
     return people
 
 
 def _reminders(
-    part: contentlines.Component, start: icstimes.Moment, end: icstimes.Moment | None, calendar: Calendar
+    part: contentlines.Component,
+    start: icstimes.Moment,
+    end: icstimes.Moment | None,
+    calendar: Calendar,
 ) -> list[int]:
     """Minutes before the start, negative for after it."""
     found: list[int] = []
@@ -230,8 +297,15 @@ def _reminders(
         if trigger is None:
             continue
         try:
-            if trigger.param("VALUE").upper() == "DATE-TIME" or trigger.value[:8].isdigit():
-                found.append(-icstimes.minutes(start, icstimes.moment(trigger, calendar.zones), local))
+            if (
+                trigger.param("VALUE").upper() == "DATE-TIME"
+                or trigger.value[:8].isdigit()
+            ):
+                found.append(
+                    -icstimes.minutes(
+                        start, icstimes.moment(trigger, calendar.zones), local
+                    )
+                )
                 continue
             anchor = end if trigger.param("RELATED").upper() == "END" and end else start
             offset = icstimes.duration(trigger.value).total_seconds() / 60
@@ -247,7 +321,10 @@ def _task(part: contentlines.Component, key: str, calendar: Calendar) -> drafts.
     title = part.text("SUMMARY") or (description or "").strip().split("\n")[0][:200]
     if not title:
         raise ValueError("a task without a title")
-    due, completed = _time(part, "DUE", calendar, custom), _time(part, "COMPLETED", calendar, custom)
+    due, completed = (
+        _time(part, "DUE", calendar, custom),
+        _time(part, "COMPLETED", calendar, custom),
+    )
     status = (part.text("STATUS") or "").upper()
     priority = _number(part, "PRIORITY")
     if isinstance(due, datetime):
@@ -267,13 +344,17 @@ def _task(part: contentlines.Component, key: str, calendar: Calendar) -> drafts.
             "priority": PRIORITIES.get(priority),
             "labels": _categories(part) or None,
             "completed_at": icstimes.aware(completed) if completed else None,
-            "custom": custom | {"status": status, "priority": priority or None, "start": start},
+            "custom": custom
+            | {"status": status, "priority": priority or None, "start": start},
         },
     )
 
 
 def _time(
-    part: contentlines.Component, name: str, calendar: Calendar, custom: dict[str, object]
+    part: contentlines.Component,
+    name: str,
+    calendar: Calendar,
+    custom: dict[str, object],
 ) -> icstimes.Moment | None:
     line = part.first(name)
     if line is None:
@@ -285,7 +366,9 @@ def _time(
         return None
 
 
-def _journal(part: contentlines.Component, key: str, calendar: Calendar) -> drafts.Draft:
+def _journal(
+    part: contentlines.Component, key: str, calendar: Calendar
+) -> drafts.Draft:
     custom = _custom(part, calendar)
     custom["date"] = _time(part, "DTSTART", calendar, custom)
     text = "\n\n".join(line.text for line in part.every("DESCRIPTION"))
@@ -311,7 +394,9 @@ def _custom(part: contentlines.Component, calendar: Calendar) -> dict[str, objec
         custom["categories"] = _categories(part)
     for name in KEPT:
         values = [line.text.strip() for line in part.every(name) if line.value.strip()]
-        custom[name.lower().replace("-", "_")] = values[0] if len(values) == 1 else values
+        custom[name.lower().replace("-", "_")] = (
+            values[0] if len(values) == 1 else values
+        )
     for name, label in (("CREATED", "created"), ("LAST-MODIFIED", "modified")):
         moment = _time(part, name, calendar, custom)
         custom[label] = icstimes.aware(moment) if moment else None
@@ -334,14 +419,18 @@ def _attachment(line: contentlines.Line) -> dict[str, object]:
         "mime": line.param("FMTTYPE"),
     }
     known |= (
-        {"url": line.text.strip()} if data is None else {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        {"url": line.text.strip()}
+        if data is None
+        else {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     )
     return {name: value for name, value in known.items() if value}
 
 
 def _categories(part: contentlines.Component) -> list[str]:
     return contentlines.unique(
-        word for line in part.every("CATEGORIES") for word in contentlines.split(line.value, ",")
+        word
+        for line in part.every("CATEGORIES")
+        for word in contentlines.split(line.value, ",")
     )
 
 

@@ -25,10 +25,16 @@ OFFSET = re.compile(r"(?:GMT|UTC)?\s*([+-])(\d{1,2}):?(\d{2})?")
 
 
 class Zones:
-    """The time zones a file names: IANA names, Windows names, and its own VTIMEZONE definitions."""
+    """The time zones a file names: IANA names, Windows names, and its own VTIMEZONE
+    definitions.
+    """
 
     def __init__(self, components: Sequence[contentlines.Component]) -> None:
-        self._own = {name: component for component in components if (name := component.text("TZID"))}
+        self._own = {
+            name: component
+            for component in components
+            if (name := component.text("TZID"))
+        }
         self._known: dict[str, tzinfo | None] = {}
 
     def get(self, name: str) -> tzinfo | None:
@@ -49,11 +55,15 @@ class Zones:
 
 
 def _zone(component: contentlines.Component) -> tzinfo | None:
-    body = [f"{line.name}:{line.value}" for line in component.lines if line.name == "TZID"]
+    body = [
+        f"{line.name}:{line.value}" for line in component.lines if line.name == "TZID"
+    ]
     for child in component.children[:1000]:
         rules = [line.value.upper() for line in child.every("RRULE")]
         if any("FREQ=YEARLY" not in rule or SUBDAILY.search(rule) for rule in rules):
-            return None  # clocks change by the year; a rule by the second would be counted through from 1601
+            # clocks change by the year; a rule by the second would be counted through
+            # from 1601
+            return None
         body += [
             f"BEGIN:{child.name}",
             *(f"{line.name}:{line.value}" for line in child.lines),
@@ -62,21 +72,35 @@ def _zone(component: contentlines.Component) -> tzinfo | None:
     text = "\r\n".join(["BEGIN:VTIMEZONE", *body, "END:VTIMEZONE", ""])
     try:
         zone = icalendar.Timezone.from_ical(text)
-        # Not looked up: the library remembers zones by name, and another file may define the name otherwise.
-        built = cast("object", zone.to_tz(lookup_tzid=False)) if isinstance(zone, icalendar.Timezone) else None
+        # Not looked up: the library remembers zones by name, and another file may
+        # define the name otherwise.
+        built = (
+            cast("object", zone.to_tz(lookup_tzid=False))
+            if isinstance(zone, icalendar.Timezone)
+            else None
+        )
         return built if isinstance(built, tzinfo) else None
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError):
-        return None  # what a half-written VTIMEZONE raises depends on the line that is missing
+        # what a half-written VTIMEZONE raises depends on the line that is missing
+        return None
 
 
 def iana(name: str) -> tzinfo | None:
-    """The zone of an IANA name (also at the end of /mozilla.org/2005/Europe/Berlin) or a Windows name."""
+    """The zone of an IANA name (also at the end of /mozilla.org/2005/Europe/Berlin) or
+    a Windows name.
+    """
     if name.upper() in {"UTC", "Z", "GMT", "ETC/UTC"}:
         return UTC
     windows = windows_to_olson.WINDOWS_TO_OLSON.get(name)
     words = name.strip("/").split("/")
     candidates = (
-        [windows] if windows else ["/".join(words[-count:]) for count in (3, 2, len(words)) if count <= len(words)]
+        [windows]
+        if windows
+        else [
+            "/".join(words[-count:])
+            for count in (3, 2, len(words))
+            if count <= len(words)
+        ]
     )
     for candidate in candidates:
         if not re.fullmatch(r"[A-Za-z0-9_+/-]{1,64}", candidate):
@@ -97,7 +121,11 @@ def _fixed(name: str) -> tzinfo | None:
     if match is None:
         return None
     offset = timedelta(hours=int(match.group(2)), minutes=int(match.group(3) or 0))
-    return timezone(-offset if match.group(1) == "-" else offset) if offset < timedelta(hours=24) else None
+    return (
+        timezone(-offset if match.group(1) == "-" else offset)
+        if offset < timedelta(hours=24)
+        else None
+    )
 
 
 def zone_name(moment: Moment) -> str | None:
@@ -123,8 +151,12 @@ def _moment(text: str, tzid: str, zones: Zones) -> Moment:
     day = date(int(match.group(1)), int(match.group(2)), int(match.group(3)))
     if match.group(4) is None:
         return day
-    second = min(int(match.group(6) or 0), 59)  # 60 is a leap second, which Python does not count
-    clock = datetime.combine(day, time(int(match.group(4)), int(match.group(5)), second))
+    second = min(
+        int(match.group(6) or 0), 59
+    )  # 60 is a leap second, which Python does not count
+    clock = datetime.combine(
+        day, time(int(match.group(4)), int(match.group(5)), second)
+    )
     if suffix := match.group(7):
         return clock.replace(tzinfo=UTC if suffix == "Z" else _fixed(suffix))
     return clock.replace(tzinfo=zones.get(tzid)) if tzid else clock
@@ -140,7 +172,11 @@ def aware(moment: Moment) -> datetime:
 def like(moment: Moment, start: Moment) -> Moment:
     """The moment as the same kind as the start: date, floating time or aware time."""
     if not isinstance(start, datetime):
-        return moment.date() + timedelta(days=moment.time() != time()) if isinstance(moment, datetime) else moment
+        return (
+            moment.date() + timedelta(days=moment.time() != time())
+            if isinstance(moment, datetime)
+            else moment
+        )
     if not isinstance(moment, datetime):
         return datetime.combine(moment, time(), start.tzinfo)
     if start.tzinfo is None:
@@ -153,23 +189,33 @@ def duration(text: str) -> timedelta:
     match = DURATION.match(text)
     if match is None or not any(match.groups()[1:]):
         raise ValueError(f"not a duration: {text[:40]!r}")
-    weeks, days, hours, minutes, seconds = (int(part or 0) for part in match.groups()[1:])
-    length = timedelta(weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds)
+    weeks, days, hours, minutes, seconds = (
+        int(part or 0) for part in match.groups()[1:]
+    )
+    length = timedelta(
+        weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds
+    )
     return -length if match.group(1) == "-" else length
 
 
 def after(start: Moment, length: timedelta) -> Moment:
-    """The moment that long after the start: days by the calendar, hours exactly, as RFC 5545 wants."""
+    """The moment that long after the start: days by the calendar, hours exactly, as RFC
+    5545 wants.
+    """
     if not isinstance(start, datetime):
         return start + timedelta(days=max(1, -(-length // timedelta(days=1))))
     moved = start + timedelta(days=length.days)
     if moved.tzinfo is None:
         return moved + timedelta(seconds=length.seconds)
-    return (moved.astimezone(UTC) + timedelta(seconds=length.seconds)).astimezone(moved.tzinfo)
+    return (moved.astimezone(UTC) + timedelta(seconds=length.seconds)).astimezone(
+        moved.tzinfo
+    )
 
 
 def minutes(start: Moment, other: Moment, local: tzinfo) -> int:
-    """Whole minutes from the start to the other moment; what has no zone is taken in the local one."""
+    """Whole minutes from the start to the other moment; what has no zone is taken in
+    the local one.
+    """
     return round((_placed(other, local) - _placed(start, local)).total_seconds() / 60)
 
 
@@ -183,7 +229,9 @@ def written(moment: Moment, start: Moment) -> str:
     """The moment as RDATE, EXDATE and UNTIL write it beside this start."""
     if not isinstance(start, datetime):
         return f"{moment:%Y%m%d}"
-    if not isinstance(moment, datetime):  # a whole day against a timed event means its occurrence on that day
+    if not isinstance(
+        moment, datetime
+    ):  # a whole day against a timed event means its occurrence on that day
         moment = datetime.combine(moment, start.time(), start.tzinfo)
     if start.tzinfo is None:
         return f"{moment:%Y%m%dT%H%M%S}"
@@ -192,7 +240,9 @@ def written(moment: Moment, start: Moment) -> str:
 
 
 def recurrence(line: contentlines.Line, start: Moment, zones: Zones) -> list[str]:
-    """The lines to keep for one RRULE, EXRULE, RDATE or EXDATE; periods lose their length."""
+    """The lines to keep for one RRULE, EXRULE, RDATE or EXDATE; periods lose their
+    length.
+    """
     if line.name in {"RRULE", "EXRULE"}:
         return [f"{line.name}:{_rule(line.value, start, zones)}"]
     lines: list[str] = []
@@ -202,7 +252,9 @@ def recurrence(line: contentlines.Line, start: Moment, zones: Zones) -> list[str
         first = value.strip().partition("/")[0]
         if re.fullmatch(r"\d{8}Z", first):
             first = first[:8]  # Google writes dates with the Z of times
-        lines.append(f"{line.name}:{written(_moment(first, line.param('TZID'), zones), start)}")
+        lines.append(
+            f"{line.name}:{written(_moment(first, line.param('TZID'), zones), start)}"
+        )
     return lines
 
 
@@ -214,12 +266,18 @@ def _rule(value: str, start: Moment, zones: Zones) -> str:
         if name == "UNTIL":
             until = _moment(wanted, "", zones)
             if isinstance(start, datetime) and not isinstance(until, datetime):
-                until = datetime.combine(until, time(23, 59, 59), start.tzinfo)  # the last day counts whole
+                until = datetime.combine(
+                    until, time(23, 59, 59), start.tzinfo
+                )  # the last day counts whole
             wanted = written(until, start)
         parts.append(f"{name}={wanted.strip().upper()}")
     rule = ";".join(parts)
-    # Only built, never run: a rule the library cannot read must be known now, not when a calendar is shown.
-    rrule.rrulestr("RRULE:" + rule, dtstart=aware(start) if _has_zone(start) else aware(start).replace(tzinfo=None))
+    # Only built, never run: a rule the library cannot read must be known now, not when
+    # a calendar is shown.
+    rrule.rrulestr(
+        "RRULE:" + rule,
+        dtstart=aware(start) if _has_zone(start) else aware(start).replace(tzinfo=None),
+    )
     return rule
 
 

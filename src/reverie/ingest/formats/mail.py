@@ -1,7 +1,8 @@
 """Mail: single messages, mbox files and Maildir messages.
 
-Headers are read with the compat32 policy: policy.default parses addresses in time quadratic in the length of
-the header, and raises on some headers of spam. What it would decode (RFC 2047, 2231) mailheaders decodes.
+Headers are read with the compat32 policy: policy.default parses addresses in time
+quadratic in the length of the header, and raises on some headers of spam. What it would
+decode (RFC 2047, 2231) mailheaders decodes.
 """
 
 import email
@@ -19,10 +20,13 @@ from reverie.ingest import charsets, drafts
 from reverie.ingest.documents import units
 from reverie.ingest.formats import mailheaders, pagetext
 
-# A line "From …" inside a letter looks like the start of the next one; only with a time and a year is it one.
+# A line "From …" inside a letter looks like the start of the next one; only with a time
+# and a year is it one.
 MBOX_FROM = re.compile(rb"^From [^\n]*\d{1,2}:\d{2}[^\n]*\d{4}[^\n]*$", re.MULTILINE)
 QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
-MAILDIR_FLAGS = re.compile(r"[:;!_]2,([A-Za-z]*)$")  # ":" is not allowed in names everywhere
+MAILDIR_FLAGS = re.compile(
+    r"[:;!_]2,([A-Za-z]*)$"
+)  # ":" is not allowed in names everywhere
 HEADER = re.compile(rb"^[!-9;-~]{1,100}[ \t]*:")
 LARGEST = 200 * 1024 * 1024
 PARTS = 2000
@@ -43,7 +47,9 @@ class Contents:
 
     plain: list[str] = field(default_factory=list[str])
     pages: list[str] = field(default_factory=list[str])
-    attachments: list[dict[str, object]] = field(default_factory=list[dict[str, object]])
+    attachments: list[dict[str, object]] = field(
+        default_factory=list[dict[str, object]]
+    )
     files: list[units.Attachment] = field(default_factory=list[units.Attachment])
     parts: int = 0
 
@@ -51,21 +57,33 @@ class Contents:
 def read(source: drafts.Source) -> Iterator[drafts.Draft | units.Attachment]:
     """The one message of an .eml or Maildir file, and the files in it."""
     data = source.data
-    if source.path.suffix.lower() == ".emlx" and (counted := re.match(rb"\s*(\d{1,12})\s*\n", data)):
-        data = data[counted.end() : counted.end() + int(counted.group(1))]  # Apple Mail: the length, then a plist
+    if source.path.suffix.lower() == ".emlx" and (
+        counted := re.match(rb"\s*(\d{1,12})\s*\n", data)
+    ):
+        data = data[
+            counted.end() : counted.end() + int(counted.group(1))
+        ]  # Apple Mail: the length, then a plist
     yield from message(data, _place(source))
 
 
-def read_mbox(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip | units.Attachment]:
-    """Every message of an mbox with the files in it, one at a time; a broken one is skipped."""
+def read_mbox(
+    source: drafts.Source,
+) -> Iterator[drafts.Draft | drafts.Skip | units.Attachment]:
+    """Every message of an mbox with the files in it, one at a time; a broken one is
+    skipped.
+    """
     name = source.path.name.removesuffix(".mbox")
-    folder = source.path.parent.name.removesuffix(".mbox") if name == "mbox" else name  # Apple: Inbox.mbox/mbox
+    folder = (
+        source.path.parent.name.removesuffix(".mbox") if name == "mbox" else name
+    )  # Apple: Inbox.mbox/mbox
     seen: set[str] = set()
     for number, raw in enumerate(messages(source.data), start=1):
         try:
             draft, *files = message(raw, Place(folder))
         except errors.Unreadable as error:
-            yield drafts.Skip(f"sha:{hashlib.sha256(raw).hexdigest()}", f"message {number}: {error}")
+            yield drafts.Skip(
+                f"sha:{hashlib.sha256(raw).hexdigest()}", f"message {number}: {error}"
+            )
             continue
         if draft.key in seen:
             yield drafts.Skip(draft.key, "the same message is in the file twice")
@@ -78,7 +96,9 @@ def read_mbox(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip | un
 
 
 def messages(data: bytes) -> Iterator[bytes]:
-    """The messages of an mbox, without their From line and with quoted From lines restored."""
+    """The messages of an mbox, without their From line and with quoted From lines
+    restored.
+    """
     start = -1
     for match in MBOX_FROM.finditer(data):
         at = match.start()
@@ -93,14 +113,26 @@ def messages(data: bytes) -> Iterator[bytes]:
         yield QUOTED_FROM.sub(rb"\1", data[start:])
 
 
-def message(raw: bytes, place: Place) -> tuple[drafts.Draft, *tuple[units.Attachment, ...]]:
-    """One message as a draft, and the files in it; the folder and the like come from where it lay."""
+def message(
+    raw: bytes, place: Place
+) -> tuple[drafts.Draft, *tuple[units.Attachment, ...]]:
+    """One message as a draft, and the files in it; the folder and the like come from
+    where it lay.
+    """
     if len(raw) > LARGEST:
         raise errors.Unreadable(f"a message larger than {LARGEST // 1024 // 1024} MB")
     parsed = _parse(raw)
     if not any(
         parsed.get(name) is not None
-        for name in ("From", "To", "Subject", "Date", "Message-ID", "Received", "Content-Type")
+        for name in (
+            "From",
+            "To",
+            "Subject",
+            "Date",
+            "Message-ID",
+            "Received",
+            "Content-Type",
+        )
     ):
         raise errors.Unreadable("none of the headers of a message were found")
     contents = Contents()
@@ -114,7 +146,9 @@ def message(raw: bytes, place: Place) -> tuple[drafts.Draft, *tuple[units.Attach
     ]
     page = "\n".join(contents.pages)
     words = "\n\n".join(text for part in contents.plain if (text := part.strip()))
-    senders = mailheaders.addresses(parsed, "From") or mailheaders.addresses(parsed, "Sender")
+    senders = mailheaders.addresses(parsed, "From") or mailheaders.addresses(
+        parsed, "Sender"
+    )
     draft = drafts.Draft(
         "email",
         key,
@@ -126,7 +160,9 @@ def message(raw: bytes, place: Place) -> tuple[drafts.Draft, *tuple[units.Attach
             "date": mailheaders.date(parsed),
             "thread": roots[0] if roots else key.removeprefix("mid:"),
             "folder": place.folder,
-            "read": mailheaders.was_read(parsed) if place.flags is None else "S" in place.flags,
+            "read": mailheaders.was_read(parsed)
+            if place.flags is None
+            else "S" in place.flags,
             "attachments": contents.attachments or None,
             "body_text": words or pagetext.text(page) or None,
             "body_html": page or None,
@@ -144,9 +180,18 @@ def _parse(raw: bytes) -> email.message.Message:
     try:
         return email.message_from_bytes(raw, policy=email.policy.compat32)
     except RecursionError as error:
-        raise errors.Unreadable("the parts of the message are nested too deeply") from error
-    except (email.errors.MessageError, ValueError, LookupError, TypeError, AttributeError) as error:
-        # The parser promises never to raise, and does on some spam: a charset or boundary without sense.
+        raise errors.Unreadable(
+            "the parts of the message are nested too deeply"
+        ) from error
+    except (
+        email.errors.MessageError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+    ) as error:
+        # The parser promises never to raise, and does on some spam: a charset or
+        # boundary without sense.
         raise errors.Unreadable(f"not a message: {error}") from error
 
 
@@ -163,7 +208,9 @@ def _collect(part: email.message.Message, contents: Contents, depth: int) -> Non
             if isinstance(child, email.message.Message):
                 _collect(cast("email.message.Message", child), contents, depth + 1)
     elif kind.startswith("multipart/"):
-        contents.plain.append(_text(part))  # without a boundary that works all of it is one text
+        contents.plain.append(
+            _text(part)
+        )  # without a boundary that works all of it is one text
     elif _is_body(part, kind):
         target = contents.pages if kind == "text/html" else contents.plain
         target.append(_text(part))
@@ -171,8 +218,12 @@ def _collect(part: email.message.Message, contents: Contents, depth: int) -> Non
         _attach(part, kind, contents)
 
 
-def _enclosed(part: email.message.Message, inner: object, contents: Contents, depth: int) -> None:
-    """A message in a message: part of the text when it is the whole or in a digest, else an attachment."""
+def _enclosed(
+    part: email.message.Message, inner: object, contents: Contents, depth: int
+) -> None:
+    """A message in a message: part of the text when it is the whole or in a digest,
+    else an attachment.
+    """
     if not isinstance(inner, email.message.Message):
         return
     if depth <= 1 and part.get_content_disposition() != "attachment":
@@ -180,11 +231,18 @@ def _enclosed(part: email.message.Message, inner: object, contents: Contents, de
         if depth:
             sender = next(iter(mailheaders.addresses(inner, "From")), "")
             contents.plain.append(
-                "\n".join(line for line in ("", f"From: {sender}" if sender else "", subject or "") if line)
+                "\n".join(
+                    line
+                    for line in ("", f"From: {sender}" if sender else "", subject or "")
+                    if line
+                )
             )
         _collect(inner, contents, depth + 1)
         return
-    name = mailheaders.filename(part) or f"{mailheaders.text(inner, 'Subject') or 'message'}.eml"
+    name = (
+        mailheaders.filename(part)
+        or f"{mailheaders.text(inner, 'Subject') or 'message'}.eml"
+    )
     contents.attachments.append({"name": name, "mime": "message/rfc822"})
 
 
@@ -193,7 +251,11 @@ def _is_body(part: email.message.Message, kind: str) -> bool:
         return False
     if part.get_content_disposition() == "attachment":
         return False
-    return kind == "text/html" or not mailheaders.filename(part) or part.get_content_disposition() == "inline"
+    return (
+        kind == "text/html"
+        or not mailheaders.filename(part)
+        or part.get_content_disposition() == "inline"
+    )
 
 
 def _bytes(part: email.message.Message) -> bytes:
@@ -208,7 +270,9 @@ def _bytes(part: email.message.Message) -> bytes:
         payload = part.get_payload()
     if isinstance(payload, bytes):
         return payload
-    return payload.encode("utf-8", "surrogateescape") if isinstance(payload, str) else b""
+    return (
+        payload.encode("utf-8", "surrogateescape") if isinstance(payload, str) else b""
+    )
 
 
 def _text(part: email.message.Message) -> str:
@@ -218,7 +282,9 @@ def _text(part: email.message.Message) -> str:
 
 
 def _attach(part: email.message.Message, kind: str, contents: Contents) -> None:
-    """An attachment is listed, and is a file of its own: all but the small pictures that decorate a letter."""
+    """An attachment is listed, and is a file of its own: all but the small pictures
+    that decorate a letter.
+    """
     data = _bytes(part)
     name = mailheaders.filename(part) or ""
     known: dict[str, object] = {"name": name, "mime": kind, "size": len(data)}
@@ -227,7 +293,9 @@ def _attach(part: email.message.Message, kind: str, contents: Contents) -> None:
     if content_id:
         known["content_id"] = content_id.strip("<> ")
     contents.attachments.append(known)
-    decorates = kind.startswith("image/") and bool(content_id) and len(data) < DECORATION
+    decorates = (
+        kind.startswith("image/") and bool(content_id) and len(data) < DECORATION
+    )
     if data and not decorates:
         contents.files.append(units.Attachment(name, kind, data))
 
@@ -238,7 +306,9 @@ def _custom(parsed: email.message.Message) -> dict[str, object]:
         "bcc": mailheaders.addresses(parsed, "Bcc"),
         "list": mailheaders.text(parsed, "List-Id"),
         "labels": [
-            label.strip() for label in (mailheaders.text(parsed, "X-Gmail-Labels") or "").split(",") if label.strip()
+            label.strip()
+            for label in (mailheaders.text(parsed, "X-Gmail-Labels") or "").split(",")
+            if label.strip()
         ],
     }
     sender = mailheaders.addresses(parsed, "Sender")
@@ -256,4 +326,7 @@ def _place(source: drafts.Source) -> Place:
         return Place(parts[-2] if len(parts) > 1 else None)
     match = MAILDIR_FLAGS.search(source.path.name)
     holder = box.parent.name
-    return Place(holder[1:].replace(".", "/") if holder.startswith(".") else "INBOX", match.group(1) if match else "")
+    return Place(
+        holder[1:].replace(".", "/") if holder.startswith(".") else "INBOX",
+        match.group(1) if match else "",
+    )

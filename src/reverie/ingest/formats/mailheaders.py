@@ -18,10 +18,15 @@ EMBEDDED_RUN = re.compile(r"(?:=\?[^?\s]{1,60}\?[BbQq]\?[^?]{0,4000}\?=)+")
 
 
 def every(message: email.message.Message, name: str) -> list[str]:
-    """Every header of that name, unfolded but not decoded; bytes outside ASCII in their likeliest charset."""
+    """Every header of that name, unfolded but not decoded; bytes outside ASCII in their
+    likeliest charset.
+    """
     wanted = name.lower()
-    # raw_items, because get() turns a header with such bytes into an object that has already lost them.
-    return [_plain(value) for label, value in message.raw_items() if label.lower() == wanted]
+    # raw_items, because get() turns a header with such bytes into an object that has
+    # already lost them.
+    return [
+        _plain(value) for label, value in message.raw_items() if label.lower() == wanted
+    ]
 
 
 def raw(message: email.message.Message, name: str) -> str:
@@ -42,7 +47,9 @@ def text(message: email.message.Message, name: str) -> str | None:
 
 
 def decoded(value: str) -> str:
-    """Encoded words turned into text, also those some programs leave inside quotes or run together."""
+    """Encoded words turned into text, also those some programs leave inside quotes or
+    run together.
+    """
     if "=?" not in value:
         return value
     value = ENCODED_GAP.sub("?==?", value)
@@ -59,7 +66,9 @@ def _run(match: re.Match[str]) -> str:
             parts = [(word, None)]
         for part, charset in parts:
             data = part if isinstance(part, bytes) else part.encode("utf-8", "replace")
-            name = (charset or "").partition("*")[0].lower()  # RFC 2231 allows a language after the charset
+            name = (
+                (charset or "").partition("*")[0].lower()
+            )  # RFC 2231 allows a language after the charset
             if joined and joined[-1][1] == name:
                 joined[-1] = (joined[-1][0] + data, name)
             else:
@@ -73,11 +82,18 @@ def addresses(message: email.message.Message, name: str) -> list[str]:
     for line in every(message, name)[:50]:
         try:
             pairs = email.utils.getaddresses([line])
-        except (ValueError, IndexError, TypeError, RecursionError):  # unbalanced quotes, nested brackets
+        except (
+            ValueError,
+            IndexError,
+            TypeError,
+            RecursionError,
+        ):  # unbalanced quotes, nested brackets
             pairs = [("", line)]
         if not any(address for _, address in pairs) and line:
             pairs = [("", match) for match in BARE.findall(line)] or [("", line)]
-        found += [_address(person, address) for person, address in pairs if person or address]
+        found += [
+            _address(person, address) for person, address in pairs if person or address
+        ]
     return list(dict.fromkeys(found))[:5000]
 
 
@@ -90,7 +106,9 @@ def _address(person: str, address: str) -> str:
 
 
 def date(message: email.message.Message) -> datetime | None:
-    """The time the message was sent, else the time it was last received; without a zone, in UTC."""
+    """The time the message was sent, else the time it was last received; without a
+    zone, in UTC.
+    """
     for candidate in (
         raw(message, "Date"),
         raw(message, "Delivery-Date"),
@@ -131,8 +149,12 @@ def was_read(message: email.message.Message) -> bool | None:
     return "R" in status if status else None
 
 
-def param(message: email.message.Message, name: str, header: str = "Content-Type") -> str | None:
-    """A parameter of a header, decoded (RFC 2231, and RFC 2047 where programs use it against the rules)."""
+def param(
+    message: email.message.Message, name: str, header: str = "Content-Type"
+) -> str | None:
+    """A parameter of a header, decoded (RFC 2231, and RFC 2047 where programs use it
+    against the rules).
+    """
     try:
         value = message.get_param(name, None, header)
     except (

@@ -1,4 +1,6 @@
-"""Markdown files and Obsidian vaults: notes with front matter, and daily notes as diary entries."""
+"""Markdown files and Obsidian vaults: notes with front matter, and daily notes as diary
+entries.
+"""
 
 import json
 import re
@@ -21,9 +23,11 @@ TAG = re.compile(r"(?:(?<=\s)|^)#([\w/-]*[^\W\d][\w/-]*)", re.MULTILINE)
 CODE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 HEADING = re.compile(r"^#\s+(\S.*)$", re.MULTILINE)
 DAY_NAME = re.compile(r"^(\d{4})-(\d{2})-(\d{2})$")
-# The parts of a Moment.js format that make a date; everything else in a format is taken as it stands.
+# The parts of a Moment.js format that make a date; everything else in a format is taken
+# as it stands.
 MOMENT = re.compile(
-    r"\[([^\]]*)\]|YYYY|YY|MMMM|MMM|MM|M|DDDD|DDD|DD|Do|D|dddd|ddd|dd|d|WW|ww|W|w|gggg|GGGG|Q|.", re.DOTALL
+    r"\[([^\]]*)\]|YYYY|YY|MMMM|MMM|MM|M|DDDD|DDD|DD|Do|D|dddd|ddd|dd|d|WW|ww|W|w|gggg|GGGG|Q|.",
+    re.DOTALL,
 )
 MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
@@ -50,7 +54,9 @@ class Daily:
 def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
     """The file as one note, or as a diary entry when it is a daily note."""
     if len(source.data) > plain.LARGEST:
-        raise errors.Unreadable(f"a text larger than {plain.LARGEST // 1024 // 1024} MB")
+        raise errors.Unreadable(
+            f"a text larger than {plain.LARGEST // 1024 // 1024} MB"
+        )
     text, encoding = charsets.decode(source.data)
     if plain.is_binary(text):
         raise errors.Unreadable("not text: the file holds control characters")
@@ -79,15 +85,21 @@ def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
     if day is not None:
         yield drafts.Skip("", "the daily note is empty")
         return
-    yield drafts.Draft("note", "", _note(source, front, body, tags) | {"custom": custom})
+    yield drafts.Draft(
+        "note", "", _note(source, front, body, tags) | {"custom": custom}
+    )
 
 
-def _note(source: drafts.Source, front: Mapping[str, object], body: str, tags: list[str]) -> dict[str, object]:
+def _note(
+    source: drafts.Source, front: Mapping[str, object], body: str, tags: list[str]
+) -> dict[str, object]:
     title = front.get("title")
     if not title and not source.vault and (heading := HEADING.search(body[:5000])):
         title = heading.group(1).strip().rstrip("#").strip()
     return {
-        "title": str(title) if title and not isinstance(title, list | dict) else source.path.stem,
+        "title": str(title)
+        if title and not isinstance(title, list | dict)
+        else source.path.stem,
         "content": body.strip("\n"),
         "format": "markdown",
         "tags": tags or None,
@@ -102,18 +114,34 @@ def _flag(front: Mapping[str, object], name: str) -> bool | None:
 
 
 def _front_matter(text: str) -> tuple[dict[str, object], str]:
-    """The properties and the rest. Front matter that is no YAML (braces of a template) stays in the text."""
+    """The properties and the rest. Front matter that is no YAML (braces of a template)
+    stays in the text.
+    """
     match = FENCE.match(text.removeprefix("\ufeff"), 0, LONGEST_FRONT)
     if match is None:
         return {}, text
     raw = match.group(1)
     # Aliases make a page of YAML into gigabytes; nobody writes them by hand.
-    if len(raw) > LONGEST_FRONT or len(re.findall(r"(?m)(?:^|[\s\[,:-])\*\w", raw)) > 20:
+    if (
+        len(raw) > LONGEST_FRONT
+        or len(re.findall(r"(?m)(?:^|[\s\[,:-])\*\w", raw)) > 20
+    ):
         return {}, text
     try:
         loaded: object = yaml.load(raw.replace("\t", "  "), _Loader)  # noqa: S506 - a subclass of SafeLoader
-    except (yaml.YAMLError, ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
-        return {}, text  # besides YAMLError: dates such as 2023-02-31, keys that are lists, endless brackets
+    except (
+        yaml.YAMLError,
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        RecursionError,
+        OverflowError,
+    ):
+        return (
+            {},
+            text,
+        )  # besides YAMLError: dates such as 2023-02-31, keys that are lists, endless brackets
     if loaded is None:
         return {}, text[match.end() :]
     if not isinstance(loaded, dict):
@@ -123,22 +151,36 @@ def _front_matter(text: str) -> tuple[dict[str, object], str]:
 
 
 class _Loader(yaml.SafeLoader):
-    """SafeLoader that leaves 12:30 and 1_000 as they are written, where YAML 1.1 makes numbers of them."""
+    """SafeLoader that leaves 12:30 and 1_000 as they are written, where YAML 1.1 makes
+    numbers of them.
+    """
 
 
 _Loader.yaml_implicit_resolvers = {
     first: [
-        (tag, pattern) for tag, pattern in resolvers if tag not in {"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"}
+        (tag, pattern)
+        for tag, pattern in resolvers
+        if tag not in {"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"}
     ]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-_Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^[-+]?(?:0|[1-9]\d{0,17})$"), list("-+0123456789"))
-_Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"^[-+]?\d{1,17}\.\d{1,17}$"), list("-+0123456789"))
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:int",
+    re.compile(r"^[-+]?(?:0|[1-9]\d{0,17})$"),
+    list("-+0123456789"),
+)
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"^[-+]?\d{1,17}\.\d{1,17}$"),
+    list("-+0123456789"),
+)
 
 
 def _custom(front: Mapping[str, object]) -> dict[str, object]:
     left = {
-        key: value for key, value in front.items() if key not in {"tags", "tag", "title", "pinned", "archived", "mood"}
+        key: value
+        for key, value in front.items()
+        if key not in {"tags", "tag", "title", "pinned", "archived", "mood"}
     }
     custom: dict[str, object] = {}
     if left:
@@ -162,7 +204,9 @@ def _tags(front: Mapping[str, object], body: str) -> list[str]:
         if isinstance(value, str):
             found += re.split(r"[,\s]+", value)
         elif isinstance(value, list):
-            found += [str(word) for word in cast("list[object]", value) if word is not None]
+            found += [
+                str(word) for word in cast("list[object]", value) if word is not None
+            ]
     if "#" in body:
         found += TAG.findall(CODE.sub(" ", body))
     unique: dict[str, str] = {}
@@ -173,7 +217,9 @@ def _tags(front: Mapping[str, object], body: str) -> list[str]:
 
 
 def _daily(source: drafts.Source) -> date | None:
-    """The day of a daily note: by the vault's own settings, else by a name that is only a date."""
+    """The day of a daily note: by the vault's own settings, else by a name that is only
+    a date.
+    """
     settings = _settings(source) if source.vault else None
     if settings is None:
         match = DAY_NAME.match(source.path.stem)
@@ -188,7 +234,9 @@ def _daily(source: drafts.Source) -> date | None:
 
 
 def _settings(source: drafts.Source) -> tuple[Daily, PurePosixPath] | None:
-    """The settings of the vault that holds the file, and the file's path inside the vault."""
+    """The settings of the vault that holds the file, and the file's path inside the
+    vault.
+    """
     for folder in source.path.parents:
         file = folder / ".obsidian" / "daily-notes.json"
         if not (folder / ".obsidian").is_dir():
@@ -217,7 +265,8 @@ def _by_format(name: str, moment: str) -> date | None:
         known = PATTERNS.get(token)
         group = re.search(r"<(\w+)>", known) if known else None
         if known and group and group.group(1) in used:
-            pattern += f"(?P={group.group(1)})"  # YYYY/MM/YYYY-MM-DD names the same month twice
+            # YYYY/MM/YYYY-MM-DD names the same month twice
+            pattern += f"(?P={group.group(1)})"
         elif known:
             pattern += known
             used |= {group.group(1)} if group else set()
@@ -233,7 +282,14 @@ def _by_format(name: str, moment: str) -> date | None:
 
 
 def _month(name: str) -> str:
-    return next((str(at) for at, month in enumerate(MONTHS, start=1) if name and month.startswith(name.lower())), "")
+    return next(
+        (
+            str(at)
+            for at, month in enumerate(MONTHS, start=1)
+            if name and month.startswith(name.lower())
+        ),
+        "",
+    )
 
 
 def _day(year: str, month: str, day: str) -> date | None:

@@ -20,11 +20,22 @@ def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
         yield drafts.Skip("", "the file holds only white space")
         return
     custom = {"encoding": encoding, "modified": source.mtime}
-    yield drafts.Draft("note", "", {"title": source.path.stem, "content": text, "format": "text", "custom": custom})
+    yield drafts.Draft(
+        "note",
+        "",
+        {
+            "title": source.path.stem,
+            "content": text,
+            "format": "text",
+            "custom": custom,
+        },
+    )
 
 
 def is_binary(text: str) -> bool:
     """Whether this looks like bytes of something else that were taken for text."""
     sample = text[:20_000]
-    strange = sum(letter < " " and letter not in "\t\n\r\f\x1b" for letter in sample) + sample.count("\ufffd")
+    strange = sum(
+        letter < " " and letter not in "\t\n\r\f\x1b" for letter in sample
+    ) + sample.count("\ufffd")
     return strange * 20 > len(sample)

@@ -1,4 +1,6 @@
-"""CSV files: bank transactions, contacts and health measures by their headers; any other table as a file."""
+"""CSV files: bank transactions, contacts and health measures by their headers; any
+other table as a file.
+"""
 
 import csv
 import hashlib
@@ -38,7 +40,9 @@ def cell(row: Sequence[str], at: int | None) -> str:
 
 
 def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
-    """The rows as records of the kind their headers tell, or the whole table as one file."""
+    """The rows as records of the kind their headers tell, or the whole table as one
+    file.
+    """
     if len(source.data) > LARGEST:
         raise errors.Unreadable(f"a table larger than {LARGEST // 1024 // 1024} MB")
     text, encoding = charsets.decode(source.data)
@@ -50,9 +54,13 @@ def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
         return
     for at, row in enumerate(rows[:PREAMBLE]):
         headers = [name.strip() for name in row]
-        body = Table(headers, rows[at + 1 :], delimiter, delimiter != ";" and _english(headers))
+        body = Table(
+            headers, rows[at + 1 :], delimiter, delimiter != ";" and _english(headers)
+        )
         if columns := table_headers.transaction(headers):
-            yield from _transactions(body, columns, " ".join(" ".join(line) for line in rows[:at]))
+            yield from _transactions(
+                body, columns, " ".join(" ".join(line) for line in rows[:at])
+            )
         elif people := table_headers.contact(headers):
             yield from _contacts(body, people)
         elif measures := table_headers.health(headers):
@@ -82,38 +90,57 @@ def _rows(text: str) -> tuple[list[list[str]], str, str]:
 
 
 def _sniff(text: str) -> str:
-    """The delimiter that cuts most of the first lines into the same number of cells, of two or more."""
+    """The delimiter that cuts most of the first lines into the same number of cells, of
+    two or more.
+    """
     sample = "\n".join(text[:20_000].splitlines()[:40])
     best, score = ",", 0.0
     for delimiter in DELIMITERS:
         try:
-            widths = [len(row) for row in csv.reader(io.StringIO(sample), delimiter=delimiter) if row]
+            widths = [
+                len(row)
+                for row in csv.reader(io.StringIO(sample), delimiter=delimiter)
+                if row
+            ]
         except csv.Error:
             continue
         width, often = (
-            Counter(width for width in widths if width > 1).most_common(1)[0] if any(w > 1 for w in widths) else (1, 0)
+            Counter(width for width in widths if width > 1).most_common(1)[0]
+            if any(w > 1 for w in widths)
+            else (1, 0)
         )
-        if (found := often / len(widths) + width / 1000 if widths and often else 0.0) > score:
+        if (
+            found := often / len(widths) + width / 1000 if widths and often else 0.0
+        ) > score:
             best, score = delimiter, found
     return best
 
 
 def _english(headers: Sequence[str]) -> bool:
     return any(
-        re.search(r"\b(date|amount|description|time|name|balance|day)\b", table_headers.plain(header))
+        re.search(
+            r"\b(date|amount|description|time|name|balance|day)\b",
+            table_headers.plain(header),
+        )
         for header in headers
     )
 
 
 def _numbered(canonical: Sequence[str], seen: Counter[str]) -> str:
-    digest = hashlib.sha256("\x1f".join(canonical).encode("utf-8", "replace")).hexdigest()
+    digest = hashlib.sha256(
+        "\x1f".join(canonical).encode("utf-8", "replace")
+    ).hexdigest()
     seen[digest] += 1
     return f"row:{digest}|{seen[digest]}"
 
 
-def _transactions(table: Table, columns: Mapping[str, int], preamble: str) -> Iterator[drafts.Draft | drafts.Skip]:
+def _transactions(
+    table: Table, columns: Mapping[str, int], preamble: str
+) -> Iterator[drafts.Draft | drafts.Skip]:
     money = [columns[name] for name in ("amount", "debit", "credit") if name in columns]
-    mark = table_values.decimal_mark(value for at in money for value in table.column(at))
+    mark = table_values.decimal_mark(
+        value for at in money for value in table.column(at)
+    )
     dmy = table_values.day_first(table.column(columns["date"]), not table.english)
     headers = [table.headers[at] for at in money]
     presumed = table_values.currency(*headers) or table_values.currency(
@@ -125,11 +152,15 @@ def _transactions(table: Table, columns: Mapping[str, int], preamble: str) -> It
         amount, sign = _amount(row, columns, mark)
         if on is None or amount is None:
             wrong = "date" if on is None else "amount"
-            yield drafts.Skip(f"row {number}", f"no {wrong} in: {' | '.join(row)[:120]}")
+            yield drafts.Skip(
+                f"row {number}", f"no {wrong} in: {' | '.join(row)[:120]}"
+            )
             continue
         used = {*columns.values()}
         others = {
-            name: cell(row, at) for at, name in enumerate(table.headers) if at not in used and name and cell(row, at)
+            name: cell(row, at)
+            for at, name in enumerate(table.headers)
+            if at not in used and name and cell(row, at)
         }
         yield drafts.Draft(
             "transaction",
@@ -137,16 +168,24 @@ def _transactions(table: Table, columns: Mapping[str, int], preamble: str) -> It
             {
                 "date": on,
                 "amount": amount,
-                "currency": table_values.currency(cell(row, columns.get("currency")).upper(), sign) or presumed,
+                "currency": table_values.currency(
+                    cell(row, columns.get("currency")).upper(), sign
+                )
+                or presumed,
                 "counterparty": cell(row, columns.get("counterparty")) or None,
                 "text": cell(row, columns.get("text")) or None,
-                "custom": {name: cell(row, columns.get(name)) for name in ("category", "balance", "iban")}
+                "custom": {
+                    name: cell(row, columns.get(name))
+                    for name in ("category", "balance", "iban")
+                }
                 | {"columns": others},
             },
         )
 
 
-def _amount(row: Sequence[str], columns: Mapping[str, int], mark: str) -> tuple[Decimal | None, str]:
+def _amount(
+    row: Sequence[str], columns: Mapping[str, int], mark: str
+) -> tuple[Decimal | None, str]:
     raw = cell(row, columns.get("amount"))
     if raw:
         return table_values.number(raw, mark), raw
@@ -157,12 +196,16 @@ def _amount(row: Sequence[str], columns: Mapping[str, int], mark: str) -> tuple[
     return (-abs(out), debit) if out is not None else (into, credit)
 
 
-def _contacts(table: Table, columns: Mapping[str, Sequence[int]]) -> Iterator[drafts.Draft | drafts.Skip]:
+def _contacts(
+    table: Table, columns: Mapping[str, Sequence[int]]
+) -> Iterator[drafts.Draft | drafts.Skip]:
     seen: set[str] = set()
     for number, row in enumerate(table.rows, start=1):
         item = _contact(table, columns, row)
         if item is None:
-            yield drafts.Skip(f"row {number}", "a row without a name, an address or a number")
+            yield drafts.Skip(
+                f"row {number}", "a row without a name, an address or a number"
+            )
         elif item.key in seen:
             yield drafts.Skip(item.key, "the same person is in the table twice")
         else:
@@ -170,10 +213,16 @@ def _contacts(table: Table, columns: Mapping[str, Sequence[int]]) -> Iterator[dr
             yield item
 
 
-def _contact(table: Table, columns: Mapping[str, Sequence[int]], row: Sequence[str]) -> drafts.Draft | None:
+def _contact(
+    table: Table, columns: Mapping[str, Sequence[int]], row: Sequence[str]
+) -> drafts.Draft | None:
     def every(field: str) -> list[str]:
         # Google puts several values of one label into one cell, parted by " ::: ".
-        values = [part.strip() for at in columns.get(field, ()) for part in cell(row, at).split(":::")]
+        values = [
+            part.strip()
+            for at in columns.get(field, ())
+            for part in cell(row, at).split(":::")
+        ]
         return list(dict.fromkeys(value for value in values if value))
 
     def one(field: str) -> str:
@@ -181,17 +230,40 @@ def _contact(table: Table, columns: Mapping[str, Sequence[int]], row: Sequence[s
 
     emails = [email for email in every("emails") if "@" in email]
     phones = every("phones")
-    spoken = " ".join(part for part in (one("prefix"), one("given"), one("middle"), one("family")) if part)
-    display = one("display_name") or spoken or one("company") or next(iter([*emails, *phones]), "")
+    spoken = " ".join(
+        part
+        for part in (one("prefix"), one("given"), one("middle"), one("family"))
+        if part
+    )
+    display = (
+        one("display_name")
+        or spoken
+        or one("company")
+        or next(iter([*emails, *phones]), "")
+    )
     if not display:
         return None
     town = " ".join(part for part in (one("postcode"), one("city")) if part)
-    address = ", ".join(part for part in (one("address").replace("\n", ", "), town, one("country")) if part)
+    address = ", ".join(
+        part
+        for part in (one("address").replace("\n", ", "), town, one("country"))
+        if part
+    )
     born = one("birthday")
-    birthday = table_values.day(born, not table.english) if born and not born.startswith("--") else None
+    birthday = (
+        table_values.day(born, not table.english)
+        if born and not born.startswith("--")
+        else None
+    )
     used = {at for places in columns.values() for at in places}
-    others = {name: cell(row, at) for at, name in enumerate(table.headers) if at not in used and name and cell(row, at)}
-    custom: dict[str, object] = {name: one(name) for name in ("prefix", "middle", "nickname")}
+    others = {
+        name: cell(row, at)
+        for at, name in enumerate(table.headers)
+        if at not in used and name and cell(row, at)
+    }
+    custom: dict[str, object] = {
+        name: one(name) for name in ("prefix", "middle", "nickname")
+    }
     custom |= {
         "birthday": born if born and not birthday else "",
         "labels": every("labels"),
@@ -211,17 +283,30 @@ def _contact(table: Table, columns: Mapping[str, Sequence[int]], row: Sequence[s
         "birthday": birthday,
         "custom": custom,
     }
-    return drafts.Draft("contact", f"name:{display}|{next(iter([*emails, *phones]), '')}", fields)
+    return drafts.Draft(
+        "contact", f"name:{display}|{next(iter([*emails, *phones]), '')}", fields
+    )
 
 
-def _measures(table: Table, columns: Mapping[str, int], source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
+def _measures(
+    table: Table, columns: Mapping[str, int], source: drafts.Source
+) -> Iterator[drafts.Draft | drafts.Skip]:
     dmy = table_values.day_first(table.column(columns["at"]), not table.english)
     wide = {kind: at for kind, at in columns.items() if kind in table_headers.HEALTH}
-    places = {"": columns["value"]} if "kind" in columns and "value" in columns else wide
-    marks = {kind: table_values.decimal_mark(table.column(at)) for kind, at in places.items()}
+    places = (
+        {"": columns["value"]} if "kind" in columns and "value" in columns else wide
+    )
+    marks = {
+        kind: table_values.decimal_mark(table.column(at)) for kind, at in places.items()
+    }
     seen: Counter[str] = Counter()
     for number, row in enumerate(table.rows, start=1):
-        at = table_values.moment(cell(row, columns["at"]), cell(row, columns.get("clock")), dmy, source.mtime.tzinfo)
+        at = table_values.moment(
+            cell(row, columns["at"]),
+            cell(row, columns.get("clock")),
+            dmy,
+            source.mtime.tzinfo,
+        )
         if at is None:
             yield drafts.Skip(f"row {number}", f"no date in: {' | '.join(row)[:120]}")
             continue
@@ -235,7 +320,10 @@ def _measures(table: Table, columns: Mapping[str, int], source: drafts.Source) -
             if not measured or value is None:
                 yield drafts.Skip(f"row {number}", f"no measure in: {raw[:80]}")
                 continue
-            unit = cell(row, columns.get("unit")) or table_headers.without_unit(table.headers[place])[1]
+            unit = (
+                cell(row, columns.get("unit"))
+                or table_headers.without_unit(table.headers[place])[1]
+            )
             unit = unit or table_headers.HEALTH.get(measured, ("", ""))[1]
             key = _numbered([at.isoformat(), measured, raw, unit], seen)
             fields = {
@@ -254,7 +342,9 @@ def _kind(name: str) -> str:
     return table_headers.kind_of(plain) or plain.replace(" ", "_")
 
 
-def _file(source: drafts.Source, rows: Sequence[Sequence[str]], encoding: str, broken: str) -> drafts.Draft:
+def _file(
+    source: drafts.Source, rows: Sequence[Sequence[str]], encoding: str, broken: str
+) -> drafts.Draft:
     blocks, whole = _blocks(rows)
     cut = cutting.cut([units.Unit(1, 1, tuple(blocks))])
     custom: dict[str, object] = {
@@ -268,7 +358,9 @@ def _file(source: drafts.Source, rows: Sequence[Sequence[str]], encoding: str, b
         "",
         {
             "name": source.path.name,
-            "mime": "text/tab-separated-values" if source.path.suffix.lower() in {".tsv", ".tab"} else "text/csv",
+            "mime": "text/tab-separated-values"
+            if source.path.suffix.lower() in {".tsv", ".tab"}
+            else "text/csv",
             "size": len(source.data),
             "sha256": hashlib.sha256(source.data).hexdigest(),
             "path": source.relative.as_posix(),
@@ -281,7 +373,9 @@ def _file(source: drafts.Source, rows: Sequence[Sequence[str]], encoding: str, b
 
 
 def _blocks(rows: Sequence[Sequence[str]]) -> tuple[list[units.Block], bool]:
-    """The rows as they are cut into passages, numbered from 1, and whether that is all of them."""
+    """The rows as they are cut into passages, numbered from 1, and whether that is all
+    of them.
+    """
     blocks: list[units.Block] = []
     length = 0
     for number, row in enumerate(rows, start=1):

@@ -3,7 +3,8 @@
 import re
 import unicodedata
 
-# Field -> the names banks give it, as `plain` writes them. Earlier names win when two columns mean the same.
+# Field -> the names banks give it, as `plain` writes them. Earlier names win when two
+# columns mean the same.
 TRANSACTION: dict[str, tuple[str, ...]] = {
     "date": (
         "booking date", "transaction date", "posting date", "posted date", "completed date",
@@ -78,7 +79,9 @@ CONTACT_NAMES: dict[str, str] = {
         r"|(\w+ ){0,2}(telefon|telefonnummer|mobiltelefon|handy|rufnummer)( \w+)?"
         r"|(telefono|movil|celular)( \w+){0,2}"
     ),
-    "company": (r"organization( \d)?( name)?|company|firma|unternehmen|organisation|empresa|organizacion|compania"),
+    "company": (
+        r"organization( \d)?( name)?|company|firma|unternehmen|organisation|empresa|organizacion|compania"
+    ),
     "job_title": r"organization (\d )?title|job title|position|berufsbezeichnung|beruf|puesto|cargo",
     "address": (
         r"address \d formatted|(home )?address|adresse|anschrift|direccion|domicilio"
@@ -102,7 +105,10 @@ HEALTH: dict[str, tuple[str, str]] = {
     "weight": (r"(body )?weight|(korper)?gewicht|peso( corporal)?|body mass", "kg"),
     "height": (r"height|(korper)?grosse|altura|estatura", "cm"),
     "bmi": (r"bmi|body mass index|imc", ""),
-    "body_fat": (r"(body )?fat( percentage)?|korperfett(anteil)?|grasa( corporal)?", "%"),
+    "body_fat": (
+        r"(body )?fat( percentage)?|korperfett(anteil)?|grasa( corporal)?",
+        "%",
+    ),
     "heart_rate": (
         (
             r"(avg |average |resting )?(heart rate|pulse|hr|bpm)|(ruhe)?puls|herzfrequenz|pulso"
@@ -125,8 +131,14 @@ HEALTH: dict[str, tuple[str, str]] = {
         "mmHg",
     ),
     "steps": (r"steps?( count)?|schritte|schrittzahl|pasos", "steps"),
-    "sleep": (r"(hours of |time )?sleep( duration| hours)?|asleep|schlaf(dauer)?|sueno|horas de sueno", "h"),
-    "temperature": (r"(body )?temperature|(korper)?temperatur|temperatura( corporal)?|fieber|fiebre", "°C"),
+    "sleep": (
+        r"(hours of |time )?sleep( duration| hours)?|asleep|schlaf(dauer)?|sueno|horas de sueno",
+        "h",
+    ),
+    "temperature": (
+        r"(body )?temperature|(korper)?temperatur|temperatura( corporal)?|fieber|fiebre",
+        "°C",
+    ),
     "glucose": (
         r"(blood )?(glucose|sugar)( level)?|blutzucker|glukose|glucosa|glucemia|azucar en sangre",
         "mg/dL",
@@ -147,14 +159,20 @@ WHEN = re.compile(
     r"|datum( uhrzeit)?|zeit|zeitpunkt|messzeitpunkt|messdatum|tag|fecha( y)?( hora)?|momento|dia"
 )
 CLOCK = re.compile(r"time|uhrzeit|zeit|hora")
-KIND = re.compile(r"type|kind|metric|measure|measurement|category|typ|art|messwert|messgrosse|tipo|medida|metrica")
+KIND = re.compile(
+    r"type|kind|metric|measure|measurement|category|typ|art|messwert|messgrosse|tipo|medida|metrica"
+)
 VALUE = re.compile(r"value|wert|valor|quantity|result|ergebnis|resultado")
 UNIT = re.compile(r"units?|einheit|unidad|unidades")
-REMARK = re.compile(r"notes?|comments?|notizen?|bemerkung(en)?|kommentar|notas?|comentarios?")
+REMARK = re.compile(
+    r"notes?|comments?|notizen?|bemerkung(en)?|kommentar|notas?|comentarios?"
+)
 
 
 def plain(header: str) -> str:
-    """A header in lower case without accents and signs: "Größe/Weite" -> "grosse weite"."""
+    """A header in lower case without accents and signs: "Größe/Weite" -> "grosse
+    weite".
+    """
     bare = "".join(
         letter
         for letter in unicodedata.normalize("NFKD", header.replace("ß", "ss"))
@@ -164,9 +182,15 @@ def plain(header: str) -> str:
 
 
 def without_unit(header: str) -> tuple[str, str]:
-    """The plain header and the unit it names in brackets: "Weight (kg)" -> ("weight", "kg")."""
+    """The plain header and the unit it names in brackets: "Weight (kg)" -> ("weight",
+    "kg").
+    """
     match = re.match(r"^(.*?)\s*[\[(]([^\])]{1,12})[\])]\s*$", header.strip())
-    return (plain(match.group(1)), match.group(2).strip()) if match else (plain(header), "")
+    return (
+        (plain(match.group(1)), match.group(2).strip())
+        if match
+        else (plain(header), "")
+    )
 
 
 def transaction(headers: list[str]) -> dict[str, int]:
@@ -174,7 +198,12 @@ def transaction(headers: list[str]) -> dict[str, int]:
     names = [(plain(header), without_unit(header)[0]) for header in headers]
     columns: dict[str, int] = {}
     for field, known in TRANSACTION.items():
-        ranked = [(known.index(name), at) for at, pair in enumerate(names) for name in pair if name in known]
+        ranked = [
+            (known.index(name), at)
+            for at, pair in enumerate(names)
+            for name in pair
+            if name in known
+        ]
         if ranked and (best := min(ranked)[1]) not in columns.values():
             columns[field] = best
     money = "amount" in columns or ("debit" in columns and "credit" in columns)
@@ -187,9 +216,17 @@ def contact(headers: list[str]) -> dict[str, list[int]]:
     columns: dict[str, list[int]] = {}
     for at, header in enumerate(headers):
         name = plain(header)
-        if re.search(r"\b(label|type|yomi|phonetic|display name|typ|etiqueta|tipo)$", name) and name != "display name":
+        if (
+            re.search(
+                r"\b(label|type|yomi|phonetic|display name|typ|etiqueta|tipo)$", name
+            )
+            and name != "display name"
+        ):
             continue
-        field = next((field for field, pattern in CONTACT.items() if pattern.fullmatch(name)), None)
+        field = next(
+            (field for field, pattern in CONTACT.items() if pattern.fullmatch(name)),
+            None,
+        )
         if field:
             columns.setdefault(field, []).append(at)
     named = columns.keys() & {"display_name", "given", "family"}
@@ -197,7 +234,9 @@ def contact(headers: list[str]) -> dict[str, list[int]]:
 
 
 def health(headers: list[str]) -> dict[str, int]:
-    """Measured kind -> column, with "at" for the time, "kind" and "value" in long tables; or nothing."""
+    """Measured kind -> column, with "at" for the time, "kind" and "value" in long
+    tables; or nothing.
+    """
     columns: dict[str, int] = {}
     for at, header in enumerate(headers):
         name, _ = without_unit(header)
@@ -222,4 +261,7 @@ def health(headers: list[str]) -> dict[str, int]:
 
 def kind_of(name: str) -> str | None:
     """The measured kind a plain name stands for."""
-    return next((kind for kind, (pattern, _) in HEALTH.items() if re.fullmatch(pattern, name)), None)
+    return next(
+        (kind for kind, (pattern, _) in HEALTH.items() if re.fullmatch(pattern, name)),
+        None,
+    )

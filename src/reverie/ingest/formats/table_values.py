@@ -25,7 +25,9 @@ CLOCK = re.compile(
 
 
 def decimal_mark(values: Iterable[str]) -> str:
-    """Whether the column writes 12,50 or 12.50; a point when it has only lone marks before three digits."""
+    """Whether the column writes 12,50 or 12.50; a point when it has only lone marks
+    before three digits.
+    """
     comma = point = 0
     for value in values:
         marks = re.findall(r"[.,]", value)
@@ -42,7 +44,9 @@ def decimal_mark(values: Iterable[str]) -> str:
 
 
 def number(text: str, mark: str) -> Decimal | None:
-    """The number, with (12.50) and 12.50- below zero; signs of currency and units around it are let be."""
+    """The number, with (12.50) and 12.50- below zero; signs of currency and units
+    around it are let be.
+    """
     match = NUMBER.search(text)
     if match is None:
         return None
@@ -87,7 +91,13 @@ def day(text: str, dmy: bool) -> date | None:
         parts = (match.group(1), match.group(2), match.group(3))
     elif match := DATE.match(text):
         first, second, third = match.group(1), match.group(3), match.group(4)
-        parts = (first, second, third) if len(first) == 4 else (third, second, first) if dmy else (third, first, second)
+        parts = (
+            (first, second, third)
+            if len(first) == 4
+            else (third, second, first)
+            if dmy
+            else (third, first, second)
+        )
     else:
         return None
     year = int(parts[0])
@@ -100,7 +110,9 @@ def day(text: str, dmy: bool) -> date | None:
 
 
 def moment(text: str, clock: str, dmy: bool, zone: tzinfo | None) -> datetime | None:
-    """The time of a cell, its hour from a second cell if there is one; without a zone, in the one given."""
+    """The time of a cell, its hour from a second cell if there is one; without a zone,
+    in the one given.
+    """
     on = day(text, dmy)
     if on is None:
         return None
@@ -112,7 +124,13 @@ def moment(text: str, clock: str, dmy: bool, zone: tzinfo | None) -> datetime | 
     if half:
         hour = hour % 12 + (12 if half == "p" else 0)
     try:
-        found = datetime.combine(on, time(hour, int(at.group(2)), int(at.group(3) or 0)), zone)
-        return datetime.fromisoformat(found.replace(tzinfo=None).isoformat() + at.group(5)) if at.group(5) else found
+        found = datetime.combine(
+            on, time(hour, int(at.group(2)), int(at.group(3) or 0)), zone
+        )
+        return (
+            datetime.fromisoformat(found.replace(tzinfo=None).isoformat() + at.group(5))
+            if at.group(5)
+            else found
+        )
     except ValueError:
         return None

@@ -46,8 +46,12 @@ def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
             if seen.get(item.key) == item:
                 yield drafts.Skip(item.key, "the same card is in the file twice")
                 continue
-            if item.key in seen and isinstance(item, drafts.Draft):  # two people of one name: neither may be lost
-                item = drafts.Draft(item.domain, f"{item.key}|{_digest(card)}", item.fields)
+            if item.key in seen and isinstance(
+                item, drafts.Draft
+            ):  # two people of one name: neither may be lost
+                item = drafts.Draft(
+                    item.domain, f"{item.key}|{_digest(card)}", item.fields
+                )
             seen[item.key] = item
             yield item
     if not found:
@@ -55,19 +59,28 @@ def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
 
 
 def _digest(card: contentlines.Component) -> str:
-    text = "\n".join(sorted(f"{line.name}:{line.value}" for line in card.lines if line.name != "REV"))
+    text = "\n".join(
+        sorted(f"{line.name}:{line.value}" for line in card.lines if line.name != "REV")
+    )
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _contact(card: contentlines.Component) -> drafts.Draft | drafts.Skip:
     kind = (card.text("KIND") or card.text("X-ADDRESSBOOKSERVER-KIND") or "").lower()
     emails = _preferred(card, "EMAIL")
-    phones = [re.sub(r"^tel:", "", phone, flags=re.IGNORECASE) for phone in _preferred(card, "TEL")]
+    phones = [
+        re.sub(r"^tel:", "", phone, flags=re.IGNORECASE)
+        for phone in _preferred(card, "TEL")
+    ]
     name = _name_parts(card)
     company = _company(card)
     display = _display_name(card, name, company, emails, phones)
     uid = card.text("UID")
-    key = f"uid:{uid}" if uid else f"name:{display}|{emails[0] if emails else phones[0] if phones else ''}"
+    key = (
+        f"uid:{uid}"
+        if uid
+        else f"name:{display}|{emails[0] if emails else phones[0] if phones else ''}"
+    )
     if not display:
         return drafts.Skip(key, "a card without a name, an address or a number")
     if kind == "group":
@@ -85,7 +98,10 @@ def _contact(card: contentlines.Component) -> drafts.Draft | drafts.Skip:
         "company": company,
         "job_title": card.text("TITLE") or card.text("ROLE"),
         "address": addresses[0] if addresses else None,
-        "notes": "\n\n".join(line.text.strip() for line in card.every("NOTE") if line.text.strip()) or None,
+        "notes": "\n\n".join(
+            line.text.strip() for line in card.every("NOTE") if line.text.strip()
+        )
+        or None,
         "birthday": birthday,
         "custom": custom,
     }
@@ -103,12 +119,23 @@ def _name_parts(card: contentlines.Component) -> list[str]:
 
 
 def _display_name(
-    card: contentlines.Component, name: list[str], company: str | None, emails: list[str], phones: list[str]
+    card: contentlines.Component,
+    name: list[str],
+    company: str | None,
+    emails: list[str],
+    phones: list[str],
 ) -> str:
     family, given, middle, prefix, suffix = name
     spoken = " ".join(part for part in (prefix, given, middle, family, suffix) if part)
     nickname = card.text("NICKNAME")
-    for candidate in (card.text("FN"), spoken, nickname, company, *emails[:1], *phones[:1]):
+    for candidate in (
+        card.text("FN"),
+        spoken,
+        nickname,
+        company,
+        *emails[:1],
+        *phones[:1],
+    ):
         if candidate and candidate.strip():
             return _one_line(candidate)
     return ""
@@ -116,12 +143,19 @@ def _display_name(
 
 def _company(card: contentlines.Component) -> str | None:
     line = card.first("ORG")
-    return next((part for part in contentlines.split(line.value, ";") if part), None) if line else None
+    return (
+        next((part for part in contentlines.split(line.value, ";") if part), None)
+        if line
+        else None
+    )
 
 
 def _preferred(card: contentlines.Component, name: str) -> list[str]:
     lines = sorted(card.every(name), key=_preference)
-    return contentlines.unique(re.sub(r"^mailto:", "", line.text.strip(), flags=re.IGNORECASE) for line in lines)
+    return contentlines.unique(
+        re.sub(r"^mailto:", "", line.text.strip(), flags=re.IGNORECASE)
+        for line in lines
+    )
 
 
 def _preference(line: contentlines.Line) -> int:
@@ -132,14 +166,22 @@ def _preference(line: contentlines.Line) -> int:
 
 
 def _types(line: contentlines.Line) -> list[str]:
-    return [word.strip().lower() for value in line.params.get("TYPE", []) for word in value.split(",")]
+    return [
+        word.strip().lower()
+        for value in line.params.get("TYPE", [])
+        for word in value.split(",")
+    ]
 
 
 def _address(line: contentlines.Line) -> str:
     parts = contentlines.split(line.value, ";")
-    box, extra, street, city, region, code, country = (_one_line(part) for part in (parts + [""] * 7)[:7])
+    box, extra, street, city, region, code, country = (
+        _one_line(part) for part in (parts + [""] * 7)[:7]
+    )
     town = " ".join(part for part in (code, city) if part)
-    return ", ".join(part for part in (street, extra, box, town, region, country) if part)
+    return ", ".join(
+        part for part in (street, extra, box, town, region, country) if part
+    )
 
 
 def _one_line(text: str) -> str:
@@ -155,7 +197,9 @@ def _birthday(card: contentlines.Component) -> tuple[date | None, dict[str, obje
         return None, {"birthday": f"--{match.group(1)}-{match.group(2)}"}
     if match := FULL_DATE.match(raw):
         year, month, day = match.groups()
-        if year in {line.param("X-APPLE-OMIT-YEAR"), "0000"} or (year == "1604" and "X-APPLE-OMIT-YEAR" in line.params):
+        if year in {line.param("X-APPLE-OMIT-YEAR"), "0000"} or (
+            year == "1604" and "X-APPLE-OMIT-YEAR" in line.params
+        ):
             return None, {"birthday": f"--{month}-{day}"}
         try:
             return date(int(year), int(month), int(day)), {}
@@ -164,7 +208,9 @@ def _birthday(card: contentlines.Component) -> tuple[date | None, dict[str, obje
     return None, {"birthday": raw}
 
 
-def _custom(card: contentlines.Component, name: list[str], addresses: list[str]) -> dict[str, object]:
+def _custom(
+    card: contentlines.Component, name: list[str], addresses: list[str]
+) -> dict[str, object]:
     custom: dict[str, object] = {
         "uid": card.text("UID"),
         "middle": name[2],
@@ -175,19 +221,30 @@ def _custom(card: contentlines.Component, name: list[str], addresses: list[str])
         "addresses": addresses[1:],
         "urls": contentlines.unique(line.text for line in card.every("URL")),
         "departments": [
-            part for line in card.every("ORG")[:1] for part in contentlines.split(line.value, ";")[1:] if part
+            part
+            for line in card.every("ORG")[:1]
+            for part in contentlines.split(line.value, ";")[1:]
+            if part
         ],
         "labels": _labels(card),
         "modified": card.text("REV"),
         "broken_lines": card.broken,
     }
     messengers = {
-        line.name.lower().removeprefix("x-"): line.text.strip() for line in card.lines if line.name in MESSENGERS
+        line.name.lower().removeprefix("x-"): line.text.strip()
+        for line in card.lines
+        if line.name in MESSENGERS
     }
-    custom["messengers"] = {label: value for label, value in messengers.items() if value}
+    custom["messengers"] = {
+        label: value for label, value in messengers.items() if value
+    }
     for label in KEPT:
-        values = contentlines.unique(line.text.replace(";", " ").strip() for line in card.every(label))
-        custom[label.lower().removeprefix("x-").replace("-", "_")] = values[0] if len(values) == 1 else values
+        values = contentlines.unique(
+            line.text.replace(";", " ").strip() for line in card.every(label)
+        )
+        custom[label.lower().removeprefix("x-").replace("-", "_")] = (
+            values[0] if len(values) == 1 else values
+        )
     if geo := card.first("GEO"):
         custom["geo"] = geo.text.removeprefix("geo:").replace(";", ",")
     if photo := card.first("PHOTO"):
@@ -196,12 +253,22 @@ def _custom(card: contentlines.Component, name: list[str], addresses: list[str])
 
 
 def _words(card: contentlines.Component, name: str) -> list[str]:
-    return contentlines.unique(word for line in card.every(name) for word in contentlines.split(line.value, ","))
+    return contentlines.unique(
+        word
+        for line in card.every(name)
+        for word in contentlines.split(line.value, ",")
+    )
 
 
 def _labels(card: contentlines.Component) -> dict[str, str]:
-    """What each number and address is for: its own label where it has one, else its types."""
-    given = {line.group: LABEL.sub(r"\1", line.text.strip()) for line in card.every("X-ABLABEL") if line.group}
+    """What each number and address is for: its own label where it has one, else its
+    types.
+    """
+    given = {
+        line.group: LABEL.sub(r"\1", line.text.strip())
+        for line in card.every("X-ABLABEL")
+        if line.group
+    }
     labels: dict[str, str] = {}
     for line in card.lines:
         if line.name not in {"TEL", "EMAIL", "URL", "X-ABDATE", "X-ABRELATEDNAMES"}:
@@ -209,12 +276,15 @@ def _labels(card: contentlines.Component) -> dict[str, str]:
         types = [word for word in _types(line) if word in TYPES]
         label = given.get(line.group) or " ".join(types)
         if label:
-            labels[re.sub(r"^(tel|mailto):", "", line.text.strip(), flags=re.IGNORECASE)] = label
+            labels[
+                re.sub(r"^(tel|mailto):", "", line.text.strip(), flags=re.IGNORECASE)
+            ] = label
     return labels
 
 
 def _photo(line: contentlines.Line) -> dict[str, object]:
-    # The picture stays in the file, whose bytes are kept; a record is no place for megabytes of base64.
+    # The picture stays in the file, whose bytes are kept; a record is no place for
+    # megabytes of base64.
     data = contentlines.binary(line)
     if data is None:
         return {"url": line.text.strip()[:2000]}

@@ -1,4 +1,6 @@
-"""The process that reads one file: forked for it, confined, fed through one socket, and gone when the file is read."""
+"""The process that reads one file: forked for it, confined, fed through one socket, and
+gone when the file is read.
+"""
 
 import json
 import os
@@ -29,7 +31,9 @@ class Catalogue(Protocol):
 
 
 def live(channel: int, file: int, parent: int, catalogue: Catalogue) -> None:
-    """Read the file and tell of it on the channel; both are file descriptors. Never returns."""
+    """Read the file and tell of it on the channel; both are file descriptors. Never
+    returns.
+    """
     try:
         _keep_only(channel, file)
         answers = socket.socket(fileno=channel)
@@ -44,13 +48,17 @@ def live(channel: int, file: int, parent: int, catalogue: Catalogue) -> None:
 
 
 def _keep_only(channel: int, file: int) -> None:
-    """Close every file but these two, so that nothing else can be read, written or kept waiting."""
+    """Close every file but these two, so that nothing else can be read, written or kept
+    waiting.
+    """
     keep = sorted((channel, file))
     low = _SMALLEST_FD
     for kept in keep:
         os.closerange(low, kept)
         low = kept + 1
-    os.closerange(low, resource.getrlimit(resource.RLIMIT_NOFILE)[0])  # the zygote set it low
+    os.closerange(
+        low, resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    )  # the zygote set it low
     null = os.open(_NULL, os.O_RDWR)
     for standard in range(_SMALLEST_FD):
         os.dup2(null, standard)
@@ -80,20 +88,28 @@ def _frames(order: protocol.Order, file: int, catalogue: Catalogue) -> Iterator[
         for message in _read(order, data, catalogue):
             yield from _fitting(message, order)
     except errors.Unreadable as broken:
-        yield wire.encode(wire.Broken(broken.message, isinstance(broken, errors.Locked)))
+        yield wire.encode(
+            wire.Broken(broken.message, isinstance(broken, errors.Locked))
+        )
     except MemoryError:
         yield wire.encode(wire.Broken("", cause="memory"))
     except GeneratorExit:
         raise
     except BaseException as fault:  # noqa: BLE001 - whatever a reader raises is said of its file, even SystemExit
-        yield wire.encode(wire.Broken(f"its reader broke off ({type(fault).__name__})", cause="crash"))
+        yield wire.encode(
+            wire.Broken(f"its reader broke off ({type(fault).__name__})", cause="crash")
+        )
 
 
-def _read(order: protocol.Order, data: bytes, catalogue: Catalogue) -> Iterator[wire.Message]:
+def _read(
+    order: protocol.Order, data: bytes, catalogue: Catalogue
+) -> Iterator[wire.Message]:
     relative = PurePosixPath(order.relative)
     found = catalogue.find(data, relative)
     if order.page:
-        yield units.Attachment("page.png", "image/png", catalogue.picture(data, relative.name, order.page))
+        yield units.Attachment(
+            "page.png", "image/png", catalogue.picture(data, relative.name, order.page)
+        )
         yield wire.Done()
         return
     if isinstance(found, kinds.Document):
@@ -109,20 +125,31 @@ def _read(order: protocol.Order, data: bytes, catalogue: Catalogue) -> Iterator[
     else:
         yield wire.Began(found.__module__.rpartition(".")[2])
         moment = datetime.fromtimestamp(order.mtime, UTC)
-        yield from found(drafts.Source(Path(order.path), relative, data, order.vault, moment))
+        yield from found(
+            drafts.Source(Path(order.path), relative, data, order.vault, moment)
+        )
     yield wire.Done()
 
 
 def _fitting(message: wire.Message, order: protocol.Order) -> Iterator[bytes]:
-    """The message as frames. An attachment that is too large is left out, and anything else is not readable."""
+    """The message as frames. An attachment that is too large is left out, and anything
+    else is not readable.
+    """
     large = "larger than {} MB"
-    if isinstance(message, units.Attachment) and len(message.data) > order.frame - _BESIDE_DATA:
-        message = drafts.Skip(message.name, "an attachment " + large.format(order.frame // limits.MB))
+    if (
+        isinstance(message, units.Attachment)
+        and len(message.data) > order.frame - _BESIDE_DATA
+    ):
+        message = drafts.Skip(
+            message.name, "an attachment " + large.format(order.frame // limits.MB)
+        )
     left = order.frame
     for frame in wire.frames(message):
         header, _ = wire.LENGTHS.unpack_from(frame)
         left -= len(frame)
         if header > wire.HEADER or left < 0:
             most = wire.HEADER if header > wire.HEADER else order.frame
-            raise errors.Unreadable("one part of it is " + large.format(most // limits.MB))
+            raise errors.Unreadable(
+                "one part of it is " + large.format(most // limits.MB)
+            )
         yield frame

@@ -9,8 +9,14 @@ from dataclasses import dataclass
 from reverie.ingest.sandbox import protocol
 
 _ENDING = 5.0
-# Little address space for the C library, whose habit it is to set some aside for each thread.
-_SURROUNDINGS = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
+# Little address space for the C library, whose habit it is to set some aside for each
+# thread.
+_SURROUNDINGS = {
+    "PATH": "/usr/bin:/bin",
+    "LC_ALL": "C.UTF-8",
+    "MALLOC_ARENA_MAX": "2",
+    "OPENBLAS_NUM_THREADS": "1",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +38,22 @@ class Started:
 
 
 def start(catalogue: str) -> Started:
-    """Start a zygote that knows the readers from that module. It serves as soon as it has imported them."""
+    """Start a zygote that knows the readers from that module. It serves as soon as it
+    has imported them.
+    """
     ours, theirs = socket.socketpair()
-    command = [sys.executable, "-P", "-m", protocol.ZYGOTE, str(theirs.fileno()), catalogue]
-    surroundings = {**_SURROUNDINGS, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        protocol.ZYGOTE,
+        str(theirs.fileno()),
+        catalogue,
+    ]
+    surroundings = {
+        **_SURROUNDINGS,
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
     with theirs:
         process = subprocess.Popen(
             command,

@@ -19,14 +19,19 @@ FRAME = 64 * MB
 OUTPUT = 256 * MB
 _BESIDE = 384 * MB
 _TIMES = 8
-_DIE_WITH_PARENT, _NO_NEW_PRIVILEGES = 1, 38  # prctl: PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS
+_DIE_WITH_PARENT, _NO_NEW_PRIVILEGES = (
+    1,
+    38,
+)  # prctl: PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS
 _FILES = 64
 _NICE = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`seconds` may pass without a unit; `memory`, `frame` (one unit) and `output` (all units) are bytes."""
+    """`seconds` may pass without a unit; `memory`, `frame` (one unit) and `output` (all
+    units) are bytes.
+    """
 
     seconds: float = SECONDS
     memory: int = MEMORY
@@ -35,26 +40,34 @@ class Limits:
 
 
 def fitting(size: int) -> Limits:
-    """The limits for a file of so many bytes: 512 MB up to 128 MB, and what a larger one takes itself on top."""
+    """The limits for a file of so many bytes: 512 MB up to 128 MB, and what a larger
+    one takes itself on top.
+    """
     return Limits(memory=max(MEMORY, size + _BESIDE), output=OUTPUT + _TIMES * size)
 
 
 def confine(allowed: Limits, parent: int) -> None:
-    """Hold this process to its limits, for good. It ends when its parent (a process id) does.
+    """Hold this process to its limits, for good. It ends when its parent (a process id)
+    does.
 
-    RLIMIT_NPROC is not set: it counts every process of the user, and those of the OCR are threads.
+    RLIMIT_NPROC is not set: it counts every process of the user, and those of the OCR
+    are threads.
     """
     os.setsid()
     faulthandler.disable()
     os.environ.clear()
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a library that writes a file is told that it cannot
+    signal.signal(
+        signal.SIGXFSZ, signal.SIG_IGN
+    )  # a library that writes a file is told that it cannot
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
         libc.prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
         libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-        with suppress(OSError):  # where the machine runs out of memory, it is to take this process and no other
+        with suppress(
+            OSError
+        ):  # where the machine runs out of memory, it is to take this process and no other
             Path("/proc/self/oom_score_adj").write_text("1000")
     if os.getppid() != parent:
         os._exit(1)
@@ -73,14 +86,17 @@ def confine(allowed: Limits, parent: int) -> None:
 def _at_most(kind: int, most: int) -> None:
     hard = resource.getrlimit(kind)[1]
     limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    with suppress(OSError, ValueError):  # macOS refuses some; whoever started this process watches it as well
+    with suppress(
+        OSError, ValueError
+    ):  # macOS refuses some; whoever started this process watches it as well
         resource.setrlimit(kind, (limit, limit))
 
 
 def more_time(allowed: Limits) -> None:
     """Another unit's worth of processor time, on as many processors as there are.
 
-    The clock is with whoever started this process; this ends one that nobody watches any more.
+    The clock is with whoever started this process; this ends one that nobody watches
+    any more.
     """
     used = resource.getrusage(resource.RUSAGE_SELF)
     cpu = used.ru_utime + used.ru_stime + allowed.seconds * (os.cpu_count() or 1)
@@ -90,7 +106,9 @@ def more_time(allowed: Limits) -> None:
 
 
 def alone() -> None:
-    """Cut this process and its children off from the network, where the system lets anybody do so."""
+    """Cut this process and its children off from the network, where the system lets
+    anybody do so.
+    """
     if sys.platform != "linux":
         return
     unshare: Any = getattr(ctypes.CDLL(None, use_errno=True), "unshare", None)

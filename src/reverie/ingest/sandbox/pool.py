@@ -1,4 +1,6 @@
-"""Where files are read: each in a child process of its own, under a clock and a scale, from the service's side."""
+"""Where files are read: each in a child process of its own, under a clock and a scale,
+from the service's side.
+"""
 
 import asyncio
 import os
@@ -26,7 +28,8 @@ _EVERY = 0.05
 _STARTING = 30.0
 _ENDING = 5.0
 _PATIENCE = 1.0
-_LEAST = 100  # bytes that each message counts for, or a reader could send empty ones for ever
+# bytes that each message counts for, or a reader could send empty ones for ever
+_LEAST = 100
 _LAST = wire.Unread | wire.Broken | wire.Done
 # How libraries in C end when there is no memory left.
 _OUT_OF_MEMORY = {-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGTRAP, -signal.SIGILL}
@@ -36,11 +39,13 @@ _NUMBERS = {kind.reader: number for number, kind in enumerate(kinds.DOCUMENTS)}
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A file to read: its bytes, or where they lie, which may be under another name than its own.
+    """A file to read: its bytes, or where they lie, which may be under another name
+    than its own.
 
-    `relative` is its path from the import root, `path` the whole of it. Units of a document before `first` are not
-    read; with a `page`, its picture is all that is wanted. Without `mtime` (aware), it is the one of what is read;
-    without `allowed`, the limits fit its size.
+    `relative` is its path from the import root, `path` the whole of it. Units of a
+    document before `first` are not read; with a `page`, its picture is all that is
+    wanted. Without `mtime` (aware), it is the one of what is read; without `allowed`,
+    the limits fit its size.
     """
 
     source: Path | bytes
@@ -55,9 +60,11 @@ class Job:
 
 
 class Nursery:
-    """The zygote, and the children that read. Nothing is started before the first file is read.
+    """The zygote, and the children that read. Nothing is started before the first file
+    is read.
 
-    `catalogue` names the module that knows the readers; only tests have one of their own.
+    `catalogue` names the module that knows the readers; only tests have one of their
+    own.
     """
 
     def __init__(self, *, at_once: int = AT_ONCE, catalogue: str = CATALOGUE) -> None:
@@ -66,13 +73,18 @@ class Nursery:
         self._starting = asyncio.Lock()
         self._zygote: launch.Started | None = None
         self._closed = False
-        self.starts = 0  # how many zygotes were started; more than one says that one was killed
+        self.starts = (
+            0  # how many zygotes were started; more than one says that one was killed
+        )
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         await self.close()
 
@@ -85,10 +97,12 @@ class Nursery:
             await asyncio.to_thread(started.end)
 
     async def read(self, job: Job) -> AsyncGenerator[wire.Message, None]:
-        """What is in a file, as it is found. Leaving early ends the child (`contextlib.aclosing`).
+        """What is in a file, as it is found. Leaving early ends the child
+        (`contextlib.aclosing`).
 
-        The last message is Done, Broken or Unread; a file's fault is never raised. Raises Unreadable if the file cannot
-        be opened, Unavailable if no process can be started.
+        The last message is Done, Broken or Unread; a file's fault is never raised.
+        Raises Unreadable if the file cannot be opened, Unavailable if no process can be
+        started.
         """
         async with self._slots:
             one = await self._begin(job)
@@ -102,27 +116,37 @@ class Nursery:
                 await one.end()
 
     async def picture(self, source: Path, name: str, page: int) -> bytes:
-        """A page of a PDF or an image as PNG. Raises NotFound when there is no picture of it."""
-        async with aclosing(self.read(Job(source, PurePosixPath(name), page=page))) as messages:
+        """A page of a PDF or an image as PNG. Raises NotFound when there is no picture
+        of it.
+        """
+        async with aclosing(
+            self.read(Job(source, PurePosixPath(name), page=page))
+        ) as messages:
             async for message in messages:
                 if isinstance(message, units.Attachment):
                     return message.data
                 if isinstance(message, wire.Broken):
-                    raise errors.NotFound(f"There is no picture of this page: {message.reason}.")
+                    raise errors.NotFound(
+                        f"There is no picture of this page: {message.reason}."
+                    )
         raise errors.NotFound("There is no picture of this page.")
 
     async def _begin(self, job: Job) -> "_One":
         file = await asyncio.to_thread(_opened, job)
         try:
             order, allowed = _order(job, os.fstat(file))
-            for _ in range(2):  # a zygote that was killed, or went to sleep, is found out by asking it
+            for _ in range(
+                2
+            ):  # a zygote that was killed, or went to sleep, is found out by asking it
                 started = await self._started()
                 with suppress(OSError, asyncio.IncompleteReadError, TimeoutError):
                     return await _One.born(started, order, file, allowed)
                 await self._lost(started)
         finally:
             os.close(file)
-        raise errors.Unavailable("No process can be started to read files.", hint="Is there memory left?")
+        raise errors.Unavailable(
+            "No process can be started to read files.", hint="Is there memory left?"
+        )
 
     async def _started(self) -> launch.Started:
         async with self._starting:
@@ -166,7 +190,9 @@ def _opened(job: Job) -> int:
 
 def _order(job: Job, status: os.stat_result) -> tuple[protocol.Order, limits.Limits]:
     allowed = job.allowed or limits.fitting(status.st_size)
-    path = job.path or (job.source if isinstance(job.source, Path) else Path(job.relative))
+    path = job.path or (
+        job.source if isinstance(job.source, Path) else Path(job.relative)
+    )
     order = protocol.Order(
         path=str(path),
         relative=str(job.relative),
@@ -232,12 +258,22 @@ class _One:
         self._watching = asyncio.create_task(self._watch())
 
     @classmethod
-    async def born(cls, started: launch.Started, order: protocol.Order, file: int, allowed: limits.Limits) -> Self:
-        """A child that was given its order. Raises OSError, IncompleteReadError or TimeoutError if there is none."""
+    async def born(
+        cls,
+        started: launch.Started,
+        order: protocol.Order,
+        file: int,
+        allowed: limits.Limits,
+    ) -> Self:
+        """A child that was given its order. Raises OSError, IncompleteReadError or
+        TimeoutError if there is none.
+        """
         ends = await _Ends.sent(started, file)
         try:
             async with asyncio.timeout(_STARTING):
-                (number,) = protocol.BORN.unpack(await ends.life.readexactly(protocol.BORN.size))
+                (number,) = protocol.BORN.unpack(
+                    await ends.life.readexactly(protocol.BORN.size)
+                )
         except BaseException:
             await ends.close()
             raise
@@ -245,7 +281,9 @@ class _One:
         return cls(number, allowed, ends)
 
     async def messages(self) -> AsyncGenerator[wire.Message, None]:
-        """What the child tells, checked; the last one is ours if it does not come to its end."""
+        """What the child tells, checked; the last one is ours if it does not come to
+        its end.
+        """
         left = self._allowed.output
         while True:
             self._waiting = True
@@ -271,7 +309,9 @@ class _One:
         parts: list[wire.Part] = []
         size = 0
         while True:
-            header, payload = wire.LENGTHS.unpack(await self._ends.answers.readexactly(wire.LENGTHS.size))
+            header, payload = wire.LENGTHS.unpack(
+                await self._ends.answers.readexactly(wire.LENGTHS.size)
+            )
             size += wire.LENGTHS.size + header + payload
             if header > wire.HEADER or size > self._allowed.frame:
                 raise wire.Wrong("too long")
@@ -281,7 +321,9 @@ class _One:
                 parts.append(message)
                 await asyncio.sleep(0)  # so that nobody else waits for the whole of it
             elif isinstance(message, units.Unit) and parts:
-                blocks = tuple(block for part in (*parts, message) for block in part.blocks)
+                blocks = tuple(
+                    block for part in (*parts, message) for block in part.blocks
+                )
                 return replace(message, blocks=blocks), size
             elif parts:
                 raise wire.Wrong("parts of nothing")
@@ -302,14 +344,22 @@ class _One:
             self._verdict = self._verdict or "crash"
         code, peak = await self._end(patience=0 if self._verdict else _PATIENCE)
         if self._verdict is not None:
-            return wire.Broken(self._reason(self._verdict), cause=self._verdict, peak=peak)
+            return wire.Broken(
+                self._reason(self._verdict), cause=self._verdict, peak=peak
+            )
         if code == -signal.SIGXCPU:
             return wire.Broken(self._reason("time"), cause="time", peak=peak)
         if code in _OUT_OF_MEMORY and peak > self._allowed.memory * _NEARLY:
             return wire.Broken(self._reason("memory"), cause="memory", peak=peak)
         if code is None:
             return wire.Broken("its reader was stopped from outside", cause="stopped")
-        how = f" (exit {code})" if code > 0 else f" (signal {-code})" if code < 0 and not self._killed else ""
+        how = (
+            f" (exit {code})"
+            if code > 0
+            else f" (signal {-code})"
+            if code < 0 and not self._killed
+            else ""
+        )
         return wire.Broken(f"its reader broke off{how}", cause="crash", peak=peak)
 
     def _reason(self, cause: wire.Cause) -> str:
@@ -317,14 +367,20 @@ class _One:
             case "time":
                 return f"it takes more than {self._allowed.seconds:g} s to read"
             case "memory":
-                return f"it takes more than {self._allowed.memory // limits.MB} MB to read"
+                return (
+                    f"it takes more than {self._allowed.memory // limits.MB} MB to read"
+                )
             case "output":
-                return f"more than {self._allowed.output // limits.MB} MB come out of it"
+                return (
+                    f"more than {self._allowed.output // limits.MB} MB come out of it"
+                )
             case _:
                 return "its reader broke off"
 
     async def _watch(self) -> None:
-        """Put an end to a child that takes too long or too much. Time counts while we wait, and while we can look."""
+        """Put an end to a child that takes too long or too much. Time counts while we
+        wait, and while we can look.
+        """
         loop = asyncio.get_running_loop()
         waited, told, last = 0.0, 0, loop.time()
         while self._verdict is None:
@@ -350,12 +406,16 @@ class _One:
         self._ends.cord.write(b"k")
 
     async def _end(self, *, patience: float) -> tuple[int | None, int]:
-        """How the child ended (None if nobody knows) and the most memory it took. One that goes on is killed."""
+        """How the child ended (None if nobody knows) and the most memory it took. One
+        that goes on is killed.
+        """
         self._watching.cancel()
         for seconds in (patience, _ENDING) if self._ended is None else ():
             try:
                 async with asyncio.timeout(seconds):
-                    self._ended = protocol.ENDED.unpack(await self._ends.life.readexactly(protocol.ENDED.size))
+                    self._ended = protocol.ENDED.unpack(
+                        await self._ends.life.readexactly(protocol.ENDED.size)
+                    )
                 break
             except TimeoutError:
                 self._kill()
@@ -365,7 +425,9 @@ class _One:
             self._ended = (None, 0)
             with suppress(psutil.Error):
                 if self._process is not None:
-                    self._process.kill()  # knows when the process began, so it never takes another of the same number
+                    # knows when the process began, so it never takes another of the
+                    # same number
+                    self._process.kill()
         return self._ended
 
     async def end(self) -> None:

@@ -1,4 +1,6 @@
-"""What the service, the zygote and its children agree on: the order to read a file, and the signs between them."""
+"""What the service, the zygote and its children agree on: the order to read a file, and
+the signs between them.
+"""
 
 import struct
 from dataclasses import dataclass, replace
@@ -8,12 +10,16 @@ from reverie.ingest.sandbox import limits
 ZYGOTE = "reverie.ingest.sandbox.zygote"
 CHILD = b"\xff"  # any other byte is the number of a reader to have at hand from now on
 BORN = struct.Struct("!I")
-ENDED = struct.Struct("!iQ")  # how os.waitstatus_to_exitcode says it, and the most memory it took, in bytes
+ENDED = struct.Struct(
+    "!iQ"
+)  # how os.waitstatus_to_exitcode says it, and the most memory it took, in bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is asked of the process. `path` is told to readers that make something of it; nobody opens it."""
+    """What is asked of the process. `path` is told to readers that make something of
+    it; nobody opens it.
+    """
 
     path: str
     relative: str
@@ -28,4 +34,6 @@ class Order:
 
     def allowed(self) -> limits.Limits:
         """What the process may use."""
-        return replace(limits.Limits(), seconds=self.seconds, memory=self.memory, frame=self.frame)
+        return replace(
+            limits.Limits(), seconds=self.seconds, memory=self.memory, frame=self.frame
+        )

@@ -1,4 +1,6 @@
-"""Which reader reads a file, seen whole: what an archive or an old office document holds counts before its name."""
+"""Which reader reads a file, seen whole: what an archive or an old office document
+holds counts before its name.
+"""
 
 import importlib
 import io
@@ -28,11 +30,20 @@ _FOLDERS = (("word/", kinds.WORD), ("ppt/", kinds.SLIDES), ("xl/", kinds.SHEETS)
 _OPEN_MARK = b"application/vnd.oasis.opendocument"
 _EPUB_MARK = b"application/epub+zip"
 _BROKEN_STREAMS = (OSError, ValueError, struct.error, IndexError, RecursionError)
-_BROKEN_ARCHIVE = (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, zlib.error, RuntimeError, EOFError)
+_BROKEN_ARCHIVE = (
+    OSError,
+    ValueError,
+    zipfile.BadZipFile,
+    NotImplementedError,
+    zlib.error,
+    RuntimeError,
+    EOFError,
+)
 
 
 def find(data: bytes, relative: PurePath) -> drafts.Reader | kinds.Document | str:
-    """The reader of drafts, the format of the document, or the reason why the file is skipped.
+    """The reader of drafts, the format of the document, or the reason why the file is
+    skipped.
 
     The path counts from the import root.
     """
@@ -61,8 +72,19 @@ def _in_archive(data: bytes) -> kinds.Document | str | None:
     if "[Content_Types].xml" in names:
         if "xl/workbook.bin" in names:
             return detect.BY_SUFFIX[".xlsb"]
-        return next((kind for folder, kind in _FOLDERS if any(name.startswith(folder) for name in names)), None)
-    return kinds.OPEN if "META-INF/manifest.xml" in names and "content.xml" in names else None
+        return next(
+            (
+                kind
+                for folder, kind in _FOLDERS
+                if any(name.startswith(folder) for name in names)
+            ),
+            None,
+        )
+    return (
+        kinds.OPEN
+        if "META-INF/manifest.xml" in names and "content.xml" in names
+        else None
+    )
 
 
 def _mark(archive: zipfile.ZipFile) -> bytes:
@@ -70,8 +92,12 @@ def _mark(archive: zipfile.ZipFile) -> bytes:
         return member.read(_MARK).strip()
 
 
-def _in_streams(data: bytes, found: drafts.Reader | kinds.Document) -> drafts.Reader | kinds.Document | str:
-    """What an OLE file is a document of. An encrypted one of today's office is known by its name alone."""
+def _in_streams(
+    data: bytes, found: drafts.Reader | kinds.Document
+) -> drafts.Reader | kinds.Document | str:
+    """What an OLE file is a document of. An encrypted one of today's office is known by
+    its name alone.
+    """
     compound: Any = importlib.import_module(f"{_READERS}.compound")
     try:
         streams = compound.Compound(data, "")
@@ -80,12 +106,16 @@ def _in_streams(data: bytes, found: drafts.Reader | kinds.Document) -> drafts.Re
     except (errors.Unreadable, *_BROKEN_STREAMS):
         return found
     if encrypted:
-        return found if found in {kinds.WORD, kinds.SLIDES, kinds.SHEETS} else kinds.WORD
+        return (
+            found if found in {kinds.WORD, kinds.SLIDES, kinds.SHEETS} else kinds.WORD
+        )
     return kind or found
 
 
 def reader(found: kinds.Document) -> units.Reader | None:
-    """The function that reads such documents; its module is imported now, and not before. None without one."""
+    """The function that reads such documents; its module is imported now, and not
+    before. None without one.
+    """
     name = f"{_READERS}.{found.reader}"
     try:
         module = importlib.import_module(name)
@@ -97,13 +127,17 @@ def reader(found: kinds.Document) -> units.Reader | None:
 
 
 def warm(number: int) -> None:
-    """Import the reader of the format of that number in `kinds.DOCUMENTS`, so that who is forked from here has it."""
+    """Import the reader of the format of that number in `kinds.DOCUMENTS`, so that who
+    is forked from here has it.
+    """
     if number < len(kinds.DOCUMENTS):
         reader(kinds.DOCUMENTS[number])
 
 
 def picture(data: bytes, name: str, page: int) -> bytes:
-    """A page of a PDF or an image as PNG. Raises Unreadable, also for a page that is not there."""
+    """A page of a PDF or an image as PNG. Raises Unreadable, also for a page that is
+    not there.
+    """
     images: Any = importlib.import_module(f"{_READERS}.images")
     try:
         return bytes(images.page_png(data, name, page))

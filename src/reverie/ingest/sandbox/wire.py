@@ -1,7 +1,9 @@
-"""The wire between a process that reads a file and the one that asked: messages as frames, believed nothing.
+"""The wire between a process that reads a file and the one that asked: messages as
+frames, believed nothing.
 
-A frame is two lengths (big-endian, 4 bytes each), a header in JSON, and a payload: texts and files, which the header
-names by their lengths. So a header stays small, and a small header cannot become a large object.
+A frame is two lengths (big-endian, 4 bytes each), a header in JSON, and a payload:
+texts and files, which the header names by their lengths. So a header stays small, and a
+small header cannot become a large object.
 """
 
 import json
@@ -29,7 +31,9 @@ _LARGEST_NUMBER = 2**53
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """The first message, if there is a reader for the file: its name, such as "markdown" or "pdf"."""
+    """The first message, if there is a reader for the file: its name, such as
+    "markdown" or "pdf".
+    """
 
     reader: str
 
@@ -43,10 +47,11 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """The last message, if the rest could not be read: why, and whether a password would help.
+    """The last message, if the rest could not be read: why, and whether a password
+    would help.
 
-    `cause` is "file" if the reader said so and would say so again; "stopped" if the file is not to blame.
-    `peak` is the memory that reading took, in bytes.
+    `cause` is "file" if the reader said so and would say so again; "stopped" if the
+    file is not to blame. `peak` is the memory that reading took, in bytes.
     """
 
     reason: str
@@ -56,7 +61,11 @@ class Broken:
 
     def error(self) -> errors.Unreadable:
         """The same as an exception: Locked or Unreadable."""
-        return errors.Locked(self.reason) if self.locked else errors.Unreadable(self.reason)
+        return (
+            errors.Locked(self.reason)
+            if self.locked
+            else errors.Unreadable(self.reason)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +81,9 @@ Message = Began | Item | Unread | Broken | Done
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Blocks of the unit that comes next: a long one is told in parts, so that nobody waits long for one of them."""
+    """Blocks of the unit that comes next: a long one is told in parts, so that nobody
+    waits long for one of them.
+    """
 
     blocks: tuple[units.Block, ...]
 
@@ -83,7 +94,9 @@ class Wrong(Exception):
 
 @dataclass(slots=True)
 class _Packed:
-    """Texts on their way out, one after the other; each is named by how many characters it has."""
+    """Texts on their way out, one after the other; each is named by how many characters
+    it has.
+    """
 
     texts: list[str]
 
@@ -97,7 +110,9 @@ class _Packed:
 
 
 class _Texts:
-    """Texts that came, to be taken one after the other. They are looked at as one, since there may be a million."""
+    """Texts that came, to be taken one after the other. They are looked at as one,
+    since there may be a million.
+    """
 
     def __init__(self, payload: bytes) -> None:
         self._whole = payload.decode()
@@ -114,7 +129,9 @@ class _Texts:
 
 def frame(header: object, payload: Sequence[bytes] = ()) -> bytes:
     """A frame of a header and what goes with it."""
-    data = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    data = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode(
+        "utf-8", "surrogatepass"
+    )
     return b"".join((LENGTHS.pack(len(data), sum(map(len, payload))), data, *payload))
 
 
@@ -124,7 +141,9 @@ def frames(message: Message) -> Iterator[bytes]:
         last = (len(message.blocks) - 1) // PART * PART
         for start in range(0, last, PART):
             packed = _Packed([])
-            blocks = [_block(block, packed) for block in message.blocks[start : start + PART]]
+            blocks = [
+                _block(block, packed) for block in message.blocks[start : start + PART]
+            ]
             yield frame(["part", blocks], packed.data())
         message = replace(message, blocks=message.blocks[last:])
     yield encode(message)
@@ -136,14 +155,37 @@ def encode(message: Message) -> bytes:
     match message:
         case units.Unit():
             blocks = [_block(block, packed) for block in message.blocks]
-            return frame(["unit", message.number, message.total, message.place, message.remark, blocks], packed.data())
+            return frame(
+                [
+                    "unit",
+                    message.number,
+                    message.total,
+                    message.place,
+                    message.remark,
+                    blocks,
+                ],
+                packed.data(),
+            )
         case units.Attachment():
             return frame(["attachment", message.name, message.mime], [message.data])
         case units.About():
-            return frame(["about", message.title, message.author, message.created, message.encoding])
+            return frame(
+                [
+                    "about",
+                    message.title,
+                    message.author,
+                    message.created,
+                    message.encoding,
+                ]
+            )
         case drafts.Draft():
-            fields = {name: _value(value, packed) for name, value in message.fields.items()}
-            return frame(["draft", message.domain, message.key, fields, dict(message.refs)], packed.data())
+            fields = {
+                name: _value(value, packed) for name, value in message.fields.items()
+            }
+            return frame(
+                ["draft", message.domain, message.key, fields, dict(message.refs)],
+                packed.data(),
+            )
         case drafts.Skip():
             return frame(["skip", message.key, message.reason])
         case Began():
@@ -180,20 +222,35 @@ def _value(value: object, packed: _Packed) -> list[object]:
 
 
 def decode(header: bytes, payload: bytes) -> Message | Part:
-    """The message of a frame. Raises Wrong unless every part of it is what it should be."""
+    """The message of a frame. Raises Wrong unless every part of it is what it should
+    be.
+    """
     try:
         loaded = json.loads(header, parse_constant=_no_constant)
         kind, *rest = _list(loaded)
         return _DECODERS[_text(kind)](rest, payload)
     except Wrong:
         raise
-    except (ValueError, TypeError, KeyError, RecursionError, OverflowError, InvalidOperation) as wrong:
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        RecursionError,
+        OverflowError,
+        InvalidOperation,
+    ) as wrong:
         raise Wrong(type(wrong).__name__) from None
 
 
 def _unit(rest: list[object], payload: bytes) -> units.Unit:
     number, total, place, remark, blocks = rest
-    return units.Unit(_number(number), _number(total), _blocks(blocks, payload), _place(place), _text(remark))
+    return units.Unit(
+        _number(number),
+        _number(total),
+        _blocks(blocks, payload),
+        _place(place),
+        _text(remark),
+    )
 
 
 def _part(rest: list[object], payload: bytes) -> Part:
@@ -211,7 +268,9 @@ def _made_block(parts: list[object], texts: _Texts) -> units.Block:
     if kind not in _KINDS or len(more) > 1 or _number(level) > 6:
         raise Wrong("no block")
     place = _place(more[0] if more else {})
-    return units.Block(texts.take(length), cast("units.Kind", kind), cast("int", level), place)
+    return units.Block(
+        texts.take(length), cast("units.Kind", kind), cast("int", level), place
+    )
 
 
 def _attachment(rest: list[object], payload: bytes) -> units.Attachment:
@@ -227,7 +286,10 @@ def _about(rest: list[object], payload: bytes) -> units.About:
 def _draft(rest: list[object], payload: bytes) -> drafts.Draft:
     domain, key, fields, refs = rest
     texts = _Texts(payload)
-    made = {_text(name): _made_value(_list(value), texts) for name, value in _object(fields).items()}
+    made = {
+        _text(name): _made_value(_list(value), texts)
+        for name, value in _object(fields).items()
+    }
     named = {_text(name): _text(ref) for name, ref in _object(refs).items()}
     return drafts.Draft(_text(domain), _text(key), made, named)
 

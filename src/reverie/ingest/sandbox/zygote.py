@@ -1,8 +1,9 @@
-"""The process that forks a child for each file: it knows the readers, reads nothing itself, and ends with the service.
+"""The process that forks a child for each file: it knows the readers, reads nothing
+itself, and ends with the service.
 
-It is given three files for each child: a channel between the child and the service, the file to read, and a cord. On
-the cord it tells the child's number and how the child ended. Whatever comes down the cord, even its end, kills the
-child.
+It is given three files for each child: a channel between the child and the service, the
+file to read, and a cord. On the cord it tells the child's number and how the child
+ended. Whatever comes down the cord, even its end, kills the child.
 """
 
 import gc
@@ -102,13 +103,21 @@ class Zygote:
     def _reap(self) -> None:
         for number, cord in list(self._cords.items()):
             if hasattr(os, "waitid"):
-                if os.waitid(os.P_PID, number, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+                if (
+                    os.waitid(os.P_PID, number, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                    is None
+                ):
                     continue
                 _kill_group(number)  # before its number can be another's
             gone, status, used = os.wait4(number, os.WNOHANG)
             if gone:
                 with suppress(OSError):
-                    cord.send(protocol.ENDED.pack(os.waitstatus_to_exitcode(status), used.ru_maxrss * _RSS_UNIT))
+                    cord.send(
+                        protocol.ENDED.pack(
+                            os.waitstatus_to_exitcode(status),
+                            used.ru_maxrss * _RSS_UNIT,
+                        )
+                    )
                 with suppress(KeyError):
                     self._awake.unregister(cord)
                 cord.close()
@@ -121,7 +130,9 @@ def _kill_group(number: int) -> None:
 
 
 def main() -> None:
-    """Serve on the socket that is named first; the module named second knows the readers."""
+    """Serve on the socket that is named first; the module named second knows the
+    readers.
+    """
     control, catalogue = sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES, _FILES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -129,7 +140,8 @@ def main() -> None:
     limits.alone()
     known: Any = importlib.import_module(catalogue)
     gc.collect()
-    gc.freeze()  # so that collecting in a child does not copy what it shares with this process
+    # so that collecting in a child does not copy what it shares with this process
+    gc.freeze()
     zygote = Zygote(socket.socket(fileno=int(control)), known)
     try:
         zygote.serve()

@@ -1,8 +1,10 @@
-"""The grammar of time words: each pattern finds a way to say when, and turns it into days. Pure.
+"""The grammar of time words: each pattern finds a way to say when, and turns it into
+days. Pure.
 
-Why not a library: `dateparser` (BSD) was the candidate. Its `search_dates` reads `Do`, `car` and `100M` as dates
-(its issues 582 and 942), takes milliseconds, knows no ranges and no sessions, and gives one moment where a question
-means a week, a month or a season. A table of patterns is smaller than the guards that it would need.
+Why not a library: `dateparser` (BSD) was the candidate. Its `search_dates` reads `Do`,
+`car` and `100M` as dates (its issues 582 and 942), takes milliseconds, knows no ranges
+and no sessions, and gives one moment where a question means a week, a month or a
+season. A table of patterns is smaller than the guards that it would need.
 """
 
 import re
@@ -22,10 +24,11 @@ Kind = Literal["said", "date", "month", "year", "weekday", "week", "season", "se
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One time found in a folded text: its days (or its sessions), and whether its form leaves no doubt.
+    """One time found in a folded text: its days (or its sessions), and whether its form
+    leaves no doubt.
 
-    `said` is a time counted from today (yesterday, last week); `yearless`: the year was guessed. `slack`: by
-    how many days the count may be wrong.
+    `said` is a time counted from today (yesterday, last week); `yearless`: the year was
+    guessed. `slack`: by how many days the count may be wrong.
     """
 
     start: int
@@ -51,7 +54,9 @@ def find(text: str, today: date) -> list[Piece]:
                 piece = read(match, today)
             except (ValueError, OverflowError):
                 continue  # 31 February, or a day before the year 1
-            if piece is not None and (piece.first is None or 1000 < piece.first.year < 9000):
+            if piece is not None and (
+                piece.first is None or 1000 < piece.first.year < 9000
+            ):
                 found.append(piece)
     kept: list[Piece] = []
     for piece in sorted(found, key=lambda one: (one.start - one.end, one.start)):
@@ -68,7 +73,9 @@ def in_year(piece: Piece, year: int) -> Piece:
     month_end = piece.last == days.span_of(piece.last, "month")[1]
     last = days.months_later(piece.last, shift)
     return replace(
-        piece, first=days.months_later(piece.first, shift), last=days.span_of(last, "month")[1] if month_end else last
+        piece,
+        first=days.months_later(piece.first, shift),
+        last=days.span_of(last, "month")[1] if month_end else last,
     )
 
 
@@ -80,7 +87,9 @@ def fold_word(word: str) -> str:
 # ---------------------------------------------------------------------------------------------------------- reading
 
 
-def _whole(match: re.Match[str], kind: Kind, first: date, last: date, *, firm: bool = True) -> Piece:
+def _whole(
+    match: re.Match[str], kind: Kind, first: date, last: date, *, firm: bool = True
+) -> Piece:
     return Piece(match.start(), match.end(), kind, first, last, firm)
 
 
@@ -114,7 +123,11 @@ def _deictic(match: re.Match[str], today: date) -> Piece | None:
     before = match.string[: match.start()].split()[-1:]
     if said == "manana" and before and before[0] in ("la", "las", "esta", "de"):
         return None  # in the morning
-    if said == "morgen" and before and before[0] in ("guten", "am", "jeden", "der", "den"):
+    if (
+        said == "morgen"
+        and before
+        and before[0] in ("guten", "am", "jeden", "der", "den")
+    ):
         return None
     day = today + timedelta(tables.DAYS[said])
     return _whole(match, "said", day, day)
@@ -122,8 +135,16 @@ def _deictic(match: re.Match[str], today: date) -> Piece | None:
 
 def _dated(match: re.Match[str], today: date) -> Piece | None:
     said, month = match.group("d"), _month_number(match.group("m"))
-    told = match.group("y") or set(match.string[: match.start()].split()[-1:]) & tables.BEFORE_A_DAY
-    if match.group("m") in ("may", "mar") and said.isdigit() and match.group(0)[0].isdigit() and not told:
+    told = (
+        match.group("y")
+        or set(match.string[: match.start()].split()[-1:]) & tables.BEFORE_A_DAY
+    )
+    if (
+        match.group("m") in ("may", "mar")
+        and said.isdigit()
+        and match.group(0)[0].isdigit()
+        and not told
+    ):
         return None  # `5 may be enough`
     first = _day_number(said)
     last = _day_number(match.group("d2")) if "d2" in match.groupdict() else first
@@ -133,7 +154,9 @@ def _dated(match: re.Match[str], today: date) -> Piece | None:
         year = int(match.group("y"))
         return _whole(match, "date", date(year, month, first), date(year, month, last))
     day = days.latest(month, first, today)
-    return replace(_whole(match, "date", day, day + timedelta(last - first)), yearless=True)
+    return replace(
+        _whole(match, "date", day, day + timedelta(last - first)), yearless=True
+    )
 
 
 def _month_of_year(match: re.Match[str], today: date) -> Piece:
@@ -146,7 +169,9 @@ def _month_of_year(match: re.Match[str], today: date) -> Piece:
 def _step(said: str) -> int:
     if "que viene" in _word(said):
         return 1
-    return next((tables.STEPS[word] for word in said.split() if word in tables.STEPS), 0)
+    return next(
+        (tables.STEPS[word] for word in said.split() if word in tables.STEPS), 0
+    )
 
 
 def _near_month(match: re.Match[str], today: date) -> Piece:
@@ -163,7 +188,9 @@ def _near_month(match: re.Match[str], today: date) -> Piece:
 
 
 def _month(match: re.Match[str], today: date) -> Piece:
-    first, last = days.span_of(days.latest(_month_number(match.group("m")), 1, today), "month")
+    first, last = days.span_of(
+        days.latest(_month_number(match.group("m")), 1, today), "month"
+    )
     return replace(_whole(match, "month", first, last, firm=False), yearless=True)
 
 
@@ -173,12 +200,16 @@ def _iso(match: re.Match[str], today: date) -> Piece:
 
 
 def _iso_month(match: re.Match[str], today: date) -> Piece:
-    first, last = days.span_of(date(int(match.group("y")), int(match.group("m")), 1), "month")
+    first, last = days.span_of(
+        date(int(match.group("y")), int(match.group("m")), 1), "month"
+    )
     return _whole(match, "month", first, last, firm=False)
 
 
 def _numeric(match: re.Match[str], today: date) -> Piece | None:
-    """`15.01.2024`, `05/13/2023`: days before months with dots; with slashes only where no other reading is."""
+    """`15.01.2024`, `05/13/2023`: days before months with dots; with slashes only where
+    no other reading is.
+    """
     one, two, year = int(match.group("a")), int(match.group("b")), int(match.group("y"))
     year += 2000 if year < 100 else 0
     if match.group("sep") == "/" and two > 12:
@@ -197,7 +228,15 @@ def _weekday(match: re.Match[str], today: date) -> Piece | None:
     number = tables.WEEKDAYS[match.group("w")]
     said = match.group("s") or match.group("t") or ""
     before = match.string[: match.start()].split()[-1:]
-    if before and before[0] in ("good", "black", "cyber", "ash", "palm", "super", "bloody"):
+    if before and before[0] in (
+        "good",
+        "black",
+        "cyber",
+        "ash",
+        "palm",
+        "super",
+        "bloody",
+    ):
         return None
     back = (today.weekday() - number) % 7
     if not said:
@@ -208,11 +247,15 @@ def _weekday(match: re.Match[str], today: date) -> Piece | None:
         day = today - timedelta(back or 7)
     else:
         day = today - timedelta(today.weekday()) + timedelta(number)
-    return replace(_whole(match, "said" if said else "weekday", day, day, firm=bool(said)))
+    return replace(
+        _whole(match, "said" if said else "weekday", day, day, firm=bool(said))
+    )
 
 
 def _near_unit(match: re.Match[str], today: date) -> Piece | None:
-    """`last week` is the week before this one; `the last three weeks` are the days up to today."""
+    """`last week` is the week before this one; `the last three weeks` are the days up
+    to today.
+    """
     groups = match.groupdict()
     said, unit = match.group("s"), tables.UNITS[_word(match.group("u"))]
     step, told = _step(said), groups.get("n")
@@ -230,13 +273,17 @@ def _near_unit(match: re.Match[str], today: date) -> Piece | None:
     else:
         months = count * (12 if unit == "year" else 1)
         first, last = (
-            (today, days.months_later(today, months)) if step > 0 else (days.months_later(today, -months), today)
+            (today, days.months_later(today, months))
+            if step > 0
+            else (days.months_later(today, -months), today)
         )
     return _whole(match, "said", first, last)
 
 
 def _ago(match: re.Match[str], today: date) -> Piece | None:
-    """As exact as it is said: `167 days ago` is a day, `3 weeks ago` a week around it, `5 months ago` a month."""
+    """As exact as it is said: `167 days ago` is a day, `3 weeks ago` a week around it,
+    `5 months ago` a month.
+    """
     least, most = _number(match.group("n"))
     said = _word(match.group("u"))
     if said in tables.SESSIONS or said in ("times", "time"):
@@ -245,10 +292,18 @@ def _ago(match: re.Match[str], today: date) -> Piece | None:
     if unit == "day":
         # Nobody counts 167 days without an error of one, and hours make one too.
         slack = 1 if least >= 14 else 0
-        return replace(_whole(match, "said", today - timedelta(most), today - timedelta(least)), slack=slack)
+        return replace(
+            _whole(match, "said", today - timedelta(most), today - timedelta(least)),
+            slack=slack,
+        )
     if unit in ("week", "weekend"):
         middle = timedelta(3)
-        return _whole(match, "said", today - timedelta(7 * most) - middle, today - timedelta(7 * least) + middle)
+        return _whole(
+            match,
+            "said",
+            today - timedelta(7 * most) - middle,
+            today - timedelta(7 * least) + middle,
+        )
     months = {"month": 1, "quarter": 3, "year": 12}[unit]
     first, _ = days.span_of(days.months_later(today, -months * most), unit)
     _, last = days.span_of(days.months_later(today, -months * least), unit)
@@ -267,12 +322,22 @@ def _ahead(match: re.Match[str], today: date) -> Piece:
 def _year(match: re.Match[str], today: date) -> Piece | None:
     year = int(match.group("y"))
     before = match.string[: match.start()].split()[-1:]
-    if year > today.year + 3 or (before and before[0] in _NUMBERED) or _COUNTED.match(match.string, match.end()):
+    if (
+        year > today.year + 3
+        or (before and before[0] in _NUMBERED)
+        or _COUNTED.match(match.string, match.end())
+    ):
         return None
     last = int(match.groupdict().get("z") or year)
     if last < year:
         return None
-    return _whole(match, "year", date(year, 1, 1), date(last, 12, 31), firm=bool(match.groupdict().get("named")))
+    return _whole(
+        match,
+        "year",
+        date(year, 1, 1),
+        date(last, 12, 31),
+        firm=bool(match.groupdict().get("named")),
+    )
 
 
 _COUNTED = re.compile(
@@ -286,11 +351,17 @@ _NUMBERED = tables.words(
 
 
 def _quarter(match: re.Match[str], today: date) -> Piece:
-    number = int(match.group("q")) if match.group("q") else tables.ORDINALS[match.group("o")]
+    number = (
+        int(match.group("q")) if match.group("q") else tables.ORDINALS[match.group("o")]
+    )
     if not 1 <= number <= 4:
         raise ValueError(number)
     year = match.group("y")
-    first = date(int(year), 3 * number - 2, 1) if year else days.latest(3 * number - 2, 1, today)
+    first = (
+        date(int(year), 3 * number - 2, 1)
+        if year
+        else days.latest(3 * number - 2, 1, today)
+    )
     return _whole(match, "season", *days.span_of(first, "quarter"), firm=bool(year))
 
 
@@ -307,7 +378,9 @@ def _season(match: re.Match[str], today: date) -> Piece | None:
     if year:
         return _whole(match, "season", *of(int(year)))
     step = _step(said or "")
-    begun = max(y for y in (today.year - 1, today.year, today.year + 1) if of(y)[0] <= today)
+    begun = max(
+        y for y in (today.year - 1, today.year, today.year + 1) if of(y)[0] <= today
+    )
     if number == 0 and said is None and match.group("in") is None:
         return None
     running = of(begun)[1] >= today
@@ -318,10 +391,16 @@ def _season(match: re.Match[str], today: date) -> Piece | None:
 
 def _decade(match: re.Match[str], today: date) -> Piece:
     said = match.group("d") or match.group("e")
-    number = int(said) if said and said.isdigit() else tables.DECADES[said or match.group("w")]
+    number = (
+        int(said)
+        if said and said.isdigit()
+        else tables.DECADES[said or match.group("w")]
+    )
     if number < 100:
         number += 1900 if number >= 30 else 2000
-    return _whole(match, "season", date(number, 1, 1), date(number + 9, 12, 31), firm=False)
+    return _whole(
+        match, "season", date(number, 1, 1), date(number + 9, 12, 31), firm=False
+    )
 
 
 def _holiday(match: re.Match[str], today: date) -> Piece:
@@ -338,7 +417,13 @@ def _holiday(match: re.Match[str], today: date) -> Piece:
         first = max(of(y) for y in (today.year, today.year - 1) if of(y) <= today)
         if step > 0 or (said and step == 0 and first.year < today.year):
             first = min(of(y) for y in (today.year, today.year + 1) if of(y) > today)
-    return _whole(match, "season", first, first + timedelta(length - 1), firm=bool(said or year) and month > 0)
+    return _whole(
+        match,
+        "season",
+        first,
+        first + timedelta(length - 1),
+        firm=bool(said or year) and month > 0,
+    )
 
 
 def _session(match: re.Match[str], today: date) -> Piece | None:
@@ -360,7 +445,11 @@ def _session(match: re.Match[str], today: date) -> Piece | None:
 
 def _any(words: Iterable[str]) -> str:
     longest = sorted(words, key=len, reverse=True)
-    return "(?:" + "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in longest) + ")"
+    return (
+        "(?:"
+        + "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in longest)
+        + ")"
+    )
 
 
 # Within an identifier, an address, a path or a version there is no time.
@@ -368,7 +457,11 @@ _B, _E = r"(?<![\w./:@#\\\-])", r"(?!\w|[@\\/:.\-]\w)"
 _Y = r"(?P<y>(?:19|20)\d\d)"
 _MONTH = _any(tables.MONTHS)
 _M = f"(?P<m>{_any([*tables.MONTHS, *tables.SHORT_MONTHS])})" + r"\.?"
-_D = r"(?P<{}>\d{{1,2}}(?:st|nd|rd|th|\.|[oa])?|" + _any(tables.ORDINALS).replace("{", "{{") + ")"
+_D = (
+    r"(?P<{}>\d{{1,2}}(?:st|nd|rd|th|\.|[oa])?|"
+    + _any(tables.ORDINALS).replace("{", "{{")
+    + ")"
+)
 _OF = r"(?:(?:of|de|del)\s+)?"
 _YEAR = rf"(?:,?\s+{_OF}{_Y})?"
 _TO = r"\s*(?:-|–|—|\b(?:to|through|thru|until|and|bis|und|al?|y|hasta)\b)\s*(?:(?:the|dem|zum|el|la)\s+)?"
@@ -393,15 +486,24 @@ _SOURCES: list[tuple[str, _Read]] = [
     (rf"(?P<m>{_MONTH})", _month),
     (r"(?P<y>(?:19|20)\d\d)(?P<sep>[-/.])(?P<m>\d{1,2})(?P=sep)(?P<d>\d{1,2})", _iso),
     (r"(?P<y>(?:19|20)\d\d)-(?P<m>0[1-9]|1[0-2])", _iso_month),
-    (r"(?P<a>\d{1,2})(?P<sep>[-/.])(?P<b>\d{1,2})(?P=sep)(?P<y>(?:19|20)\d\d|\d\d)", _numeric),
+    (
+        r"(?P<a>\d{1,2})(?P<sep>[-/.])(?P<b>\d{1,2})(?P=sep)(?P<y>(?:19|20)\d\d|\d\d)",
+        _numeric,
+    ),
     (r"(?:am|vom|bis|seit|ab|zum|dem)\s+(?P<a>\d{1,2})\.(?P<b>\d{1,2})\.", _german_day),
     (rf"(?:{_STEP}\s+)?(?P<w>{_any(tables.WEEKDAYS)})(?:\s+{_AFTER})?", _weekday),
     (
         rf"(?P<roll>(?:(?:over|during|within|in)\s+(?:the|this|these)|this|the)\s+(?=last|past|previous))?{_STEP}\s+(?:{_N}\s+)?{_UNIT}(?!\s+(?:of|des|de)\s)",
         _near_unit,
     ),
-    (rf"(?:{_N}\s+)?{_UNIT}\s+(?P<s>pasad[oa]s?|anterior(?:es)?|proxim[oa]s?|que\s+viene)", _near_unit),
-    (rf"{_N}\s+(?P<u>{_any([*tables.UNITS, *tables.SESSIONS, 'times', 'time'])})\s+(?:ago|back)", _ago),
+    (
+        rf"(?:{_N}\s+)?{_UNIT}\s+(?P<s>pasad[oa]s?|anterior(?:es)?|proxim[oa]s?|que\s+viene)",
+        _near_unit,
+    ),
+    (
+        rf"{_N}\s+(?P<u>{_any([*tables.UNITS, *tables.SESSIONS, 'times', 'time'])})\s+(?:ago|back)",
+        _ago,
+    ),
     (rf"(?:vor|hace)\s+{_N}\s+(?P<u>{_any([*tables.UNITS, *tables.SESSIONS])})", _ago),
     (rf"(?:in|en|dentro\s+de)\s+{_N}\s+{_UNIT}", _ahead),
     (rf"(?P<named>(?:the\s+year|year|jahr|ano)\s+)?{_Y}", _year),
@@ -414,15 +516,27 @@ _SOURCES: list[tuple[str, _Read]] = [
         rf"(?:{_STEP}\s+|(?P<in>(?:in|im|en|during|durante)\s+(?:the\s+|el\s+|la\s+)?))?(?P<n>{_any(tables.SEASONS)})(?:\s+{_AFTER}|\s+{_OF}{_Y})?",
         _season,
     ),
-    (rf"(?P<d>(?:(?:19|20)?[1-9]0))(?:s|er)|anos\s+(?P<e>\d0)|(?P<w>{_any(tables.DECADES)})", _decade),
-    (rf"(?:{_STEP}\s+)?(?P<h>{_any(tables.HOLIDAYS)})(?:\s+{_AFTER}|\s+{_OF}{_Y})?", _holiday),
-    (rf"(?P<o>\d{{1,3}}(?:st|nd|rd|th|\.|[oa])|{_any(tables.ORDINALS)})\s+{_SESSION}", _session),
+    (
+        rf"(?P<d>(?:(?:19|20)?[1-9]0))(?:s|er)|anos\s+(?P<e>\d0)|(?P<w>{_any(tables.DECADES)})",
+        _decade,
+    ),
+    (
+        rf"(?:{_STEP}\s+)?(?P<h>{_any(tables.HOLIDAYS)})(?:\s+{_AFTER}|\s+{_OF}{_Y})?",
+        _holiday,
+    ),
+    (
+        rf"(?P<o>\d{{1,3}}(?:st|nd|rd|th|\.|[oa])|{_any(tables.ORDINALS)})\s+{_SESSION}",
+        _session,
+    ),
     (rf"{_D.format('o')}{_TO}{_D.format('p')}\s+{_SESSION}", _session),
     (
         rf"{_SESSION}\s+(?:(?:number|no\.?|nr\.?|nummer|numero)\s+|#)?(?P<o>\d{{1,3}})(?:{_TO}(?P<p>\d{{1,3}}))?",
         _session,
     ),
-    (rf"(?P<l>{_any(tables.LAST)})\s+(?:{_N}\s+)?{_SESSION}|{_SESSION}\s+(?P<k>pasad[oa]s?|anterior(?:es)?)", _session),
+    (
+        rf"(?P<l>{_any(tables.LAST)})\s+(?:{_N}\s+)?{_SESSION}|{_SESSION}\s+(?P<k>pasad[oa]s?|anterior(?:es)?)",
+        _session,
+    ),
     (
         (
             rf"(?P<penultimate>(?:(?:second|next)\s+to\s+last|penultimate|vorletzte[nrsm]?|penultim[oa])\s+{_SESSION}"
@@ -432,14 +546,20 @@ _SOURCES: list[tuple[str, _Read]] = [
         _session,
     ),
 ]
-_PATTERNS = [(re.compile(_B + "(?:" + source + ")" + _E), read) for source, read in _SOURCES]
+_PATTERNS = [
+    (re.compile(_B + "(?:" + source + ")" + _E), read) for source, read in _SOURCES
+]
 _STRETCH = re.compile(_B + rf"(?:the|die|der|la|el|{_N})\s+{_UNIT}\s+$")
 
 
 def stretch(text: str) -> tuple[int, timedelta] | None:
-    """A length of time at the end of a folded text (`two weeks `): where it begins, and how long it is at most."""
+    """A length of time at the end of a folded text (`two weeks `): where it begins, and
+    how long it is at most.
+    """
     match = _STRETCH.search(text)
     if match is None:
         return None
     count = _number(match.group("n"))[1] if match.group("n") else 1
-    return match.start(), timedelta(_DAYS_OF[tables.UNITS[_word(match.group("u"))]] * count)
+    return match.start(), timedelta(
+        _DAYS_OF[tables.UNITS[_word(match.group("u"))]] * count
+    )

@@ -1,7 +1,8 @@
-"""The words of time in English, Spanish and German: names of months and days, numbers, units, and what they stand for.
+"""The words of time in English, Spanish and German: names of months and days, numbers,
+units, and what they stand for.
 
-All words are folded (lower case, no accents); the three languages share the tables, since they hardly collide and a
-question is too short to tell which it is in.
+All words are folded (lower case, no accents); the three languages share the tables,
+since they hardly collide and a question is too short to tell which it is in.
 """
 
 
@@ -99,7 +100,14 @@ SMALL = {
     for word in words.split()
 }  # fmt: skip
 # Not exact: the range that is meant.
-VAGUE = {"few": (2, 7), "several": (2, 7), "einigen": (2, 7), "paar": (2, 7), "unos": (2, 7), "unas": (2, 7)}
+VAGUE = {
+    "few": (2, 7),
+    "several": (2, 7),
+    "einigen": (2, 7),
+    "paar": (2, 7),
+    "unos": (2, 7),
+    "unas": (2, 7),
+}
 
 UNITS = {
     word: unit
@@ -136,24 +144,37 @@ def _ordinals() -> dict[str, int]:
         for number, word in enumerate(_ENGLISH.split()[:9], start=1):
             found |= {f"{tens}-{word}": base + number, f"{tens} {word}": base + number}
     for number, stem in enumerate(_SPANISH.split(), start=1):
-        found |= {stem + ending: number for ending in ("o", "a", "") if ending or stem.endswith("er")}
+        found |= {
+            stem + ending: number
+            for ending in ("o", "a", "")
+            if ending or stem.endswith("er")
+        }
     for number, stem in enumerate(_GERMAN.split(), start=1):
         found |= {stem + ending: number for ending in ("en", "e", "er", "es", "em")}
     ones = ("ein", "zwei", "drei", "vier", "funf", "sechs", "sieben", "acht", "neun")
     for tens, base in (("zwanzig", 20), ("dreissig", 30)):
         found |= {f"{tens}st{ending}": base for ending in ("en", "e", "er", "es", "em")}
         for number, one in enumerate(ones, start=1):
-            found |= {f"{one}und{tens}st{ending}": base + number for ending in ("en", "e", "er")}
+            found |= {
+                f"{one}und{tens}st{ending}": base + number
+                for ending in ("en", "e", "er")
+            }
     return found
 
 
 ORDINALS = _ordinals()
 
-# By quarter, as the northern half of the world has them: winter begins in December of the year before.
+# By quarter, as the northern half of the world has them: winter begins in December of
+# the year before.
 SEASONS = {
     word: number
     for number, words in enumerate(
-        ("winter invierno", "spring fruhling fruhjahr primavera", "summer sommer verano", "autumn fall herbst otono")
+        (
+            "winter invierno",
+            "spring fruhling fruhjahr primavera",
+            "summer sommer verano",
+            "autumn fall herbst otono",
+        )
     )
     for word in words.split()
 }
@@ -201,9 +222,12 @@ PLACING = words(
     "in on at during since until till before after from between over through throughout around within of by im am "
     "an vom seit bis vor nach ab wahrend zwischen zu zum um en desde hasta durante entre antes despues tras"
 )
-ARTICLES = words("the a an my our your his her their der die das dem den des mein meine unser el la los las mi")
+ARTICLES = words(
+    "the a an my our your his her their der die das dem den des mein meine unser el la los las mi"
+)
 
-# Whoever uses these asks when something was said or written: the time is that of the record.
+# Whoever uses these asks when something was said or written: the time is that of the
+# record.
 RECORDING = words(
     "write wrote written note notes noted email emails mail mails message messages diary journal entry entries "
     "log discuss discussed discussing talk talked talking chat chatted chats conversation conversations session "
@@ -215,14 +239,18 @@ RECORDING = words(
     "discutimos discutido charlamos dije dijo dijimos conte contaste envie enviado recibi recibido guarde "
     "guardado marcador marcadores sesion sesiones conversacion conversaciones charla charlas"
 )
-# What `I` and `we` do when they make a record, and the Spanish forms that need no pronoun.
+# What `I` and `we` do when they make a record, and the Spanish forms that need no
+# pronoun.
 SAYING = words(
     "write wrote written discuss discussed talk talked chat chatted say said tell told speak spoke note noted "
     "schrieb schrieben geschrieben besprochen besprachen gesprochen sprachen geredet redeten unterhalten gesagt "
     "erzahlt notiert"
 )
-SAYING_ALONE = words("escribi escribimos hablamos hable discutimos charlamos dije dijimos anote conte comentamos")
-# Kinds of records whose time is that of the thing itself: a time right behind them, or nothing else, says when.
+SAYING_ALONE = words(
+    "escribi escribimos hablamos hable discutimos charlamos dije dijimos anote conte comentamos"
+)
+# Kinds of records whose time is that of the thing itself: a time right behind them, or
+# nothing else, says when.
 KEPT = RECORDING | words(
     "document documents file files photo photos picture pictures meeting meetings appointment appointments events "
     "task tasks transaction transactions payment payments expenses spent spend pay paid mention mentioned event "

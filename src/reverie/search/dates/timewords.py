@@ -1,7 +1,9 @@
-"""When a question is about: finds the time words in it, in English, Spanish and German, and reads them as days.
+"""When a question is about: finds the time words in it, in English, Spanish and German,
+and reads them as days.
 
-`filter` is for a question that states when something was kept ("what did I write last March"); everything that might
-as well be content ("the March report", a bare year) is a `boost`, so that a wrong guess costs little.
+`filter` is for a question that states when something was kept ("what did I write last
+March"); everything that might as well be content ("the March report", a bare year) is a
+`boost`, so that a wrong guess costs little.
 """
 
 import re
@@ -21,11 +23,13 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """The days (inclusive, in the user's timezone; None is open) or the sessions that a question is about.
+    """The days (inclusive, in the user's timezone; None is open) or the sessions that a
+    question is about.
 
-    Sessions count from 1, or from the end from -1; `session` to `until_session` when it is about several.
-    `firm`: the words leave no doubt that a time is meant, even where it may not be the record's. `slack`: how many
-    days around count too where nothing is there.
+    Sessions count from 1, or from the end from -1; `session` to `until_session` when it
+    is about several. `firm`: the words leave no doubt that a time is meant, even where
+    it may not be the record's. `slack`: how many days around count too where nothing is
+    there.
     """
 
     first: date | None
@@ -39,7 +43,9 @@ class When:
 
 
 def read(text: str, *, now: datetime, timezone: ZoneInfo | str) -> When | None:
-    """The time that a question is about, or None. Of several that do not belong together the first firm one."""
+    """The time that a question is about, or None. Of several that do not belong
+    together the first firm one.
+    """
     folded, places = _folded(text)
     if not _MAYBE.search(folded):
         return None
@@ -61,8 +67,21 @@ def read(text: str, *, now: datetime, timezone: ZoneInfo | str) -> When | None:
     spans = ((places[start], _end(places, chosen.end, text)),)
     session, until = chosen.sessions or (None, None)
     until = None if until == session else until
-    when = When(chosen.first, chosen.last, session, spans, "boost", chosen.firm, until, chosen.slack)
-    return replace(when, strength="filter") if _states(chosen, folded, start, content(text, when)) else when
+    when = When(
+        chosen.first,
+        chosen.last,
+        session,
+        spans,
+        "boost",
+        chosen.firm,
+        until,
+        chosen.slack,
+    )
+    return (
+        replace(when, strength="filter")
+        if _states(chosen, folded, start, content(text, when))
+        else when
+    )
 
 
 def rest(text: str, when: When | None) -> str:
@@ -73,8 +92,14 @@ def rest(text: str, when: When | None) -> str:
 
 
 def content(text: str, when: When | None) -> list[str]:
-    """The folded words of the question that say what is looked for, beside the time and the asking."""
-    return [word for word in _WORD.findall(_folded(rest(text, when))[0]) if word not in _IDLE]
+    """The folded words of the question that say what is looked for, beside the time and
+    the asking.
+    """
+    return [
+        word
+        for word in _WORD.findall(_folded(rest(text, when))[0])
+        if word not in _IDLE
+    ]
 
 
 # ----------------------------------------------------------------------------------------------------------- folding
@@ -87,7 +112,9 @@ def _fold_character(character: str) -> str:
 
 
 def _folded(text: str) -> tuple[str, list[int] | range]:
-    """The text as the tables know it, and where each character of it stands in the original."""
+    """The text as the tables know it, and where each character of it stands in the
+    original.
+    """
     if text.isascii():
         return text.lower(), range(len(text) + 1)
     folded: list[str] = []
@@ -127,7 +154,9 @@ _MAYBE = re.compile(
     )
     + r")"
 )  # fmt: skip
-_QUOTED = re.compile(r"\"[^\"]{2,}\"|“[^”]{2,}”|„[^“”]{2,}[“”]|«[^»]{2,}»|»[^«]{2,}«|‘[^’]{2,}’")
+_QUOTED = re.compile(
+    r"\"[^\"]{2,}\"|“[^”]{2,}”|„[^“”]{2,}[“”]|«[^»]{2,}»|»[^«]{2,}«|‘[^’]{2,}’"
+)
 _SPOKEN = frozenset[str]().union(*language.FUNCTION_WORDS.values())
 _IDLE = _SPOKEN | tables.ASKING | {grammar.fold_word(word) for word in _SPOKEN}
 
@@ -140,9 +169,12 @@ _LEADING = re.compile(
     rf"wahrend)\s+)?{_ARTICLE}$"
 )
 _CONNECTED = re.compile(
-    r",?\s*(?:-|–|—|\b(?:to|through|thru|until|till|and|bis|und|hasta|al?|y|e)\b)\s*(?:zum\s+|" + _ARTICLE[3:]
+    r",?\s*(?:-|–|—|\b(?:to|through|thru|until|till|and|bis|und|hasta|al?|y|e)\b)\s*(?:zum\s+|"
+    + _ARTICLE[3:]
 )
-_COUPLED = re.compile(r"\b(?:between|from|von|vom|zwischen|entre|del?|desde|over)\s+" + _ARTICLE + "$")
+_COUPLED = re.compile(
+    r"\b(?:between|from|von|vom|zwischen|entre|del?|desde|over)\s+" + _ARTICLE + "$"
+)
 _AND = re.compile(r"\b(?:and|und|y|e|al?)\b")
 _OPENER = re.compile(
     r"\b(before|prior\s+to|vor|antes\s+del?|after|nach|despues\s+del?|tras|since|seit|ab|desde|until|till|up\s+to|bis(?:\s+zum)?|hasta)\s+"
@@ -150,7 +182,9 @@ _OPENER = re.compile(
     + "$"
 )
 _LISTING = ("and", "und", "y", "e", "to", "a", "al", "through", "hasta")
-_MEETING_AGAIN = re.compile(r"\b(?:last\s+time|letztes\s+mal|letzten\s+mal|(?:la\s+)?ultima\s+vez)\b")
+_MEETING_AGAIN = re.compile(
+    r"\b(?:last\s+time|letztes\s+mal|letzten\s+mal|(?:la\s+)?ultima\s+vez)\b"
+)
 _TALKED = re.compile(
     r"\b(?:we|wir)\b.*\b(?:talk|discuss|chat|sp[eo]ke?|sprach|gesproch|besproch|geredet|unterh)|\b(?:hablamos|discutimos|charlamos)\b"
 )
@@ -162,31 +196,85 @@ def _before(pattern: re.Pattern[str], text: str) -> str:
     return match.group() if match else ""
 
 
-def _placed(piece: grammar.Piece, folded: str, text: str, places: list[int] | range) -> grammar.Piece | None:
-    """A piece as its surroundings show it: `in May` is a time, `May said` a person, `the May report` a maybe."""
+def _placed(
+    piece: grammar.Piece, folded: str, text: str, places: list[int] | range
+) -> grammar.Piece | None:
+    """A piece as its surroundings show it: `in May` is a time, `May said` a person,
+    `the May report` a maybe.
+    """
     words = folded[: piece.start].split()[-2:]
     before = words[-1] if words else ""
-    attributive = before in tables.ARTICLES and re.match(r"\s+\w", folded[piece.end :]) is not None
+    attributive = (
+        before in tables.ARTICLES
+        and re.match(r"\s+\w", folded[piece.end :]) is not None
+    )
     said = folded[piece.start : piece.end]
     original = text[places[piece.start] : _end(places, piece.end, text)]
     if piece.kind == "said":
-        # `USA Today` is a name: a capital amid a text that has small letters, after another capital.
+        # `USA Today` is a name: a capital amid a text that has small letters, after
+        # another capital.
         previous = text[: places[piece.start]].split()[-1:]
-        name = original.istitle() and previous and (previous[0][1:].isupper() or (previous[0].istitle() and words[1:]))
-        return None if name and said in ("today", "tomorrow", "yesterday", "tonight") else piece
+        name = (
+            original.istitle()
+            and previous
+            and (previous[0][1:].isupper() or (previous[0].istitle() and words[1:]))
+        )
+        return (
+            None
+            if name and said in ("today", "tomorrow", "yesterday", "tonight")
+            else piece
+        )
     if piece.kind == "month" and not piece.firm and said in tables.NAMESAKES:
-        if before in ("in", "im", "during", "since", "until", "en", "durante", "seit", "hasta", "between", "ab"):
+        if before in (
+            "in",
+            "im",
+            "during",
+            "since",
+            "until",
+            "en",
+            "durante",
+            "seit",
+            "hasta",
+            "between",
+            "ab",
+        ):
             return replace(piece, firm=True)
-        return piece if before in ("the", "from", "by", "of", "de", "vom", "bis", "dem", "des", *_LISTING) else None
+        return (
+            piece
+            if before
+            in ("the", "from", "by", "of", "de", "vom", "bis", "dem", "des", *_LISTING)
+            else None
+        )
     if piece.kind in ("month", "year", "season") and not piece.firm:
-        if piece.kind != "season" and before in ("de", "del", "of") and words[0] in tables.KEPT:
+        if (
+            piece.kind != "season"
+            and before in ("de", "del", "of")
+            and words[0] in tables.KEPT
+        ):
             return replace(piece, firm=True)  # notas de enero
-        return replace(piece, firm=before in tables.PLACING - {"of", "by", "um", "zu", "after", "an", "at", "over"})
+        return replace(
+            piece,
+            firm=before
+            in tables.PLACING - {"of", "by", "um", "zu", "after", "an", "at", "over"},
+        )
     if piece.kind == "weekday":
-        if said in ("domingo", "freitag", "sonntag", "martes") and before not in tables.PLACING | {"el", "este", "y"}:
+        if said in (
+            "domingo",
+            "freitag",
+            "sonntag",
+            "martes",
+        ) and before not in tables.PLACING | {"el", "este", "y"}:
             return None  # names and newspapers
-        return replace(piece, firm=before in ("on", "am", "el", "since", "seit", "vom", "from", "bis", "until"))
-    if piece.kind in ("date", "month") and attributive and before not in ("der", "den", "dem", "el", "la"):
+        return replace(
+            piece,
+            firm=before
+            in ("on", "am", "el", "since", "seit", "vom", "from", "bis", "until"),
+        )
+    if (
+        piece.kind in ("date", "month")
+        and attributive
+        and before not in ("der", "den", "dem", "el", "la")
+    ):
         return replace(piece, firm=not re.match(r"\s+[a-z]{4,}", folded[piece.end :]))
     return piece
 
@@ -195,7 +283,12 @@ def _listed(piece: grammar.Piece, folded: str) -> bool:
     """`and April`, without a time that it goes on from: a person."""
     said = folded[piece.start : piece.end]
     before = folded[: piece.start].split()[-1:]
-    return said in tables.NAMESAKES and not piece.firm and bool(before) and before[0] in _LISTING
+    return (
+        said in tables.NAMESAKES
+        and not piece.firm
+        and bool(before)
+        and before[0] in _LISTING
+    )
 
 
 def _narrowed(pieces: list[grammar.Piece]) -> list[grammar.Piece]:
@@ -203,7 +296,13 @@ def _narrowed(pieces: list[grammar.Piece]) -> list[grammar.Piece]:
     made: list[grammar.Piece] = []
     for piece in pieces:
         day = made[-1] if made else None
-        if day is not None and day.kind == "weekday" and day.first and piece.first and piece.start - day.end <= 2:
+        if (
+            day is not None
+            and day.kind == "weekday"
+            and day.first
+            and piece.first
+            and piece.start - day.end <= 2
+        ):
             if piece.kind == "date":
                 made[-1] = replace(piece, start=day.start)
                 continue
@@ -228,7 +327,9 @@ def _joined(pieces: list[grammar.Piece], folded: str) -> list[grammar.Piece]:
             and _CONNECTED.fullmatch(between)
             and (not _AND.search(between) or _COUPLED.search(folded[: start.start]))
         ):
-            made[-1] = _range(start, piece, len(_before(_COUPLED, folded[: start.start])))
+            made[-1] = _range(
+                start, piece, len(_before(_COUPLED, folded[: start.start]))
+            )
         else:
             made.append(piece)
     return made
@@ -259,9 +360,20 @@ def _opened(pieces: list[grammar.Piece], folded: str) -> list[grammar.Piece]:
             continue
         word, first, last = match.group(1).split()[0], piece.first, piece.last
         days: tuple[date | None, date | None]
-        before = grammar.stretch(folded[: match.start()]) if word in ("before", "vor", "antes") else None
+        before = (
+            grammar.stretch(folded[: match.start()])
+            if word in ("before", "vor", "antes")
+            else None
+        )
         if before is not None:  # two weeks before X: the time between
-            made.append(replace(piece, start=before[0], first=first - before[1], last=first - timedelta(1)))
+            made.append(
+                replace(
+                    piece,
+                    start=before[0],
+                    first=first - before[1],
+                    last=first - timedelta(1),
+                )
+            )
             continue
         if word in ("before", "prior", "vor", "antes"):
             days = (None, first - timedelta(1))
@@ -284,7 +396,9 @@ def _last_time(folded: str) -> list[grammar.Piece]:
 
 
 def _states(piece: grammar.Piece, folded: str, start: int, left: list[str]) -> bool:
-    """Whether the question states when the record was made, or leaves nothing else to look for."""
+    """Whether the question states when the record was made, or leaves nothing else to
+    look for.
+    """
     if piece.sessions is not None:
         return not left or _OURS.search(folded) is not None
     if not piece.firm:
@@ -292,7 +406,9 @@ def _states(piece: grammar.Piece, folded: str, start: int, left: list[str]) -> b
     if all(word in tables.KEPT for word in left):
         return True
     words = set(_WORD.findall(folded))
-    if not words.isdisjoint(tables.SAYING_ALONE) or (words & tables.SAYING and words & {"i", "we", "ich", "wir"}):
+    if not words.isdisjoint(tables.SAYING_ALONE) or (
+        words & tables.SAYING and words & {"i", "we", "ich", "wir"}
+    ):
         return True
     if piece.kind in ("said", "week") and not words.isdisjoint(tables.RECORDING):
         return True
