@@ -45,7 +45,7 @@ def page(number: int) -> str:
 
 @asynccontextmanager
 async def working(life: app.App) -> AsyncIterator[None]:
-    desk = ingest_file.Desk(life.database, life.owner, life.blobs, life.nursery)
+    desk = ingest_file.Context(life.database, life.owner, life.blobs, life.worker_pool)
     async with durable.launched(desk, owner_url=life.owner_url, patience_s=0.2):
         yield
 

@@ -125,19 +125,19 @@ async def filled(
     return ids
 
 
-def mail(dice: random.Random, known: int) -> update.Reading:
+def mail(dice: random.Random, known: int) -> update.Extraction:
     """A mail of three people, some of them known."""
     numbers = [dice.randrange(known) for _ in range(3)]
     people = [
         record_fields.Person(f"Ana Person {i}", (f"ana{i}@example.org",), role=role)
         for i, role in zip(numbers, ("from", "to", "cc"), strict=True)
     ]
-    return update.Reading(
+    return update.Extraction(
         "email",
         uuid4(),
         "About the bees",
         datetime.now(UTC),
-        fields=record_fields.Said(people),
+        fields=record_fields.FieldEntities(people),
     )
 
 
@@ -211,7 +211,9 @@ async def learnt(
     return times[count // 10 :]
 
 
-async def figures(server: embedded.Server, given: argparse.Namespace) -> dict[str, Any]:
+async def figures(
+    server: embedded.EmbeddedServer, given: argparse.Namespace
+) -> dict[str, Any]:
     """Everything that is measured."""
     await runner.ensure_database(
         server.place.url(embedded.OWNER_ROLE, database="postgres"), "graph"

@@ -3,7 +3,7 @@ file of the test data.
 
     TEST_DATA=… .venv/bin/python bench/hostile_files.py [--seed 7] [--only broken|data] [--named WORD] [--all]
 
-Each is read by the product's own nursery. Printed: how many, how they ended and why,
+Each is read by the product's own worker pool. Printed: how many, how they ended and why,
 the slowest, the most memory, and how often a process that is not the file's own had to
 be started again. The exit is 1 if one of them ended without a reason, took more than 35
 seconds, or more than 512 MB.
@@ -61,13 +61,13 @@ def sources(options: argparse.Namespace) -> Iterator[tuple[str, bytes | Path]]:
                 yield name, path
 
 
-async def read(opened: pool.Nursery, name: str, source: bytes | Path) -> Ended:
+async def read(opened: pool.WorkerPool, name: str, source: bytes | Path) -> Ended:
     """One file to its end."""
     items, wait, peak = 0, 0.0, 0
     started = last = time.perf_counter()
     state, reason = "nothing", ""
     try:
-        async for message in opened.read(pool.Job(source, PurePosixPath(name))):
+        async for message in opened.read(pool.ReadJob(source, PurePosixPath(name))):
             now = time.perf_counter()
             wait, last = max(wait, now - last), now
             match message:
@@ -85,7 +85,9 @@ async def read(opened: pool.Nursery, name: str, source: bytes | Path) -> Ended:
                     )
                 case wire.Unread():
                     state, reason = "skipped", message.reason
-                case units.Unit() | drafts.Draft() | drafts.Skip() | units.Attachment():
+                case (
+                    units.Unit() | drafts.Draft() | drafts.Skip() | units.EmbeddedFile()
+                ):
                     items += 1
                 case _:
                     pass
@@ -103,7 +105,7 @@ async def main() -> int:
     options = parser.parse_args()
     before = psutil.Process().memory_info().rss
     ends: list[Ended] = []
-    async with pool.Nursery() as opened:
+    async with pool.WorkerPool() as opened:
         for name, source in sources(options):
             ends.append(await read(opened, name, source))
             if options.all:

@@ -326,7 +326,7 @@ def presidio(language: str) -> Finder | None:
     def find(text: str) -> list[spans.Span]:
         results = engine.analyze(text, language=language)
         kept = spans.settle(
-            spans.Found(
+            spans.FoldedSpan(
                 r.start,
                 r.end,
                 THEIRS.get(r.entity_type, r.entity_type.lower()),
@@ -399,7 +399,7 @@ def contacts() -> dict[str, Any]:
     mention.
     """
     people = acquaintances.names(SEED, EACH * 3)
-    known = [spans.Known(name, "person") for name in people]
+    known = [spans.KnownValue(name, "person") for name in people]
     hits: Counter[str] = Counter()
     all_: Counter[str] = Counter()
     slipped: list[str] = []

@@ -190,8 +190,8 @@ async def importing(life: app.App, folder: Path) -> dict[str, float]:
     """Records a second through the importer, without vectors."""
     files = list(scan.find([folder]))
     began = time.perf_counter()
-    async with pool.Nursery() as reading:
-        desk = ingest_file.Desk(life.database, life.owner, life.blobs, reading)
+    async with pool.WorkerPool() as reading:
+        desk = ingest_file.Context(life.database, life.owner, life.blobs, reading)
         done = await importer.run(desk, files, progress=lambda number, file: None)
     took = time.perf_counter() - began
     assert done.failed == 0, done.as_json()

@@ -73,7 +73,7 @@ def graph(nodes: int, links: int) -> projection.Rows:
     chance = random.Random(SEED)
     kinds = list(schema.KINDS)
     made = [
-        projection.Node(
+        projection.ProjectedNode(
             f"n{place}",
             kinds[place % len(kinds)],
             f"Näme {place} 名",
@@ -85,7 +85,7 @@ def graph(nodes: int, links: int) -> projection.Rows:
     ]
     by_kind = {kind: [node.key for node in made if node.kind == kind] for kind in kinds}
     since = datetime(2020, 1, 1, tzinfo=UTC)
-    edges: list[projection.Edge] = []
+    edges: list[projection.ProjectedEdge] = []
     for _ in range(links):
         start, relation, stop = chance.choice(PAIRS)
         ends = [
@@ -94,7 +94,7 @@ def graph(nodes: int, links: int) -> projection.Rows:
         ]
         day = since + timedelta(days=chance.randrange(2000))
         edges.append(
-            projection.Edge(
+            projection.ProjectedEdge(
                 ends[0], ends[1], relation, "extracted", chance.random(), day
             )
         )
@@ -235,7 +235,7 @@ def declared(made: opencypher.Graph, query: str) -> projection.Projection:
     )
 
 
-def compared(scenario: opencypher.Scenario, answer: projection.Answer) -> str:
+def compared(scenario: opencypher.Scenario, answer: projection.CypherAnswer) -> str:
     """Nothing if the answer is what was expected."""
     if scenario.expected is None:
         return "no expectation was read"

@@ -29,12 +29,12 @@ DATA = Path(
     os.environ.get("TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
 )
 _numbers = itertools.count()
-NURSERY = pool.Nursery()
+WORKER_POOL = pool.WorkerPool()
 """Where the tests of this worker read files: one zygote for all."""
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[embedded.Server]:
+def cluster() -> Iterator[embedded.EmbeddedServer]:
     """A PostgreSQL of this test worker's own."""
     home = Path(tempfile.mkdtemp(prefix="rev-", dir="/tmp"))
     home.chmod(0o711)
@@ -57,7 +57,7 @@ def cluster() -> Iterator[embedded.Server]:
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def template(cluster: embedded.Server) -> str:
+async def template(cluster: embedded.EmbeddedServer) -> str:
     """A migrated database that tests clone."""
     await runner.ensure_database(
         cluster.place.url(embedded.OWNER_ROLE, database="postgres"), "template_reverie"
@@ -69,7 +69,7 @@ async def template(cluster: embedded.Server) -> str:
 
 
 @pytest.fixture
-def fresh(cluster: embedded.Server, template: str) -> Iterator[str]:
+def fresh(cluster: embedded.EmbeddedServer, template: str) -> Iterator[str]:
     """The name of an empty database of this test's own."""
     name = f"test_{next(_numbers)}"
     maintenance = cluster.place.url(embedded.OWNER_ROLE, database="postgres")
@@ -87,7 +87,9 @@ def fresh(cluster: embedded.Server, template: str) -> Iterator[str]:
 
 
 @pytest_asyncio.fixture
-async def database(cluster: embedded.Server, fresh: str) -> AsyncIterator[db.Database]:
+async def database(
+    cluster: embedded.EmbeddedServer, fresh: str
+) -> AsyncIterator[db.Database]:
     """A pool on the test's own database, as the application's role."""
     pool = db.Database(cluster.place.url(embedded.APP_ROLE, database=fresh))
     await pool.open()
@@ -117,7 +119,7 @@ async def other(database: db.Database) -> callers.Caller:
 
 @pytest_asyncio.fixture
 async def reverie(
-    cluster: embedded.Server,
+    cluster: embedded.EmbeddedServer,
     fresh: str,
     database: db.Database,
     owner: callers.Caller,
@@ -126,10 +128,12 @@ async def reverie(
     """A running application on the test's own database, with the built-in embedder."""
     settings = config.Config(home=tmp_path)
     embeddings = embedding.Embeddings(settings.embedding)
-    server = embedded.Server(replace(cluster.place), cluster._lock)  # pyright: ignore[reportPrivateUsage]
-    models = chat.Models(settings.model, gateway.Door(database, gateway.Rules()))
+    server = embedded.EmbeddedServer(replace(cluster.place), cluster._lock)  # pyright: ignore[reportPrivateUsage]
+    models = chat.Models(
+        settings.model, gateway.Gateway(database, gateway.GatewayRules())
+    )
     opened = app.App(
-        settings, database, embeddings, models, server, owner, nursery=NURSERY
+        settings, database, embeddings, models, server, owner, worker_pool=WORKER_POOL
     )
     yield opened
     await opened.projections.close()

@@ -187,7 +187,7 @@ class Home:
         autovacuum does within minutes.
         """
         began, before, said = time.perf_counter(), self.embeddings.made, 0.0
-        state = progress.State(0, 0, "")
+        state = progress.Progress(0, 0, "")
         async for state in progress.follow(self.life.database, self.embeddings, caller):
             if state.trouble:
                 tell(f"{name}: {state.trouble}")
@@ -284,8 +284,8 @@ async def _imported(
             made[record.id] = one.conversation
     if corpus.folder:
         files = list(scan.find([corpus.folder]))
-        async with pool.Nursery() as reading:
-            desk = ingest_file.Desk(life.database, caller, life.blobs, reading)
+        async with pool.WorkerPool() as reading:
+            desk = ingest_file.Context(life.database, caller, life.blobs, reading)
             await importer.run(desk, files, progress=lambda number, file: None)
         for domain in catalogue.DOMAINS.values():
             async for _, found in base.walk(life.database, caller, domain):

@@ -38,8 +38,12 @@ class Scenario:
 class Graph:
     """What the CREATE statements of a scenario make."""
 
-    nodes: list[projection.Node] = field(default_factory=list[projection.Node])
-    edges: list[projection.Edge] = field(default_factory=list[projection.Edge])
+    nodes: list[projection.ProjectedNode] = field(
+        default_factory=list[projection.ProjectedNode]
+    )
+    edges: list[projection.ProjectedEdge] = field(
+        default_factory=list[projection.ProjectedEdge]
+    )
 
 
 def scenarios(folder: Path) -> Iterator[Scenario]:
@@ -147,7 +151,7 @@ def _step(
         one.given.append((folder / "graphs" / f"{found[1]}.cypher").read_text("utf-8"))
 
 
-class Values(lexer.Cursor):
+class Values(lexer.TokenCursor):
     """Reads the values that expectations, parameters and CREATE are written with."""
 
     def __init__(self, text: str, known: Mapping[str, Any] | None = None) -> None:
@@ -260,7 +264,7 @@ class _Maker(Values):
             stop = self.end()
             pair = (stop, start) if left else (start, stop)
             self.graph.edges.append(
-                projection.Edge(*pair, relation, properties=properties)
+                projection.ProjectedEdge(*pair, relation, properties=properties)
             )
             start = stop
 
@@ -279,7 +283,9 @@ class _Maker(Values):
             own.pop("type", None),
             own.pop("description", None),
         )
-        self.graph.nodes.append(projection.Node(key, kind, name_, type_, said, own))
+        self.graph.nodes.append(
+            projection.ProjectedNode(key, kind, name_, type_, said, own)
+        )
         if name:
             self.names[name] = key
         return key

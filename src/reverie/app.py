@@ -34,12 +34,12 @@ class App:
     database: db.Database
     embeddings: embedding.Embeddings
     models: chat.Models
-    server: embedded.Server | None
+    server: embedded.EmbeddedServer | None
     owner: callers.Caller
     projections: projection.Projections = field(
         default_factory=lambda: projection.Projections(held=2)
     )
-    nursery: reading.Nursery = field(default_factory=reading.Nursery)
+    worker_pool: reading.WorkerPool = field(default_factory=reading.WorkerPool)
 
     @property
     def blobs(self) -> Path:
@@ -89,7 +89,7 @@ async def opened(settings: config.Config) -> AsyncGenerator[App]:
     too if nobody else uses it.
     """
     embedded.make_home(settings.home)
-    server: embedded.Server | None = None
+    server: embedded.EmbeddedServer | None = None
     if settings.database_url:
         owner_url = settings.database_url
         app_url = db.as_app(owner_url)
@@ -105,7 +105,7 @@ async def opened(settings: config.Config) -> AsyncGenerator[App]:
         await runner.migrate(owner_url)
         database = db.Database(app_url)
         await database.open()
-        opening = gateway.Door(database, _rules(settings))
+        opening = gateway.Gateway(database, _rules(settings))
         models = chat.Models(settings.model, opening)
         cache = settings.home / "cache"
         embeddings = embedding.Embeddings(
@@ -121,7 +121,7 @@ async def opened(settings: config.Config) -> AsyncGenerator[App]:
                 yield opened
             finally:
                 await opened.projections.close()
-                await opened.nursery.close()
+                await opened.worker_pool.close()
         finally:
             embeddings.close()
             await database.close()
@@ -130,7 +130,7 @@ async def opened(settings: config.Config) -> AsyncGenerator[App]:
             await asyncio.to_thread(server.release)
 
 
-def _rules(settings: config.Config) -> gateway.Rules:
+def _rules(settings: config.Config) -> gateway.GatewayRules:
     """What holds for every call of a model. Without the key of the pseudonyms, nothing
     private goes to a cloud.
     """
@@ -139,7 +139,7 @@ def _rules(settings: config.Config) -> gateway.Rules:
     except errors.ReverieError as lost:
         log.warning("%s %s", lost.message, lost.hint)
         key = None
-    return gateway.Rules(
+    return gateway.GatewayRules(
         key,
         scope=settings.privacy.scope,
         daily_tokens=settings.model.daily_tokens,

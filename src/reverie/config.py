@@ -53,7 +53,7 @@ class Embedding(EmbeddingModel):
     previous: EmbeddingModel | None = None
 
 
-class Reranker(_Frozen):
+class RerankerModel(_Frozen):
     """A model that reads the question and each of the best `top` passages together, and
     sorts them again.
 
@@ -106,7 +106,7 @@ class Model(LanguageModel):
     daily_tokens: Annotated[int, pydantic.Field(ge=0)] = 500_000
 
 
-class Search(_Frozen):
+class SearchTuning(_Frozen):
     """How much words, meaning and links count, and how many passages each signal hands
     over.
 
@@ -150,9 +150,9 @@ class Config(_Frozen):
     token: Annotated[str, pydantic.Field(repr=False)] = ""
     port: Annotated[int, pydantic.Field(ge=0, le=65535)] = 8585
     embedding: Embedding = Embedding()
-    reranker: Reranker = Reranker()
+    reranker: RerankerModel = RerankerModel()
     model: Model = Model()
-    search: Search = Search()
+    search: SearchTuning = SearchTuning()
     privacy: Privacy = Privacy()
 
 

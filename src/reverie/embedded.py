@@ -62,7 +62,7 @@ include_if_exists = 'socket.conf'
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ClusterPlace:
     """Where the cluster of one home lies, and as whom it runs (`user` is None when
     Reverie is not root).
     """
@@ -82,10 +82,10 @@ class Place:
         return f"host={self.socket} port=5432 user={role} dbname={database}"
 
 
-class Server:
+class EmbeddedServer:
     """A hold on the running server of a home."""
 
-    def __init__(self, place: Place, lock: IO[str]) -> None:
+    def __init__(self, place: ClusterPlace, lock: IO[str]) -> None:
         self.place = place
         self._lock = lock
 
@@ -122,7 +122,7 @@ class Server:
             self._lock.close()
 
 
-def acquire(home: Path) -> Server:
+def acquire(home: Path) -> EmbeddedServer:
     """Make the cluster if there is none, start it if it does not run, and hold it.
     Blocks for a second or so.
 
@@ -137,7 +137,7 @@ def acquire(home: Path) -> Server:
             _start(place)
         lock = (home / "server.lock").open("w")
         fcntl.flock(lock, fcntl.LOCK_SH)
-    return Server(place, lock)
+    return EmbeddedServer(place, lock)
 
 
 def make_home(home: Path) -> None:
@@ -173,7 +173,7 @@ class _starting:  # noqa: N801 - reads as a statement: with _starting(home)
         self._file.close()
 
 
-def _place(home: Path) -> Place:
+def _place(home: Path) -> ClusterPlace:
     user = _os_user() if os.geteuid() == 0 else None
     data = home / "postgres"
     binaries = _wheel()
@@ -186,7 +186,9 @@ def _place(home: Path) -> Place:
     too_long = len(os.fsencode(socket)) > _SOCKET_NAME_LIMIT - len("/.s.PGSQL.5432")
     if too_long or not _PLAIN_PATH.fullmatch(str(socket)):
         socket = _socket_elsewhere(data, user)
-    return Place(home=home, data=data, socket=socket, binaries=binaries, user=user)
+    return ClusterPlace(
+        home=home, data=data, socket=socket, binaries=binaries, user=user
+    )
 
 
 def _wheel() -> Path:
@@ -305,7 +307,7 @@ def _folder(path: Path, user: pwd.struct_passwd | None) -> None:
         os.chown(path, user.pw_uid, user.pw_gid)
 
 
-def _create(place: Place) -> None:
+def _create(place: ClusterPlace) -> None:
     """A new cluster, made beside its place and moved there when it is whole, so that a
     kill leaves no half.
     """
@@ -313,7 +315,7 @@ def _create(place: Place) -> None:
     if half.exists():
         shutil.rmtree(half)
     _folder(half, place.user)
-    fresh = Place(place.home, half, place.socket, place.binaries, place.user)
+    fresh = ClusterPlace(place.home, half, place.socket, place.binaries, place.user)
     _run(
         fresh,
         "initdb",
@@ -349,12 +351,12 @@ def _write(path: Path, content: str, user: pwd.struct_passwd | None) -> None:
         os.chown(path, user.pw_uid, user.pw_gid)
 
 
-def _running(place: Place) -> bool:
+def _running(place: ClusterPlace) -> bool:
     pid = _postmaster_pid(place)
     return pid is not None and _is_postgres(pid, place) and _answers(place)
 
 
-def _answers(place: Place) -> bool:
+def _answers(place: ClusterPlace) -> bool:
     done = _run(
         place,
         "pg_isready",
@@ -364,14 +366,14 @@ def _answers(place: Place) -> bool:
     return done.code == 0
 
 
-def _postmaster_pid(place: Place) -> int | None:
+def _postmaster_pid(place: ClusterPlace) -> int | None:
     try:
         return int((place.data / "postmaster.pid").read_text().split("\n", 1)[0])
     except (FileNotFoundError, ValueError):
         return None
 
 
-def _is_postgres(pid: int, place: Place) -> bool:
+def _is_postgres(pid: int, place: ClusterPlace) -> bool:
     try:
         process = psutil.Process(pid)
         return (
@@ -389,7 +391,7 @@ def _memory(total: int) -> str:
     return f"shared_buffers = {min(max(mb // 8, 128), 3072)}MB\neffective_cache_size = {max(mb // 2, 512)}MB\n"
 
 
-def _start(place: Place) -> None:
+def _start(place: ClusterPlace) -> None:
     """Start and wait until it answers. After a kill -9 orphans can hold the lock for
     some seconds, so try again.
     """
@@ -425,7 +427,7 @@ def _start(place: Place) -> None:
         time.sleep(0.5)
 
 
-def _orphans(place: Place) -> bool:
+def _orphans(place: ClusterPlace) -> bool:
     """Whether processes of a killed server still run in this data folder."""
     here = place.data.resolve()
     for process in psutil.process_iter():
@@ -437,7 +439,7 @@ def _orphans(place: Place) -> bool:
     return False
 
 
-def _why_not(place: Place) -> errors.ReverieError:
+def _why_not(place: ClusterPlace) -> errors.ReverieError:
     try:
         lines = place.log.read_text(errors="replace").splitlines()[-20:]
     except OSError:
@@ -464,7 +466,7 @@ class _Done:
 
 
 def _run(
-    place: Place, program: str, arguments: Sequence[str], *, check: bool = True
+    place: ClusterPlace, program: str, arguments: Sequence[str], *, check: bool = True
 ) -> _Done:
     """Run one of PostgreSQL's programs as the right user. Its output goes to a file: a
     server that outlives pg_ctl would hold a pipe open.

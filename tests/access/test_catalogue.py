@@ -25,7 +25,7 @@ WITHOUT_USER = {"migration"}
 
 
 @pytest_asyncio.fixture
-async def owner_url(cluster: embedded.Server, fresh: str) -> str:
+async def owner_url(cluster: embedded.EmbeddedServer, fresh: str) -> str:
     return cluster.place.url(embedded.OWNER_ROLE, database=fresh)
 
 
@@ -256,7 +256,7 @@ FORBIDDEN: Sequence[LiteralString] = (
 
 @pytest.mark.parametrize("statement", FORBIDDEN)
 def test_what_the_application_may_not(
-    cluster: embedded.Server, fresh: str, statement: LiteralString
+    cluster: embedded.EmbeddedServer, fresh: str, statement: LiteralString
 ) -> None:
     url = cluster.place.url(embedded.APP_ROLE, database=fresh)
     with (
@@ -281,7 +281,7 @@ async def filled(database: db.Database, caller: callers.Caller) -> None:
             tx,
             caller,
             asked_for,
-            [ingestions.New("/a", "a", {"file": "/a", "vault": False})],
+            [ingestions.NewFile("/a", "a", {"file": "/a", "vault": False})],
         )
         await units_read.keep(tx, caller, "digest", [units.About("a title")])
         await tx.run(
@@ -330,7 +330,7 @@ async def filled(database: db.Database, caller: callers.Caller) -> None:
 async def graph(tx: db.Transaction, caller: callers.Caller) -> None:
     """A graph in which something was said, merged, kept apart and erased."""
     made = [
-        await nodes.add(tx, caller, nodes.New("person", name))
+        await nodes.add(tx, caller, nodes.NodeDraft("person", name))
         for name in ("Ana", "Bo", "Cy", "Dee")
     ]
     ana, bo, cy, dee = [one.id for one in made if one is not None]

@@ -55,7 +55,7 @@ async def entered(reverie: app.App, name: str, **more: Any) -> Asker:
 
 async def login(
     reverie: app.App, user: users.User | callers.Caller, name: str
-) -> logins.Started:
+) -> logins.NewLogin:
     await logins.give_password(reverie.database, user.user_id, PASSWORD)
     return await logins.start(reverie.database, name=name, password=PASSWORD)
 

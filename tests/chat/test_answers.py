@@ -59,10 +59,10 @@ async def asked(
     words: embedding.Embeddings,
     models: Any,
     question: str = "boiler",
-) -> tuple[str, answers.Answer]:
+) -> tuple[str, answers.CitedAnswer]:
     heard = ""
     async for piece in answers.answer(database, owner, words, models, question):
-        if isinstance(piece, answers.Answer):
+        if isinstance(piece, answers.CitedAnswer):
             return heard, piece
         heard += piece
     raise AssertionError("no end")

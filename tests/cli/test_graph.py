@@ -26,7 +26,12 @@ def lived_in(warm_home: Home) -> Iterator[Home]:
 
 
 _RECORDS: list[
-    tuple[base.Domain[Any], dict[str, Any], list[update.Named], list[update.Stated]]
+    tuple[
+        base.Domain[Any],
+        dict[str, Any],
+        list[update.NamedEntity],
+        list[update.StatedFact],
+    ]
 ] = [
     (
         contacts.CONTACTS,
@@ -53,13 +58,13 @@ _RECORDS: list[
         notes.NOTES,
         {"title": "Ana moves", "content": "From Rome to Oslo."},
         [
-            update.Named("person", "Ana Ruiz"),
-            update.Named("entity", "Rome", "place"),
-            update.Named("entity", "Oslo", "place"),
+            update.NamedEntity("person", "Ana Ruiz"),
+            update.NamedEntity("entity", "Rome", "place"),
+            update.NamedEntity("entity", "Oslo", "place"),
         ],
         [
-            update.Stated("Ana Ruiz", "located_in", "Rome", valid_from=ROME),
-            update.Stated("Ana Ruiz", "located_in", "Oslo", valid_from=OSLO),
+            update.StatedFact("Ana Ruiz", "located_in", "Rome", valid_from=ROME),
+            update.StatedFact("Ana Ruiz", "located_in", "Oslo", valid_from=OSLO),
         ],
     ),
 ]
@@ -74,7 +79,7 @@ async def _live(home: Home) -> None:
         for domain, values, named, stated in _RECORDS:
             made = await base.create(tx, reverie.owner, domain, values)
             title = domain.text(made).title
-            reading = update.Reading(
+            reading = update.Extraction(
                 domain.name,
                 made.id,
                 title,
@@ -84,7 +89,7 @@ async def _live(home: Home) -> None:
             )
             await update.learn(tx, reverie.owner, reading)
         await nodes.add(
-            tx, reverie.owner, nodes.New("person", "Ana María Ruiz", by="user")
+            tx, reverie.owner, nodes.NodeDraft("person", "Ana María Ruiz", by="user")
         )
 
 

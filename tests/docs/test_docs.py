@@ -117,7 +117,12 @@ def test_every_toml_example_is_a_configuration(page: Path) -> None:
 
 def test_every_setting_is_told() -> None:
     told = "\n".join(page.read_text("utf-8") for page in PAGES)
-    for model in (config.Config, config.Embedding, config.Reranker, config.Search):
+    for model in (
+        config.Config,
+        config.Embedding,
+        config.RerankerModel,
+        config.SearchTuning,
+    ):
         for name in model.model_fields:
             assert re.search(rf"\b{name}\b", told), (
                 f"no page tells of the setting `{name}`"

@@ -214,8 +214,8 @@ async def bring_in(
 ) -> None:
     """Import a folder."""
     files = list(scan.find([Path(job["folder"])]))
-    async with pool.Nursery() as reading:
-        desk = ingest_file.Desk(database, caller, Path(job["blobs"]), reading)
+    async with pool.WorkerPool() as reading:
+        desk = ingest_file.Context(database, caller, Path(job["blobs"]), reading)
         await importer.run(desk, files, progress=lambda *_: None)
 
 

@@ -143,8 +143,8 @@ async def ingest(
     root = Path(job["blobs"])
     await ask(database, caller, "paths", folder_request(job["folder"]))
     child.acknowledge(job, points, "folder")
-    async with pool.Nursery() as reading:
-        desk = ingest_file.Desk(database, caller, root, reading)
+    async with pool.WorkerPool() as reading:
+        desk = ingest_file.Context(database, caller, root, reading)
         async with durable.launched(desk, owner_url=job["owner_url"], patience_s=0.2):
             await ask(
                 database,

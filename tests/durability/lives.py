@@ -48,14 +48,14 @@ class Ingester(Victim):
         )
 
 
-class Watched(pool.Nursery):
-    """A nursery that remembers which pages it was asked for, and which it gave."""
+class Watched(pool.WorkerPool):
+    """A worker pool that remembers which pages it was asked for, and which it gave."""
 
     def __init__(self) -> None:
         super().__init__()
         self.given: dict[str, list[int]] = defaultdict(list)
 
-    async def read(self, job: pool.Job) -> AsyncGenerator[wire.Message, None]:
+    async def read(self, job: pool.ReadJob) -> AsyncGenerator[wire.Message, None]:
         async for message in super().read(job):
             if isinstance(message, units.Unit):
                 self.given[job.relative.name].append(message.number)
@@ -147,8 +147,10 @@ class Life:
             return await tx.rows(db.text(query), values)  # pyright: ignore[reportArgumentType]
 
     @asynccontextmanager
-    async def working(self, reading: pool.Nursery) -> AsyncIterator[durable.Ingesting]:
-        desk = ingest_file.Desk(self.database, self.caller, self.blobs, reading)
+    async def working(
+        self, reading: pool.WorkerPool
+    ) -> AsyncIterator[durable.Ingesting]:
+        desk = ingest_file.Context(self.database, self.caller, self.blobs, reading)
         async with durable.launched(
             desk, owner_url=self.owner_url, patience_s=0.2
         ) as ingesting_now:
@@ -190,7 +192,7 @@ class Scene:
     who reads.
     """
 
-    cluster: embedded.Server
+    cluster: embedded.EmbeddedServer
     template: str
     folder: Path
     corpus: Path
@@ -227,7 +229,7 @@ def drop(maintenance: str, name: str) -> None:
 
 @asynccontextmanager
 async def scene(
-    cluster: embedded.Server, template: str, folder: Path
+    cluster: embedded.EmbeddedServer, template: str, folder: Path
 ) -> AsyncIterator[Scene]:
     """With a template that has the tables of DBOS, so that a kill does not pay for
     them.

@@ -38,7 +38,9 @@ NAMED = [
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def scene(
-    cluster: embedded.Server, template: str, tmp_path_factory: pytest.TempPathFactory
+    cluster: embedded.EmbeddedServer,
+    template: str,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[lives.Scene]:
     async with lives.scene(cluster, template, tmp_path_factory.mktemp("scene")) as one:
         yield one
@@ -270,7 +272,7 @@ async def test_what_was_begun_again_is_not_ended_by_the_workflow_before(
     its last step finds work left.
     """
     async with scene.life() as one:
-        desk = ingest_file.Desk(one.database, one.caller, one.blobs, scene.reading)
+        desk = ingest_file.Context(one.database, one.caller, one.blobs, scene.reading)
         asked = await ingesting.ask(
             one.database, one.caller, "paths", {"paths": [str(scene.corpus)]}
         )

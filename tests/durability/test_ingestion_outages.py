@@ -24,7 +24,9 @@ from tests.ingest.test_durable import until
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def scene(
-    cluster: embedded.Server, template: str, tmp_path_factory: pytest.TempPathFactory
+    cluster: embedded.EmbeddedServer,
+    template: str,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[lives.Scene]:
     async with lives.scene(cluster, template, tmp_path_factory.mktemp("scene")) as one:
         yield one

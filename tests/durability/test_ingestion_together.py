@@ -17,20 +17,22 @@ from tests.ingest.test_durable import until
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def scene(
-    cluster: embedded.Server, template: str, tmp_path_factory: pytest.TempPathFactory
+    cluster: embedded.EmbeddedServer,
+    template: str,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[lives.Scene]:
     async with lives.scene(cluster, template, tmp_path_factory.mktemp("scene")) as one:
         yield one
 
 
-class Paused(pool.Nursery):
-    """A nursery in which everything rests after the third page, until told."""
+class Paused(pool.WorkerPool):
+    """A worker pool in which everything rests after the third page, until told."""
 
     def __init__(self) -> None:
         super().__init__()
         self.reached, self.go_on = asyncio.Event(), asyncio.Event()
 
-    async def read(self, job: pool.Job) -> AsyncGenerator[wire.Message, None]:
+    async def read(self, job: pool.ReadJob) -> AsyncGenerator[wire.Message, None]:
         async for message in super().read(job):
             if (
                 isinstance(message, units.Unit)
@@ -44,12 +46,13 @@ class Paused(pool.Nursery):
 async def test_a_document_that_two_read_at_once_is_whole(scene: lives.Scene) -> None:
     """One is done, and takes away what was read, while the other is half-way."""
     async with scene.life() as one, Paused() as paused:
-        desk = ingest_file.Desk(one.database, one.caller, one.blobs, paused)
+        desk = ingest_file.Context(one.database, one.caller, one.blobs, paused)
         [found] = scan.find([scene.corpus / "report.pdf"])
         slow = asyncio.create_task(ingest_file.take(desk, found))
         await paused.reached.wait()
         await ingest_file.take(
-            ingest_file.Desk(one.database, one.caller, one.blobs, scene.reading), found
+            ingest_file.Context(one.database, one.caller, one.blobs, scene.reading),
+            found,
         )
         before = await lives.content(one)
         paused.go_on.set()

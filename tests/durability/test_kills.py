@@ -19,7 +19,7 @@ from reverie.llm import embedding
 from reverie.pipeline import worker
 from reverie.records import base, catalogue, notes, postings
 from reverie.search import query, search
-from tests.conftest import NURSERY
+from tests.conftest import WORKER_POOL
 from tests.durability.conftest import Victim
 from tests.pipeline import embedder
 from tests.pipeline.conftest import accesses, caught_up, vectors
@@ -191,7 +191,7 @@ async def test_killed_at_every_point_of_writing(
 
 @asynccontextmanager
 async def another(
-    cluster: embedded.Server, template: str
+    cluster: embedded.EmbeddedServer, template: str
 ) -> AsyncIterator[db.Database]:
     """A database more than the test's own: a worker follows everybody in one."""
     name = f"kill_{uuid4().hex[:12]}"
@@ -295,7 +295,11 @@ FOLLOWING = {
 
 @pytest.mark.parametrize("slot", FOLLOWING)
 async def test_killed_while_following(
-    cluster: embedded.Server, template: str, victim: Victim, tmp_path: Path, slot: str
+    cluster: embedded.EmbeddedServer,
+    template: str,
+    victim: Victim,
+    tmp_path: Path,
+    slot: str,
 ) -> None:
     with embedder.serving() as server:
         for point in FOLLOWING[slot]:
@@ -306,7 +310,11 @@ async def test_killed_while_following(
 @pytest.mark.soak
 @pytest.mark.parametrize("slot", FOLLOWING)
 async def test_killed_at_every_point_of_following(
-    cluster: embedded.Server, template: str, victim: Victim, tmp_path: Path, slot: str
+    cluster: embedded.EmbeddedServer,
+    template: str,
+    victim: Victim,
+    tmp_path: Path,
+    slot: str,
 ) -> None:
     with embedder.serving() as server:
         async with another(cluster, template) as database:
@@ -414,13 +422,13 @@ async def killed_importing(
     before = sum((await content(database, caller)).values())
     files = list(scan.find([source]))
     again = await importer.run(
-        ingest_file.Desk(database, caller, root, NURSERY),
+        ingest_file.Context(database, caller, root, WORKER_POOL),
         files,
         progress=lambda *_: None,
     )
     assert again.imported == sum(expected.values()) - before, point
     once_more = await importer.run(
-        ingest_file.Desk(database, caller, root, NURSERY),
+        ingest_file.Context(database, caller, root, WORKER_POOL),
         files,
         progress=lambda *_: None,
     )

@@ -48,7 +48,7 @@ def home() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def postmaster(server: embedded.Server) -> int:
+def postmaster(server: embedded.EmbeddedServer) -> int:
     return int((server.place.data / "postmaster.pid").read_text().split("\n", 1)[0])
 
 
@@ -67,7 +67,7 @@ def until(condition: Callable[[], bool], what: str, seconds: float = 45) -> None
 
 @asynccontextmanager
 async def opened(
-    server: embedded.Server,
+    server: embedded.EmbeddedServer,
 ) -> AsyncIterator[tuple[db.Database, callers.Caller]]:
     """A migrated database on a server, with its owner."""
     await runner.ensure_database(

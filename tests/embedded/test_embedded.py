@@ -34,7 +34,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def answers(server: embedded.Server) -> bool:
+def answers(server: embedded.EmbeddedServer) -> bool:
     with psycopg.connect(
         server.place.url(embedded.OWNER_ROLE, database="postgres")
     ) as connection:
@@ -78,7 +78,7 @@ def test_an_existing_home_keeps_its_mode(folder: Path) -> None:
     assert mode(home) == 0o755
 
 
-def test_it_listens_on_no_port(cluster: embedded.Server) -> None:
+def test_it_listens_on_no_port(cluster: embedded.EmbeddedServer) -> None:
     with psycopg.connect(
         cluster.place.url(embedded.OWNER_ROLE, database="postgres")
     ) as connection:

@@ -26,7 +26,7 @@ from tests.embedded import write_schema
 
 
 def test_schema_sql_is_what_the_migrations_make(
-    cluster: embedded.Server, template: str
+    cluster: embedded.EmbeddedServer, template: str
 ) -> None:
     kept = write_schema.TARGET.read_text(encoding="utf-8")
     assert write_schema.dump(cluster, template) == kept, (
@@ -42,7 +42,7 @@ def test_migrations_are_numbered_and_in_order() -> None:
 
 
 async def test_migrating_twice_applies_nothing(
-    cluster: embedded.Server, fresh: str
+    cluster: embedded.EmbeddedServer, fresh: str
 ) -> None:
     url = cluster.place.url(embedded.OWNER_ROLE, database=fresh)
     before = write_schema.dump(cluster, fresh)
@@ -51,7 +51,7 @@ async def test_migrating_twice_applies_nothing(
 
 
 @pytest.fixture
-def empty(cluster: embedded.Server) -> Iterator[str]:
+def empty(cluster: embedded.EmbeddedServer) -> Iterator[str]:
     """A URL of the owner to a database with nothing in it."""
     maintenance = cluster.place.url(embedded.OWNER_ROLE, database="postgres")
     with psycopg.connect(maintenance, autocommit=True) as connection:
@@ -101,7 +101,7 @@ print(",".join(asyncio.run(runner.migrate(sys.argv[1]))))
 """
 
 
-def test_two_processes_at_once(empty: str, cluster: embedded.Server) -> None:
+def test_two_processes_at_once(empty: str, cluster: embedded.EmbeddedServer) -> None:
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", MIGRATE, empty],
@@ -117,7 +117,9 @@ def test_two_processes_at_once(empty: str, cluster: embedded.Server) -> None:
     assert sorted(said) == ["", "", everything]
 
 
-async def test_two_that_make_the_same_database(cluster: embedded.Server) -> None:
+async def test_two_that_make_the_same_database(
+    cluster: embedded.EmbeddedServer,
+) -> None:
     maintenance = cluster.place.url(embedded.OWNER_ROLE, database="postgres")
     try:
         await asyncio.gather(
@@ -134,7 +136,7 @@ async def test_two_that_make_the_same_database(cluster: embedded.Server) -> None
 
 
 async def test_a_newer_database_is_refused(
-    cluster: embedded.Server, fresh: str
+    cluster: embedded.EmbeddedServer, fresh: str
 ) -> None:
     url = cluster.place.url(embedded.OWNER_ROLE, database=fresh)
     with psycopg.connect(url, autocommit=True) as connection:

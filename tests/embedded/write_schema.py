@@ -44,7 +44,7 @@ def normalised(dump: str) -> str:
     return HEAD + "\n" + re.sub(r"\n{3,}", "\n\n", bare).strip() + "\n"
 
 
-def dump(server: embedded.Server, database: str) -> str:
+def dump(server: embedded.EmbeddedServer, database: str) -> str:
     """The shape of a database on an embedded server."""
     program = embedded._wheel() / "pg_dump"
     url = server.place.url(embedded.OWNER_ROLE, database=database)
@@ -57,7 +57,7 @@ def dump(server: embedded.Server, database: str) -> str:
     return normalised(done.stdout)
 
 
-async def made(server: embedded.Server, database: str) -> None:
+async def made(server: embedded.EmbeddedServer, database: str) -> None:
     """A migrated database."""
     await runner.ensure_database(
         server.place.url(embedded.OWNER_ROLE, database="postgres"), database

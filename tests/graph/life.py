@@ -30,7 +30,7 @@ class Life:
         self, name: str, kind: nodes.Kind = "person", **values: Any
     ) -> nodes.Node:
         async with self.database.transaction(self.user) as tx:
-            made = await nodes.add(tx, self.user, nodes.New(kind, name, **values))
+            made = await nodes.add(tx, self.user, nodes.NodeDraft(kind, name, **values))
         assert made is not None
         return made
 
@@ -59,7 +59,7 @@ class Life:
             await nodes.recount(tx, self.user, [begin.id, end.id])
             return made
 
-    async def learn(self, reading: update.Reading) -> None:
+    async def learn(self, reading: update.Extraction) -> None:
         async with self.database.transaction(self.user) as tx:
             await update.learn(tx, self.user, reading)
 
@@ -127,16 +127,16 @@ class Life:
 def reading(
     *people: record_fields.Person,
     record: UUID | None = None,
-    named: Sequence[update.Named] = (),
-    stated: Sequence[update.Stated] = (),
+    named: Sequence[update.NamedEntity] = (),
+    stated: Sequence[update.StatedFact] = (),
     organisations: Sequence[record_fields.Organisation] = (),
     **values: Any,
-) -> update.Reading:
+) -> update.Extraction:
     """What a reader got out of a record."""
     values = {"domain": "note", "title": "A record", "at": day("2026-01-01")} | values
-    return update.Reading(
+    return update.Extraction(
         record_id=record or uuid4(),
-        fields=record_fields.Said(people, organisations),
+        fields=record_fields.FieldEntities(people, organisations),
         named=named,
         stated=stated,
         **values,
@@ -145,11 +145,14 @@ def reading(
 
 def lives_in(
     who: str, where: str, at: str, record: UUID | None = None, **values: Any
-) -> update.Reading:
+) -> update.Extraction:
     """A note that says where somebody lives."""
     return reading(
         record=record,
-        named=[update.Named("person", who), update.Named("entity", where, "place")],
-        stated=[update.Stated(who, "located_in", where, **values)],
+        named=[
+            update.NamedEntity("person", who),
+            update.NamedEntity("entity", where, "place"),
+        ],
+        stated=[update.StatedFact(who, "located_in", where, **values)],
         at=day(at),
     )

@@ -168,7 +168,7 @@ def test_rows_are_limited_before_they_are_made() -> None:
 def test_unknown_labels_and_relations_answer_with_the_schema() -> None:
     shape = schema.Schema(
         {"Person": {"key": "STRING"}},
-        {"works_at": schema.Relation([("Person", "Person")], {})},
+        {"works_at": schema.SchemaRelation([("Person", "Person")], {})},
     )
     for text in (
         "MATCH (n:Company) RETURN n",

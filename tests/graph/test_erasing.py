@@ -77,9 +77,9 @@ async def test_nothing_is_left_and_nothing_comes_back(
     life = Life(database, owner)
     async with database.transaction(owner) as tx:
         record = await base.create(tx, owner, catalogue.domain("email"), MAIL)
-    whole = update.Reading("email", record.id, "Hello", record.created_at, fields=record_fields.of(record),
-                             named=[update.Named("concept", "Bees")],
-                             stated=[update.Stated(NAME, "thinks_about", "Bees", {"mood": "keen"})])  # fmt: skip
+    whole = update.Extraction("email", record.id, "Hello", record.created_at, fields=record_fields.of(record),
+                             named=[update.NamedEntity("concept", "Bees")],
+                             stated=[update.StatedFact(NAME, "thinks_about", "Bees", {"mood": "keen"})])  # fmt: skip
     await life.learn(whole)
     await life.learn(
         reading(
@@ -142,7 +142,7 @@ async def test_nothing_is_left_and_nothing_comes_back(
         reading(record_fields.Person("Zenobia")),
         reading(
             named=[
-                update.Named("person", name)
+                update.NamedEntity("person", name)
                 for name in (NAME, "zenobia q", "Z. Quarles", "Zenobia")
             ]
         ),
@@ -155,10 +155,14 @@ async def test_nothing_is_left_and_nothing_comes_back(
     ]
     assert left == []
     async with database.transaction(owner) as tx:
-        assert await nodes.add(tx, owner, nodes.New("person", NAME.upper())) is None
+        assert (
+            await nodes.add(tx, owner, nodes.NodeDraft("person", NAME.upper())) is None
+        )
         assert (
             await nodes.add(
-                tx, owner, nodes.New("person", "New Name", emails=[ADDRESS.upper()])
+                tx,
+                owner,
+                nodes.NodeDraft("person", "New Name", emails=[ADDRESS.upper()]),
             )
             is None
         )

@@ -16,7 +16,9 @@ from tests.graph.life import Life, day, lives_in, reading
 ANA = record_fields.Person("Ana Ruiz", ("ana@example.org",), role="from")
 
 
-def mail(*people: record_fields.Person, record: UUID | None = None) -> update.Reading:
+def mail(
+    *people: record_fields.Person, record: UUID | None = None
+) -> update.Extraction:
     return reading(*people, record=record, domain="email", title="A mail")
 
 
@@ -41,7 +43,7 @@ async def test_contacts_attendees_and_addresses_are_one_person(
             record_fields.Person("ana ruiz", relation="attended_by"), domain="event"
         )
     )
-    await life.learn(reading(named=[update.Named("person", "Ána  RUIZ")]))
+    await life.learn(reading(named=[update.NamedEntity("person", "Ána  RUIZ")]))
     assert await life.people() == ["Ana Ruiz"]
     ana = await life.named("A. Ruiz")
     assert ana.properties == {"birthday": "1980-02-29"}
@@ -69,7 +71,9 @@ async def test_two_of_one_name_with_different_addresses_stay_two(
         await life.learn(mail(record_fields.Person("Ana Ruiz", ("ana@other.example",))))
     assert await life.people() == ["Ana Ruiz", "Ana Ruiz"]
     # And a text that names her says nothing of which.
-    await life.learn(reading(record=text, named=[update.Named("person", "Ana Ruiz")]))
+    await life.learn(
+        reading(record=text, named=[update.NamedEntity("person", "Ana Ruiz")])
+    )
     await life.learn(
         reading(
             record_fields.Person("Ana Ruiz", relation="attended_by"), domain="event"
@@ -90,7 +94,7 @@ async def test_one_without_an_address_gets_it_later(
     database: db.Database, owner: callers.Caller
 ) -> None:
     life = Life(database, owner)
-    await life.learn(reading(named=[update.Named("person", "Ana Ruiz")]))
+    await life.learn(reading(named=[update.NamedEntity("person", "Ana Ruiz")]))
     await life.learn(mail(ANA))
     assert await life.people() == ["Ana Ruiz"]
     assert (await life.named("ana@example.org")).links == 2
@@ -141,11 +145,11 @@ async def test_read_again_it_says_the_same(
         "Ana Ruiz", ("ana@example.org",), works_at="Palanca", job_title="Ingeniera"
     )
     known = [
-        update.Named("concept", "Bees", description="Insects", ordinal=3),
-        update.Named("entity", "Palanca"),
+        update.NamedEntity("concept", "Bees", description="Insects", ordinal=3),
+        update.NamedEntity("entity", "Palanca"),
     ]
     told = [
-        update.Stated(
+        update.StatedFact(
             "Ana Ruiz",
             "thinks_about",
             "Bees",
@@ -180,12 +184,16 @@ async def test_two_readers_of_a_record_do_not_undo_each_other(
 ) -> None:
     life, record = Life(database, owner), uuid4()
     rules = reading(
-        ANA, record=record, named=[update.Named("concept", "Bees", confidence=0.6)]
+        ANA,
+        record=record,
+        named=[update.NamedEntity("concept", "Bees", confidence=0.6)],
     )
     model = reading(
         record=record,
         by="model",
-        named=[update.Named("concept", n, confidence=0.9) for n in ("Bees", "Wax")],
+        named=[
+            update.NamedEntity("concept", n, confidence=0.9) for n in ("Bees", "Wax")
+        ],
     )
     for one in (rules, model, rules, model, rules):
         await life.learn(one)
@@ -222,7 +230,7 @@ async def test_a_deleted_record_takes_what_it_alone_said(
     database: db.Database, owner: callers.Caller
 ) -> None:
     life, first, second = Life(database, owner), uuid4(), uuid4()
-    told = [update.Stated("Ana Ruiz", "collaborates_with", "Bo Beck")]
+    told = [update.StatedFact("Ana Ruiz", "collaborates_with", "Bo Beck")]
     both = (ANA, record_fields.Person("Bo Beck", ("bo@example.org",)))
     await life.learn(reading(*both, record=first, stated=told))
     await life.learn(reading(*both, record=second, stated=told))
@@ -275,11 +283,11 @@ async def test_what_a_reader_gets_wrong_costs_only_itself(
 ) -> None:
     life = Life(database, owner)
     wrong = [
-        update.Stated("Bees", "thinks_about", "Ana Ruiz"),
-        update.Stated("Bees", "works_at", "Ana Ruiz"),
-        update.Stated("Ana Ruiz", "thinks_about", "Nobody"),
-        update.Stated("Ana Ruiz", "thinks_about", "Ana Ruiz"),
-        update.Stated(
+        update.StatedFact("Bees", "thinks_about", "Ana Ruiz"),
+        update.StatedFact("Bees", "works_at", "Ana Ruiz"),
+        update.StatedFact("Ana Ruiz", "thinks_about", "Nobody"),
+        update.StatedFact("Ana Ruiz", "thinks_about", "Ana Ruiz"),
+        update.StatedFact(
             "Ana Ruiz",
             "thinks_about",
             "Bees",
@@ -288,7 +296,7 @@ async def test_what_a_reader_gets_wrong_costs_only_itself(
         ),
     ]
     known = [
-        update.Named("concept", n, confidence=2)
+        update.NamedEntity("concept", n, confidence=2)
         for n in ("Bees", "  ", "", "x" * 501, "Bees")
     ]
     people = [
@@ -318,13 +326,13 @@ async def test_a_node_deleted_by_hand_stays_deleted(
     database: db.Database, owner: callers.Caller
 ) -> None:
     life, record, second = Life(database, owner), uuid4(), uuid4()
-    whole = reading(ANA, record=record, named=[update.Named("concept", "Bees")])
+    whole = reading(ANA, record=record, named=[update.NamedEntity("concept", "Bees")])
     by_another_name = mail(
         record_fields.Person("Anita", ("ana@example.org",)), record=second
     )
     await life.learn(whole)
     await life.learn(by_another_name)
-    await life.learn(reading(named=[update.Named("person", "Anita")]))
+    await life.learn(reading(named=[update.NamedEntity("person", "Anita")]))
     ana, bees = await life.named("Ana Ruiz"), await life.named("Bees")
     async with database.transaction(owner) as tx:
         await nodes.delete(tx, owner, ana.id)
@@ -332,14 +340,14 @@ async def test_a_node_deleted_by_hand_stays_deleted(
     for one in (
         whole,
         by_another_name,
-        reading(named=[update.Named("person", "Anita")]),
+        reading(named=[update.NamedEntity("person", "Anita")]),
     ):
         await life.learn(one)
     assert await life.people() == []
     assert await life.rows("SELECT FROM link WHERE deleted_at IS NULL") == []
     async with database.transaction(owner) as tx:
         assert await lookups.links_of(tx, owner, [ana.id, bees.id]) == []
-        assert await nodes.add(tx, owner, nodes.New("concept", "bees")) is None
+        assert await nodes.add(tx, owner, nodes.NodeDraft("concept", "bees")) is None
     with pytest.raises(errors.NotFound):
         await life.get(ana.id)
 
@@ -368,8 +376,8 @@ async def test_a_link_deleted_by_hand_stays_deleted(
     told = reading(
         ANA,
         record=record,
-        named=[update.Named("concept", "Bees")],
-        stated=[update.Stated("Ana Ruiz", "thinks_about", "Bees")],
+        named=[update.NamedEntity("concept", "Bees")],
+        stated=[update.StatedFact("Ana Ruiz", "thinks_about", "Bees")],
     )
     await life.learn(told)
     ana = await life.named("Ana Ruiz")
@@ -388,7 +396,9 @@ async def test_links_by_hand_survive_everything(
 ) -> None:
     life, record = Life(database, owner), uuid4()
     whole = reading(
-        ANA, record=record, named=[update.Named("concept", "Bees", confidence=0.2)]
+        ANA,
+        record=record,
+        named=[update.NamedEntity("concept", "Bees", confidence=0.2)],
     )
     await life.learn(whole)
     ana, bees = await life.named("Ana Ruiz"), await life.named("Bees")
@@ -425,7 +435,8 @@ async def test_forgetting_leaves_what_was_done_by_hand(
     life = Life(database, owner)
     whole = [
         reading(
-            ANA, named=[update.Named("concept", n) for n in ("Bees", "Wax", "Honey")]
+            ANA,
+            named=[update.NamedEntity("concept", n) for n in ("Bees", "Wax", "Honey")],
         ),
         mail(ANA),
     ]
@@ -434,7 +445,7 @@ async def test_forgetting_leaves_what_was_done_by_hand(
     wax = await life.named("Wax")
     async with database.transaction(owner) as tx:
         await nodes.delete(tx, owner, wax.id)
-        await nodes.add(tx, owner, nodes.New("concept", "Mine", by="user"))
+        await nodes.add(tx, owner, nodes.NodeDraft("concept", "Mine", by="user"))
         await nodes.forget(tx, owner)
     with pytest.raises(errors.NotFound):
         await life.named("Ana Ruiz")
@@ -456,8 +467,8 @@ async def test_many_at_once_make_one_person_and_lose_nothing(
     life = Life(database, owner)
     readings = [
         reading(ANA, record_fields.Person(f"Person {i % 4}", (f"p{i % 4}@example.org",)),
-                named=[update.Named("concept", "Bees"), update.Named("concept", f"Topic {i}")],
-                stated=[update.Stated("Ana Ruiz", "thinks_about", "Bees")])
+                named=[update.NamedEntity("concept", "Bees"), update.NamedEntity("concept", f"Topic {i}")],
+                stated=[update.StatedFact("Ana Ruiz", "thinks_about", "Bees")])
         for i in range(20)
     ]  # fmt: skip
     before = await life.version()
@@ -470,7 +481,7 @@ async def test_many_at_once_make_one_person_and_lose_nothing(
     assert await life.version() >= before + 20
     # Reading, forgetting and warming at once: no deadlock.
 
-    async def warm(one: update.Reading, two: update.Reading) -> None:
+    async def warm(one: update.Extraction, two: update.Extraction) -> None:
         async with database.transaction(owner) as tx:
             await links.warm(tx, owner, one.record_id, two.record_id)
             await links.cool(tx, owner)
@@ -536,8 +547,8 @@ async def test_two_users_do_not_meet(
     whole = reading(
         ANA,
         record=record,
-        named=[update.Named("concept", "Bees")],
-        stated=[update.Stated("Ana Ruiz", "thinks_about", "Bees")],
+        named=[update.NamedEntity("concept", "Bees")],
+        stated=[update.StatedFact("Ana Ruiz", "thinks_about", "Bees")],
     )
     await mine.learn(whole)
     await theirs.learn(whole)

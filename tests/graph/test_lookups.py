@@ -32,7 +32,7 @@ async def scattered(
             node = await nodes.add(
                 tx,
                 life.user,
-                nodes.New(dice.choice(["person", "entity", "concept"]), f"N{i}"),
+                nodes.NodeDraft(dice.choice(["person", "entity", "concept"]), f"N{i}"),
             )
             assert node
             made.append(node)
@@ -215,8 +215,8 @@ async def test_lists(
             record_fields.Person("Ana Ruiz", ("ana@example.org",)),
             record_fields.Person("Ana Pérez"),
             named=[
-                update.Named("entity", "Palanca", "company"),
-                update.Named("entity", "Rome", "place"),
+                update.NamedEntity("entity", "Palanca", "company"),
+                update.NamedEntity("entity", "Rome", "place"),
             ],
         )
     )
@@ -317,7 +317,7 @@ async def test_a_part_to_draw_and_counts(
         }
         assert found.version == await nodes.version(tx, owner) > 0
     async with database.transaction(other) as tx:
-        assert await lookups.subgraph(tx, other) == (lookups.Part([], []), {})
+        assert await lookups.subgraph(tx, other) == (lookups.Subgraph([], []), {})
         assert await lookups.heats(tx, other, [one.id for one in people]) == {}
         with pytest.raises(errors.NotFound):
             await lookups.named(tx, other, "P0")

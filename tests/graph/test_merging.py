@@ -15,14 +15,16 @@ from reverie.graph.extraction import record_fields, update
 from tests.graph.life import Life, day, reading
 
 
-async def merged(life: Life, winner: nodes.Node, loser: nodes.Node) -> merging.Merge:
+async def merged(
+    life: Life, winner: nodes.Node, loser: nodes.Node
+) -> merging.MergeEntry:
     async with life.database.transaction(life.user) as tx:
         return await merging.merge(
             tx, life.user, winner=winner.id, loser=loser.id, by="user:owner"
         )
 
 
-async def undone(life: Life, merge: merging.Merge) -> merging.Merge:
+async def undone(life: Life, merge: merging.MergeEntry) -> merging.MergeEntry:
     async with life.database.transaction(life.user) as tx:
         return await merging.undo(tx, life.user, merge.id)
 
@@ -114,8 +116,8 @@ async def test_of_doubles_what_was_made_by_hand_stays(
 ) -> None:
     life = Life(database, owner)
     record = uuid4()
-    told = reading(record=record, named=[update.Named("person", "Pepe"), update.Named("concept", "Bees")],
-                   stated=[update.Stated("Pepe", "thinks_about", "Bees")])  # fmt: skip
+    told = reading(record=record, named=[update.NamedEntity("person", "Pepe"), update.NamedEntity("concept", "Bees")],
+                   stated=[update.StatedFact("Pepe", "thinks_about", "Bees")])  # fmt: skip
     await life.learn(told)
     pepe, bees = await life.named("Pepe"), await life.named("Bees")
     jose = await life.node("José")
@@ -165,12 +167,12 @@ async def test_read_again_it_lands_on_the_winner_and_undone_it_is_as_before(
 ) -> None:
     life = Life(database, owner)
     whole = [
-        reading(record_fields.Person("Pepe", ("pepe@example.org",)), named=[update.Named("concept", "Bees")],
-                stated=[update.Stated("Pepe", "thinks_about", "Bees"), update.Stated("Pepe", "works_at", "X")]),
-        reading(record_fields.Person("José"), named=[update.Named("concept", "Bees")],
-                stated=[update.Stated("José", "thinks_about", "Bees")]),
+        reading(record_fields.Person("Pepe", ("pepe@example.org",)), named=[update.NamedEntity("concept", "Bees")],
+                stated=[update.StatedFact("Pepe", "thinks_about", "Bees"), update.StatedFact("Pepe", "works_at", "X")]),
+        reading(record_fields.Person("José"), named=[update.NamedEntity("concept", "Bees")],
+                stated=[update.StatedFact("José", "thinks_about", "Bees")]),
         reading(record_fields.Person("José"), record_fields.Person("Pepe"),
-                stated=[update.Stated("José", "collaborates_with", "Pepe")]),
+                stated=[update.StatedFact("José", "collaborates_with", "Pepe")]),
     ]  # fmt: skip
     for one in whole:
         await life.learn(one)
@@ -204,8 +206,11 @@ async def test_what_a_merged_record_no_longer_says_does_not_come_back(
         await life.node("José"),
         await life.node("Bees", "concept"),
     )
-    known = [update.Named("person", "José"), update.Named("concept", "Bees")]
-    told = [update.Stated("José", "thinks_about", "Bees")]
+    known = [
+        update.NamedEntity("person", "José"),
+        update.NamedEntity("concept", "Bees"),
+    ]
+    told = [update.StatedFact("José", "thinks_about", "Bees")]
     await life.learn(reading(record=record, named=known, stated=told))
     await life.relate(pepe, "thinks_about", bees, record=uuid4())
     merge = await merged(life, pepe, jose)
@@ -383,7 +388,7 @@ async def test_undone_in_turn_everything_is_as_before(
 ) -> None:
     life, dice = Life(database, owner), random.Random(seed)
     left = await scattered(life, dice)
-    states, merges = [bare(await life.snapshot())], list[merging.Merge]()
+    states, merges = [bare(await life.snapshot())], list[merging.MergeEntry]()
     while len(left) > 1 and dice.random() < 0.9:
         winner, loser = dice.sample(left, 2)
         merges.append(await merged(life, winner, loser))

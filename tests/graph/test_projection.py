@@ -19,11 +19,11 @@ import pytest_asyncio
 
 from reverie import errors
 from reverie.graph.cypher import parser, projection
-from reverie.graph.cypher.projection import Edge, Node
+from reverie.graph.cypher.projection import ProjectedEdge, ProjectedNode
 
 SINCE = datetime(2024, 5, 1, 12, 30, tzinfo=UTC)
 NODES = [
-    Node(
+    ProjectedNode(
         "p1",
         "Person",
         "José Ünsal",
@@ -31,7 +31,7 @@ NODES = [
         None,
         {"emails": ["jose@example.org", "j,[u]@x.org"], "is_owner": True},
     ),
-    Node(
+    ProjectedNode(
         "p2",
         "Person",
         "王小明",
@@ -39,8 +39,8 @@ NODES = [
         'A friend,\nof "old" \\ times \'n all',
         {"salience": 0.5},
     ),
-    Node("p3", "Person", None),
-    Node(
+    ProjectedNode("p3", "Person", None),
+    ProjectedNode(
         "e1",
         "Entity",
         "Acme",
@@ -48,12 +48,14 @@ NODES = [
         "",
         {"founded": 1999, "when": date(1999, 1, 2)},
     ),
-    Node("c1", "Concept", "gardening", None, "x" * 5000, {"notes": "n" * 300}),
+    ProjectedNode("c1", "Concept", "gardening", None, "x" * 5000, {"notes": "n" * 300}),
 ]
 EDGES = [
-    Edge("p1", "p2", "collaborates_with", "manual", 1.0, SINCE, None, {"closeness": 4}),
-    Edge("p2", "p3", "collaborates_with", "inferred", 0.00007),
-    Edge(
+    ProjectedEdge(
+        "p1", "p2", "collaborates_with", "manual", 1.0, SINCE, None, {"closeness": 4}
+    ),
+    ProjectedEdge("p2", "p3", "collaborates_with", "inferred", 0.00007),
+    ProjectedEdge(
         "p1",
         "e1",
         "works_at",
@@ -62,8 +64,8 @@ EDGES = [
         SINCE,
         datetime(2025, 1, 1, tzinfo=UTC),
     ),
-    Edge("p1", "c1", "thinks_about", None, None, None, None, {"mood": "calm"}),
-    Edge("p1", "nobody", "mentions"),
+    ProjectedEdge("p1", "c1", "thinks_about", None, None, None, None, {"mood": "calm"}),
+    ProjectedEdge("p1", "nobody", "mentions"),
 ]
 TOO_MUCH = [
     "MATCH (a)-[*1..30]-(b), (c)-[*1..30]-(d) RETURN a, b, c, d",
@@ -92,7 +94,7 @@ def large() -> projection.Rows:
     chance = random.Random(5)
     kinds = ["Person", "Concept", "Entity", "Source"]
     nodes = [
-        Node(
+        ProjectedNode(
             f"n{n}", kinds[n % 4], f"Name {n}", None, "A line of text.", {"notes": "x"}
         )
         for n in range(10_000)
@@ -102,7 +104,9 @@ def large() -> projection.Rows:
         for _ in range(50_000)
     ]
     return nodes, [
-        Edge(a, b, chance.choice(["mentions", "relates_to"]), "extracted", 0.5, SINCE)
+        ProjectedEdge(
+            a, b, chance.choice(["mentions", "relates_to"]), "extracted", 0.5, SINCE
+        )
         for a, b in ends
     ]
 
@@ -194,9 +198,9 @@ async def test_a_friend_of_a_friend_is_not_oneself(
 
 async def test_deep_paths() -> None:
     held = projection.Projection()
-    chain = [Node(f"k{n}", "Concept", f"idea {n}") for n in range(60)]
+    chain = [ProjectedNode(f"k{n}", "Concept", f"idea {n}") for n in range(60)]
     await held.load(
-        chain, [Edge(f"k{n}", f"k{n + 1}", "relates_to") for n in range(59)]
+        chain, [ProjectedEdge(f"k{n}", f"k{n + 1}", "relates_to") for n in range(59)]
     )
     assert await rows(held, "MATCH (:Concept {key: 'k0'})-[*30]->(b) RETURN b.key") == [
         ["k30"]
@@ -413,7 +417,7 @@ async def test_odd_graphs_can_be_loaded() -> None:
     await held.load([], [])
     assert await rows(held, "MATCH (n)-[r]->(m) RETURN n, r, m") == []
     odd = [
-        Node(
+        ProjectedNode(
             "a'\"`\\,\n",
             "Person",
             "\x1f,\"'",
@@ -425,8 +429,8 @@ async def test_odd_graphs_can_be_loaded() -> None:
                 "y": {"z": 1},
             },
         ),
-        Node("a'\"`\\,\n", "Person", "a second one of this key"),
-        Node(
+        ProjectedNode("a'\"`\\,\n", "Person", "a second one of this key"),
+        ProjectedNode(
             "b",
             "Odd `kind`",
             "b",
@@ -436,8 +440,8 @@ async def test_odd_graphs_can_be_loaded() -> None:
     await held.load(
         odd,
         [
-            Edge("b", odd[0].key, "person"),
-            Edge("b", "b", "Odd `relation`", properties={"from": 1}),
+            ProjectedEdge("b", odd[0].key, "person"),
+            ProjectedEdge("b", "b", "Odd `relation`", properties={"from": 1}),
         ],
     )
     assert await rows(held, "MATCH (n:Person) RETURN n.key, n.name, n.x, n.y") == [
@@ -459,7 +463,7 @@ async def test_a_user_sees_only_what_was_loaded_for_that_user() -> None:
 
     async def ask(user_id: object, name: str) -> None:
         async def read() -> projection.Rows:
-            return [Node("n", "Person", name)], []
+            return [ProjectedNode("n", "Person", name)], []
 
         own = await held.of(user_id, 1, read)  # type: ignore[arg-type]
         assert await rows(own, "MATCH (n) RETURN n.name") == [[name]]
@@ -479,7 +483,7 @@ async def test_nobody_is_told_what_was_before() -> None:
         reads += 1
         now = version
         await asyncio.sleep(0.01)
-        return [Node("n", "Person", f"{now}")], []
+        return [ProjectedNode("n", "Person", f"{now}")], []
 
     async def ask() -> None:
         asked = version

@@ -15,7 +15,7 @@ from tests.records import bodies
 
 async def said_of(
     database: db.Database, caller: callers.Caller, domain: str, **body: Any
-) -> record_fields.Said:
+) -> record_fields.FieldEntities:
     """What a record of this domain says, kept as the product keeps it."""
     async with database.transaction(caller) as tx:
         return record_fields.of(

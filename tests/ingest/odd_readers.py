@@ -108,7 +108,7 @@ def trickle(given: units.Given) -> Iterator[units.Read]:
 
 
 def large(given: units.Given) -> Iterator[units.Read]:
-    yield units.Attachment("a.bin", "", bytes(3 * MB))
+    yield units.EmbeddedFile("a.bin", "", bytes(3 * MB))
     yield page(1, "x" * 3 * MB)
 
 
@@ -219,16 +219,16 @@ def plain(given: units.Given) -> Iterator[units.Read]:
         units.Block("a\x00b \ud800 ñ", "row", 0, place),
     )
     yield units.Unit(7, 9, blocks, {"page": 7}, "by OCR")
-    yield units.Attachment("ü.bin", "image/png", bytes(range(256)))
+    yield units.EmbeddedFile("ü.bin", "image/png", bytes(range(256)))
 
 
-def find(data: bytes, relative: PurePath) -> kinds.Document | str:
+def find(data: bytes, relative: PurePath) -> kinds.DocumentFormat | str:
     if relative.stem == "nothing":
         return "nobody reads this"
-    return kinds.Document(relative.stem, "odd files")
+    return kinds.DocumentFormat(relative.stem, "odd files")
 
 
-def reader(found: kinds.Document) -> units.Reader | None:
+def reader(found: kinds.DocumentFormat) -> units.Reader | None:
     return globals().get(found.reader)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from reverie import app, blobs
 from reverie.ingest import importer, ingest_file, scan
 from reverie.records import contacts, emails, events, files, notes
-from tests.conftest import NURSERY
+from tests.conftest import WORKER_POOL
 from tests.ingest import pdfs
 from tests.ingest.test_durable import ask, ended, held, working
 
@@ -77,7 +77,9 @@ async def test_the_same_attachment_of_two_letters_is_one_document(
     folder.mkdir()
     (folder / "one.eml").write_bytes(letter(1))
     (folder / "two.eml").write_bytes(letter(2))
-    desk = ingest_file.Desk(reverie.database, reverie.owner, reverie.blobs, NURSERY)
+    desk = ingest_file.Context(
+        reverie.database, reverie.owner, reverie.blobs, WORKER_POOL
+    )
     for _ in range(2):
         done = await importer.run(
             desk, list(scan.find([folder])), progress=lambda *_: None

@@ -1,4 +1,4 @@
-"""Broken and hostile files through the product's own nursery: each ends with a reason,
+"""Broken and hostile files through the product's own worker pool: each ends with a reason,
 within its limits.
 """
 
@@ -30,18 +30,20 @@ SOME = [
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def opened() -> AsyncIterator[pool.Nursery]:
-    """A nursery as the product has it."""
-    async with pool.Nursery() as one:
+async def opened() -> AsyncIterator[pool.WorkerPool]:
+    """A worker pool as the product has it."""
+    async with pool.WorkerPool() as one:
         yield one
 
 
-async def ends(opened: pool.Nursery, variant: broken.Variant, seconds: float) -> None:
+async def ends(
+    opened: pool.WorkerPool, variant: broken.Variant, seconds: float
+) -> None:
     """Read it and see that it ends as it should."""
-    job = pool.Job(
+    job = pool.ReadJob(
         variant.make(),
         PurePosixPath(variant.name),
-        allowed=limits.Limits(seconds=seconds),
+        allowed=limits.SandboxLimits(seconds=seconds),
     )
     last: wire.Message | None = None
     wait, before = 0.0, time.monotonic()
@@ -58,7 +60,7 @@ async def ends(opened: pool.Nursery, variant: broken.Variant, seconds: float) ->
 
 @pytest.mark.parametrize("variant", SOME, ids=lambda variant: variant.name)
 async def test_a_broken_file_ends_with_a_reason(
-    opened: pool.Nursery, variant: broken.Variant
+    opened: pool.WorkerPool, variant: broken.Variant
 ) -> None:
     await ends(opened, variant, seconds=10)
 
@@ -66,7 +68,7 @@ async def test_a_broken_file_ends_with_a_reason(
 @pytest.mark.soak
 @pytest.mark.parametrize("variant", ALL, ids=lambda variant: variant.name)
 async def test_every_broken_file_ends_with_a_reason(
-    opened: pool.Nursery, variant: broken.Variant
+    opened: pool.WorkerPool, variant: broken.Variant
 ) -> None:
     await ends(opened, variant, seconds=30)
 
@@ -75,9 +77,9 @@ async def test_every_broken_file_ends_with_a_reason(
     "kind", [kind for kind in broken.BASES if kind not in {"jpg", "tiff"}]
 )  # png is as slow
 async def test_what_they_are_made_from_is_sound(
-    opened: pool.Nursery, kind: str
+    opened: pool.WorkerPool, kind: str
 ) -> None:
-    job = pool.Job(broken.BASES[kind](), PurePosixPath(f"sound.{kind}"))
+    job = pool.ReadJob(broken.BASES[kind](), PurePosixPath(f"sound.{kind}"))
     *items, last = [message async for message in opened.read(job)]
     assert isinstance(last, wire.Done), last
     assert any(isinstance(item, units.Unit | drafts.Draft) for item in items)

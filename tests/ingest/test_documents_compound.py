@@ -157,7 +157,7 @@ class TestOutlook:
             "Hello\nJos\u00e9",
             "Bye",
         ]
-        assert attachment == units.Attachment("plan.txt", "", b"x" * 5000)
+        assert attachment == units.EmbeddedFile("plan.txt", "", b"x" * 5000)
 
     def test_a_body_in_html_alone_is_read(self):
         page = b"<html><body><h1>Big</h1><p>small</p></body></html>"

@@ -162,7 +162,7 @@ def test_files_inside_are_handed_over_without_their_folders() -> None:
     data = built(
         [drawn([LONG])], objects=objects, catalog="/Names<</EmbeddedFiles 10 0 R>>"
     )
-    assert read(data)[-1] == units.Attachment("log.txt", "text/plain", b"all quiet")
+    assert read(data)[-1] == units.EmbeddedFile("log.txt", "text/plain", b"all quiet")
 
 
 def test_a_blank_page_is_a_unit_without_blocks() -> None:

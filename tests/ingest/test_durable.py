@@ -13,11 +13,13 @@ from reverie import app, blobs, embedded
 from reverie.access import callers
 from reverie.ingest import durable, ingest_file, ingestions, ledger, status
 from reverie.records import base, catalogue, files, notes
-from tests.conftest import NURSERY
+from tests.conftest import WORKER_POOL
 
 
-def desk_of(reverie: app.App) -> ingest_file.Desk:
-    return ingest_file.Desk(reverie.database, reverie.owner, reverie.blobs, NURSERY)
+def desk_of(reverie: app.App) -> ingest_file.Context:
+    return ingest_file.Context(
+        reverie.database, reverie.owner, reverie.blobs, WORKER_POOL
+    )
 
 
 @contextlib.asynccontextmanager
@@ -259,7 +261,7 @@ async def test_a_file_at_which_the_process_dies_is_parked(
             tx, reverie.owner, "paths", {"paths": [str(folder)], "again": True}
         )
         await ingestions.take_next(tx, reverie.owner, "ingest:dead")
-        new = ingestions.New(
+        new = ingestions.NewFile(
             "/poison.pdf", "poison.pdf", {"file": "/poison.pdf", "vault": False}
         )
         await ingestions.add(tx, reverie.owner, poison, [new])

@@ -14,7 +14,7 @@ from reverie import app
 from reverie.access import tokens, users
 from reverie.ingest import importer, ingest_file, report, scan
 from reverie.web import server
-from tests.conftest import DATA, NURSERY
+from tests.conftest import DATA, WORKER_POOL
 from tests.ingest.test_readers_data import (
     ENTRY,
     FEED,
@@ -40,13 +40,16 @@ class Reader:
         self._client = client
         self._headers: dict[str, str] = {}
 
-    async def take(self, path: Path) -> report.File:
+    async def take(self, path: Path) -> report.FileReport:
         database = self._reverie.database
         user = await users.create(database, name=path.name, timezone="Europe/Madrid")
         token = await tokens.mint(database, user.user_id, name="reader")
         self._headers = {"Authorization": f"Bearer {token}"}
-        desk = ingest_file.Desk(
-            database, await tokens.caller(database, token), self._reverie.blobs, NURSERY
+        desk = ingest_file.Context(
+            database,
+            await tokens.caller(database, token),
+            self._reverie.blobs,
+            WORKER_POOL,
         )
         done = await importer.run(
             desk, list(scan.find([path])), progress=lambda number, file: None

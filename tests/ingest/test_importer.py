@@ -22,7 +22,7 @@ from reverie.llm import embedding
 from reverie.records import base, catalogue, chats, diary, emails, events, notes
 from reverie.search import query as queries
 from reverie.search import search as searching
-from tests.conftest import DATA, NURSERY
+from tests.conftest import DATA, WORKER_POOL
 
 FOLDERS = ("vault-obsidian", "ics", "vcf", "mail", "feeds", "bookmarks", "memorybank")
 SAMPLE = Path(reverie.sample.__file__).parent
@@ -76,13 +76,13 @@ class Desk:
         return path
 
     @property
-    def own(self) -> ingest_file.Desk:
-        return ingest_file.Desk(self.database, self.caller, self.blobs, NURSERY)
+    def own(self) -> ingest_file.Context:
+        return ingest_file.Context(self.database, self.caller, self.blobs, WORKER_POOL)
 
     async def run(self, *paths: Path, name: str = "") -> report.Report:
         files = list(scan.find(paths or [self.folder], name=name))
         done = await importer.run(
-            ingest_file.Desk(self.database, self.caller, self.blobs, NURSERY),
+            ingest_file.Context(self.database, self.caller, self.blobs, WORKER_POOL),
             files,
             progress=lambda number, file: self.told.append(number),
         )
@@ -169,7 +169,7 @@ async def test_the_sample_life_comes_in_whole_and_every_original_is_kept(
         if one.file.suffix not in (".py", ".pyc")
     ]
     done = await importer.run(
-        ingest_file.Desk(desk.database, desk.caller, desk.blobs, NURSERY),
+        ingest_file.Context(desk.database, desk.caller, desk.blobs, WORKER_POOL),
         files,
         progress=lambda number, file: None,
     )
@@ -417,7 +417,7 @@ async def test_files_that_cannot_be_read_are_named(
     files = list(scan.find([desk.folder]))
     gone.unlink()
     done = await importer.run(
-        ingest_file.Desk(desk.database, desk.caller, desk.blobs, NURSERY),
+        ingest_file.Context(desk.database, desk.caller, desk.blobs, WORKER_POOL),
         files,
         progress=lambda number, file: None,
     )

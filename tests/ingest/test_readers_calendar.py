@@ -19,9 +19,9 @@ def every(items: Iterable[Any]) -> list[Any]:
     return list(items)
 
 
-def source(data: bytes | str, name: str = "x") -> drafts.Source:
+def source(data: bytes | str, name: str = "x") -> drafts.SourceFile:
     raw = data if isinstance(data, bytes) else data.encode()
-    return drafts.Source(
+    return drafts.SourceFile(
         Path("/x") / name,
         PurePosixPath(name),
         raw,

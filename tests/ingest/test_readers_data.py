@@ -27,10 +27,10 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def source(path: Path, root: Path) -> drafts.Source:
+def source(path: Path, root: Path) -> drafts.SourceFile:
     mtime = dt.datetime.fromtimestamp(path.stat().st_mtime, dt.UTC)
     vault = any((folder / ".obsidian").is_dir() for folder in path.parents)
-    return drafts.Source(
+    return drafts.SourceFile(
         path,
         PurePosixPath(path.relative_to(root).as_posix()),
         path.read_bytes(),
@@ -57,7 +57,7 @@ def test_every_file_ends_in_drafts_or_a_reason(folder: str) -> None:
     for path in files(folder):
         one = source(path, DATA / folder)
         reader = detect.look(one.data[: detect.HEAD], PurePosixPath(one.relative))
-        if isinstance(reader, str | kinds.Document):
+        if isinstance(reader, str | kinds.DocumentFormat):
             assert reader
             ends["skipped"] += 1
             continue
@@ -98,7 +98,7 @@ def test_the_numbers_of_records() -> None:
                 path.read_bytes()[: detect.HEAD],
                 PurePosixPath(path.relative_to(DATA / folder)),
             )
-            if not isinstance(reader, str | kinds.Document):
+            if not isinstance(reader, str | kinds.DocumentFormat):
                 found += len(drafts_of(reader, path))
         assert found >= number, folder
 

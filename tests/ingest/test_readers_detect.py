@@ -17,8 +17,8 @@ from tests.ingest import broken
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
 
-def source(data: str) -> drafts.Source:
-    return drafts.Source(
+def source(data: str) -> drafts.SourceFile:
+    return drafts.SourceFile(
         Path("/x/x.xml"), PurePosixPath("x.xml"), data.encode(), False, NOW
     )
 
@@ -104,7 +104,7 @@ def test_readers_by_content(path: str, data: bytes, reader: Any) -> None:
 def test_reasons(path: str, data: bytes, words: str) -> None:
     reason = detect.look(data, PurePosixPath(path))
     assert words in (
-        reason.called if isinstance(reason, kinds.Document) else str(reason)
+        reason.called if isinstance(reason, kinds.DocumentFormat) else str(reason)
     )
 
 

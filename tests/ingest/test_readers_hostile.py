@@ -45,9 +45,9 @@ READERS = {
 }
 
 
-def source(data: bytes, kind: str) -> drafts.Source:
+def source(data: bytes, kind: str) -> drafts.SourceFile:
     now = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
-    return drafts.Source(
+    return drafts.SourceFile(
         Path(f"/x/a.{kind}"), PurePosixPath(f"a.{kind}"), data, False, now
     )
 

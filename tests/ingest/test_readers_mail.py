@@ -18,8 +18,8 @@ def every(items: Iterable[Any]) -> list[Any]:
     return list(items)
 
 
-def source(data: bytes, name: str = "x.eml") -> drafts.Source:
-    return drafts.Source(
+def source(data: bytes, name: str = "x.eml") -> drafts.SourceFile:
+    return drafts.SourceFile(
         Path("/x") / name,
         PurePosixPath(name),
         data,

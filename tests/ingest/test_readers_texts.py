@@ -24,9 +24,9 @@ def every(items: Iterable[Any]) -> list[Any]:
 
 def source(
     data: str | bytes, path: str = "x.md", root: Path = Path("/x"), vault: bool = False
-) -> drafts.Source:
+) -> drafts.SourceFile:
     raw = data if isinstance(data, bytes) else data.encode()
-    return drafts.Source(root / path, PurePosixPath(path), raw, vault, NOW)
+    return drafts.SourceFile(root / path, PurePosixPath(path), raw, vault, NOW)
 
 
 # --- drafts and charsets ------------------------------------------------------------------------------------

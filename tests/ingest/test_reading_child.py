@@ -1,4 +1,4 @@
-"""The nursery: whatever a reader does, its file ends with a reason, and the next file
+"""The worker pool: whatever a reader does, its file ends with a reason, and the next file
 is read.
 """
 
@@ -28,33 +28,33 @@ from tests.conftest import DATA
 
 MB = 1024 * 1024
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-SHORT = limits.Limits(seconds=1, memory=160 * MB, frame=2 * MB, output=20 * MB)
+SHORT = limits.SandboxLimits(seconds=1, memory=160 * MB, frame=2 * MB, output=20 * MB)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def odd() -> AsyncIterator[pool.Nursery]:
-    """A nursery whose readers do what no reader may."""
-    async with pool.Nursery(catalogue="tests.ingest.odd_readers") as opened:
+async def odd() -> AsyncIterator[pool.WorkerPool]:
+    """A worker pool whose readers do what no reader may."""
+    async with pool.WorkerPool(catalogue="tests.ingest.odd_readers") as opened:
         yield opened
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def real() -> AsyncIterator[pool.Nursery]:
-    """A nursery as the product has it."""
-    async with pool.Nursery() as opened:
+async def real() -> AsyncIterator[pool.WorkerPool]:
+    """A worker pool as the product has it."""
+    async with pool.WorkerPool() as opened:
         yield opened
 
 
 async def read(
-    opened: pool.Nursery,
+    opened: pool.WorkerPool,
     name: str,
     data: bytes | Path = b"x",
     *,
-    allowed: limits.Limits = SHORT,
+    allowed: limits.SandboxLimits = SHORT,
     first: int = 1,
     password: str = "",
 ) -> list[wire.Message]:
-    job = pool.Job(
+    job = pool.ReadJob(
         data, PurePosixPath(name), allowed=allowed, first=first, password=password
     )
     return [message async for message in opened.read(job)]
@@ -86,7 +86,7 @@ def said(messages: list[wire.Message]) -> dict[str, str]:
     ],
 )
 async def test_a_reader_that_breaks_leaves_a_reason(
-    odd: pool.Nursery, name: str, reason: str, cause: str, found: int
+    odd: pool.WorkerPool, name: str, reason: str, cause: str, found: int
 ) -> None:
     started = time.monotonic()
     began, *messages, last = await read(odd, name)
@@ -100,7 +100,7 @@ async def test_a_reader_that_breaks_leaves_a_reason(
 
 
 async def test_a_file_that_wants_a_password_is_locked_until_it_is_given(
-    odd: pool.Nursery,
+    odd: pool.WorkerPool,
 ) -> None:
     broken = (await read(odd, "locked"))[-1]
     assert isinstance(broken, wire.Broken)
@@ -111,16 +111,20 @@ async def test_a_file_that_wants_a_password_is_locked_until_it_is_given(
     assert unit.number == 4
 
 
-async def test_empty_messages_without_end_come_to_an_end(odd: pool.Nursery) -> None:
-    broken = (await read(odd, "trickle", allowed=limits.Limits(output=200_000)))[-1]
+async def test_empty_messages_without_end_come_to_an_end(odd: pool.WorkerPool) -> None:
+    broken = (await read(odd, "trickle", allowed=limits.SandboxLimits(output=200_000)))[
+        -1
+    ]
     assert isinstance(broken, wire.Broken)
     assert broken.cause == "output"
 
 
 async def test_the_clock_counts_for_each_unit_and_not_while_the_caller_is_busy(
-    odd: pool.Nursery,
+    odd: pool.WorkerPool,
 ) -> None:
-    job = pool.Job(b"x", PurePosixPath("slow"), allowed=limits.Limits(seconds=0.8))
+    job = pool.ReadJob(
+        b"x", PurePosixPath("slow"), allowed=limits.SandboxLimits(seconds=0.8)
+    )
     numbers: list[int] = []
     last: wire.Message | None = None
     async for message in odd.read(job):
@@ -133,7 +137,9 @@ async def test_the_clock_counts_for_each_unit_and_not_while_the_caller_is_busy(
     assert isinstance(last, wire.Done)
 
 
-async def test_documents_come_through_as_they_are_and_clean(odd: pool.Nursery) -> None:
+async def test_documents_come_through_as_they_are_and_clean(
+    odd: pool.WorkerPool,
+) -> None:
     _, about, unit, attachment, done = await read(odd, "plain")
     assert about == units.About("Title", "Ann", "2024-01-02", "utf-8")
     assert unit == units.Unit(
@@ -148,23 +154,25 @@ async def test_documents_come_through_as_they_are_and_clean(odd: pool.Nursery) -
         {"page": 7},
         "by OCR",
     )
-    assert attachment == units.Attachment("ü.bin", "image/png", bytes(range(256)))
+    assert attachment == units.EmbeddedFile("ü.bin", "image/png", bytes(range(256)))
     assert isinstance(done, wire.Done)
     assert done.peak > MB
 
 
-async def test_what_is_too_large_for_a_frame(odd: pool.Nursery) -> None:
-    allowed = limits.Limits(frame=2 * MB)
+async def test_what_is_too_large_for_a_frame(odd: pool.WorkerPool) -> None:
+    allowed = limits.SandboxLimits(frame=2 * MB)
     _, skip, broken = await read(odd, "large", allowed=allowed)
     assert skip == drafts.Skip("a.bin", "an attachment larger than 2 MB")
     assert isinstance(broken, wire.Broken)
     assert broken.reason == "one part of it is larger than 2 MB"
-    wide = (await read(odd, "wide", allowed=limits.Limits()))[-1]
+    wide = (await read(odd, "wide", allowed=limits.SandboxLimits()))[-1]
     assert isinstance(wide, wire.Broken)
     assert wide.reason == "one part of it is larger than 16 MB"
 
 
-async def test_a_long_unit_comes_whole_and_holds_nobody_up(odd: pool.Nursery) -> None:
+async def test_a_long_unit_comes_whole_and_holds_nobody_up(
+    odd: pool.WorkerPool,
+) -> None:
     pauses: list[float] = []
 
     async def beats() -> None:
@@ -178,7 +186,7 @@ async def test_a_long_unit_comes_whole_and_holds_nobody_up(odd: pool.Nursery) ->
     beating = asyncio.create_task(beats())
     gc.disable()  # what a collection takes depends on all the tests before this one
     try:
-        _, _, unit, done = await read(odd, "long", allowed=limits.Limits())
+        _, _, unit, done = await read(odd, "long", allowed=limits.SandboxLimits())
     finally:
         gc.enable()
         beating.cancel()
@@ -197,7 +205,7 @@ async def test_a_long_unit_comes_whole_and_holds_nobody_up(odd: pool.Nursery) ->
     assert max(pauses) < 0.15  # all of it in one go takes four times that
 
 
-async def test_a_file_nobody_reads(odd: pool.Nursery) -> None:
+async def test_a_file_nobody_reads(odd: pool.WorkerPool) -> None:
     assert await read(odd, "nothing") == [wire.Unread("nobody reads this")]
     assert await read(odd, "no_such_reader") == [
         wire.Unread("odd files are not read yet")
@@ -228,7 +236,7 @@ async def test_a_file_nobody_reads(odd: pool.Nursery) -> None:
     ],
 )
 async def test_an_answer_that_is_no_message_is_not_believed(
-    odd: pool.Nursery, answer: bytes
+    odd: pool.WorkerPool, answer: bytes
 ) -> None:
     last = (await read(odd, "lying", answer))[-1]
     assert isinstance(last, wire.Broken)
@@ -236,7 +244,7 @@ async def test_an_answer_that_is_no_message_is_not_believed(
 
 
 @LINUX
-async def test_a_child_sees_its_file_and_nothing_else(odd: pool.Nursery) -> None:
+async def test_a_child_sees_its_file_and_nothing_else(odd: pool.WorkerPool) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = str(server.getsockname()[1]).encode()
         os.environ["REVERIE_SECRET_FOR_TEST"] = "x"
@@ -266,7 +274,7 @@ async def test_a_child_sees_its_file_and_nothing_else(odd: pool.Nursery) -> None
 
 
 async def test_noise_goes_nowhere(
-    odd: pool.Nursery, capfd: pytest.CaptureFixture[str]
+    odd: pool.WorkerPool, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert isinstance((await read(odd, "noisy"))[-1], wire.Done)
     assert capfd.readouterr() == ("", "")
@@ -284,7 +292,7 @@ async def _gone(number: int) -> None:
 
 
 @LINUX
-async def test_who_a_child_started_ends_with_it(odd: pool.Nursery) -> None:
+async def test_who_a_child_started_ends_with_it(odd: pool.WorkerPool) -> None:
     _, unit, broken = await read(odd, "descends")
     assert isinstance(unit, units.Unit)
     assert isinstance(broken, wire.Broken)
@@ -292,9 +300,11 @@ async def test_who_a_child_started_ends_with_it(odd: pool.Nursery) -> None:
     await _gone(unit.number)
 
 
-async def test_leaving_early_ends_the_child(odd: pool.Nursery) -> None:
+async def test_leaving_early_ends_the_child(odd: pool.WorkerPool) -> None:
     number = 0
-    async with aclosing(odd.read(pool.Job(b"x", PurePosixPath("waits")))) as messages:
+    async with aclosing(
+        odd.read(pool.ReadJob(b"x", PurePosixPath("waits")))
+    ) as messages:
         async for message in messages:
             if isinstance(message, units.Unit):
                 number = message.number
@@ -303,11 +313,11 @@ async def test_leaving_early_ends_the_child(odd: pool.Nursery) -> None:
     assert not psutil.pid_exists(number)
 
 
-async def test_a_cancelled_reading_ends_the_child(odd: pool.Nursery) -> None:
+async def test_a_cancelled_reading_ends_the_child(odd: pool.WorkerPool) -> None:
     numbers: asyncio.Queue[int] = asyncio.Queue()
 
     async def reading() -> None:
-        async for message in odd.read(pool.Job(b"x", PurePosixPath("waits"))):
+        async for message in odd.read(pool.ReadJob(b"x", PurePosixPath("waits"))):
             if isinstance(message, units.Unit):
                 numbers.put_nowait(message.number)
 
@@ -319,7 +329,7 @@ async def test_a_cancelled_reading_ends_the_child(odd: pool.Nursery) -> None:
     await _gone(number)
 
 
-async def test_a_zygote_that_is_killed_is_started_again(odd: pool.Nursery) -> None:
+async def test_a_zygote_that_is_killed_is_started_again(odd: pool.WorkerPool) -> None:
     _, unit, last = await read(odd, "parent")  # the reader kills it
     assert isinstance(unit, units.Unit)
     assert last == wire.Broken("its reader was stopped from outside", cause="stopped")
@@ -328,7 +338,7 @@ async def test_a_zygote_that_is_killed_is_started_again(odd: pool.Nursery) -> No
 
 
 async def test_a_zygote_killed_between_two_files_is_not_noticed(
-    odd: pool.Nursery,
+    odd: pool.WorkerPool,
 ) -> None:
     if sys.platform != "linux":
         pytest.skip("looks into /proc")
@@ -338,7 +348,7 @@ async def test_a_zygote_killed_between_two_files_is_not_noticed(
 
 
 async def test_files_are_read_side_by_side_and_one_that_breaks_stops_no_other(
-    odd: pool.Nursery,
+    odd: pool.WorkerPool,
 ) -> None:
     names = ["segfault", "plain", "leaves", "plain", "exits", "plain"]
     ends = await asyncio.gather(*(read(odd, name) for name in names))
@@ -346,9 +356,9 @@ async def test_files_are_read_side_by_side_and_one_that_breaks_stops_no_other(
 
 
 async def test_closing_ends_every_process() -> None:
-    opened = pool.Nursery(catalogue="tests.ingest.odd_readers")
+    opened = pool.WorkerPool(catalogue="tests.ingest.odd_readers")
     before = set(psutil.Process().children(recursive=True))
-    messages = opened.read(pool.Job(b"x", PurePosixPath("waits")))
+    messages = opened.read(pool.ReadJob(b"x", PurePosixPath("waits")))
     async for message in messages:
         if isinstance(message, units.Unit):
             break
@@ -365,7 +375,7 @@ async def test_closing_ends_every_process() -> None:
 
 async def test_nothing_is_started_before_a_file_is_read() -> None:
     before = psutil.Process().children(recursive=True)
-    async with pool.Nursery():
+    async with pool.WorkerPool():
         assert psutil.Process().children(recursive=True) == before
 
 
@@ -376,7 +386,7 @@ async def test_the_children_of_a_service_that_is_killed_end(tmp_path: Path) -> N
         "import asyncio, pathlib\n"
         "from reverie.ingest.sandbox import pool\n"
         "async def main():\n"
-        "    opened = pool.Nursery(catalogue='tests.ingest.odd_readers')\n"
+        "    opened = pool.WorkerPool(catalogue='tests.ingest.odd_readers')\n"
         "    async for one in opened.read(pool.Job(b'x', pathlib.PurePosixPath('waits'))):\n"
         "        print(getattr(one, 'number', ''), flush=True)\n"
         "asyncio.run(main())\n"
@@ -395,7 +405,9 @@ async def test_the_children_of_a_service_that_is_killed_end(tmp_path: Path) -> N
     await _gone(zygote)
 
 
-async def test_files_that_cannot_be_opened(odd: pool.Nursery, tmp_path: Path) -> None:
+async def test_files_that_cannot_be_opened(
+    odd: pool.WorkerPool, tmp_path: Path
+) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name, words in (
         ("pipe", "a pipe"),
@@ -445,7 +457,7 @@ def _again(draft: drafts.Draft) -> drafts.Draft:
     return decoded
 
 
-async def test_the_test_data_is_read_as_in_this_process(real: pool.Nursery) -> None:
+async def test_the_test_data_is_read_as_in_this_process(real: pool.WorkerPool) -> None:
     folders = [
         DATA / name
         for name in ("mail", "ics", "vcf", "bookmarks", "feeds", "vault-obsidian")
@@ -458,7 +470,7 @@ async def test_the_test_data_is_read_as_in_this_process(real: pool.Nursery) -> N
             continue
         mtime = dt.datetime.fromtimestamp(found.file.stat().st_mtime, dt.UTC)
         here = _in_process(found, mtime)
-        job = pool.Job(found.file, found.relative, vault=found.vault, mtime=mtime)
+        job = pool.ReadJob(found.file, found.relative, vault=found.vault, mtime=mtime)
         there = [
             message
             async for message in real.read(job)
@@ -478,17 +490,17 @@ async def test_the_test_data_is_read_as_in_this_process(real: pool.Nursery) -> N
 
 
 def _in_process(
-    found: scan.Found, mtime: dt.datetime
+    found: scan.ScannedFile, mtime: dt.datetime
 ) -> str | tuple[list[object], str, list[bytes]]:
     data = found.file.read_bytes()
     reader = detect.look(data[: detect.HEAD], found.relative)
-    if isinstance(reader, str | kinds.Document):
+    if isinstance(reader, str | kinds.DocumentFormat):
         return "another reader"
     items: list[object] = []
     problem = ""
     try:
         items += reader(
-            drafts.Source(found.file, found.relative, data, found.vault, mtime)
+            drafts.SourceFile(found.file, found.relative, data, found.vault, mtime)
         )
     except errors.Unreadable as broken:
         problem = broken.message
@@ -500,11 +512,11 @@ def _in_process(
 
 
 async def test_a_real_text_through_the_product(
-    real: pool.Nursery, tmp_path: Path
+    real: pool.WorkerPool, tmp_path: Path
 ) -> None:
     path = tmp_path / "blob"
     path.write_bytes("Grüße aus Málaga".encode("latin-1"))
-    job = pool.Job(
+    job = pool.ReadJob(
         path, PurePosixPath("trip/notes.txt"), path=Path("/somewhere/trip/notes.txt")
     )
     began, draft, done = [message async for message in real.read(job)]
@@ -523,5 +535,5 @@ async def test_a_folder_of_hostile_modules_is_not_imported_from(
     (tmp_path / "json.py").write_text("raise SystemExit")
     shutil.copy(tmp_path / "json.py", tmp_path / "selectors.py")
     monkeypatch.chdir(tmp_path)
-    async with pool.Nursery() as opened:
+    async with pool.WorkerPool() as opened:
         assert isinstance((await read(opened, "a.txt"))[-1], wire.Done)

@@ -33,13 +33,13 @@ def opened(database: db.Database) -> Opened:
 
     def make(
         *all_settings: dict[str, Any],
-        rules: gateway.Rules | None = None,
+        rules: gateway.GatewayRules | None = None,
         **more: object,
     ) -> chat.Models:
         first, *rest = all_settings or ({},)
         settings = config.Model.model_validate({**first, "fallback": rest, **more})
         return chat.Models(
-            settings, gateway.Door(database, rules or gateway.Rules(key=KEY))
+            settings, gateway.Gateway(database, rules or gateway.GatewayRules(key=KEY))
         )
 
     return make

@@ -46,7 +46,7 @@ async def test_tools_get_the_real_value_and_the_cloud_never_does(
     with model_server.serving(answer) as server:
         models = opened(settings_of(server.url, local=False))
         agent = Agent(
-            agents.model(models, owner, chat.Ask((), "agent")),
+            agents.model(models, owner, chat.ChatRequest((), "agent")),
             instructions=f"You work for {WHO}.",
         )
         heard: list[str] = []
@@ -78,7 +78,7 @@ async def test_what_cannot_be_read_goes_to_no_cloud(
             agents.model(
                 opened(settings_of(server.url, local=False)),
                 owner,
-                chat.Ask((), "agent"),
+                chat.ChatRequest((), "agent"),
             )
         )
         with pytest.raises(errors.Confined):
@@ -87,7 +87,9 @@ async def test_what_cannot_be_read_goes_to_no_cloud(
             await agent.run("My biopsy was clear.")
         assert not server.asked
         here = Agent(
-            agents.model(opened(settings_of(server.url)), owner, chat.Ask((), "agent"))
+            agents.model(
+                opened(settings_of(server.url)), owner, chat.ChatRequest((), "agent")
+            )
         )
         await here.run(["What is this?", picture])
         assert len(server.asked) == 1

@@ -25,8 +25,8 @@ PRIVATE = "Write to ana.lopez@example.org about the roses."
 HEALTH = "The biopsy of ana.lopez@example.org was clear."
 
 
-def about(text: str, **more: Any) -> chat.Ask:
-    return chat.Ask((chat.Message("user", text),), "test", **more)
+def about(text: str, **more: Any) -> chat.ChatRequest:
+    return chat.ChatRequest((chat.Message("user", text),), "test", **more)
 
 
 def cloud(server: model_server.Server, **more: object) -> dict[str, Any]:
@@ -45,7 +45,7 @@ async def test_what_anybody_may_know_goes_as_it_is(
         answer = await chat.ask(
             opened(cloud(server)), owner, about(PLAIN, domain="note")
         )
-        assert answer == chat.Answer(PLAIN, "sent_plain", "openai:m", 18)
+        assert answer == chat.ChatAnswer(PLAIN, "sent_plain", "openai:m", 18)
         (row,) = await rows(database, owner)
         told = {
             name: row[name]
@@ -168,7 +168,9 @@ async def test_without_a_key_or_with_a_mask_that_fails_nothing_private_is_sent(
     with model_server.serving(vendors.echo) as server:
         with pytest.raises(errors.Confined, match="could not be pseudonymised"):
             await chat.ask(
-                opened(cloud(server), rules=gateway.Rules()), owner, about(PRIVATE)
+                opened(cloud(server), rules=gateway.GatewayRules()),
+                owner,
+                about(PRIVATE),
             )
         monkeypatch.setattr("reverie.privacy.detect.find", broken)
         with pytest.raises(errors.Confined, match="could not be pseudonymised"):
@@ -258,7 +260,9 @@ async def test_in_pieces(
             async for one in chat.stream(opened(cloud(server)), owner, about(PRIVATE))
         ]
         assert "".join(one for one in found if isinstance(one, str)) == PRIVATE
-        assert found[-1] == chat.Answer(PRIVATE, "sent_pseudonymised", "openai:m", 18)
+        assert found[-1] == chat.ChatAnswer(
+            PRIVATE, "sent_pseudonymised", "openai:m", 18
+        )
         assert len(found) > 3
         assert b"ana.lopez" not in server.asked[0].raw
         with pytest.raises(errors.Confined):
@@ -284,7 +288,7 @@ async def test_pieces_fall_back_before_the_first_one_only(
     ):
         models = opened(cloud(ill), cloud(well, model="n"), retries=0)
         found = [one async for one in chat.stream(models, owner, about(PLAIN))]
-        assert found[-1] == chat.Answer(PLAIN, "sent_plain", "openai:n", 18)
+        assert found[-1] == chat.ChatAnswer(PLAIN, "sent_plain", "openai:n", 18)
         cut = vendors.openai_stream(["Ro", "ses"]).partition(b'"ses"')[0]
         ill.answer = lambda _: (
             200,
@@ -445,7 +449,7 @@ async def test_background_work_ends_with_its_budget(
         model_server.serving(vendors.echo) as server,
         model_server.serving(vendors.echo) as here,
     ):
-        rules = gateway.Rules(key=KEY, daily_tokens=50)
+        rules = gateway.GatewayRules(key=KEY, daily_tokens=50)
         models = opened(cloud(server), rules=rules)
         small = {"lane": "bulk", "max_tokens": 10}
         await chat.ask(models, owner, about(PLAIN, **small))
@@ -503,7 +507,9 @@ async def test_a_conversation_may_have_pseudonyms_of_its_own(
         for apart in (False, True):
             models = opened(
                 cloud(server),
-                rules=gateway.Rules(KEY, scope="conversation" if apart else "user"),
+                rules=gateway.GatewayRules(
+                    KEY, scope="conversation" if apart else "user"
+                ),
             )
             server.asked.clear()
             for conversation in (uuid4(), uuid4()):
@@ -520,7 +526,7 @@ async def test_a_row_before_the_call(
             await chat.ask(
                 opened(cloud(server)),
                 owner,
-                chat.Ask((chat.Message("user", "x"),), "Ana López said"),
+                chat.ChatRequest((chat.Message("user", "x"),), "Ana López said"),
             )
         assert not server.asked
 

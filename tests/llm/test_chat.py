@@ -65,7 +65,7 @@ def opened(provider: str, url: str, **more: object) -> chat_models.Client:
 
 async def test_openai_is_asked_in_its_form() -> None:
     with model_server.serving(lambda _: (200, vendors.openai("You."))) as server:
-        assert await opened("openai", server.url).ask(PROMPT) == chat_models.Said(
+        assert await opened("openai", server.url).ask(PROMPT) == chat_models.Completion(
             "You.", 11, 7
         )
         asked = server.asked[0]
@@ -100,9 +100,9 @@ async def test_groq_and_ollama_speak_like_openai() -> None:
 
 async def test_anthropic_is_asked_in_its_form() -> None:
     with model_server.serving(lambda _: (200, vendors.anthropic("You."))) as server:
-        assert await opened("anthropic", server.url).ask(PROMPT) == chat_models.Said(
-            "You.", 11, 7
-        )
+        assert await opened("anthropic", server.url).ask(
+            PROMPT
+        ) == chat_models.Completion("You.", 11, 7)
         asked = server.asked[0]
         assert asked.path.startswith("/v1/messages")
         assert b"secret" in asked.raw
@@ -120,7 +120,7 @@ async def test_anthropic_is_asked_in_its_form() -> None:
 
 async def test_google_is_asked_in_its_form() -> None:
     with model_server.serving(lambda _: (200, vendors.google("You."))) as server:
-        assert await opened("google", server.url).ask(PROMPT) == chat_models.Said(
+        assert await opened("google", server.url).ask(PROMPT) == chat_models.Completion(
             "You.", 11, 7
         )
         asked = server.asked[0]
@@ -143,7 +143,7 @@ async def test_in_pieces(provider: str) -> None:
         assert "".join(one for one in found if isinstance(one, str)) == "".join(pieces)
         assert len(found) > 3
         last = found[-1]
-        assert isinstance(last, chat_models.Said)
+        assert isinstance(last, chat_models.Completion)
         assert (last.tokens_in, last.tokens_out >= 7) == (11, True)
 
 

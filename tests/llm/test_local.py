@@ -92,7 +92,7 @@ def test_a_folder_without_a_model(tmp_path: Path) -> None:
 @installed
 async def test_a_cross_encoder_in_a_folder(tmp_path: Path) -> None:
     tiny_onnx.cross_encoder(tmp_path / "judge", {"cat": 2.0, "car": -3.0, "pet": 1.0})
-    settings = config.Reranker(provider="fastembed", model=str(tmp_path / "judge"))
+    settings = config.RerankerModel(provider="fastembed", model=str(tmp_path / "judge"))
     embeddings = embedding.Embeddings(config.Embedding(provider="none"), settings)
     assert embeddings.reranks
     found = await embeddings.rerank("pet", ["car", "cat", "nothing"])
@@ -116,5 +116,5 @@ def test_without_the_package_it_says_how_to_get_it(
     assert told.value.hint == "Install it: `pip install 'reverie[fastembed]'`."
     with pytest.raises(errors.Misconfigured, match="`fastembed` is not installed"):
         embedding.Embeddings(
-            config.Embedding(), config.Reranker(provider="fastembed", model="x")
+            config.Embedding(), config.RerankerModel(provider="fastembed", model="x")
         )

@@ -208,7 +208,7 @@ def test_settings_that_make_no_sense(settings: dict[str, str], sentence: str) ->
 
 
 def reranker(server: model_server.Server, **more: Any) -> embedding.Embeddings:
-    settings = config.Reranker(
+    settings = config.RerankerModel(
         provider="openai",
         base_url=f"{server.url}/v1",
         model="judge",
@@ -283,7 +283,7 @@ async def test_a_slow_reranker_is_not_waited_for() -> None:
         return 200, {"results": []}
 
     with model_server.serving(answer) as server:
-        settings = config.Reranker(
+        settings = config.RerankerModel(
             provider="openai", base_url=server.url, model="judge", timeout_s=0.1
         )
         embeddings = embedding.Embeddings(config.Embedding(provider="none"), settings)
@@ -348,5 +348,5 @@ async def test_a_reranker_that_fails(answer: tuple[int, Any], sentence: str) -> 
         errors.Misconfigured, match="The reranker provider `openai` needs `base_url`"
     ):
         embedding.Embeddings(
-            config.Embedding(), config.Reranker(provider="openai", model="m")
+            config.Embedding(), config.RerankerModel(provider="openai", model="m")
         )

@@ -61,7 +61,9 @@ def test_what_is_none(text: str) -> None:
 
 def test_an_empty_list_is_an_answer() -> None:
     for text in ("[]", '{"items": []}', "```json\n[]\n```"):
-        assert structured.items(text, Person) == structured.Items((), 0, read=True)
+        assert structured.items(text, Person) == structured.ParsedItems(
+            (), 0, read=True
+        )
 
 
 def test_strings_keep_their_commas_and_slashes() -> None:

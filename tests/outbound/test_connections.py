@@ -33,7 +33,7 @@ def _bound() -> socket.socket:
     return one
 
 
-def _to_far(measured: connections.Measured) -> list[connections.Connection]:
+def _to_far(measured: connections.OpenConnections) -> list[connections.Connection]:
     return [one for one in measured.connections if one.destination == FAR]
 
 

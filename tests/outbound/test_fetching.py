@@ -20,11 +20,11 @@ from reverie import errors
 from reverie.outbound import fetching
 from tests.outbound.stubs import HERE, Answer, Names, Stub, always, page, serving
 
-SMALL = fetching.Limits(size=200_000, seconds=2, silence=0.5)
+SMALL = fetching.FetchLimits(size=200_000, seconds=2, silence=0.5)
 
 
 async def _fetch(
-    stub: Stub, path: str = "/", limits: fetching.Limits = SMALL
+    stub: Stub, path: str = "/", limits: fetching.FetchLimits = SMALL
 ) -> fetching.Fetched:
     url = f"http://127.0.0.1:{stub.port}{path}"
     return await fetching.fetch(
@@ -33,7 +33,7 @@ async def _fetch(
 
 
 async def _answered(
-    answer: Answer | bytes, limits: fetching.Limits = SMALL
+    answer: Answer | bytes, limits: fetching.FetchLimits = SMALL
 ) -> fetching.Fetched:
     async with serving(always(answer) if isinstance(answer, bytes) else answer) as stub:
         return await _fetch(stub, limits=limits)
@@ -172,14 +172,14 @@ async def test_a_bomb_is_left_alone(wbits: int, encoding: str):
     with pytest.raises(errors.Unreadable, match="larger"):
         await _answered(bomb)
     with pytest.raises(errors.Unreadable, match="trap"):
-        await _answered(bomb, fetching.Limits(size=1 << 40))
+        await _answered(bomb, fetching.FetchLimits(size=1 << 40))
 
 
 async def test_a_bomb_of_many_small_members_is_left_alone():
     members = gzip.compress(bytes(9000)) * 3000
     with pytest.raises(errors.Unreadable, match="trap"):
         await _answered(
-            page(members, headers="Content-Encoding: gzip\r\n"), fetching.Limits()
+            page(members, headers="Content-Encoding: gzip\r\n"), fetching.FetchLimits()
         )
 
 
@@ -191,7 +191,7 @@ async def test_what_is_sent_counts_even_if_it_unpacks_to_nothing():
 
 
 async def test_a_page_of_exactly_the_size_is_read_and_one_more_byte_is_not():
-    limits = fetching.Limits(size=1000)
+    limits = fetching.FetchLimits(size=1000)
     assert len((await _answered(page(b"a" * 1000), limits)).data) == 1000
     for answer in (
         page(b"a" * 1001),
@@ -228,7 +228,7 @@ async def _drip(start: bytes, piece: bytes) -> float:
 
     begun = time.monotonic()
     with pytest.raises(errors.Unreadable, match=r"longer than 0\.5 seconds"):
-        await _answered(drip, fetching.Limits(seconds=0.5, silence=0.3))
+        await _answered(drip, fetching.FetchLimits(seconds=0.5, silence=0.3))
     return time.monotonic() - begun
 
 
@@ -261,7 +261,7 @@ async def test_silence_is_not_waited_for():
 
     begun = time.monotonic()
     with pytest.raises(errors.Unavailable, match="stopped answering"):
-        await _answered(silent, fetching.Limits(seconds=10, silence=0.3))
+        await _answered(silent, fetching.FetchLimits(seconds=10, silence=0.3))
     assert time.monotonic() - begun < 1.5
 
 
@@ -272,7 +272,9 @@ async def test_a_slow_resolver_is_not_waited_for():
 
     with pytest.raises(errors.Unreadable, match="longer"):
         await fetching.fetch(
-            "http://slow.example/", limits=fetching.Limits(seconds=0.2), resolver=slow
+            "http://slow.example/",
+            limits=fetching.FetchLimits(seconds=0.2),
+            resolver=slow,
         )
 
 

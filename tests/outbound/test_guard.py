@@ -16,7 +16,7 @@ from reverie import errors
 from reverie.outbound import addresses, fetching
 from tests.outbound.stubs import HERE, Names, Stub, always, page, serving
 
-QUICK = fetching.Limits(seconds=3, silence=1)
+QUICK = fetching.FetchLimits(seconds=3, silence=1)
 
 
 def _own() -> list[str]:

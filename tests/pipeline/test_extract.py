@@ -187,7 +187,7 @@ def opened(database: db.Database) -> Any:
     def make(url: str, **more: Any) -> chat.Models:
         return chat.Models(
             config.Model.model_validate(settings_of(url, **more)),
-            gateway.Door(database, gateway.Rules(key=KEY)),
+            gateway.Gateway(database, gateway.GatewayRules(key=KEY)),
         )
 
     return make
@@ -412,7 +412,7 @@ async def test_a_real_tiny_model_over_twenty_notes(
     }
     models = chat.Models(
         config.Model.model_validate({**settings, "timeout_s": 200}),
-        gateway.Door(database, gateway.Rules(key=KEY)),
+        gateway.Gateway(database, gateway.GatewayRules(key=KEY)),
     )
     async with following(database, embeddings, models):
         for _ in range(30):

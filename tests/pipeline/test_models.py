@@ -395,7 +395,7 @@ async def test_the_doctor_looks_at_the_reranker(
         }
 
     with model_server.serving(answer) as server:
-        settings = config.Reranker(
+        settings = config.RerankerModel(
             provider="openai", base_url=server.url, model="judge"
         )
         embeddings = embedding.Embeddings(config.Embedding(provider="none"), settings)

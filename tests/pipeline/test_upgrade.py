@@ -55,7 +55,7 @@ VALUES (%(user)s, %(domain)s, %(id)s, 'create', '{}', 'local', 'owner', %(title)
 
 
 @pytest.fixture
-def empty(cluster: embedded.Server) -> Iterator[str]:
+def empty(cluster: embedded.EmbeddedServer) -> Iterator[str]:
     """A database with nothing in it, by its name."""
     maintenance = cluster.place.url(embedded.OWNER_ROLE, database="postgres")
     with psycopg.connect(maintenance, autocommit=True) as connection:
@@ -69,7 +69,7 @@ def empty(cluster: embedded.Server) -> Iterator[str]:
 
 @pytest_asyncio.fixture
 async def old(
-    cluster: embedded.Server, empty: str, monkeypatch: pytest.MonkeyPatch
+    cluster: embedded.EmbeddedServer, empty: str, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[db.Database]:
     """A pool on a database at 0001; `monkeypatch.undo()` brings the other migrations
     back.
@@ -150,7 +150,7 @@ async def titles(
 
 async def test_what_the_first_version_kept_is_found_again(
     old: db.Database,
-    cluster: embedded.Server,
+    cluster: embedded.EmbeddedServer,
     empty: str,
     monkeypatch: pytest.MonkeyPatch,
     words_alone: embedding.Embeddings,
@@ -233,7 +233,7 @@ async def test_what_the_first_version_kept_is_found_again(
 
 async def test_notes_with_headings_are_cut_by_section_after_an_upgrade(
     old: db.Database,
-    cluster: embedded.Server,
+    cluster: embedded.EmbeddedServer,
     empty: str,
     monkeypatch: pytest.MonkeyPatch,
     words_alone: embedding.Embeddings,

@@ -404,7 +404,7 @@ async def test_two_workers_do_nothing_twice(
     owner: callers.Caller,
     server: embedder.Server,
     embeddings: embedding.Embeddings,
-    cluster: embedded.Server,
+    cluster: embedded.EmbeddedServer,
     fresh: str,
 ) -> None:
     """Not even when the leader's lock is lost while it goes on: the cursor moves only

@@ -70,7 +70,7 @@ HOSTILE = [
 @dataclass(frozen=True)
 class Sample:
     text: str
-    spans: list[spans.Found]
+    spans: list[spans.FoldedSpan]
 
 
 def samples(seed: int) -> Iterator[Sample]:
@@ -79,7 +79,7 @@ def samples(seed: int) -> Iterator[Sample]:
     while True:
         language = draw.choice(sorted(TEMPLATES))
         text = ""
-        found: list[spans.Found] = []
+        found: list[spans.FoldedSpan] = []
         for _ in range(draw.randint(1, 3)):
             for number, part in enumerate(draw.choice(TEMPLATES[language]).split("{}")):
                 if number:
@@ -89,7 +89,9 @@ def samples(seed: int) -> Iterator[Sample]:
                         if people
                         else draw.choice(OTHERS)
                     )
-                    found.append(spans.Found(len(text), len(text) + len(value), kind))
+                    found.append(
+                        spans.FoldedSpan(len(text), len(text) + len(value), kind)
+                    )
                     text += value
                 text += part
                 if draw.random() < 0.05:

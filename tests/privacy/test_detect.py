@@ -163,10 +163,10 @@ def test_findings_do_not_overlap_and_are_the_same_each_time() -> None:
 
 
 KNOWN = [
-    spans.Known("María-José García López", "person"),
-    spans.Known("Tom Wood", "person"),
-    spans.Known("Panadería Sol", "organisation"),
-    spans.Known("+34 612 345 678", "phone"),
+    spans.KnownValue("María-José García López", "person"),
+    spans.KnownValue("Tom Wood", "person"),
+    spans.KnownValue("Panadería Sol", "organisation"),
+    spans.KnownValue("+34 612 345 678", "phone"),
 ]
 
 

@@ -85,7 +85,8 @@ def models(database: db.Database, stub: model_server.Server) -> chat.Models:
         {**one, "retries": 1, "fallback": [{**one, "model": "second"}]}
     )
     return chat.Models(
-        settings, gateway.Door(database, gateway.Rules(KEY, known=acquaintances.known))
+        settings,
+        gateway.Gateway(database, gateway.GatewayRules(KEY, known=acquaintances.known)),
     )
 
 
@@ -102,8 +103,10 @@ def vectors(
     }
     made = embedding.Embeddings(
         config.Embedding.model_validate(given),
-        config.Reranker.model_validate(given),
-        opening=gateway.Door(database, gateway.Rules(KEY, known=acquaintances.known)),
+        config.RerankerModel.model_validate(given),
+        opening=gateway.Gateway(
+            database, gateway.GatewayRules(KEY, known=acquaintances.known)
+        ),
     )
     yield made
     made.close()
@@ -114,8 +117,10 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateway, "_FIRST_WAIT_S", 0.001)
 
 
-def request(text: str, level: chat.Level, lane: chat.Lane = "query") -> chat.Ask:
-    return chat.Ask(
+def request(
+    text: str, level: chat.Level, lane: chat.Lane = "query"
+) -> chat.ChatRequest:
+    return chat.ChatRequest(
         (chat.Message("user", text),),
         "egress",
         level=level,
@@ -160,7 +165,7 @@ async def tried(
 
 
 def agent(
-    models: chat.Models, owner: callers.Caller, asked: chat.Ask
+    models: chat.Models, owner: callers.Caller, asked: chat.ChatRequest
 ) -> pydantic_ai.Agent:
     return pydantic_ai.Agent(agents.model(models, owner, asked), instructions="Answer.")
 

@@ -23,10 +23,10 @@ async def mask(
     text: str,
     *values: str,
     scope: str = SCOPE,
-) -> pseudonyms.Masked:
+) -> pseudonyms.MaskedText:
     """Masks the given people in a text."""
     places = [
-        spans.Found(text.index(one), text.index(one) + len(one), "person")
+        spans.FoldedSpan(text.index(one), text.index(one) + len(one), "person")
         for one in values
     ]
     async with database.transaction(caller) as tx:
@@ -126,7 +126,7 @@ async def test_what_is_one_value(
         first, second = await pseudonyms.mask_all(
             tx,
             owner,
-            [(text, [spans.Found(0, len(text), kind)]) for text in (one, two)],
+            [(text, [spans.FoldedSpan(0, len(text), kind)]) for text in (one, two)],
             scope=SCOPE,
             key=key,
             regions=("ES",),
@@ -155,7 +155,7 @@ async def test_what_is_not(
         masked = await pseudonyms.mask_all(
             tx,
             owner,
-            [(text, [spans.Found(0, len(text), kind)]) for text in (one, two)],
+            [(text, [spans.FoldedSpan(0, len(text), kind)]) for text in (one, two)],
             scope=SCOPE,
             key=key,
         )
@@ -175,7 +175,7 @@ async def test_tokens_look_like_what_they_replace(
         masked = await pseudonyms.mask_all(
             tx,
             owner,
-            [(v, [spans.Found(0, len(v), k)]) for k, v in given.OTHERS],
+            [(v, [spans.FoldedSpan(0, len(v), k)]) for k, v in given.OTHERS],
             scope=SCOPE,
             key=key,
         )
@@ -198,7 +198,7 @@ async def test_ten_thousand_people_and_no_collision(
         masked = await pseudonyms.mask_all(
             tx,
             owner,
-            [(one, [spans.Found(0, len(one), "person")]) for one in names],
+            [(one, [spans.FoldedSpan(0, len(one), "person")]) for one in names],
             scope=SCOPE,
             key=key,
         )
@@ -253,7 +253,7 @@ async def test_many_at_once_in_other_orders_do_not_wait_for_each_other(
             masked = await pseudonyms.mask_all(
                 tx,
                 owner,
-                [(n, [spans.Found(0, len(n), "person")]) for n in order],
+                [(n, [spans.FoldedSpan(0, len(n), "person")]) for n in order],
                 scope=SCOPE,
                 key=key,
             )
@@ -351,7 +351,7 @@ async def test_a_token_completed_by_the_next_one_is_none(
                 tx,
                 owner,
                 name,
-                [spans.Found(0, len(name), "person")],
+                [spans.FoldedSpan(0, len(name), "person")],
                 scope="s",
                 key=key,
             )
@@ -363,8 +363,8 @@ async def test_a_token_completed_by_the_next_one_is_none(
     text = f"Person_{core[:-1]} 12345678Z and {name}"
     start = text.index("12345678Z")
     places = [
-        spans.Found(start, start + 9, "national_id"),
-        spans.Found(text.index(name), len(text), "person"),
+        spans.FoldedSpan(start, start + 9, "national_id"),
+        spans.FoldedSpan(text.index(name), len(text), "person"),
     ]
     async with database.transaction(owner) as tx:
         masked = await pseudonyms.mask(tx, owner, text, places, scope="s", key=key)
@@ -372,7 +372,7 @@ async def test_a_token_completed_by_the_next_one_is_none(
 
 
 async def test_nothing_of_a_value_is_in_the_table(
-    cluster: embedded.Server,
+    cluster: embedded.EmbeddedServer,
     fresh: str,
     database: db.Database,
     owner: callers.Caller,
@@ -386,7 +386,10 @@ async def test_nothing_of_a_value_is_in_the_table(
         await pseudonyms.mask_all(
             tx,
             owner,
-            [(v, [spans.Found(0, len(v), kinds.get(v, "person"))]) for v in values],
+            [
+                (v, [spans.FoldedSpan(0, len(v), kinds.get(v, "person"))])
+                for v in values
+            ],
             scope=SCOPE,
             key=key,
         )
@@ -474,9 +477,9 @@ async def test_spans_of_another_text_are_refused(
     database: db.Database, owner: callers.Caller, key: vault.Key
 ) -> None:
     for wrong in (
-        spans.Found(0, 99, "person"),
-        spans.Found(-1, 2, "person"),
-        spans.Found(2, 1, "person"),
+        spans.FoldedSpan(0, 99, "person"),
+        spans.FoldedSpan(-1, 2, "person"),
+        spans.FoldedSpan(2, 1, "person"),
     ):
         with pytest.raises(errors.Invalid):
             async with database.transaction(owner) as tx:
@@ -486,14 +489,14 @@ async def test_spans_of_another_text_are_refused(
 def test_spans_that_overlap_or_touch_become_one() -> None:
     text = "Ana García2 and 王伟李娜, Anas Buch"
     places = [
-        spans.Found(0, 3, "location"),
-        spans.Found(1, 10, "person"),
-        spans.Found(16, 18, "person"),
+        spans.FoldedSpan(0, 3, "location"),
+        spans.FoldedSpan(1, 10, "person"),
+        spans.FoldedSpan(16, 18, "person"),
     ]
     places += [
-        spans.Found(18, 20, "person"),
-        spans.Found(22, 25, "person"),
-        spans.Found(5, 5, "date"),
+        spans.FoldedSpan(18, 20, "person"),
+        spans.FoldedSpan(22, 25, "person"),
+        spans.FoldedSpan(5, 5, "date"),
     ]
     assert [text[one.start : one.end] for one in mask_spans.settled(text, places)] == [
         "Ana García2",

@@ -13,7 +13,7 @@ from reverie import db, embedded
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def database(
-    cluster: embedded.Server, template: str, request: pytest.FixtureRequest
+    cluster: embedded.EmbeddedServer, template: str, request: pytest.FixtureRequest
 ) -> AsyncIterator[db.Database]:
     """A pool on the module's own database, as the application's role."""
     name = request.module.__name__.rpartition(".")[2]

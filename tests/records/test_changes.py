@@ -78,7 +78,7 @@ async def test_since_without_writers_does_not_lag(
 async def test_who_commits_after_the_answer_is_in_the_next(
     database: db.Database,
     owner: callers.Caller,
-    cluster: embedded.Server,
+    cluster: embedded.EmbeddedServer,
     as_owner: bool,
 ) -> None:
     """Also through a role that may not see what other sessions do (a PostgreSQL of the

@@ -23,7 +23,7 @@ from reverie.pipeline import progress
 from reverie.search import query as queries
 from reverie.search import results as searched
 from reverie.search import search as searching
-from tests.conftest import NURSERY
+from tests.conftest import WORKER_POOL
 
 SAMPLE = Path(reverie.sample.__file__).parent
 _numbers = itertools.count()
@@ -74,7 +74,7 @@ def words_alone() -> Iterator[embedding.Embeddings]:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def _kept(
-    cluster: embedded.Server, template: str, embeddings: embedding.Embeddings
+    cluster: embedded.EmbeddedServer, template: str, embeddings: embedding.Embeddings
 ) -> AsyncIterator[_Kept]:
     """The database with the sample life and every vector of it, to be cloned; nobody
     stays connected to it.
@@ -93,7 +93,7 @@ async def _kept(
         if one.file.suffix not in (".py", ".pyc")
     ]
     done = await importer.run(
-        ingest_file.Desk(pool, caller, blob_root, NURSERY),
+        ingest_file.Context(pool, caller, blob_root, WORKER_POOL),
         files,
         progress=lambda number, file: None,
     )
@@ -108,7 +108,7 @@ async def _kept(
 
 @asynccontextmanager
 async def _clone(
-    cluster: embedded.Server, kept: _Kept, embeddings: embedding.Embeddings
+    cluster: embedded.EmbeddedServer, kept: _Kept, embeddings: embedding.Embeddings
 ) -> AsyncIterator[Life]:
     name = f"life_{next(_numbers)}"
     _maintain(cluster, f"CREATE DATABASE {name} TEMPLATE {kept.database}")
@@ -124,7 +124,7 @@ async def _clone(
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def life(
-    cluster: embedded.Server, _kept: _Kept, embeddings: embedding.Embeddings
+    cluster: embedded.EmbeddedServer, _kept: _Kept, embeddings: embedding.Embeddings
 ) -> AsyncIterator[Life]:
     """The sample life, to be read only."""
     async with _clone(cluster, _kept, embeddings) as found:
@@ -133,14 +133,14 @@ async def life(
 
 @pytest_asyncio.fixture
 async def own_life(
-    cluster: embedded.Server, _kept: _Kept, embeddings: embedding.Embeddings
+    cluster: embedded.EmbeddedServer, _kept: _Kept, embeddings: embedding.Embeddings
 ) -> AsyncIterator[Life]:
     """The sample life, the test's own."""
     async with _clone(cluster, _kept, embeddings) as found:
         yield found
 
 
-def _maintain(cluster: embedded.Server, statement: str) -> None:
+def _maintain(cluster: embedded.EmbeddedServer, statement: str) -> None:
     with psycopg.connect(
         cluster.place.url(embedded.OWNER_ROLE, database="postgres"), autocommit=True
     ) as connection:

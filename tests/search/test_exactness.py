@@ -140,7 +140,7 @@ def near_misses(random_: random.Random) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def crowded(cluster: embedded.Server, template: str) -> Iterator[str]:
+def crowded(cluster: embedded.EmbeddedServer, template: str) -> Iterator[str]:
     """The name of the database of this module."""
     maintenance = cluster.place.url(embedded.OWNER_ROLE, database="postgres")
     with psycopg.connect(maintenance, autocommit=True) as connection:
@@ -152,7 +152,7 @@ def crowded(cluster: embedded.Server, template: str) -> Iterator[str]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def crowd(
-    cluster: embedded.Server, crowded: str
+    cluster: embedded.EmbeddedServer, crowded: str
 ) -> AsyncIterator[tuple[db.Database, callers.Caller]]:
     """The records asked for, among 10,000 others of three domains."""
     pool = db.Database(cluster.place.url(embedded.APP_ROLE, database=crowded))

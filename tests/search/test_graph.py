@@ -92,7 +92,7 @@ class Crowd:
 
     async def nearest(
         self, person: Person, number: int, query: queries.Query
-    ) -> list[lexical.Found]:
+    ) -> list[lexical.PassageHit]:
         """The signal's answer to a question."""
         asked = await query_model.ask(
             self.database, person.caller, self.embeddings, f"question {number}"
@@ -159,7 +159,9 @@ async def filled(database: db.Database, name: str, vectors: Vectors) -> Person:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def crowd(cluster: embedded.Server, template: str) -> AsyncIterator[Crowd]:
+async def crowd(
+    cluster: embedded.EmbeddedServer, template: str
+) -> AsyncIterator[Crowd]:
     maintenance = cluster.place.url(embedded.OWNER_ROLE, database="postgres")
     with psycopg.connect(maintenance, autocommit=True) as connection:
         connection.execute(

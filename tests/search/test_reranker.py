@@ -56,7 +56,7 @@ async def test_the_best_are_sorted_again(
         *fillers,
     )
     with model_server.serving(judge) as server:
-        settings = config.Reranker(
+        settings = config.RerankerModel(
             provider="openai", base_url=server.url, model="judge", top=4
         )
         embeddings = embedding.Embeddings(config.Embedding(provider="none"), settings)

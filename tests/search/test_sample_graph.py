@@ -106,7 +106,7 @@ async def test_everything_about_marta(life: Life) -> None:
         life.database,
         life.caller,
         life.embeddings,
-        [explore.Ask("Marta García")],
+        [explore.SemanticQuery("Marta García")],
         ["Marta García Llopis"],
     )
     told = explore.as_json(found, explanations=True)
@@ -150,7 +150,7 @@ async def test_exploring_takes_at_most_twice_a_search(life: Life) -> None:
         "invoice",
     ) * 3:
         await timed("search", life.search(text, limit=5))
-        asks = [explore.Ask(text)]
+        asks = [explore.SemanticQuery(text)]
         await timed(
             "explore",
             explore.explore(life.database, life.caller, life.embeddings, asks),

@@ -302,7 +302,7 @@ async def test_days_are_the_owners_days(
 async def test_tiers(
     database: db.Database,
     fresh: str,
-    cluster: embedded.Server,
+    cluster: embedded.EmbeddedServer,
     owner: callers.Caller,
     words_alone: embedding.Embeddings,
 ) -> None:
@@ -336,7 +336,7 @@ async def test_tiers(
 
 
 def _heat(
-    cluster: embedded.Server,
+    cluster: embedded.EmbeddedServer,
     name: str,
     caller: callers.Caller,
     note: notes.Note,
@@ -383,7 +383,7 @@ def _heat(
 async def test_what_was_touched_once_and_went_cold_steps_back(
     database: db.Database,
     fresh: str,
-    cluster: embedded.Server,
+    cluster: embedded.EmbeddedServer,
     owner: callers.Caller,
     words_alone: embedding.Embeddings,
     accesses: float,
@@ -443,7 +443,7 @@ async def test_every_score_can_be_computed_from_the_answer_alone(
 async def test_heat_lifts_but_never_finds(
     database: db.Database,
     fresh: str,
-    cluster: embedded.Server,
+    cluster: embedded.EmbeddedServer,
     owner: callers.Caller,
     words_alone: embedding.Embeddings,
 ) -> None:

@@ -43,12 +43,12 @@ async def _explored(
 async def _life(toolbox: base.Toolbox, caller: callers.Caller) -> tuple[UUID, UUID]:
     """Ana is building a sauna in a note; a mail says what it costs."""
     kept: list[UUID] = []
-    told: list[tuple[records.Domain[Any], dict[str, Any], list[update.Stated]]] = [
+    told: list[tuple[records.Domain[Any], dict[str, Any], list[update.StatedFact]]] = [
         (
             notes.NOTES,
             {"title": "The sauna", "content": "Ana Ruiz draws the sauna at the lake."},
             [
-                update.Stated(
+                update.StatedFact(
                     "Ana Ruiz",
                     "relates_to",
                     "Sauna",
@@ -69,14 +69,16 @@ async def _life(toolbox: base.Toolbox, caller: callers.Caller) -> tuple[UUID, UU
         async with toolbox.database.transaction(caller) as tx:
             made = await records.create(tx, caller, domain, values)
             named = [
-                update.Named("person", "Ana Ruiz"),
-                update.Named("entity", "Sauna", "project", "at the lake"),
+                update.NamedEntity("person", "Ana Ruiz"),
+                update.NamedEntity("entity", "Sauna", "project", "at the lake"),
             ]
             title = domain.text(made).title
             await update.learn(
                 tx,
                 caller,
-                update.Reading(domain.name, made.id, title, named=named, stated=stated),
+                update.Extraction(
+                    domain.name, made.id, title, named=named, stated=stated
+                ),
             )
         kept.append(made.id)
     return kept[0], kept[1]
@@ -228,7 +230,7 @@ async def test_traverse_sees_the_graph_as_it_is_now_and_nobody_elses(
     ]
     assert await _traversed(toolbox, _agent(other), "MATCH (n) RETURN n.name") == []
     async with toolbox.database.transaction(owner) as tx:
-        await nodes.add(tx, owner, nodes.New("person", "Bea Soler", by="user"))
+        await nodes.add(tx, owner, nodes.NodeDraft("person", "Bea Soler", by="user"))
     names = "MATCH (p:Person) RETURN p.name ORDER BY p.name"
     assert await _traversed(toolbox, _agent(owner), names) == [
         ["Ana Ruiz"],
@@ -265,9 +267,9 @@ async def test_two_records_opened_one_after_the_other_warm_their_link(
             ).id
             for title in ("Plan A", "Plan B")
         ]
-        linked = [update.Record(kept[1], "note", "Plan B")]
+        linked = [update.LinkedRecord(kept[1], "note", "Plan B")]
         await update.learn(
-            tx, owner, update.Reading("note", kept[0], "Plan A", records=linked)
+            tx, owner, update.Extraction("note", kept[0], "Plan A", records=linked)
         )
     for one in kept:
         await catalogue.call(toolbox, owner, "get_record", {"id": str(one)})

@@ -15,7 +15,7 @@ import pytest_asyncio
 from reverie import app, embedded
 from reverie.access import callers
 from reverie.ingest import durable, ingest_file
-from tests.conftest import NURSERY, client_of
+from tests.conftest import WORKER_POOL, client_of
 from tests.ingest import pdfs
 from tests.web.test_records import ROOT, error_of
 
@@ -29,7 +29,9 @@ HARBOUR = pdfs.built([pdfs.drawn([text]) for text in PAGES])
 
 @pytest_asyncio.fixture
 async def working(reverie: app.App) -> AsyncIterator[None]:
-    desk = ingest_file.Desk(reverie.database, reverie.owner, reverie.blobs, NURSERY)
+    desk = ingest_file.Context(
+        reverie.database, reverie.owner, reverie.blobs, WORKER_POOL
+    )
     owner_url = reverie.database.url.replace(embedded.APP_ROLE, embedded.OWNER_ROLE)
     async with durable.launched(desk, owner_url=owner_url, patience_s=0.2):
         yield

@@ -55,7 +55,7 @@ async def learned(
         await update.learn(
             tx,
             caller,
-            update.Reading(domain.name, made.id, title, fields=fields, **more),
+            update.Extraction(domain.name, made.id, title, fields=fields, **more),
         )
     return made.id
 
@@ -105,13 +105,13 @@ async def life(reverie: app.App, caller: callers.Caller) -> Life:
         notes.NOTES,
         {"title": "Ana moves", "content": "Ana Ruiz lived in Rome and moved to Oslo."},
         named=[
-            update.Named("person", "Ana Ruiz"),
-            update.Named("entity", "Rome", "place"),
-            update.Named("entity", "Oslo", "place", "a city in the north"),
+            update.NamedEntity("person", "Ana Ruiz"),
+            update.NamedEntity("entity", "Rome", "place"),
+            update.NamedEntity("entity", "Oslo", "place", "a city in the north"),
         ],
         stated=[
-            update.Stated("Ana Ruiz", "located_in", "Rome", valid_from=ROME),
-            update.Stated("Ana Ruiz", "located_in", "Oslo", valid_from=OSLO),
+            update.StatedFact("Ana Ruiz", "located_in", "Rome", valid_from=ROME),
+            update.StatedFact("Ana Ruiz", "located_in", "Oslo", valid_from=OSLO),
         ],
     )
     async with reverie.database.transaction(caller) as tx:
@@ -445,8 +445,13 @@ async def test_evidence_of_closed_domains_is_left_out(
     reverie: app.App, api: httpx.AsyncClient, narrow: httpx.AsyncClient, mine: Life
 ) -> None:
     more = {
-        "named": [update.Named("person", "Ana Ruiz"), update.Named("entity", "Oslo")],
-        "stated": [update.Stated("Ana Ruiz", "located_in", "Oslo", valid_from=OSLO)],
+        "named": [
+            update.NamedEntity("person", "Ana Ruiz"),
+            update.NamedEntity("entity", "Oslo"),
+        ],
+        "stated": [
+            update.StatedFact("Ana Ruiz", "located_in", "Oslo", valid_from=OSLO)
+        ],
     }
     await learned(
         reverie,
@@ -788,7 +793,7 @@ async def read_again(reverie: app.App, mine: Life) -> None:
     owner = reverie.owner
     async with reverie.database.transaction(owner) as tx:
         card = await base.get(tx, owner, contacts.CONTACTS, mine.card)
-        reading = update.Reading(
+        reading = update.Extraction(
             "contact", card.id, "Ana Ruiz", fields=record_fields.of(card), at=ROME
         )
         await update.learn(tx, owner, reading)
@@ -934,7 +939,10 @@ async def test_suggested_merges(api: httpx.AsyncClient, mine: Life) -> None:
 async def test_two_names_that_always_stand_together(
     reverie: app.App, api: httpx.AsyncClient, narrow: httpx.AsyncClient
 ) -> None:
-    both = [update.Named("entity", "Nordlicht"), update.Named("entity", "Project 7")]
+    both = [
+        update.NamedEntity("entity", "Nordlicht"),
+        update.NamedEntity("entity", "Project 7"),
+    ]
     for number in range(6):
         await learned(
             reverie,
@@ -947,7 +955,10 @@ async def test_two_names_that_always_stand_together(
     assert [(one["reasons"], one["certain"]) for one in items] == [
         (["6 records in common"], False)
     ]
-    hidden = [update.Named("entity", "Weissgold"), update.Named("entity", "Project 8")]
+    hidden = [
+        update.NamedEntity("entity", "Weissgold"),
+        update.NamedEntity("entity", "Project 8"),
+    ]
     for number in range(6):
         await learned(
             reverie,
@@ -1022,7 +1033,7 @@ async def test_cleaning_up(
     reverie: app.App, api: httpx.AsyncClient, mine: Life
 ) -> None:
     async with reverie.database.transaction(reverie.owner) as tx:
-        await nodes.add(tx, reverie.owner, nodes.New("concept", "Nobody says so"))
+        await nodes.add(tx, reverie.owner, nodes.NodeDraft("concept", "Nobody says so"))
     await sent(api, "/graph/entities", {"kind": "concept", "name": "By hand"})
     dry = await sent(api, "/graph/cleanup", {}, 200)
     assert (dry["done"], [one["name"] for one in dry["items"]]) == (

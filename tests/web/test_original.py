@@ -8,7 +8,7 @@ import httpx
 from reverie import app
 from reverie.access import callers
 from reverie.ingest import importer, ingest_file, scan
-from tests.conftest import NURSERY
+from tests.conftest import WORKER_POOL
 from tests.web.test_records import ROOT, error_of
 
 NOTE = "---\ntags: [home]\n---\n# The leak\n\nUnder the sink. ¡Otra vez! <script>alert(1)</script>\n"
@@ -17,7 +17,7 @@ NOTE = "---\ntags: [home]\n---\n# The leak\n\nUnder the sink. ¡Otra vez! <scrip
 async def brought_in(reverie: app.App, caller: callers.Caller, folder: Path) -> None:
     found = list(scan.find([folder]))
     await importer.run(
-        ingest_file.Desk(reverie.database, caller, reverie.blobs, NURSERY),
+        ingest_file.Context(reverie.database, caller, reverie.blobs, WORKER_POOL),
         found,
         progress=lambda number, file: None,
     )

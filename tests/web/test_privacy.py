@@ -19,10 +19,12 @@ async def test_the_summary_is_one_s_own(
     with model_server.serving(vendors.echo) as server:
         settings = config.Model.model_validate(settings_of(server.url, local=False))
         models = chat.Models(
-            settings, gateway.Door(reverie.database, gateway.Rules(KEY))
+            settings, gateway.Gateway(reverie.database, gateway.GatewayRules(KEY))
         )
         for text in ("What grows in May?", "Write to ana@example.org."):
-            await models.ask(owner, chat.Ask((chat.Message("user", text),), "test"))
+            await models.ask(
+                owner, chat.ChatRequest((chat.Message("user", text),), "test")
+            )
     found = (await api.get("/api/v1/privacy/summary")).json()
     assert (
         found["sentence"]

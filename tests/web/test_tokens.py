@@ -12,7 +12,7 @@ from reverie import app, compact, sample
 from reverie.access import callers
 from reverie.ingest import importer, ingest_file, scan
 from reverie.records import base, catalogue
-from tests.conftest import NURSERY
+from tests.conftest import WORKER_POOL
 from tests.web import lives
 from tests.web.test_records import ROOT, by_domain
 
@@ -87,7 +87,7 @@ async def test_estimates_of_an_imported_life(
 ) -> None:
     files = list(scan.find([Path(sample.__file__).parent]))
     await importer.run(
-        ingest_file.Desk(reverie.database, owner, reverie.blobs, NURSERY),
+        ingest_file.Context(reverie.database, owner, reverie.blobs, WORKER_POOL),
         files,
         progress=lambda number, file: None,
     )

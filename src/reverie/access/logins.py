@@ -39,7 +39,7 @@ _END_OTHERS = "UPDATE login SET ended_at = now() WHERE user_id = %s AND id <> %s
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class NewLogin:
     """A login that has just begun; the secret is shown here and nowhere else."""
 
     secret: str
@@ -54,7 +54,7 @@ class _Row:
     expires_at: datetime
 
 
-async def start(database: db.Database, *, name: str, password: str) -> Started:
+async def start(database: db.Database, *, name: str, password: str) -> NewLogin:
     """Log a person in. Raises Unauthorized, in the same words whatever is wrong, and
     TooMany.
     """
@@ -79,7 +79,7 @@ async def start(database: db.Database, *, name: str, password: str) -> Started:
         await tx.run(_TAKE_BACK, (house.user_id, _EVERYBODY))
     async with database.transaction(asked) as tx:
         ends: datetime = await tx.value(_START, (user_id, tokens.digest(secret)))
-    return Started(secret, ends, await caller(database, secret))
+    return NewLogin(secret, ends, await caller(database, secret))
 
 
 async def caller(database: db.Database, secret: str) -> callers.Caller:

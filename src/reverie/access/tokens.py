@@ -49,7 +49,7 @@ WHERE user_id = %(user)s AND id IN (SELECT id FROM gone) AND revoked_at IS NULL
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class AccessToken:
     """What is kept of a token: all but the token."""
 
     id: UUID
@@ -117,7 +117,7 @@ async def grant(
     kind: Literal["machine", "agent"],
     scopes: Iterable[str] = (),
     days: int | None = DAYS,
-) -> tuple[str, Token]:
+) -> tuple[str, AccessToken]:
     """Mint a token for a machine or an agent: never wider than the caller, never longer
     than the caller's own.
 
@@ -154,17 +154,17 @@ async def grant(
         token, row = _new(
             caller.user_id, label, kind, wanted or caller.scopes, ends, minted_by
         )
-        made = await tx.one(Token, _INSERT, row)
+        made = await tx.one(AccessToken, _INSERT, row)
     if made is None:
         raise errors.ReverieError("The new token is not there.")
     return token, made
 
 
-async def listed(database: db.Database, caller: callers.Caller) -> list[Token]:
+async def listed(database: db.Database, caller: callers.Caller) -> list[AccessToken]:
     """All tokens of the caller's person, oldest first. Raises Forbidden."""
     operations.need(caller, operations.named("tokens.list"))
     async with database.transaction(caller) as tx:
-        return await tx.all(Token, _ALL, (caller.user_id,))
+        return await tx.all(AccessToken, _ALL, (caller.user_id,))
 
 
 async def revoke(database: db.Database, caller: callers.Caller, token_id: UUID) -> int:
@@ -175,7 +175,9 @@ async def revoke(database: db.Database, caller: callers.Caller, token_id: UUID) 
     """
     operations.need(caller, operations.named("tokens.revoke"))
     async with database.transaction(caller) as tx:
-        there = {one.id: one for one in await tx.all(Token, _ALL, (caller.user_id,))}
+        there = {
+            one.id: one for one in await tx.all(AccessToken, _ALL, (caller.user_id,))
+        }
         wanted = there.get(token_id)
         if wanted is None or (
             caller.kind != "user" and caller.proof not in (wanted.id, wanted.minted_by)

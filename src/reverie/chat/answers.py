@@ -21,12 +21,12 @@ _TOKENS = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class CitedSource:
     """A passage that an answer may cite by its number."""
 
     number: int
     hit: results.Hit
-    passage: results.Passage
+    passage: results.FoundPassage
 
     @property
     def told(self) -> str:
@@ -40,7 +40,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CitedAnswer:
     """An answer and its sources. Without a model's text, `told` says why, and the
     sources speak for themselves.
 
@@ -49,7 +49,7 @@ class Answer:
     """
 
     found: results.Results
-    sources: tuple[Source, ...]
+    sources: tuple[CitedSource, ...]
     text: str = ""
     cited: tuple[int, ...] = ()
     kept: int = 0
@@ -66,9 +66,9 @@ async def answer(
     models: chat.Models,
     question: str,
     *,
-    settings: config.Search | None = None,
+    settings: config.SearchTuning | None = None,
     limit: int = 4,
-) -> AsyncGenerator[str | Answer]:
+) -> AsyncGenerator[str | CitedAnswer]:
     """The words of an answer as they come; the last piece is the Answer. Raises what a
     search raises.
 
@@ -77,15 +77,15 @@ async def answer(
     """
     query = queries.Query(text=question, limit=limit, include_cold=True)
     found = await search.search(
-        database, caller, embeddings, query, settings=settings or config.Search()
+        database, caller, embeddings, query, settings=settings or config.SearchTuning()
     )
     sources = tuple(
-        Source(number, hit, hit.passages[0])
+        CitedSource(number, hit, hit.passages[0])
         for number, hit in enumerate(found.hits, start=1)
         if hit.passages
     )
     if not sources:
-        yield Answer(found, sources)
+        yield CitedAnswer(found, sources)
         return
     told = ""
     open_ones = tuple(one for one in sources if one.level < sensitivity.Level.CRITICAL)
@@ -108,10 +108,10 @@ async def answer(
         except (errors.Unavailable, errors.Invalid, errors.BudgetSpent) as away:
             told = f"{away.message} {away.hint}".strip()
             break
-    yield Answer(found, sources, told=told)
+    yield CitedAnswer(found, sources, told=told)
 
 
-def _asked(question: str, sources: Sequence[Source]) -> chat.Ask:
+def _asked(question: str, sources: Sequence[CitedSource]) -> chat.ChatRequest:
     told = (
         resources.files("reverie.chat").joinpath("prompts/answer.md").read_text("utf-8")
     )
@@ -119,7 +119,7 @@ def _asked(question: str, sources: Sequence[Source]) -> chat.Ask:
         f"[{one.number}] {one.told}\n{one.passage.text[:_LONGEST].strip()}"
         for one in sources
     )
-    return chat.Ask(
+    return chat.ChatRequest(
         messages=(
             chat.Message("system", told),
             chat.Message("user", f"Sources:\n\n{written}\n\nQuestion: {question}"),
@@ -132,13 +132,13 @@ def _asked(question: str, sources: Sequence[Source]) -> chat.Ask:
 
 def _whole(
     found: results.Results,
-    sources: tuple[Source, ...],
-    given: Sequence[Source],
-    said: chat.Answer,
-) -> Answer:
+    sources: tuple[CitedSource, ...],
+    given: Sequence[CitedSource],
+    said: chat.ChatAnswer,
+) -> CitedAnswer:
     numbers = {one.number for one in given}
     named = dict.fromkeys(int(number) for number in _CITED.findall(said.text))
-    return Answer(
+    return CitedAnswer(
         found,
         sources,
         said.text.strip(),

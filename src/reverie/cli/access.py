@@ -49,7 +49,7 @@ def mint(
 ) -> None:
     """Mint a token. It is printed once, alone on stdout, and kept nowhere."""
 
-    async def work(reverie: app.App) -> tuple[str, tokens.Token]:
+    async def work(reverie: app.App) -> tuple[str, tokens.AccessToken]:
         return await tokens.grant(
             reverie.database,
             reverie.owner,
@@ -76,7 +76,7 @@ def list_tokens(
 ) -> None:
     """All tokens, without their secrets."""
 
-    async def work(reverie: app.App) -> tuple[list[tokens.Token], UUID | None]:
+    async def work(reverie: app.App) -> tuple[list[tokens.AccessToken], UUID | None]:
         return await tokens.listed(reverie.database, reverie.owner), reverie.owner.proof
 
     found, own = _run(work)

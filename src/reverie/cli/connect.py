@@ -33,7 +33,7 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
-class Client(enum.StrEnum):
+class AgentProgram(enum.StrEnum):
     CLAUDE_CODE = "claude-code"
     CLAUDE_DESKTOP = "claude-desktop"
     CURSOR = "cursor"
@@ -51,7 +51,9 @@ class _Target:
 
 
 def connect(
-    client: Annotated[Client, typer.Argument(help="Whose configuration to write.")],
+    client: Annotated[
+        AgentProgram, typer.Argument(help="Whose configuration to write.")
+    ],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     agent: Annotated[
         str, typer.Option(help="Whose scopes it gets; `reverie agent list` tells them.")
@@ -92,10 +94,10 @@ def connect(
     terminal.line(target.afterwards)
 
 
-def _target(client: Client) -> _Target:
+def _target(client: AgentProgram) -> _Target:
     """Where each client keeps the servers of this user."""
     home = Path.home()
-    if client is Client.CLAUDE_CODE:
+    if client is AgentProgram.CLAUDE_CODE:
         folder = Path(os.environ.get("CLAUDE_CONFIG_DIR") or home)
         return _Target(
             "Claude Code",
@@ -103,7 +105,7 @@ def _target(client: Client) -> _Target:
             _in_json,
             "Start it anew; /mcp lists Reverie.",
         )
-    if client is Client.CLAUDE_DESKTOP:
+    if client is AgentProgram.CLAUDE_DESKTOP:
         folder = (
             home / "Library/Application Support"
             if sys.platform == "darwin"
@@ -111,7 +113,7 @@ def _target(client: Client) -> _Target:
         )
         file = folder / "Claude" / "claude_desktop_config.json"
         return _Target("Claude Desktop", file, _in_json, "Quit it and start it anew.")
-    if client is Client.CURSOR:
+    if client is AgentProgram.CURSOR:
         file = home / ".cursor" / "mcp.json"
         return _Target(
             "Cursor", file, _in_json, "Start it anew; its MCP settings list Reverie."
@@ -122,12 +124,14 @@ def _target(client: Client) -> _Target:
     )
 
 
-def _entry(client: Client, home: Path, agent: str) -> dict[str, Any]:
+def _entry(client: AgentProgram, home: Path, agent: str) -> dict[str, Any]:
     """What starts the server. A client started from a desktop has neither this shell's
     PATH nor variables.
     """
     command, *arguments = _command()
-    entry: dict[str, Any] = {"type": "stdio"} if client is Client.CLAUDE_CODE else {}
+    entry: dict[str, Any] = (
+        {"type": "stdio"} if client is AgentProgram.CLAUDE_CODE else {}
+    )
     entry |= {"command": command, "args": [*arguments, "mcp", "--agent", agent]}
     usual = config.default_home(
         root=os.geteuid() == 0, environ={"HOME": str(Path.home())}

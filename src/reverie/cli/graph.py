@@ -161,8 +161,8 @@ def duplicates(
 
     async def work(
         reverie: app.App, tx: db.Transaction
-    ) -> list[duplicate_nodes.Double]:
-        found: list[duplicate_nodes.Double] = []
+    ) -> list[duplicate_nodes.Duplicate]:
+        found: list[duplicate_nodes.Duplicate] = []
         for kind in duplicate_nodes.KINDS:
             found += await duplicate_nodes.suggested(
                 tx, reverie.owner, kind, limit=limit
@@ -197,7 +197,7 @@ def merge(
 
     async def work(
         reverie: app.App, tx: db.Transaction
-    ) -> tuple[nodes.Node, nodes.Node, merging.Merge]:
+    ) -> tuple[nodes.Node, nodes.Node, merging.MergeEntry]:
         kept, gone = await _named(reverie, tx, winner), await _named(reverie, tx, loser)
         return (
             kept,
@@ -234,7 +234,7 @@ def unmerge(
 
     async def work(
         reverie: app.App, tx: db.Transaction
-    ) -> tuple[merging.Merge, dict[UUID, nodes.Node]]:
+    ) -> tuple[merging.MergeEntry, dict[UUID, nodes.Node]]:
         undone = await merging.undo(tx, reverie.owner, merge_id)
         return undone, await visibility.several(
             tx, reverie.owner, [undone.winner_id, undone.loser_id]

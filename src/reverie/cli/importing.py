@@ -113,10 +113,10 @@ def _following(reverie: app.App) -> contextlib.AbstractAsyncContextManager[None]
     return worker.Worker(reverie.database, reverie.embeddings, reverie.models).running()
 
 
-def desk(reverie: app.App) -> ingest_file.Desk:
+def desk(reverie: app.App) -> ingest_file.Context:
     """What taking in files needs."""
-    return ingest_file.Desk(
-        reverie.database, reverie.owner, reverie.blobs, reverie.nursery
+    return ingest_file.Context(
+        reverie.database, reverie.owner, reverie.blobs, reverie.worker_pool
     )
 
 
@@ -194,7 +194,7 @@ async def _reported(reverie: app.App, ingestion_id: UUID) -> report.Report:
             files = await ingestions.files(tx, reverie.owner, ingestion_id, after=after)
         for file in files:
             whole.files.append(
-                report.File(
+                report.FileReport(
                     file.relative,
                     cast(report.Status, file.state),
                     file.reason,
@@ -206,7 +206,9 @@ async def _reported(reverie: app.App, ingestion_id: UUID) -> report.Report:
         after = files[-1].number
 
 
-async def import_into(reverie: app.App, files: Sequence[scan.Found]) -> report.Report:
+async def import_into(
+    reverie: app.App, files: Sequence[scan.ScannedFile]
+) -> report.Report:
     """Import a few files at once, with a progress bar."""
     with terminal.progress() as bar:
         task = bar.add_task("importing", total=len(files))

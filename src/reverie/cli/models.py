@@ -13,7 +13,7 @@ from reverie.cli import terminal
 from reverie.llm import chat
 from reverie.privacy import log as routing_log
 
-_TEST = chat.Ask(
+_TEST = chat.ChatRequest(
     messages=(chat.Message("user", "Answer with the one word: ready"),),
     feature="models.test",
     level=chat.Level.LOW,

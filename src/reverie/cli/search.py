@@ -119,7 +119,7 @@ def ask(
         terminal.note(_provenance(made))
 
 
-async def _ask(question: str, limit: int, *, aloud: bool) -> answers.Answer:
+async def _ask(question: str, limit: int, *, aloud: bool) -> answers.CitedAnswer:
     """The answer, its words shown as they come."""
     async with app.opened(app.read_settings()) as reverie:
         pieces = answers.answer(
@@ -134,7 +134,7 @@ async def _ask(question: str, limit: int, *, aloud: bool) -> answers.Answer:
         begun = False
         async with aclosing(pieces):
             async for piece in pieces:
-                if isinstance(piece, answers.Answer):
+                if isinstance(piece, answers.CitedAnswer):
                     if begun:
                         terminal.line()
                     return piece
@@ -151,7 +151,7 @@ _WENT = {
 }
 
 
-def _provenance(made: answers.Answer) -> str:
+def _provenance(made: answers.CitedAnswer) -> str:
     """Who answered, what it was sent, and what to make of it."""
     if not made.text:
         return f"These are quotations. {made.told}"

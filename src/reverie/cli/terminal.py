@@ -69,7 +69,7 @@ def hit(number: int, one: results.Hit, *, why: bool = True) -> None:
     )
 
 
-def quoted(passage: results.Passage, *, limit: int, indent: str) -> rich.text.Text:
+def quoted(passage: results.FoundPassage, *, limit: int, indent: str) -> rich.text.Text:
     """A passage cut around its first marked word, the words in bold."""
     first = passage.highlights[0][0] if passage.highlights else 0
     start = (

@@ -39,7 +39,7 @@ WHERE a.times >= %(least)s GROUP BY a.id, b.id, a.times, b.times HAVING count(*)
 
 
 @dataclass(frozen=True, slots=True)
-class Double:
+class Duplicate:
     """Two nodes, the one with more links first; how likely they are one, and why.
     `certain`: by a key of their own.
     """
@@ -53,7 +53,7 @@ class Double:
 
 async def suggested(
     tx: db.Transaction, caller: callers.Caller, kind: nodes.Kind, *, limit: int = 50
-) -> list[Double]:
+) -> list[Duplicate]:
     """The likeliest first, without those that somebody has said are two."""
     rows = await tx.rows(_PROFILES, (caller.user_id, kind))
     apart = await merging.kept_apart(tx, caller)
@@ -82,14 +82,14 @@ async def suggested(
 def _told(
     there: dict[UUID, nodes.Node],
     wanted: Iterable[tuple[tuple[UUID, UUID], tuple[float, bool, tuple[str, ...]]]],
-) -> list[Double]:
-    made: list[Double] = []
+) -> list[Duplicate]:
+    made: list[Duplicate] = []
     for pair, (score, certain, reasons) in wanted:
         first, second = sorted(
             (there[one] for one in pair),
             key=lambda one: (not one.is_owner, -one.links, one.id),
         )
-        made.append(Double(first, second, score, certain, reasons))
+        made.append(Duplicate(first, second, score, certain, reasons))
     return made
 
 

@@ -81,7 +81,7 @@ def whole(found: visibility.Whole) -> dict[str, Any]:
     }
 
 
-def merge(one: merging.Merge, loser: str | None = None) -> dict[str, Any]:
+def merge(one: merging.MergeEntry, loser: str | None = None) -> dict[str, Any]:
     """A merge, with the name of the node that went into the other."""
     told = {"id": str(one.id), "winner": str(one.winner_id), "loser": str(one.loser_id)}
     told |= {"loser_name": loser} if loser else {}
@@ -116,7 +116,7 @@ def path(
     }
 
 
-def double(one: duplicates.Double) -> dict[str, Any]:
+def double(one: duplicates.Duplicate) -> dict[str, Any]:
     """Two nodes that may be one, and why."""
     return {
         "first": node(one.first),

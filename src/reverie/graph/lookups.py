@@ -27,7 +27,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Subgraph:
     """Some nodes, and the links among them."""
 
     nodes: Sequence[nodes.Node]
@@ -270,7 +270,7 @@ async def path(
     depth: int = DEEPEST,
     confidence: float = CONFIDENT,
     as_of: datetime | None = None,
-) -> Part | None:
+) -> Subgraph | None:
     """A shortest path of at most `depth` links (1 to 4), its nodes in order; None if
     there is none. Raises Invalid.
 
@@ -284,7 +284,7 @@ async def path(
             "There is no such node.", hint="It may have been deleted or merged."
         )
     if begin == end:
-        return Part([both[begin]], [])
+        return Subgraph([both[begin]], [])
     values = _values(user, confidence, as_of)
     came: tuple[dict[UUID, tuple[UUID, UUID] | None], ...] = (
         {begin: None},
@@ -310,7 +310,7 @@ async def path(
 
 async def subgraph(
     tx: db.Transaction, user: db.HasUser, *, limit: int = 100
-) -> tuple[Part, Mapping[UUID, float]]:
+) -> tuple[Subgraph, Mapping[UUID, float]]:
     """The nodes with most links, the links among them, and how warm each is: for
     drawing.
     """
@@ -318,7 +318,7 @@ async def subgraph(
     ids = [one.id for one in top]
     values = _values(user, 0.0, None) | {"ids": ids, "limit": limit * 10}
     among = await tx.all(links.Link, _BETWEEN, values)
-    return Part(top, among), await heats(tx, user, ids)
+    return Subgraph(top, among), await heats(tx, user, ids)
 
 
 async def among(
@@ -354,7 +354,7 @@ async def _walked(
     user: db.HasUser,
     came: Sequence[Mapping[UUID, tuple[UUID, UUID] | None]],
     middle: UUID,
-) -> Part:
+) -> Subgraph:
     ids, taken = [middle], list[UUID]()
     for side in (0, 1):
         at = middle
@@ -367,7 +367,7 @@ async def _walked(
         one.id: one
         for one in await tx.all(links.Link, _LINKS_BY_ID, (user.user_id, taken))
     }
-    return Part(
+    return Subgraph(
         [found[one] for one in ids if one in found], [by_id[one] for one in taken]
     )
 

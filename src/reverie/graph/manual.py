@@ -28,7 +28,7 @@ _CARD = "SELECT domain, title FROM card WHERE user_id = %s AND record_id = %s"
 
 
 async def create(
-    tx: db.Transaction, caller: callers.Caller, new: nodes.New
+    tx: db.Transaction, caller: callers.Caller, new: nodes.NodeDraft
 ) -> nodes.Node:
     """Make a node. A second person of a name needs an address of their own. Raises
     Invalid, Conflict.
@@ -190,7 +190,7 @@ async def warm(
 
 async def merge(
     tx: db.Transaction, caller: callers.Caller, *, winner: UUID, loser: UUID
-) -> merging.Merge:
+) -> merging.MergeEntry:
     """Make one node of two. Raises NotFound, Invalid."""
     for one in (winner, loser):
         await visibility.get(tx, caller, one)
@@ -245,7 +245,7 @@ def _fits(name: str, value: Any) -> bool:
     )
 
 
-def _addresses(new: nodes.New) -> list[str]:
+def _addresses(new: nodes.NodeDraft) -> list[str]:
     mails = [one.strip().lower() for one in new.emails]
     if mails and new.kind != "person":
         raise errors.Invalid(

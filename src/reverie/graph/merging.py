@@ -12,7 +12,7 @@ from reverie.graph import links, nodes
 
 
 @dataclass(frozen=True, slots=True)
-class Merge:
+class MergeEntry:
     """One merge, as it is remembered."""
 
     id: UUID
@@ -41,7 +41,7 @@ _KEPT_APART = "SELECT first_id, second_id FROM apart WHERE user_id = %s"
 
 async def merge(
     tx: db.Transaction, user: db.HasUser, *, winner: UUID, loser: UUID, by: str
-) -> Merge:
+) -> MergeEntry:
     """Make one node of two: every link, name and address of the loser's is the
     winner's. Raises NotFound, Invalid.
     """
@@ -60,7 +60,7 @@ async def merge(
         raise errors.Invalid(
             "The owner's own node stays.", hint="Merge the other one into it."
         )
-    made = await tx.one(Merge, _INSERT, (user.user_id, winner, loser, by))
+    made = await tx.one(MergeEntry, _INSERT, (user.user_id, winner, loser, by))
     if made is None:
         raise errors.ReverieError("The merge was not kept.")
     own = {alias for alias, _ in await nodes.aliases(tx, user, winner)}
@@ -99,20 +99,20 @@ async def merge(
     }
     await tx.run(_CHANGES, (db.json(changes), user.user_id, made.id))
     await nodes.recount(tx, user, await _ends(tx, user, moved) + [winner, loser])
-    return Merge(made.id, winner, loser, by, changes, made.at, None)
+    return MergeEntry(made.id, winner, loser, by, changes, made.at, None)
 
 
-async def undo(tx: db.Transaction, user: db.HasUser, merge_id: UUID) -> Merge:
+async def undo(tx: db.Transaction, user: db.HasUser, merge_id: UUID) -> MergeEntry:
     """Make two of one again, each with the links it had; what came since stays with the
     winner.
 
     Raises NotFound, Conflict.
     """
     await nodes.bump(tx, user)
-    made = await tx.one(Merge, _GET, (user.user_id, merge_id))
+    made = await tx.one(MergeEntry, _GET, (user.user_id, merge_id))
     if made is None or made.undone_at is not None:
         raise errors.NotFound("There is no such merge, or it was undone.")
-    later = await tx.all(Merge, _LATER, (user.user_id, made.id))
+    later = await tx.all(MergeEntry, _LATER, (user.user_id, made.id))
     if any(_touched(one) & _touched(made) for one in later):
         raise errors.Conflict(
             "One of the two, or one of their links, was merged again since.",
@@ -142,9 +142,11 @@ async def undo(tx: db.Transaction, user: db.HasUser, merge_id: UUID) -> Merge:
     return made
 
 
-async def history(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> list[Merge]:
+async def history(
+    tx: db.Transaction, user: db.HasUser, node_id: UUID
+) -> list[MergeEntry]:
     """What was merged into a node, the undone ones too."""
-    return await tx.all(Merge, _HISTORY, (user.user_id, node_id))
+    return await tx.all(MergeEntry, _HISTORY, (user.user_id, node_id))
 
 
 async def keep_apart(
@@ -169,7 +171,7 @@ async def kept_apart(
     )
 
 
-def _touched(merge: Merge) -> set[str]:
+def _touched(merge: MergeEntry) -> set[str]:
     """The nodes and links that a merge is about."""
     done = merge.changes["links"]
     doubles = {one["shared"]["link"] for one in done if "shared" in one}

@@ -42,7 +42,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class New:
+class NodeDraft:
     """A node to be made. `emails` are those of a person; `apart` makes another key for
     somebody of the same name.
     """
@@ -211,7 +211,7 @@ async def find(
     return found
 
 
-async def add(tx: db.Transaction, user: db.HasUser, new: New) -> Node | None:
+async def add(tx: db.Transaction, user: db.HasUser, new: NodeDraft) -> Node | None:
     """A node, or the one that has its key already; None if that was deleted by hand or
     erased. Raises Invalid.
     """
@@ -468,7 +468,7 @@ async def forget(tx: db.Transaction, user: db.HasUser) -> None:
     await tx.run(_FORGET, (user.user_id,))
 
 
-def key_of(user: db.HasUser, new: New) -> str:
+def key_of(user: db.HasUser, new: NodeDraft) -> str:
     """The key of a node: of its name, its kind (an entity's type is not in it, since
     readers differ) and its user.
     """

@@ -71,7 +71,7 @@ class Whole:
     aliases: Sequence[tuple[str, str]]
     links: Sequence[Shown]
     more: bool
-    history: Sequence[merging.Merge]
+    history: Sequence[merging.MergeEntry]
     merged: Mapping[UUID, str]
 
 

@@ -28,7 +28,7 @@ STREAMS = {kinds.WORD, kinds.SLIDES, kinds.SHEETS, kinds.OLD, kinds.OUTLOOK}
 _MOVING = "audio and video are not read yet"
 _OTHER_IMAGE = "images of this kind are not read yet"
 _PACKED = "a packed file: unpack it first"
-MAGIC: tuple[tuple[bytes, kinds.Document | str], ...] = (
+MAGIC: tuple[tuple[bytes, kinds.DocumentFormat | str], ...] = (
     (b"%PDF-", kinds.PDF),
     (b"\x89PNG\r\n", kinds.IMAGE),
     (b"\xff\xd8\xff", kinds.IMAGE),
@@ -53,7 +53,7 @@ MAGIC: tuple[tuple[bytes, kinds.Document | str], ...] = (
 # Short marks that a text may begin with by chance: only believed when the rest is
 # binary too.
 WEAK = {b"BM", b"MZ", b"ID3", b"BZh"}
-BY_SUFFIX: Mapping[str, kinds.Document | str] = {
+BY_SUFFIX: Mapping[str, kinds.DocumentFormat | str] = {
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".webp", ".tif", ".tiff", ".bmp"), kinds.IMAGE),
     **dict.fromkeys((".heic", ".svg", ".ico"), _OTHER_IMAGE),
     **dict.fromkeys((".mp3", ".m4a", ".wav", ".ogg", ".flac"), _MOVING),
@@ -102,7 +102,9 @@ MACHINE = re.compile(
 FEED_ROOT = re.compile(rb"<(?:\w+:)?(rss|feed|rdf:RDF|RDF|channel)[\s>]", re.IGNORECASE)
 
 
-def look(source_head: bytes, path: PurePath) -> drafts.Reader | kinds.Document | str:
+def look(
+    source_head: bytes, path: PurePath
+) -> drafts.Reader | kinds.DocumentFormat | str:
     """The reader of drafts, the format of the document, or the reason why the file is
     skipped.
 
@@ -159,7 +161,7 @@ def _as_utf8(head: bytes) -> bytes:
 
 def _by_magic(
     head: bytes, path: PurePath
-) -> drafts.Reader | kinds.Document | str | None:
+) -> drafts.Reader | kinds.DocumentFormat | str | None:
     for mark, found in MAGIC:
         if head.startswith(mark) and (mark not in WEAK or b"\x00" in head[:512]):
             return found
@@ -182,7 +184,7 @@ def _by_magic(
 
 def _by_text(
     head: bytes, path: PurePath
-) -> drafts.Reader | kinds.Document | str | None:
+) -> drafts.Reader | kinds.DocumentFormat | str | None:
     start = head.lstrip()[:2048]
     upper = start[:200].upper()
     suffix = path.suffix.lower()
@@ -239,7 +241,9 @@ def _json(start: bytes, suffix: str) -> drafts.Reader | str:
     )
 
 
-def _markup(head: bytes, suffix: str) -> drafts.Reader | kinds.Document | str | None:
+def _markup(
+    head: bytes, suffix: str
+) -> drafts.Reader | kinds.DocumentFormat | str | None:
     upper = head[:4096].upper()
     if b"NETSCAPE-BOOKMARK-FILE" in upper:
         return bookmarks.read

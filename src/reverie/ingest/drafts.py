@@ -48,7 +48,7 @@ class Skip:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceFile:
     """One file to read: where it lies, its path relative to the import root, its bytes."""
 
     path: Path
@@ -58,7 +58,7 @@ class Source:
     mtime: datetime  # aware
 
 
-Reader = Callable[[Source], Iterator[Draft | Skip | units.Attachment]]
+Reader = Callable[[SourceFile], Iterator[Draft | Skip | units.EmbeddedFile]]
 """An attachment follows the draft of what it came with."""
 
 

@@ -54,7 +54,7 @@ class _Process:
     """What workflows of this process work with. There is one, as there is one DBOS."""
 
     loop: asyncio.AbstractEventLoop
-    desk: ingest_file.Desk
+    desk: ingest_file.Context
     worker: str
     # One long import at a time, and beside it one upload or page at a time: whoever
     # sent one waits for it.
@@ -101,7 +101,7 @@ def _finish(user: str, ingestion: str) -> None:
 
 
 def _run(
-    user: str, ingestion: str, step: Callable[[ingest_file.Desk, UUID], Awaitable[T]]
+    user: str, ingestion: str, step: Callable[[ingest_file.Context, UUID], Awaitable[T]]
 ) -> T:
     """A step, from a thread of DBOS, in our loop."""
     process = _process
@@ -127,16 +127,16 @@ def _run(
         process.jobs.discard(job)
 
 
-async def _kind(desk: ingest_file.Desk, ingestion_id: UUID) -> ingestions.Kind:
+async def _kind(desk: ingest_file.Context, ingestion_id: UUID) -> ingestions.Kind:
     async with desk.database.transaction(desk.caller) as tx:
         return (await ingestions.get(tx, desk.caller, ingestion_id)).kind
 
 
 async def _claimed(
     process: _Process,
-    desk: ingest_file.Desk,
+    desk: ingest_file.Context,
     ingestion_id: UUID,
-    step: Callable[[ingest_file.Desk, UUID], Awaitable[T]],
+    step: Callable[[ingest_file.Context, UUID], Awaitable[T]],
 ) -> T:
     async def claim() -> None:
         async with desk.database.transaction(desk.caller) as tx:
@@ -148,7 +148,7 @@ async def _claimed(
 
 @contextlib.asynccontextmanager
 async def launched(
-    desk: ingest_file.Desk,
+    desk: ingest_file.Context,
     *,
     owner_url: str,
     patience_s: float = 5.0,

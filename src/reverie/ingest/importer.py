@@ -8,10 +8,10 @@ from reverie.ingest import ingest_file, report, scan
 
 
 async def run(
-    desk: ingest_file.Desk,
-    files: Sequence[scan.Found],
+    desk: ingest_file.Context,
+    files: Sequence[scan.ScannedFile],
     *,
-    progress: Callable[[int, report.File], None],
+    progress: Callable[[int, report.FileReport], None],
 ) -> report.Report:
     """Take in files, and those inside them, and tell `progress` after each (how many
     are done, what became of it).

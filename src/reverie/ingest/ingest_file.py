@@ -26,29 +26,29 @@ _DEEPEST = 3
 
 Transaction = db.Transaction
 Far = Callable[[db.Transaction, int, int], Awaitable[None]]
-Ending = Callable[[db.Transaction, "Taken"], Awaitable[None]]
+Ending = Callable[[db.Transaction, "Outcome"], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class Context:
     """What taking in needs."""
 
     database: db.Database
     caller: callers.Caller
     blobs: Path
-    nursery: pool.Nursery
+    worker_pool: pool.WorkerPool
 
 
 @dataclass(slots=True)
-class Taken:
+class Outcome:
     """What became of a file, how many passages a document has, and the files that lay
     inside it.
     """
 
-    result: report.File
+    result: report.FileReport
     digest: str = ""
     passages: int = 0
-    inside: list[scan.Found] = field(default_factory=list[scan.Found])
+    inside: list[scan.ScannedFile] = field(default_factory=list[scan.ScannedFile])
 
 
 async def _nothing(*_: object) -> None:
@@ -56,7 +56,7 @@ async def _nothing(*_: object) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class Options:
     """How a file is to be taken: `again` reads what was refused before once more.
 
     `far` is told in a transaction how many units are read, of how many; `ending` is
@@ -69,11 +69,13 @@ class Wishes:
     ending: Ending = _nothing
 
 
-async def take(desk: Desk, found: scan.Found, wishes: Wishes = Wishes()) -> Taken:
+async def take(
+    desk: Context, found: scan.ScannedFile, wishes: Options = Options()
+) -> Outcome:
     """Take in one file; its report says what became of it. Raises Unavailable,
     DiskFull: then try again.
     """
-    taken = Taken(report.File(str(found.relative)))
+    taken = Outcome(report.FileReport(str(found.relative)))
     try:
         settled = await _settled(desk, found, wishes, taken)
         if settled is not None:
@@ -86,13 +88,13 @@ async def take(desk: Desk, found: scan.Found, wishes: Wishes = Wishes()) -> Take
     return taken
 
 
-async def _end(desk: Desk, wishes: Wishes, taken: Taken) -> None:
+async def _end(desk: Context, wishes: Options, taken: Outcome) -> None:
     async with desk.database.transaction(desk.caller) as tx:
         await wishes.ending(tx, taken)
 
 
 async def _settled(
-    desk: Desk, found: scan.Found, wishes: Wishes, taken: Taken
+    desk: Context, found: scan.ScannedFile, wishes: Options, taken: Outcome
 ) -> tuple[datetime, set[int]] | None:
     """None when there is nothing to read: then it is told at once. Else its bytes are
     kept.
@@ -129,13 +131,13 @@ async def _settled(
     return modified, there
 
 
-def refusal(head: bytes, found: scan.Found) -> str:
+def refusal(head: bytes, found: scan.ScannedFile) -> str:
     """Why a file is not read, by its beginning and its name; "" when it may be."""
     kind = detect.look(head, found.relative)
     return kind if isinstance(kind, str) else ""
 
 
-def _look(found: scan.Found) -> tuple[bytes, datetime]:
+def _look(found: scan.ScannedFile) -> tuple[bytes, datetime]:
     """The beginning of a file, and when it was changed."""
     try:
         status = found.file.stat()
@@ -156,10 +158,10 @@ def _digest(file: Path) -> str:
 
 
 async def _read(
-    desk: Desk,
-    found: scan.Found,
-    wishes: Wishes,
-    taken: Taken,
+    desk: Context,
+    found: scan.ScannedFile,
+    wishes: Options,
+    taken: Outcome,
     modified: datetime,
     there: set[int],
 ) -> None:
@@ -172,11 +174,11 @@ async def _read(
         found,
         wishes,
         taken,
-        saving.Job(found, modified, taken.digest, taken.result),
+        saving.SaveJob(found, modified, taken.digest, taken.result),
     )
     intake.numbers = set(there)
     first = next(number for number in itertools.count(1) if number not in there)
-    job = pool.Job(
+    job = pool.ReadJob(
         source=content,
         relative=found.relative,
         path=found.file,
@@ -185,7 +187,7 @@ async def _read(
         first=first,
         password=wishes.password,
     )
-    async with contextlib.aclosing(desk.nursery.read(job)) as messages:
+    async with contextlib.aclosing(desk.worker_pool.read(job)) as messages:
         async for message in messages:
             await intake.add(message)
     await intake.finish(documents=first > 1)
@@ -195,11 +197,11 @@ async def _read(
 class _Intake:
     """What came from a reader and is not kept yet."""
 
-    desk: Desk
-    found: scan.Found
-    wishes: Wishes
-    taken: Taken
-    job: saving.Job
+    desk: Context
+    found: scan.ScannedFile
+    wishes: Options
+    taken: Outcome
+    job: saving.SaveJob
     items: list[drafts.Draft | drafts.Skip] = field(
         default_factory=list[drafts.Draft | drafts.Skip]
     )
@@ -220,7 +222,7 @@ class _Intake:
         """
         if isinstance(message, drafts.Draft | drafts.Skip):
             self.items.append(self._allowed(message))
-        elif isinstance(message, units.Attachment):
+        elif isinstance(message, units.EmbeddedFile):
             await self._attachment(message)
         elif isinstance(message, wire.Broken):
             if message.cause == "stopped":
@@ -289,7 +291,7 @@ class _Intake:
             item.refs,
         )
 
-    async def _attachment(self, given: units.Attachment) -> None:
+    async def _attachment(self, given: units.EmbeddedFile) -> None:
         """A file inside this one: its bytes are kept, and it is a file of its own."""
         depth = int(str(self.found.custom.get("depth", 0)))
         if depth >= _DEEPEST or not given.data:
@@ -302,7 +304,7 @@ class _Intake:
             or f"unnamed{mimetypes.guess_extension(given.mime) or ''}"
         )
         record = next(reversed(self.job.ids.values()), None)
-        inside = scan.Found(
+        inside = scan.ScannedFile(
             blobs.path_of(root, user, address),
             scan.inside(self.found.path, address, name),
             self.found.relative / name,
@@ -355,7 +357,7 @@ class _Intake:
             reason=result.reason,
         )
 
-    def _document(self, whole: units_read.Extracted) -> drafts.Draft:
+    def _document(self, whole: units_read.UnitsRead) -> drafts.Draft:
         """The document as one record of the domain `file`, with its passages where they
         stand.
         """
@@ -397,7 +399,7 @@ def _plain(name: str) -> str:
     return drafts.clean(name.replace("\\", "/").rpartition("/")[2].strip(". "))[:200]
 
 
-def _conclude(result: report.File, problem: str) -> None:
+def _conclude(result: report.FileReport, problem: str) -> None:
     if problem:
         result.status, result.reason = "failed", saving.reason_of(problem)
     elif result.imported or result.updated:

@@ -151,7 +151,7 @@ class Ingestion:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class IngestionFile:
     """One file of an ingestion. `location` is {"file": path, …} or {"blob": digest, …}."""
 
     number: int
@@ -170,7 +170,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class New:
+class NewFile:
     """A file as the scan found it."""
 
     path: str
@@ -303,7 +303,10 @@ async def end(
 
 
 async def add(
-    tx: db.Transaction, caller: callers.Caller, ingestion_id: UUID, files: Sequence[New]
+    tx: db.Transaction,
+    caller: callers.Caller,
+    ingestion_id: UUID,
+    files: Sequence[NewFile],
 ) -> None:
     """List some files; one that is listed already stays as it is."""
     start = await tx.value(_NEXT_NUMBER, (caller.user_id, ingestion_id))
@@ -325,9 +328,9 @@ async def add(
 
 async def to_do(
     tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID, *, most: int
-) -> list[File]:
+) -> list[IngestionFile]:
     """The next files that wait, and those at which the process ended."""
-    return await tx.all(File, _TO_DO, (caller.user_id, ingestion_id, most))
+    return await tx.all(IngestionFile, _TO_DO, (caller.user_id, ingestion_id, most))
 
 
 async def files(
@@ -338,7 +341,7 @@ async def files(
     states: Sequence[FileState] | None = None,
     after: int = 0,
     limit: int = 1000,
-) -> list[File]:
+) -> list[IngestionFile]:
     """Files in their order, of some states or of all."""
     values = {
         "user": caller.user_id,
@@ -347,7 +350,7 @@ async def files(
         "after": after,
         "limit": limit,
     }
-    return await tx.all(File, _FILES, values)
+    return await tx.all(IngestionFile, _FILES, values)
 
 
 async def begin(

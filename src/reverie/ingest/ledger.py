@@ -68,7 +68,7 @@ _TURN = "SELECT pg_advisory_xact_lock(hashtextextended('import:' || %s::text, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class LedgerEntry:
     """What became of a file the last time, when its bytes had this digest."""
 
     digest: str
@@ -103,7 +103,7 @@ class Made:
 
 
 def recall(
-    known: Known, digest: str, result: report.File, *, again: bool = False
+    known: LedgerEntry, digest: str, result: report.FileReport, *, again: bool = False
 ) -> bool:
     """Whether what became of these bytes the last time still holds; then it is told in
     the report of a file.
@@ -127,17 +127,19 @@ async def turn(tx: db.Transaction, caller: callers.Caller) -> None:
     await tx.run(_TURN, (caller.user_id,))
 
 
-async def known(tx: db.Transaction, caller: callers.Caller, path: str) -> Known | None:
+async def known(
+    tx: db.Transaction, caller: callers.Caller, path: str
+) -> LedgerEntry | None:
     """What became of a file the last time."""
-    return await tx.one(Known, _FILE, (caller.user_id, path))
+    return await tx.one(LedgerEntry, _FILE, (caller.user_id, path))
 
 
 async def all_known(
     tx: db.Transaction, caller: callers.Caller, paths: list[str]
-) -> dict[str, Known]:
+) -> dict[str, LedgerEntry]:
     """The same for many files, by path."""
     rows = await tx.rows(_FILES, (caller.user_id, paths))
-    return {row.pop("path"): Known(**row) for row in rows}
+    return {row.pop("path"): LedgerEntry(**row) for row in rows}
 
 
 async def keep_file(

@@ -7,7 +7,7 @@ Status = Literal["imported", "unchanged", "skipped", "failed", "parked"]
 
 
 @dataclass(slots=True)
-class File:
+class FileReport:
     """One file: what became of it and of the items in it."""
 
     path: str
@@ -25,7 +25,7 @@ class Report:
     and items as skipped, failed.
     """
 
-    files: list[File] = field(default_factory=list[File])
+    files: list[FileReport] = field(default_factory=list[FileReport])
 
     @property
     def imported(self) -> int:

@@ -19,22 +19,22 @@ SOURCE = "import"
 
 
 @dataclass(slots=True)
-class Job:
+class SaveJob:
     """One file on its way in: `original` is the address of its bytes, `ids` the records
     made of its keys so far.
     """
 
-    found: scan.Found
+    found: scan.ScannedFile
     modified: datetime
     original: str
-    result: report.File
+    result: report.FileReport
     ids: dict[str, UUID] = field(default_factory=dict[str, UUID])
 
 
 async def save(
     tx: db.Transaction,
     caller: callers.Caller,
-    job: Job,
+    job: SaveJob,
     items: Sequence[drafts.Draft | drafts.Skip],
 ) -> None:
     """Some items of a file, each in a savepoint of its own."""
@@ -60,7 +60,7 @@ def reason_of(text: str) -> str:
 
 
 async def _draft(
-    tx: db.Transaction, caller: callers.Caller, job: Job, draft: drafts.Draft
+    tx: db.Transaction, caller: callers.Caller, job: SaveJob, draft: drafts.Draft
 ) -> None:
     domain = catalogue.domain(draft.domain)
     key = draft.key or "file"
@@ -101,7 +101,7 @@ async def _draft(
 async def _create(
     tx: db.Transaction,
     caller: callers.Caller,
-    job: Job,
+    job: SaveJob,
     domain: base.Domain[Any],
     fields: Mapping[str, Any],
 ) -> base.Record:
@@ -125,7 +125,7 @@ async def _create(
         )
 
 
-def _as_note(entry: Mapping[str, Any], job: Job) -> dict[str, Any]:
+def _as_note(entry: Mapping[str, Any], job: SaveJob) -> dict[str, Any]:
     return {
         "title": f"{entry['date']} ({job.found.relative.stem})",
         "content": entry["content"],
@@ -137,7 +137,7 @@ def _as_note(entry: Mapping[str, Any], job: Job) -> dict[str, Any]:
 async def _again(
     tx: db.Transaction,
     caller: callers.Caller,
-    job: Job,
+    job: SaveJob,
     domain: base.Domain[Any],
     fields: Mapping[str, Any],
     seen: ledger.Seen,

@@ -12,7 +12,7 @@ from reverie import errors
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ScannedFile:
     """One file to import. `path` is its identity in the ledger, `relative` its name in
     the report.
 
@@ -45,7 +45,7 @@ def outer(path: str, known: Container[str]) -> str:
     return next((path[:end] for end in (*ends, len(path)) if path[:end] in known), "")
 
 
-def find(paths: Iterable[Path], *, name: str = "") -> Iterator[Found]:
+def find(paths: Iterable[Path], *, name: str = "") -> Iterator[ScannedFile]:
     """Every file under some paths, in order. With a `name`, files are known by it and
     their place under the path.
 
@@ -65,7 +65,7 @@ def find(paths: Iterable[Path], *, name: str = "") -> Iterator[Found]:
             relative = PurePosixPath(file.relative_to(top).as_posix())
             path = f"{name}:{relative}" if name else str(file)
             vault = any(folder in vaults for folder in file.parents)
-            yield Found(
+            yield ScannedFile(
                 file,
                 _text(path),
                 PurePosixPath(_text(str(relative))),

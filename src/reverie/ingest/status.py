@@ -50,8 +50,8 @@ class Status:
     units: int
     passages: int
     records: dict[str, int]
-    now: tuple[ingestions.File, ...]
-    problems: tuple[ingestions.File, ...]
+    now: tuple[ingestions.IngestionFile, ...]
+    problems: tuple[ingestions.IngestionFile, ...]
     seconds_left: int | None
 
     @property
@@ -80,7 +80,7 @@ class Status:
         }
 
 
-def _shown(file: ingestions.File) -> dict[str, Any]:
+def _shown(file: ingestions.IngestionFile) -> dict[str, Any]:
     told = {"path": file.relative, "state": file.state, "reason": file.reason}
     return told | (
         {"units": file.units, "total": file.total} if file.state == "running" else {}

@@ -42,7 +42,7 @@ class _Stopped(Exception):
     """Somebody has stopped the ingestion."""
 
 
-async def scan(desk: ingest_file.Desk, ingestion_id: UUID) -> int:
+async def scan(desk: ingest_file.Context, ingestion_id: UUID) -> int:
     """List the files with their hashes; those that have not changed are done at once.
     Returns how many are left.
     """
@@ -70,7 +70,7 @@ async def scan(desk: ingest_file.Desk, ingestion_id: UUID) -> int:
     return await patiently(desk, ingestion_id, listed)
 
 
-async def take(desk: ingest_file.Desk, ingestion_id: UUID) -> int:
+async def take(desk: ingest_file.Context, ingestion_id: UUID) -> int:
     """Take in the next files; returns how many there were, 0 at the end."""
 
     async def some() -> int:
@@ -92,9 +92,9 @@ async def take(desk: ingest_file.Desk, ingestion_id: UUID) -> int:
 
 
 async def _several(
-    desk: ingest_file.Desk,
+    desk: ingest_file.Context,
     asked: ingestions.Ingestion,
-    waiting: Iterator[ingestions.File],
+    waiting: Iterator[ingestions.IngestionFile],
 ) -> bool:
     """One file after another of those that wait; False when the ingestion was stopped."""
     try:
@@ -105,7 +105,7 @@ async def _several(
     return True
 
 
-async def finish(desk: ingest_file.Desk, ingestion_id: UUID) -> None:
+async def finish(desk: ingest_file.Context, ingestion_id: UUID) -> None:
     """Everything has been looked at; if not, it was stopped and begun again meanwhile,
     by another workflow.
     """
@@ -124,7 +124,7 @@ async def finish(desk: ingest_file.Desk, ingestion_id: UUID) -> None:
 
 
 async def patiently(
-    desk: ingest_file.Desk, ingestion_id: UUID, work: Callable[[], Awaitable[T]]
+    desk: ingest_file.Context, ingestion_id: UUID, work: Callable[[], Awaitable[T]]
 ) -> T:
     """Wait for the database or the disk as long as it takes, and say so: nothing is
     given up for a while of trouble.
@@ -145,7 +145,7 @@ async def patiently(
         pause = min(_LONGEST_PAUSE_S, pause * 2)
 
 
-async def _say(desk: ingest_file.Desk, ingestion_id: UUID, reason: str) -> None:
+async def _say(desk: ingest_file.Context, ingestion_id: UUID, reason: str) -> None:
     try:
         async with desk.database.transaction(desk.caller) as tx:
             await ingestions.said(tx, desk.caller, ingestion_id, reason)
@@ -157,12 +157,12 @@ def _ours(broken: Exception) -> str:
     return f"an error of Reverie's own ({type(broken).__name__}): please report it"
 
 
-async def _failed(desk: ingest_file.Desk, ingestion_id: UUID, reason: str) -> None:
+async def _failed(desk: ingest_file.Context, ingestion_id: UUID, reason: str) -> None:
     async with desk.database.transaction(desk.caller) as tx:
         await ingestions.end(tx, desk.caller, ingestion_id, "failed", reason)
 
 
-async def _list(desk: ingest_file.Desk, asked: ingestions.Ingestion) -> None:
+async def _list(desk: ingest_file.Context, asked: ingestions.Ingestion) -> None:
     request = asked.request
     if asked.kind == "paths":
         found = await asyncio.to_thread(
@@ -189,24 +189,26 @@ async def _list(desk: ingest_file.Desk, asked: ingestions.Ingestion) -> None:
 
 
 def _uploaded(
-    desk: ingest_file.Desk, blob: str, name: str, path: str
-) -> scanning.Found:
+    desk: ingest_file.Context, blob: str, name: str, path: str
+) -> scanning.ScannedFile:
     kept = blobs.path_of(desk.blobs, desk.caller.user_id, blob)
-    return scanning.Found(kept, path, PurePosixPath(name), blob=blob)
+    return scanning.ScannedFile(kept, path, PurePosixPath(name), blob=blob)
 
 
 async def _add(
-    desk: ingest_file.Desk, asked: ingestions.Ingestion, found: Sequence[scanning.Found]
+    desk: ingest_file.Context,
+    asked: ingestions.Ingestion,
+    found: Sequence[scanning.ScannedFile],
 ) -> None:
     """List files; what is known of the same bytes is told at once."""
     looked = await asyncio.to_thread(lambda: [_looked(one) for one in found])
     again = bool(asked.request.get("again") or asked.request.get("password"))
     async with desk.database.transaction(desk.caller) as tx:
         known = await ledger.all_known(tx, desk.caller, [one.path for one in found])
-        new: list[ingestions.New] = []
+        new: list[ingestions.NewFile] = []
         for one in looked:
             before = known.get(one.path)
-            told = report.File(one.relative)
+            told = report.FileReport(one.relative)
             if (
                 one.state == "waiting"
                 and before
@@ -218,7 +220,7 @@ async def _add(
         await ingestions.add(tx, desk.caller, asked.id, new)
 
 
-def _looked(found: scanning.Found) -> ingestions.New:
+def _looked(found: scanning.ScannedFile) -> ingestions.NewFile:
     """A file as it is found: refused for what it is, or waiting with its digest."""
     location: dict[str, object] = {"file": str(found.file), "vault": found.vault}
     if found.blob:
@@ -227,7 +229,7 @@ def _looked(found: scanning.Found) -> ingestions.New:
             "custom": dict(found.custom),
             "inside": found.inside,
         }
-    plain = ingestions.New(
+    plain = ingestions.NewFile(
         found.path, str(found.relative), location, digest=found.blob or None
     )
     if found.problem:
@@ -244,18 +246,18 @@ def _looked(found: scanning.Found) -> ingestions.New:
         digest = found.blob or blobs.digest_of(found.file)
     except OSError:
         return plain
-    return ingestions.New(found.path, str(found.relative), location, size, digest)
+    return ingestions.NewFile(found.path, str(found.relative), location, size, digest)
 
 
-def _refused(new: ingestions.New, reason: str) -> ingestions.New:
+def _refused(new: ingestions.NewFile, reason: str) -> ingestions.NewFile:
     told = saving.reason_of(reason)
-    return ingestions.New(
+    return ingestions.NewFile(
         new.path, new.relative, new.location, new.size, new.digest, "skipped", told
     )
 
 
-def _new(new: ingestions.New, told: report.File) -> ingestions.New:
-    return ingestions.New(
+def _new(new: ingestions.NewFile, told: report.FileReport) -> ingestions.NewFile:
+    return ingestions.NewFile(
         new.path,
         new.relative,
         new.location,
@@ -267,7 +269,7 @@ def _new(new: ingestions.New, told: report.File) -> ingestions.New:
     )
 
 
-def counts(told: report.File) -> dict[str, object]:
+def counts(told: report.FileReport) -> dict[str, object]:
     """What the report of a file counts, as it is kept."""
     return {
         "imported": told.imported,
@@ -278,7 +280,9 @@ def counts(told: report.File) -> dict[str, object]:
 
 
 async def _one(
-    desk: ingest_file.Desk, asked: ingestions.Ingestion, file: ingestions.File
+    desk: ingest_file.Context,
+    asked: ingestions.Ingestion,
+    file: ingestions.IngestionFile,
 ) -> None:
     """One file. At which the process has died some times, without getting any further,
     is parked.
@@ -327,8 +331,10 @@ async def _one(
 
 
 def _wishes(
-    desk: ingest_file.Desk, asked: ingestions.Ingestion, file: ingestions.File
-) -> ingest_file.Wishes:
+    desk: ingest_file.Context,
+    asked: ingestions.Ingestion,
+    file: ingestions.IngestionFile,
+) -> ingest_file.Options:
     caller = desk.caller
 
     async def far(tx: ingest_file.Transaction, units: int, total: int) -> None:
@@ -337,7 +343,7 @@ def _wishes(
         ):
             raise _Stopped
 
-    async def ending(tx: ingest_file.Transaction, taken: ingest_file.Taken) -> None:
+    async def ending(tx: ingest_file.Transaction, taken: ingest_file.Outcome) -> None:
         told = taken.result
         await ingestions.add(
             tx, caller, asked.id, [_looked(one) for one in taken.inside]
@@ -355,7 +361,7 @@ def _wishes(
         )
 
     password = str(asked.request.get("password", ""))
-    return ingest_file.Wishes(
+    return ingest_file.Options(
         password=password,
         again=bool(asked.request.get("again")),
         far=far,
@@ -363,15 +369,17 @@ def _wishes(
     )
 
 
-def _found(desk: ingest_file.Desk, file: ingestions.File) -> scanning.Found:
+def _found(
+    desk: ingest_file.Context, file: ingestions.IngestionFile
+) -> scanning.ScannedFile:
     location, relative = file.location, PurePosixPath(file.relative)
     if "blob" not in location:
-        return scanning.Found(
+        return scanning.ScannedFile(
             Path(location["file"]), file.path, relative, vault=location["vault"]
         )
     blob = str(location["blob"])
     kept = blobs.path_of(desk.blobs, desk.caller.user_id, blob)
     custom, inside = location.get("custom", {}), bool(location.get("inside"))
-    return scanning.Found(
+    return scanning.ScannedFile(
         kept, file.path, relative, blob=blob, custom=custom, inside=inside
     )

@@ -26,7 +26,7 @@ _SWEEP = "DELETE FROM unit WHERE user_id = %s AND at < now() - interval '30 days
 
 
 @dataclass(frozen=True, slots=True)
-class Extracted:
+class UnitsRead:
     """What is there of a document: what it says of itself, and its units so far, in
     order.
     """
@@ -71,7 +71,7 @@ async def numbers(tx: db.Transaction, caller: callers.Caller, digest: str) -> se
     }
 
 
-async def all_of(tx: db.Transaction, caller: callers.Caller, digest: str) -> Extracted:
+async def all_of(tx: db.Transaction, caller: callers.Caller, digest: str) -> UnitsRead:
     """Everything that is there of a document."""
     about = units.About()
     found: list[units.Unit] = []
@@ -81,7 +81,7 @@ async def all_of(tx: db.Transaction, caller: callers.Caller, digest: str) -> Ext
             about = units.About(**row["content"])
         else:
             found.append(_unit(row["number"], row["content"]))
-    return Extracted(about, tuple(found), frozenset(row["number"] for row in rows))
+    return UnitsRead(about, tuple(found), frozenset(row["number"] for row in rows))
 
 
 async def drop(tx: db.Transaction, caller: callers.Caller, digest: str) -> None:

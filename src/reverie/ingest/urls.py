@@ -17,7 +17,7 @@ _PAUSES_S = (1.0, 3.0)
 _UNFIT = re.compile(r"[^\w.() -]+")
 
 
-async def fetched(root: Path, user_id: UUID, url: str) -> scan.Found:
+async def fetched(root: Path, user_id: UUID, url: str) -> scan.ScannedFile:
     """What lies at an address, as a file to take in. Raises Invalid, Unreadable,
     DiskFull.
     """
@@ -25,7 +25,7 @@ async def fetched(root: Path, user_id: UUID, url: str) -> scan.Found:
     address = await asyncio.to_thread(blobs.put, root, user_id, page.data)
     kept = blobs.path_of(root, user_id, address)
     custom = {"url": page.final_url, "asked_url": url if url != page.final_url else ""}
-    return scan.Found(
+    return scan.ScannedFile(
         kept, url, PurePosixPath(_name(page)), blob=address, custom=custom
     )
 

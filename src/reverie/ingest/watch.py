@@ -35,7 +35,7 @@ async def changes(
 
 
 async def in_step(
-    desk: ingest_file.Desk, folders: Sequence[str], found: Sequence[scan.Found]
+    desk: ingest_file.Context, folders: Sequence[str], found: Sequence[scan.ScannedFile]
 ) -> None:
     """Follow moves and removals since the last time.
 
@@ -57,9 +57,9 @@ async def in_step(
             await _follow(desk, gone, await asyncio.to_thread(_digests, new))
 
 
-def _digests(found: Sequence[scan.Found]) -> dict[str, list[scan.Found]]:
+def _digests(found: Sequence[scan.ScannedFile]) -> dict[str, list[scan.ScannedFile]]:
     """Files by their hash."""
-    by_digest: dict[str, list[scan.Found]] = {}
+    by_digest: dict[str, list[scan.ScannedFile]] = {}
     for one in found:
         try:
             by_digest.setdefault(blobs.digest_of(one.file), []).append(one)
@@ -69,7 +69,9 @@ def _digests(found: Sequence[scan.Found]) -> dict[str, list[scan.Found]]:
 
 
 async def _follow(
-    desk: ingest_file.Desk, gone: dict[str, str], new: dict[str, list[scan.Found]]
+    desk: ingest_file.Context,
+    gone: dict[str, str],
+    new: dict[str, list[scan.ScannedFile]],
 ) -> None:
     """What lay inside a file goes where that goes, in the same transaction."""
     inside: dict[str, list[str]] = {}
@@ -92,7 +94,7 @@ async def _follow(
 
 
 async def _move(
-    tx: db.Transaction, caller: callers.Caller, old: str, new: scan.Found
+    tx: db.Transaction, caller: callers.Caller, old: str, new: scan.ScannedFile
 ) -> None:
     """The record stays, and says where its file lies now."""
     for made in await ledger.made(tx, caller, old):

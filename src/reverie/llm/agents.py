@@ -148,7 +148,11 @@ class Guarded(WrapperModel):
 
 
 def model(
-    models: chat.Models, caller: db.HasUser, request: chat.Ask, *, number: int = 0
+    models: chat.Models,
+    caller: db.HasUser,
+    request: chat.ChatRequest,
+    *,
+    number: int = 0,
 ) -> Guarded:
     """A model for an agent of pydantic-ai; of `request` count feature, domain, record,
     level, lane, conversation.
@@ -215,7 +219,9 @@ def _response_part(part: ModelResponsePart, change: _Change) -> ModelResponsePar
     raise _Unreadable
 
 
-def _restored(part: ModelResponsePart, masked: masking.Masked) -> ModelResponsePart:
+def _restored(
+    part: ModelResponsePart, masked: masking.MaskedTexts
+) -> ModelResponsePart:
     if isinstance(part, ToolCallPart):
         given = part.args
         try:
@@ -283,7 +289,7 @@ def _entry(key: str, value: Any, change: _Change) -> tuple[str, Any]:
 async def run(
     models: chat.Models,
     caller: db.HasUser,
-    request: chat.Ask,
+    request: chat.ChatRequest,
     *,
     tools: Sequence[Callable[..., Any]],
     most_calls: int,

@@ -28,7 +28,7 @@ HOW = 'Two lines under [model] in config.toml: provider = "openai" (or anthropic
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ChatRequest:
     """A question to a model. `level` is that of the record it is about; what the
     messages say can only raise it.
 
@@ -49,7 +49,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ChatAnswer:
     """What a model said, by which way it went, and what it cost."""
 
     text: str
@@ -60,16 +60,16 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Items(Generic[M]):
+class ItemsAnswer(Generic[M]):
     """The items of an answer that fit their schema, and how many did not."""
 
     items: tuple[M, ...]
     refused: int
-    answer: Answer
+    answer: ChatAnswer
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ModelState:
     """A configured model, as `reverie models` shows it."""
 
     name: str
@@ -92,7 +92,7 @@ class Models:
     none need be configured.
     """
 
-    def __init__(self, settings: config.Model, opening: gateway.Door) -> None:
+    def __init__(self, settings: config.Model, opening: gateway.Gateway) -> None:
         self._door = opening
         self._all = [
             made
@@ -106,14 +106,14 @@ class Models:
         return bool(self._all)
 
     @property
-    def opening(self) -> gateway.Door:
+    def opening(self) -> gateway.Gateway:
         """What every call goes through."""
         return self._door
 
-    def states(self) -> list[State]:
+    def states(self) -> list[ModelState]:
         """Every configured model. Asks nobody."""
         return [
-            State(
+            ModelState(
                 one.endpoint.name,
                 one.endpoint.place,
                 one.endpoint.toy,
@@ -133,8 +133,8 @@ class Models:
         return one.target, one.endpoint, one.client
 
     async def ask(
-        self, caller: db.HasUser, request: Ask, *, only: int | None = None
-    ) -> Answer:
+        self, caller: db.HasUser, request: ChatRequest, *, only: int | None = None
+    ) -> ChatAnswer:
         """An answer. Raises ModelUnavailable, Confined, BudgetSpent, Invalid. `only`
         asks one model and no other.
         """
@@ -142,8 +142,8 @@ class Models:
         return _answer(passed, self._toy(passed.target))
 
     async def stream(
-        self, caller: db.HasUser, request: Ask
-    ) -> AsyncGenerator[str | Answer]:
+        self, caller: db.HasUser, request: ChatRequest
+    ) -> AsyncGenerator[str | ChatAnswer]:
         """An answer in pieces; the last one is an Answer with the whole text. Raises
         what `ask` raises.
         """
@@ -161,7 +161,7 @@ class Models:
                     yield piece
                 else:
                     toy = self._toy(piece.target)
-                    yield Answer(
+                    yield ChatAnswer(
                         "".join(parts),
                         piece.action,
                         piece.target.name,
@@ -169,7 +169,9 @@ class Models:
                         toy,
                     )
 
-    async def items(self, caller: db.HasUser, request: Ask, item: type[M]) -> Items[M]:
+    async def items(
+        self, caller: db.HasUser, request: ChatRequest, item: type[M]
+    ) -> ItemsAnswer[M]:
         """Items of a form, each checked by itself; if none fits, it is asked once more.
         Raises what `ask` does.
         """
@@ -182,7 +184,7 @@ class Models:
         )
         schema: dict[str, Any] | None = structured.schema_of(item)
         refused: errors.Invalid | None = None
-        found: Items[M] | None = None
+        found: ItemsAnswer[M] | None = None
         for again in (False, True):
             try:
                 found = await self._items(caller, told, item, schema)
@@ -201,26 +203,26 @@ class Models:
     async def _items(
         self,
         caller: db.HasUser,
-        request: Ask,
+        request: ChatRequest,
         item: type[M],
         schema: dict[str, Any] | None,
-    ) -> Items[M]:
+    ) -> ItemsAnswer[M]:
         passed = await self._passed(caller, request, schema)
         answer = _answer(passed, self._toy(passed.target))
         read = structured.parse(passed.value.text)
         if read is None:
-            return Items((), 1, answer)
+            return ItemsAnswer((), 1, answer)
         checked = structured.checked(passed.masked.restored(read), item)
-        return Items(checked.items, checked.refused, answer)
+        return ItemsAnswer(checked.items, checked.refused, answer)
 
     async def _passed(
         self,
         caller: db.HasUser,
-        request: Ask,
+        request: ChatRequest,
         schema: dict[str, Any] | None,
         *,
         only: int | None = None,
-    ) -> gateway.Passed[chat_models.Said]:
+    ) -> gateway.Routed[chat_models.Completion]:
         self._need()
         texts = [one.text for one in request.messages]
         chosen = self._all if only is None else [self._all[only]]
@@ -237,14 +239,14 @@ class Models:
         return any(one.endpoint.toy for one in self._all if one.target is target)
 
 
-async def ask(models: Models, caller: db.HasUser, request: Ask) -> Answer:
+async def ask(models: Models, caller: db.HasUser, request: ChatRequest) -> ChatAnswer:
     """An answer to a question. Raises ModelUnavailable, Confined, BudgetSpent, Invalid."""
     return await models.ask(caller, request)
 
 
 def stream(
-    models: Models, caller: db.HasUser, request: Ask
-) -> AsyncGenerator[str | Answer]:
+    models: Models, caller: db.HasUser, request: ChatRequest
+) -> AsyncGenerator[str | ChatAnswer]:
     """The same in pieces; the last one is an Answer."""
     return models.stream(caller, request)
 
@@ -267,7 +269,7 @@ def _opened(
     return _One(where, chat_models.client(settings, where), target)
 
 
-def origin(caller: db.HasUser, request: Ask) -> gateway.Origin:
+def origin(caller: db.HasUser, request: ChatRequest) -> gateway.Origin:
     """Whose call a request is and what for."""
     return gateway.Origin(
         caller=caller,
@@ -282,7 +284,7 @@ def origin(caller: db.HasUser, request: Ask) -> gateway.Origin:
 
 
 def _prompt(
-    request: Ask, texts: Sequence[str], schema: dict[str, Any] | None
+    request: ChatRequest, texts: Sequence[str], schema: dict[str, Any] | None
 ) -> chat_models.Prompt:
     turns = [
         Message(one.role, text)
@@ -292,16 +294,16 @@ def _prompt(
 
 
 def _sending(
-    client: chat_models.Client, request: Ask, schema: dict[str, Any] | None
-) -> gateway.Send[chat_models.Said]:
-    async def send(texts: Sequence[str]) -> gateway.Reply[chat_models.Said]:
+    client: chat_models.Client, request: ChatRequest, schema: dict[str, Any] | None
+) -> gateway.Send[chat_models.Completion]:
+    async def send(texts: Sequence[str]) -> gateway.Reply[chat_models.Completion]:
         said = await client.ask(_prompt(request, texts, schema))
         return gateway.Reply(said, said.tokens_in, said.tokens_out)
 
     return send
 
 
-def _streaming(client: chat_models.Client, request: Ask) -> gateway.Pieces:
+def _streaming(client: chat_models.Client, request: ChatRequest) -> gateway.Pieces:
     async def send(texts: Sequence[str]) -> AsyncGenerator[str | gateway.Reply[None]]:
         async with aclosing(client.stream(_prompt(request, texts, None))) as pieces:
             async for piece in pieces:
@@ -314,6 +316,6 @@ def _streaming(client: chat_models.Client, request: Ask) -> gateway.Pieces:
     return send
 
 
-def _answer(passed: gateway.Passed[chat_models.Said], toy: bool) -> Answer:
+def _answer(passed: gateway.Routed[chat_models.Completion], toy: bool) -> ChatAnswer:
     text = passed.masked.restore(passed.value.text)
-    return Answer(text, passed.action, passed.target.name, passed.tokens, toy)
+    return ChatAnswer(text, passed.action, passed.target.name, passed.tokens, toy)

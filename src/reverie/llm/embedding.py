@@ -70,7 +70,7 @@ class QueryVector:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class ModelMeasurement:
     """What was found out about a model by asking it."""
 
     dimensions: int
@@ -88,12 +88,12 @@ class Embeddings:
     def __init__(
         self,
         settings: config.Embedding,
-        reranker: config.Reranker | None = None,
+        reranker: config.RerankerModel | None = None,
         *,
         cache: Path | None = None,
-        opening: gateway.Door | None = None,
+        opening: gateway.Gateway | None = None,
     ) -> None:
-        reranker = reranker or config.Reranker()
+        reranker = reranker or config.RerankerModel()
         self._embedders = _embedders(settings, cache)
         self._reranker = _reranker(reranker, cache)
         self._door = opening
@@ -113,7 +113,7 @@ class Embeddings:
         self.batch = settings.batch
         self.keeps_previous = settings.keep_previous
         self.top = reranker.top
-        self._measured: dict[str, Measured | None] = {}
+        self._measured: dict[str, ModelMeasurement | None] = {}
         self._patience_s = reranker.timeout_s
         self._lexicon = lexicon.Lexicon(cache) if cache else None
         self._words = ThreadPoolExecutor(max_workers=1, thread_name_prefix="lexicon")
@@ -224,7 +224,7 @@ class Embeddings:
 
     async def measure(
         self, model: str, *, origin: gateway.Origin | None = None
-    ) -> Measured | None:
+    ) -> ModelMeasurement | None:
         """Ask a model for sentences of ours, once a process, and see what its
         similarities mean.
 
@@ -292,7 +292,7 @@ class Embeddings:
 
     async def _measure(
         self, embedder: base.Embedder, origin: gateway.Origin | None
-    ) -> Measured:
+    ) -> ModelMeasurement:
         texts = await asyncio.to_thread(calibration.texts)
         passages = await self._rows(embedder, embedder.passages, texts.passages, origin)
         questions = await self._rows(
@@ -302,7 +302,7 @@ class Embeddings:
         meant = await asyncio.to_thread(
             calibration.measured, passages, questions, queries, texts.asked
         )
-        return Measured(passages.shape[2], meant)
+        return ModelMeasurement(passages.shape[2], meant)
 
     async def _run(
         self,
@@ -405,7 +405,7 @@ def _cloud(one: object) -> TypeIs[remote.Remote | reranking.RemoteReranker]:
     )
 
 
-def _target(name: str, server: http.Server) -> gateway.Target:
+def _target(name: str, server: http.ModelServer) -> gateway.Target:
     return gateway.Target(name[:200], server.place, lanes.Lanes(2), server.timeout_s)
 
 
@@ -452,7 +452,7 @@ def _embedder(
     url = settings.base_url or url
     _needs(settings.provider, base_url=url)
     place = places.of(url, settings.model, local=settings.local)
-    server = http.Server(
+    server = http.ModelServer(
         url,
         settings.api_key,
         settings.timeout_s,
@@ -469,7 +469,9 @@ def _embedder(
     )
 
 
-def _reranker(settings: config.Reranker, cache: Path | None) -> base.Reranker | None:
+def _reranker(
+    settings: config.RerankerModel, cache: Path | None
+) -> base.Reranker | None:
     if settings.provider == "none":
         return None
     _needs(settings.provider, model=settings.model, part="reranker")
@@ -477,7 +479,7 @@ def _reranker(settings: config.Reranker, cache: Path | None) -> base.Reranker | 
         return local.LocalReranker(local.source(settings.model, cache=cache))
     _needs(settings.provider, base_url=settings.base_url, part="reranker")
     place = places.of(settings.base_url, settings.model, local=settings.local)
-    server = http.Server(
+    server = http.ModelServer(
         settings.base_url,
         settings.api_key,
         settings.timeout_s,

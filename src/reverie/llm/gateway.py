@@ -79,7 +79,7 @@ Pieces = Callable[[Sequence[str]], AsyncGenerator["str | Reply[None]"]]
 
 
 @dataclass(frozen=True, slots=True)
-class Passed(Generic[T]):
+class Routed(Generic[T]):
     """An answer with its way: which model gave it, what was done to the question, and
     how to read what it says.
     """
@@ -87,7 +87,7 @@ class Passed(Generic[T]):
     value: T
     target: Target
     action: routing.Action
-    masked: masking.Masked
+    masked: masking.MaskedTexts
     tokens: int
 
 
@@ -103,7 +103,7 @@ class _Way:
 
     target: Target
     action: routing.Action
-    masked: masking.Masked
+    masked: masking.MaskedTexts
 
 
 @dataclass(slots=True)
@@ -116,11 +116,11 @@ class _Call:
     texts: Sequence[str]
     level: Level
     most_out: int
-    hidden: masking.Masked | None = None
+    hidden: masking.MaskedTexts | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class GatewayRules:
     """What holds for every call. `key` is the one of the pseudonyms; without it nothing
     private is sent.
 
@@ -136,10 +136,10 @@ class Rules:
     model: bool = False
 
 
-class Door:
+class Gateway:
     """A process holds one. It opens for a call, or says why not."""
 
-    def __init__(self, database: db.Database, rules: Rules) -> None:
+    def __init__(self, database: db.Database, rules: GatewayRules) -> None:
         self._database = database
         self._rules = rules
 
@@ -181,7 +181,7 @@ class Door:
         ways: Sequence[tuple[Target, Send[T]]],
         *,
         most_out: int = 0,
-    ) -> Passed[T]:
+    ) -> Routed[T]:
         """Ask the first model that may have these texts and answers.
 
         Raises Confined when none may, BudgetSpent, Invalid when it was refused, and
@@ -200,7 +200,7 @@ class Door:
                             reply = await send(way.masked.texts)
                         meter.tokens_in, meter.tokens_out = _counted(reply, meter)
                     tokens = meter.tokens_in + meter.tokens_out
-                    return Passed(
+                    return Routed(
                         reply.value, way.target, way.action, way.masked, tokens
                     )
                 except errors.ModelBusy as busy:
@@ -219,7 +219,7 @@ class Door:
         ways: Sequence[tuple[Target, Pieces]],
         *,
         most_out: int = 0,
-    ) -> AsyncGenerator[str | Passed[None]]:
+    ) -> AsyncGenerator[str | Routed[None]]:
         """The answer in pieces, restored; the last one is Passed. Once a piece was
         given, nobody else is asked.
         """
@@ -240,7 +240,7 @@ class Door:
                         async for piece in restored:
                             begun = True
                             yield piece
-                    yield Passed(
+                    yield Routed(
                         None,
                         way.target,
                         way.action,
@@ -267,13 +267,13 @@ class Door:
         if action == "blocked":
             return None
         if action != "sent_pseudonymised":
-            return _Way(target, action, masking.Masked(tuple(call.texts), {}))
+            return _Way(target, action, masking.MaskedTexts(tuple(call.texts), {}))
         call.hidden = call.hidden or await self._masked(call.origin, call.texts)
         return _Way(target, action, call.hidden) if call.hidden else None
 
     async def _masked(
         self, origin: Origin, texts: Sequence[str]
-    ) -> masking.Masked | None:
+    ) -> masking.MaskedTexts | None:
         """Masked texts, or None: what cannot be masked for sure is not sent."""
         if self._rules.key is None:
             return None

@@ -23,7 +23,7 @@ class Connection:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class OpenConnections:
     """What was seen. `processes` were looked at; of `refused` more the system would not
     tell.
     """
@@ -40,7 +40,7 @@ class Measured:
         return self.refused == 0
 
 
-def open_connections() -> Measured:
+def open_connections() -> OpenConnections:
     """The connections that this process and its children hold outwards, by destination,
     most first.
 
@@ -76,7 +76,7 @@ def open_connections() -> Measured:
             for one in found
             if one.laddr and one.raddr
         )
-    return Measured(_outwards(seen, listening), looked, refused)
+    return OpenConnections(_outwards(seen, listening), looked, refused)
 
 
 def _family(me: psutil.Process) -> list[psutil.Process]:

@@ -38,7 +38,7 @@ PORTS = frozenset({80, 443})
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class FetchLimits:
     """`size` in bytes holds for the body as it is sent and again unpacked; `seconds`
     for everything together.
 
@@ -54,7 +54,7 @@ class Limits:
     ratio: int = 200
 
 
-LIMITS = Limits()
+LIMITS = FetchLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ _HEADERS = {
 async def fetch(
     url: str,
     *,
-    limits: Limits = LIMITS,
+    limits: FetchLimits = LIMITS,
     resolver: Resolver | None = None,
     allow_ports: Collection[int] = PORTS,
     allowed: Collection[addresses.Network] = (),
@@ -158,7 +158,7 @@ async def fetch(
 
 async def _followed(
     url: str,
-    limits: Limits,
+    limits: FetchLimits,
     resolver: Resolver,
     ports: Collection[int],
     allowed: Collection[addresses.Network],
@@ -283,7 +283,7 @@ def _certificates() -> ssl.SSLContext:
 async def _asked(
     target: _Target,
     found: Sequence[addresses.Address],
-    limits: Limits,
+    limits: FetchLimits,
     tls: ssl.SSLContext,
 ) -> _Answer:
     """What the host answers at the first of its addresses that takes a connection."""
@@ -316,7 +316,7 @@ async def _asked(
 
 
 def _request(
-    target: _Target, address: addresses.Address, limits: Limits
+    target: _Target, address: addresses.Address, limits: FetchLimits
 ) -> httpx.Request:
     """The request, addressed by number; name and certificate stay those of the host."""
     number = f"[{address}]" if address.version == 6 else str(address)
@@ -341,7 +341,7 @@ def _certificate_refused(error: BaseException | None) -> bool:
     return False
 
 
-async def _read(response: httpx.Response, limits: Limits) -> _Answer:
+async def _read(response: httpx.Response, limits: FetchLimits) -> _Answer:
     status, headers = response.status_code, response.headers
     kind, location = (
         headers.get("content-type", ""),
@@ -357,7 +357,7 @@ async def _read(response: httpx.Response, limits: Limits) -> _Answer:
     return _Answer(status, kind, "", await _body(response, limits))
 
 
-async def _body(response: httpx.Response, limits: Limits) -> bytes:
+async def _body(response: httpx.Response, limits: FetchLimits) -> bytes:
     declared = response.headers.get("content-length", "0")
     if len(declared) > 15 or int(declared) > limits.size:
         raise _too_large(limits)
@@ -379,7 +379,7 @@ async def _body(response: httpx.Response, limits: Limits) -> bytes:
     return bytes(data)
 
 
-def _too_large(limits: Limits) -> errors.Unreadable:
+def _too_large(limits: FetchLimits) -> errors.Unreadable:
     return errors.Unreadable(f"The page is larger than {limits.size} bytes.")
 
 

@@ -119,7 +119,7 @@ def _of_slot(one: worker.Standing) -> Finding:
 def _of_vectors(
     embeddings: embedding.Embeddings,
     coverage: embed.Coverage,
-    standing: Sequence[models.Known],
+    standing: Sequence[models.KnownModel],
 ) -> list[Finding]:
     """How far the present model is, and what becomes of the others' vectors until then."""
     used = models.used(embeddings, standing)

@@ -82,13 +82,17 @@ INGESTION = slots.Slot("ingestion", before=read, asks=True)
 
 
 async def _learn(
-    work: slots.Work, source: rule_extraction.Source, found: model_entities.Extracted
-) -> update.Reading:
+    work: slots.Work,
+    source: rule_extraction.ReadableRecord,
+    found: model_entities.ExtractedEntities,
+) -> update.Extraction:
     named = [
-        update.Named(one.kind, one.name, one.type, one.description, confidence=0.8)
+        update.NamedEntity(
+            one.kind, one.name, one.type, one.description, confidence=0.8
+        )
         for one in found.items
     ]
-    reading = update.Reading(
+    reading = update.Extraction(
         source.domain,
         source.record.id,
         source.title,
@@ -105,7 +109,7 @@ async def _learn(
 async def _relate(
     work: slots.Work,
     models: chat.Models,
-    reading: update.Reading,
+    reading: update.Extraction,
     text: str,
     level: sensitivity.Level,
 ) -> None:

@@ -12,7 +12,7 @@ from reverie.pipeline import slots
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownModel:
     """A model and its standing. Not measured yet, its similarities are read with a
     rough floor.
     """
@@ -49,9 +49,9 @@ _DISMISS = "DELETE FROM model WHERE user_id = %s AND name = %s"
 _FORGET = "DELETE FROM model WHERE user_id = %s"
 
 
-async def known(tx: db.Transaction, user: db.HasUser) -> list[Known]:
+async def known(tx: db.Transaction, user: db.HasUser) -> list[KnownModel]:
     """Every model of the user, the one chosen last first."""
-    return await tx.all(Known, _KNOWN, (user.user_id,))
+    return await tx.all(KnownModel, _KNOWN, (user.user_id,))
 
 
 async def choose(tx: db.Transaction, user: db.HasUser, model: str) -> None:
@@ -84,7 +84,7 @@ async def forget(tx: db.Transaction, user: db.HasUser) -> None:
     await tx.run(_FORGET, (user.user_id,))
 
 
-def used(embeddings: embedding.Embeddings, models: Sequence[Known]) -> str:
+def used(embeddings: embedding.Embeddings, models: Sequence[KnownModel]) -> str:
     """The model that search asks first."""
     return next(
         iter(embeddings.by_coverage({one.name: one.vectors for one in models})), ""

@@ -15,7 +15,7 @@ _PATIENCE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class Progress:
     """How many different texts there are, how many have a vector, and what is wrong, if
     anything.
     """
@@ -27,7 +27,7 @@ class State:
 
 async def follow(
     database: db.Database, embeddings: embedding.Embeddings, caller: callers.Caller
-) -> AsyncGenerator[State, None]:
+) -> AsyncGenerator[Progress, None]:
     """Run the worker until its slots have caught up for a caller. It gives up on a slot
     that stays in trouble.
 
@@ -53,7 +53,7 @@ async def follow(
                 upgrading = await index.outdated(tx, caller)
             trouble = next((one.trouble for one in standings if one.trouble), "")
             looked = time.monotonic() - began
-            yield State(coverage.texts, coverage.vectors, trouble)
+            yield Progress(coverage.texts, coverage.vectors, trouble)
             behind = upgrading or any(
                 one.behind and not one.trouble for one in standings
             )

@@ -93,7 +93,7 @@ _LINK = re.compile(r"\[\[([^\[\]|#\n]{1,80})")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ReadableRecord:
     """A record as a reader gets it: itself, its title and passages (ordinal, text), and
     when it was.
     """
@@ -147,7 +147,7 @@ async def read(work: slots.Work, batch: Sequence[changes.Change]) -> None:
 EXTRACTION = slots.Slot("extraction", before=read)
 
 
-async def _learn(work: slots.Work, found: Collection[Source]) -> None:
+async def _learn(work: slots.Work, found: Collection[ReadableRecord]) -> None:
     """Read each record with what is known now: all names are looked up once, and not
     for each record.
     """
@@ -209,11 +209,11 @@ async def _named_before(
 
 async def sources(
     database: db.Database, user: users.Reference, ids: Mapping[str, Sequence[UUID]]
-) -> dict[UUID, Source]:
+) -> dict[UUID, ReadableRecord]:
     """The live ones among some records, by domain, contacts first: others are then
     known by their cards.
     """
-    made: dict[UUID, Source] = {}
+    made: dict[UUID, ReadableRecord] = {}
     async with database.snapshot(user) as tx:
         wanted = [one for some in ids.values() for one in some]
         texts: dict[UUID, list[dict[str, Any]]] = defaultdict(list)
@@ -230,18 +230,18 @@ async def sources(
                 passages = [
                     (row["ordinal"], row["text"]) for row in held if row["text"]
                 ]
-                made[record_id] = Source(
+                made[record_id] = ReadableRecord(
                     record, name, held[0]["title"] if held else "", at, passages
                 )
     return made
 
 
 def statements(
-    found: Iterable[text_relations.Relation], ordinal: int | None = None
-) -> list[update.Stated]:
+    found: Iterable[text_relations.StatedRelation], ordinal: int | None = None
+) -> list[update.StatedFact]:
     """What a text states, as the graph takes it."""
     return [
-        update.Stated(
+        update.StatedFact(
             _end(one.subject),
             _MEANS.get(one.relation, one.relation),
             _end(one.object),
@@ -255,25 +255,26 @@ def statements(
 
 async def _titled(
     tx: db.Transaction, user: users.Reference, titles: Sequence[str]
-) -> list[update.Record]:
+) -> list[update.LinkedRecord]:
     """The records that links in a text lead to, by their titles."""
     if not titles:
         return []
     rows = await tx.rows(_TITLED, (user.user_id, list(titles)))
     return [
-        update.Record(row["record_id"], row["domain"], row["title"]) for row in rows
+        update.LinkedRecord(row["record_id"], row["domain"], row["title"])
+        for row in rows
     ]
 
 
 def _read(
-    source: Source, held: gazetteer.Gazetteer
-) -> tuple[update.Reading, list[str]]:
+    source: ReadableRecord, held: gazetteer.Gazetteer
+) -> tuple[update.Extraction, list[str]]:
     """Fields, names and plain statements of one record; and the titles that it links
     to.
     """
-    named: list[update.Named] = []
+    named: list[update.NamedEntity] = []
     linked: list[str] = []
-    facts: list[update.Stated] = []
+    facts: list[update.StatedFact] = []
     # The title of a card is its name, which the fields tell better.
     titled = [] if source.domain == "contact" else [(0, source.title)]
     for ordinal, text in [*titled, *source.passages]:
@@ -293,7 +294,7 @@ def _read(
                 if one.key or one.name in about or _believable(one)
             ]
         named += [
-            update.Named(
+            update.NamedEntity(
                 one.kind,
                 one.name,
                 _type(one),
@@ -303,7 +304,7 @@ def _read(
             )
             for one in chosen
         ]
-    reading = update.Reading(
+    reading = update.Extraction(
         source.domain,
         source.record.id,
         source.title,

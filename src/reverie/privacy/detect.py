@@ -17,7 +17,7 @@ from reverie.privacy import (
     spans,
 )
 
-Known = spans.Known
+Known = spans.KnownValue
 Span = spans.Span
 _CUE_REACH = 60
 _CLINICAL_FROM = 2
@@ -32,7 +32,7 @@ _REPEATED_FROM = 0.7
 def find(
     text: str,
     *,
-    known: Sequence[spans.Known] = (),
+    known: Sequence[spans.KnownValue] = (),
     language: str | None = None,
     with_rules: rules.Rules | None = None,
     model: bool = False,
@@ -91,8 +91,8 @@ _FUNCTION = {
 
 
 def _all(
-    text: str, held: rules.Rules, personal: Sequence[spans.Known], language: str
-) -> Iterator[spans.Found]:
+    text: str, held: rules.Rules, personal: Sequence[spans.KnownValue], language: str
+) -> Iterator[spans.FoldedSpan]:
     reading = names.read(text, held.words, language)
     if personal:
         yield from known_values.find(text, known_values.index(personal))
@@ -106,8 +106,8 @@ def _all(
 
 
 def _patterns(
-    text: str, held: rules.Rules, reading: names.Reading
-) -> Iterator[spans.Found]:
+    text: str, held: rules.Rules, reading: names.TokenizedText
+) -> Iterator[spans.FoldedSpan]:
     seen = {token.plain for token in reading.tokens}
     lowered = folding.lower(text)
     for pattern in held.patterns:
@@ -135,18 +135,18 @@ def _patterns(
                 text, start, held.words["order"]
             ):
                 continue
-            yield spans.Found(start, end, pattern.kind, pattern.score)
+            yield spans.FoldedSpan(start, end, pattern.kind, pattern.score)
 
 
-def _listed(reading: names.Reading) -> Iterator[spans.Found]:
+def _listed(reading: names.TokenizedText) -> Iterator[spans.FoldedSpan]:
     """Words that are findings by themselves: nationalities and religions."""
     for token in reading.tokens:
         if token.plain in reading.words["nationality"]:
-            yield spans.Found(token.start, token.end, "nationality", 0.35)
+            yield spans.FoldedSpan(token.start, token.end, "nationality", 0.35)
 
 
 def _extent(
-    pattern: rules.Pattern, match: re.Match[str], reading: names.Reading
+    pattern: rules.Pattern, match: re.Match[str], reading: names.TokenizedText
 ) -> tuple[int, int] | None:
     if pattern.take == "address":
         return addresses.take(reading, match.end())
@@ -164,8 +164,8 @@ def _extent(
 
 
 def _again(
-    reading: names.Reading, people: Iterable[spans.Found]
-) -> Iterator[spans.Found]:
+    reading: names.TokenizedText, people: Iterable[spans.FoldedSpan]
+) -> Iterator[spans.FoldedSpan]:
     """Parts of a name that was found in full, wherever else they stand with a capital."""
     parts: set[str] = set()
     for one in people:
@@ -181,10 +181,12 @@ def _again(
         for token in reading.tokens:
             word = token.plain.removesuffix("'s")
             if token.capital and word in parts:
-                yield spans.Found(token.start, token.start + len(word), "person", 0.6)
+                yield spans.FoldedSpan(
+                    token.start, token.start + len(word), "person", 0.6
+                )
 
 
-def _tidy(text: str, found: Iterable[spans.Found]) -> Iterator[spans.Found]:
+def _tidy(text: str, found: Iterable[spans.FoldedSpan]) -> Iterator[spans.FoldedSpan]:
     for one in found:
         start, end = one.start, one.end
         while start < end and text[start] in _BARE:
@@ -192,12 +194,14 @@ def _tidy(text: str, found: Iterable[spans.Found]) -> Iterator[spans.Found]:
         while end > start and text[end - 1] in " \n,;:":
             end -= 1
         if end > start:
-            yield spans.Found(start, end, one.kind, one.score)
+            yield spans.FoldedSpan(start, end, one.kind, one.score)
 
 
-def _joined(text: str, settled: Sequence[spans.Found]) -> Iterator[spans.Found]:
+def _joined(
+    text: str, settled: Sequence[spans.FoldedSpan]
+) -> Iterator[spans.FoldedSpan]:
     """Without leftovers that are only signs; pieces of one kind that touch become one."""
-    last: spans.Found | None = None
+    last: spans.FoldedSpan | None = None
     for one in _tidy(text, settled):
         if not any(char.isalnum() for char in text[one.start : one.end]):
             continue
@@ -209,7 +213,7 @@ def _joined(text: str, settled: Sequence[spans.Found]) -> Iterator[spans.Found]:
             and len(gap) <= 1
             and one.kind in ("person", "address")
         ):
-            last = spans.Found(
+            last = spans.FoldedSpan(
                 last.start, one.end, one.kind, max(last.score, one.score)
             )
             continue

@@ -48,7 +48,7 @@ _WORDS_FIRST = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class KnownValueIndex:
     """Sequences of folded words by their first word, with the kind; and values that are
     compared without separators.
     """
@@ -58,12 +58,12 @@ class Index:
     numbers: re.Pattern[str] | None
 
 
-def index(known: Sequence[spans.Known]) -> Index:
+def index(known: Sequence[spans.KnownValue]) -> KnownValueIndex:
     return _index(tuple(known))
 
 
 @lru_cache(maxsize=8)
-def _index(known: tuple[spans.Known, ...]) -> Index:
+def _index(known: tuple[spans.KnownValue, ...]) -> KnownValueIndex:
     found: dict[str, dict[tuple[str, ...], str]] = {}
     compact: dict[str, str] = {}
     for one in known:
@@ -79,7 +79,7 @@ def _index(known: tuple[spans.Known, ...]) -> Index:
         word: tuple(sorted(forms.items(), key=lambda item: (-len(item[0]), item)))
         for word, forms in found.items()
     }
-    return Index(
+    return KnownValueIndex(
         by_word,
         compact,
         re.compile(r"(?<!\w)\+?\(?\d(?:[ .\-/()]{0,3}\d){4,}") if compact else None,
@@ -122,7 +122,7 @@ def _trivial(word: str) -> bool:
     return len(word) < 3 or word in _PARTICLES
 
 
-def find(text: str, entries: Index) -> Iterator[spans.Found]:
+def find(text: str, entries: KnownValueIndex) -> Iterator[spans.FoldedSpan]:
     """Each place where a known value stands. A part that is also a word counts only
     with a capital.
     """
@@ -138,7 +138,7 @@ def find(text: str, entries: Index) -> Iterator[spans.Found]:
             at += 1
             continue
         count, kind = found
-        yield spans.Found(words[at][0], _stop(words[at + count - 1]), kind, _SCORE)
+        yield spans.FoldedSpan(words[at][0], _stop(words[at + count - 1]), kind, _SCORE)
         at += count
     if entries.numbers is not None:
         for match in entries.numbers.finditer(text):
@@ -152,7 +152,7 @@ def find(text: str, entries: Index) -> Iterator[spans.Found]:
                 None,
             )
             if kind:
-                yield spans.Found(match.start(), match.end(), kind, _SCORE)
+                yield spans.FoldedSpan(match.start(), match.end(), kind, _SCORE)
 
 
 def _stop(word: tuple[int, int, str]) -> int:
@@ -170,7 +170,7 @@ def _same_number(value: str, digits: str) -> bool:
 
 
 def _longest(
-    text: str, words: Sequence[tuple[int, int, str]], at: int, entries: Index
+    text: str, words: Sequence[tuple[int, int, str]], at: int, entries: KnownValueIndex
 ) -> tuple[int, str] | None:
     first = words[at][2].removesuffix("'s")
     candidates = entries.by_word.get(first, ())

@@ -13,7 +13,9 @@ _RUN = re.compile(r"[0-9A-Za-z]*")
 _ENDING = re.compile(r"[A-Za-z]{0,3}\Z")
 
 
-def settled(text: str, given: Iterable[spans.Found | spans.Span]) -> list[spans.Found]:
+def settled(
+    text: str, given: Iterable[spans.FoldedSpan | spans.Span]
+) -> list[spans.FoldedSpan]:
     """Spans that do not overlap, in order, each free to be replaced by a token that can
     be told from what follows.
 
@@ -22,7 +24,7 @@ def settled(text: str, given: Iterable[spans.Found | spans.Span]) -> list[spans.
     longer: hiding too much is the cheaper mistake. White space at the edges stays
     outside. Raises Invalid for a span that is not of this text.
     """
-    found: list[spans.Found] = []
+    found: list[spans.FoldedSpan] = []
     for span in sorted(
         filter(None, (_trimmed(text, one) for one in given)),
         key=lambda one: (one.start, -one.end),
@@ -33,14 +35,14 @@ def settled(text: str, given: Iterable[spans.Found | spans.Span]) -> list[spans.
             kind = max(
                 last, span, key=lambda one: (one.end - one.start, one.score)
             ).kind
-            span = spans.Found(
+            span = spans.FoldedSpan(
                 last.start, max(last.end, span.end), kind, max(last.score, span.score)
             )
         found.append(span)
     return found
 
 
-def _trimmed(text: str, span: spans.Found | spans.Span) -> spans.Found | None:
+def _trimmed(text: str, span: spans.FoldedSpan | spans.Span) -> spans.FoldedSpan | None:
     if not 0 <= span.start <= span.end <= len(text):
         raise errors.Invalid(
             f"A span from {span.start} to {span.end} is not of a text of {len(text)} characters."
@@ -50,7 +52,7 @@ def _trimmed(text: str, span: spans.Found | spans.Span) -> spans.Found | None:
         start += 1
     while start < end and text[end - 1].isspace():
         end -= 1
-    return spans.Found(start, end, span.kind, span.score) if start < end else None
+    return spans.FoldedSpan(start, end, span.kind, span.score) if start < end else None
 
 
 def _grown(text: str, end: int) -> int:
@@ -58,6 +60,6 @@ def _grown(text: str, end: int) -> int:
     return end if run is None or _ENDING.match(run.group()) else run.end()
 
 
-def _as_one(text: str, first: spans.Found, second: spans.Found) -> bool:
+def _as_one(text: str, first: spans.FoldedSpan, second: spans.FoldedSpan) -> bool:
     between = text[first.end : second.start]
     return second.start < first.end or bool(_ENDING.match(between))

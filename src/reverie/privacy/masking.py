@@ -10,14 +10,14 @@ from typing import Any, cast
 from reverie import db
 from reverie.privacy import detect, pseudonyms, rules, spans, unmasking, vault
 
-Known = Callable[[db.Transaction, db.HasUser], Awaitable[Sequence[spans.Known]]]
+Known = Callable[[db.Transaction, db.HasUser], Awaitable[Sequence[spans.KnownValue]]]
 """The names that a user's own contacts and graph know."""
 
 _PATIENCE_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Masked:
+class MaskedTexts:
     """Masked texts, and the way back for what is said about them."""
 
     texts: tuple[str, ...]
@@ -43,7 +43,7 @@ class Masked:
         return unmasking.Stream(self.tokens)
 
 
-async def nobody(tx: db.Transaction, caller: db.HasUser) -> Sequence[spans.Known]:
+async def nobody(tx: db.Transaction, caller: db.HasUser) -> Sequence[spans.KnownValue]:
     """No name is known."""
     del tx, caller
     return ()
@@ -59,7 +59,7 @@ async def mask(
     known: Known = nobody,
     patterns: rules.Rules | None = None,
     model: bool = False,
-) -> Masked:
+) -> MaskedTexts:
     """Every personal value replaced, `model` asking the named-entity model too.
 
     Raises whatever goes wrong: then nothing may be sent.
@@ -78,4 +78,4 @@ async def mask(
         async with database.transaction(caller) as tx:
             masked = await pseudonyms.mask_all(tx, caller, given, scope=scope, key=key)
     tokens = {token: value for one in masked for token, value in one.tokens.items()}
-    return Masked(tuple(one.text for one in masked), tokens)
+    return MaskedTexts(tuple(one.text for one in masked), tokens)

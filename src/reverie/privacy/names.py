@@ -28,7 +28,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TokenizedText:
     """A text cut into tokens, with what is known of its language and its capitals."""
 
     text: str
@@ -49,7 +49,7 @@ class Reading:
         return low
 
 
-def read(text: str, words: Mapping[str, Set[str]], language: str) -> Reading:
+def read(text: str, words: Mapping[str, Set[str]], language: str) -> TokenizedText:
     """Tokens, and whether the text does without capitals."""
     own = words.get(f"function {language}")
     if own is not None:
@@ -72,10 +72,12 @@ def read(text: str, words: Mapping[str, Set[str]], language: str) -> Reading:
         first = word in _ENDS or (first and not word[0].isalnum() and word != ",")
     capitals = sum(token.capital for token in tokens)
     small = sum(token.text[0].islower() for token in tokens)
-    return Reading(text, tokens, language, capitals == 0 and small >= LOWER_FROM, words)
+    return TokenizedText(
+        text, tokens, language, capitals == 0 and small >= LOWER_FROM, words
+    )
 
 
-def ordinary(reading: Reading, token: Token) -> bool:
+def ordinary(reading: TokenizedText, token: Token) -> bool:
     """Whether a token is a word of the dictionary and so, by itself, nobody's name."""
     plain = token.plain
     if len(plain) < 2 or plain in reading.words["function"]:
@@ -104,7 +106,7 @@ def _only_a_name(plain: str) -> bool:
     )
 
 
-def evidence(reading: Reading, token: Token) -> float:
+def evidence(reading: TokenizedText, token: Token) -> float:
     """How much a token by itself speaks for a name: 2 listed, 1 unknown or listed and
     ordinary, 0 an ordinary word.
     """
@@ -142,7 +144,7 @@ def evidence(reading: Reading, token: Token) -> float:
     return 0 if acronym or (camel and "-" not in plain) else 1
 
 
-def find(reading: Reading) -> Iterator[spans.Found]:
+def find(reading: TokenizedText) -> Iterator[spans.FoldedSpan]:
     """Runs of capitalised words that are names, and in texts without capitals runs of
     words that are no words.
     """
@@ -157,7 +159,7 @@ def find(reading: Reading) -> Iterator[spans.Found]:
         at = end
 
 
-def _places(reading: Reading) -> Iterator[spans.Found]:
+def _places(reading: TokenizedText) -> Iterator[spans.FoldedSpan]:
     """Countries, and towns of several words or of one that is no ordinary word, with
     their capitals.
     """
@@ -189,7 +191,7 @@ def _places(reading: Reading) -> Iterator[spans.Found]:
                 ordinary(reading, token) or token.plain in reading.words["not_names"]
             ):
                 continue
-            yield spans.Found(
+            yield spans.FoldedSpan(
                 token.start,
                 tokens[at + size - 1].end,
                 "location",
@@ -198,7 +200,7 @@ def _places(reading: Reading) -> Iterator[spans.Found]:
             break
 
 
-def _titled(reading: Reading, at: int, end: int) -> bool:
+def _titled(reading: TokenizedText, at: int, end: int) -> bool:
     """Two to five capitalised words of English that are all ordinary: `Credit Karma`,
     `Civil Rights Act`.
     """
@@ -221,7 +223,7 @@ def _titled(reading: Reading, at: int, end: int) -> bool:
     return not heading or len(tokens) <= 3
 
 
-def _candidate(reading: Reading, token: Token) -> bool:
+def _candidate(reading: TokenizedText, token: Token) -> bool:
     if not token.text[0].isalpha() or token.text[-1].isdigit():
         return False
     if token.capital:
@@ -241,7 +243,7 @@ def _candidate(reading: Reading, token: Token) -> bool:
     return bool(listed) and not ordinary(reading, token) and reading.language == "en"
 
 
-def _run(reading: Reading, at: int) -> int:
+def _run(reading: TokenizedText, at: int) -> int:
     """Where the run of name-like words from a token on ends; initials and particles
     between them belong to it.
     """
@@ -286,7 +288,7 @@ def _run(reading: Reading, at: int) -> int:
     return end
 
 
-def _opens(reading: Reading, at: int) -> bool:
+def _opens(reading: TokenizedText, at: int) -> bool:
     """In a text without capitals: a usual given name that is a word as well, before a
     name that is none.
     """
@@ -305,14 +307,14 @@ def _opens(reading: Reading, at: int) -> bool:
     )
 
 
-def _particle(reading: Reading, at: int) -> bool:
+def _particle(reading: TokenizedText, at: int) -> bool:
     return (
         reading.tokens[at].plain in reading.words["particles"]
         and reading.tokens[at].plain != "and"
     )
 
 
-def _initial(reading: Reading, at: int) -> bool:
+def _initial(reading: TokenizedText, at: int) -> bool:
     """A letter by itself inside a name: `Stephan M Urner`, in small letters only where
     the text has no others.
     """
@@ -325,13 +327,15 @@ def _initial(reading: Reading, at: int) -> bool:
     )
 
 
-def _judge(reading: Reading, at: int, end: int) -> Iterator[spans.Found]:
+def _judge(reading: TokenizedText, at: int, end: int) -> Iterator[spans.FoldedSpan]:
     tokens = reading.tokens
     weights = [_weight(reading, number) for number in range(at, end)]
     while at < end and _function(reading, tokens[at]):
         at, weights = at + 1, weights[1:]
     if sum(weights) < 1 and _titled(reading, at, end):
-        yield spans.Found(tokens[at].start, tokens[end - 1].end, "organisation", 0.5)
+        yield spans.FoldedSpan(
+            tokens[at].start, tokens[end - 1].end, "organisation", 0.5
+        )
         return
     while at < end and weights[0] == 0 and _sheds(reading, at, sum(weights)):
         at, weights = at + 1, weights[1:]
@@ -353,7 +357,7 @@ def _judge(reading: Reading, at: int, end: int) -> Iterator[spans.Found]:
     yield _found(reading, at, end, total)
 
 
-def _sheds(reading: Reading, at: int, total: float) -> bool:
+def _sheds(reading: TokenizedText, at: int, total: float) -> bool:
     """Whether a first word that says nothing is left out of a run: `Contact Maria`, not
     `Ken Fukuda`.
     """
@@ -365,7 +369,7 @@ def _sheds(reading: Reading, at: int, total: float) -> bool:
     return token.first and not (lists.given(token.plain) and total >= 1)
 
 
-def _weight(reading: Reading, at: int) -> float:
+def _weight(reading: TokenizedText, at: int) -> float:
     """Evidence of a token in its place: an ordinary word with the capital of its
     sentence says nothing.
     """
@@ -414,11 +418,11 @@ def _weight(reading: Reading, at: int) -> float:
     return weight if acts and lists.given(token.plain) >= 3 else 0
 
 
-def _following(reading: Reading, at: int) -> Token | None:
+def _following(reading: TokenizedText, at: int) -> Token | None:
     return reading.tokens[at + 1] if at + 1 < len(reading.tokens) else None
 
 
-def _found(reading: Reading, at: int, end: int, total: float) -> spans.Found:
+def _found(reading: TokenizedText, at: int, end: int, total: float) -> spans.FoldedSpan:
     tokens = reading.tokens
     start, stop = tokens[at].start, tokens[end - 1].end
     if reading.text[start:stop].endswith("'s"):
@@ -426,13 +430,13 @@ def _found(reading: Reading, at: int, end: int, total: float) -> spans.Found:
     words = folding.plain(reading.text[start:stop])
     given = any(lists.given(token.plain) for token in tokens[at:end])
     if lists.country(words) or (lists.place(words) and not given):
-        return spans.Found(start, stop, "location", 0.62)
+        return spans.FoldedSpan(start, stop, "location", 0.62)
     listed = any(lists.given(t.plain) or lists.family(t.plain) for t in tokens[at:end])
     score = 0.7 if total >= 2 and listed and end - at > 1 else 0.6 if listed else 0.52
-    return spans.Found(start, stop, "person", score)
+    return spans.FoldedSpan(start, stop, "person", score)
 
 
-def take(reading: Reading, position: int, manner: str) -> tuple[int, int] | None:
+def take(reading: TokenizedText, position: int, manner: str) -> tuple[int, int] | None:
     """The name that follows a cue: `name` in any case, `capital` with a capital,
     `listed` if it looks like a name.
     """
@@ -468,11 +472,11 @@ def take(reading: Reading, position: int, manner: str) -> tuple[int, int] | None
     return tokens[at].start, stop - 2 if reading.text[:stop].endswith("'s") else stop
 
 
-def _function(reading: Reading, token: Token) -> bool:
+def _function(reading: TokenizedText, token: Token) -> bool:
     return token.plain in reading.words["function"] and len(token.plain) > 1
 
 
-def _allowed(reading: Reading, at: int, end: int, manner: str) -> bool:
+def _allowed(reading: TokenizedText, at: int, end: int, manner: str) -> bool:
     tokens = reading.tokens[at:end]
     if all(token.plain in reading.words["not_names"] for token in tokens):
         return manner == "name" and any(lists.given(token.plain) for token in tokens)
@@ -492,7 +496,7 @@ def _allowed(reading: Reading, at: int, end: int, manner: str) -> bool:
     return True
 
 
-def _small(reading: Reading, at: int) -> int:
+def _small(reading: TokenizedText, at: int) -> int:
     """A name in small letters after a strong cue: up to three words that are no
     function words.
     """
@@ -509,7 +513,7 @@ def _small(reading: Reading, at: int) -> int:
     return end
 
 
-def _organisation(reading: Reading, at: int) -> int:
+def _organisation(reading: TokenizedText, at: int) -> int:
     """Capitalised words joined by spaces, commas, `and` and `&`; in texts without
     capitals, words up to a sign.
     """
@@ -547,7 +551,7 @@ def _organisation(reading: Reading, at: int) -> int:
     return end
 
 
-def _fits(reading: Reading, token: Token) -> bool:
+def _fits(reading: TokenizedText, token: Token) -> bool:
     if reading.lower:
         return token.text.isalpha() and token.plain not in reading.words["function"]
     return token.capital or (

@@ -58,7 +58,7 @@ def _model(language: str) -> Callable[[str], Any] | None:
     return None
 
 
-def find(text: str, language: str) -> Iterator[spans.Found]:
+def find(text: str, language: str) -> Iterator[spans.FoldedSpan]:
     """The model's entities; nothing without a model."""
     model = _model(language or "en")
     if model is None:
@@ -67,6 +67,6 @@ def find(text: str, language: str) -> Iterator[spans.Found]:
         for entity in model(text[start : start + _MOST]).ents:
             kind = _KINDS.get(entity.label_)
             if kind:
-                yield spans.Found(
+                yield spans.FoldedSpan(
                     start + entity.start_char, start + entity.end_char, kind, 0.65
                 )

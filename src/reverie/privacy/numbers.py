@@ -41,7 +41,7 @@ _SINGLE_DIGITS = 24
 _SHORTEST, _LONGEST = 7, 15
 
 
-def find(text: str, order: Set[str]) -> Iterator[spans.Found]:
+def find(text: str, order: Set[str]) -> Iterator[spans.FoldedSpan]:
     """`order` holds words (Order, Factura) before which digits are no phone."""
     yield from _ibans(text)
     asked = 0
@@ -53,7 +53,7 @@ def find(text: str, order: Set[str]) -> Iterator[spans.Found]:
         yield from cards
         if not cards and spoken and check_digits.card(re.sub(r"\D", "", run.group())):
             cards = [
-                spans.Found(
+                spans.FoldedSpan(
                     run.start() + len(run.group()) - len(run.group().lstrip()),
                     run.end(),
                     "card",
@@ -67,7 +67,7 @@ def find(text: str, order: Set[str]) -> Iterator[spans.Found]:
         yield from _phones(text, run, order, ask=asked <= _ASKED)
 
 
-def _ibans(text: str) -> Iterator[spans.Found]:
+def _ibans(text: str) -> Iterator[spans.FoldedSpan]:
     for start in _IBAN_START.finditer(text):
         country = text[start.start() : start.start() + 2].upper()
         wanted = check_digits.IBAN_LENGTHS.get(country)
@@ -86,7 +86,7 @@ def _ibans(text: str) -> Iterator[spans.Found]:
             and not follows
             and _iban(check_digits.compact(text[start.start() : at]))
         ):
-            yield spans.Found(start.start(), at, "iban", 0.99)
+            yield spans.FoldedSpan(start.start(), at, "iban", 0.99)
 
 
 def _iban(compact: str) -> bool:
@@ -96,7 +96,7 @@ def _iban(compact: str) -> bool:
     ) and check_digits.iban(compact)
 
 
-def _cards(text: str, start: int, end: int) -> Iterator[spans.Found]:
+def _cards(text: str, start: int, end: int) -> Iterator[spans.FoldedSpan]:
     groups = [(m.start(), m.end()) for m in _GROUP.finditer(text, start, end)]
     # Digit by digit is a spelling only where the run is not much longer than a card.
     apart = len(groups) <= _SINGLE_DIGITS
@@ -108,7 +108,7 @@ def _cards(text: str, start: int, end: int) -> Iterator[spans.Found]:
             if not 13 <= sum(sizes) <= 19 or not _card_shape(sizes):
                 continue
             if check_digits.card("".join(text[a:b] for a, b in part)):
-                yield spans.Found(part[0][0], part[-1][1], "card", 0.97)
+                yield spans.FoldedSpan(part[0][0], part[-1][1], "card", 0.97)
                 at += size - 1
                 break
         at += 1
@@ -124,7 +124,7 @@ def _card_shape(sizes: list[int]) -> bool:
 
 def _phones(
     text: str, run: re.Match[str], order: Set[str], *, ask: bool
-) -> Iterator[spans.Found]:
+) -> Iterator[spans.FoldedSpan]:
     raw = run.group()
     start = run.start() + len(raw) - len(raw.lstrip())
     digits = sum(char.isdigit() for char in raw)
@@ -143,9 +143,9 @@ def _phones(
     ):
         return
     if not ask or (_plus(shown) if plus else _national(shown)):
-        yield spans.Found(start, run.end(), "phone", 0.8)
+        yield spans.FoldedSpan(start, run.end(), "phone", 0.8)
     elif not _amount(text, shown, run.end()) and _grouped(shown):
-        yield spans.Found(start, run.end(), "phone", 0.55)
+        yield spans.FoldedSpan(start, run.end(), "phone", 0.55)
 
 
 def _grouped(shown: str) -> bool:

@@ -57,7 +57,7 @@ _FORGET_KEY = "DELETE FROM pseudonym_key WHERE user_id = %s"
 
 
 @dataclass(frozen=True, slots=True)
-class Masked:
+class MaskedText:
     """A text that may leave, and what its tokens stand for, which may not."""
 
     text: str
@@ -122,12 +122,12 @@ async def mask(
     tx: db.Transaction,
     caller: db.HasUser,
     text: str,
-    given: Iterable[spans.Found | spans.Span],
+    given: Iterable[spans.FoldedSpan | spans.Span],
     *,
     scope: str,
     key: vault.Key,
     regions: Sequence[str] = (),
-) -> Masked:
+) -> MaskedText:
     """A text with a token in place of each span. Raises KeyLost, and Invalid for spans
     of another text.
     """
@@ -141,12 +141,12 @@ async def mask(
 async def mask_all(
     tx: db.Transaction,
     caller: db.HasUser,
-    texts: Sequence[tuple[str, Iterable[spans.Found | spans.Span]]],
+    texts: Sequence[tuple[str, Iterable[spans.FoldedSpan | spans.Span]]],
     *,
     scope: str,
     key: vault.Key,
     regions: Sequence[str] = (),
-) -> list[Masked]:
+) -> list[MaskedText]:
     """All texts of one call, in one round trip to the map (a second one where values
     are spelled in a new way).
 
@@ -214,22 +214,25 @@ async def forget(
 
 def _with_literals(
     text: str,
-    places: Iterable[spans.Found | spans.Span],
+    places: Iterable[spans.FoldedSpan | spans.Span],
     literals: Iterable[tuple[int, int]],
-) -> list[spans.Found]:
+) -> list[spans.FoldedSpan]:
     return mask_spans.settled(
         text,
-        [*places, *(spans.Found(start, end, forms.LITERAL) for start, end in literals)],
+        [
+            *places,
+            *(spans.FoldedSpan(start, end, forms.LITERAL) for start, end in literals),
+        ],
     )
 
 
 def _more_hidden(
-    text: str, hidden: list[spans.Found], found: list[tuple[int, int]]
-) -> list[spans.Found]:
+    text: str, hidden: list[spans.FoldedSpan], found: list[tuple[int, int]]
+) -> list[spans.FoldedSpan]:
     """With what would be taken for a token hidden as well; if that is nothing new, the
     whole text.
     """
-    whole = [spans.Found(0, len(text), forms.LITERAL)]
+    whole = [spans.FoldedSpan(0, len(text), forms.LITERAL)]
     if hidden == whole:
         raise errors.ReverieError("A text cannot be masked so that it can be restored.")
     more = _with_literals(text, hidden, found)
@@ -237,8 +240,8 @@ def _more_hidden(
 
 
 def _written(
-    text: str, places: list[spans.Found], found: Mapping[tuple[str, str], str]
-) -> Masked:
+    text: str, places: list[spans.FoldedSpan], found: Mapping[tuple[str, str], str]
+) -> MaskedText:
     pieces: list[str] = []
     tokens: dict[str, str] = {}
     done = 0
@@ -248,13 +251,13 @@ def _written(
         tokens[token] = value
         pieces += (text[done : span.start], token)
         done = span.end
-    return Masked("".join([*pieces, text[done:]]), tokens)
+    return MaskedText("".join([*pieces, text[done:]]), tokens)
 
 
 async def _tokens(
     place: _Place,
     texts: Sequence[str],
-    hidden: Sequence[list[spans.Found]],
+    hidden: Sequence[list[spans.FoldedSpan]],
     suspects: list[str],
 ) -> tuple[dict[tuple[str, str], str], dict[str, str]]:
     """The token of each (kind, value), and of the suspects those that are tokens, with

@@ -22,7 +22,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownValue:
     """A value that is known to be personal (a contact's name, a phone) and its kind."""
 
     value: str
@@ -30,7 +30,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoldedSpan:
     """Where a value of a kind lies, in a text that is at hand: the folded one while
     findings are settled.
     """
@@ -41,15 +41,15 @@ class Found:
     score: float = 1.0
 
 
-def settle(found: Iterable[Found]) -> list[Found]:
+def settle(found: Iterable[FoldedSpan]) -> list[FoldedSpan]:
     """No two overlap, and no character that one of them covered is left bare.
 
     The stronger keeps its extent and label; what of a weaker one sticks out stays as a
     finding of its own.
     """
     ranked = sorted(found, key=lambda f: (-f.score, f.start - f.end, f.start, f.kind))
-    taken: dict[int, Found] = {}
-    kept: list[Found] = []
+    taken: dict[int, FoldedSpan] = {}
+    kept: list[FoldedSpan] = []
     for one in ranked:
         start = one.start
         while start < one.end:
@@ -59,7 +59,7 @@ def settle(found: Iterable[Found]) -> list[Found]:
             end = start
             while end < one.end and end not in taken:
                 end += 1
-            part = Found(start, end, one.kind, one.score)
+            part = FoldedSpan(start, end, one.kind, one.score)
             taken.update(dict.fromkeys(range(start, end), part))
             kept.append(part)
             start = end

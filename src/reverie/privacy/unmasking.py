@@ -32,7 +32,7 @@ Undecided = Literal["no", "more"]
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class TokenIndex:
     """The tokens that may be restored: values by core and spelling, and what tells
     early that there is none.
 
@@ -67,7 +67,7 @@ class Stream:
     of the whole.
     """
 
-    def __init__(self, tokens: Mapping[str, str] | Index) -> None:
+    def __init__(self, tokens: Mapping[str, str] | TokenIndex) -> None:
         self._index = index(tokens)
         self._held = ""
 
@@ -90,14 +90,14 @@ class Stream:
         return len(self._held)
 
 
-def restore(text: str, tokens: Mapping[str, str] | Index) -> str:
+def restore(text: str, tokens: Mapping[str, str] | TokenIndex) -> str:
     """The text with the given tokens, and no others, replaced by their values. What a
     value holds is not read again.
     """
     return _restored(index(tokens), text, final=True)[0]
 
 
-def places(text: str, tokens: Mapping[str, str] | Index) -> list[tuple[int, int]]:
+def places(text: str, tokens: Mapping[str, str] | TokenIndex) -> list[tuple[int, int]]:
     """Where `restore` would put a value."""
     return [
         (one.start, one.end)
@@ -106,11 +106,11 @@ def places(text: str, tokens: Mapping[str, str] | Index) -> list[tuple[int, int]
     ]
 
 
-def index(tokens: Mapping[str, str] | Index) -> Index:
+def index(tokens: Mapping[str, str] | TokenIndex) -> TokenIndex:
     """The given tokens, ready to be looked for in many texts. What is no token of ours
     is left out.
     """
-    if isinstance(tokens, Index):
+    if isinstance(tokens, TokenIndex):
         return tokens
     values: dict[str, dict[str, str]] = {}
     tailed: set[str] = set()
@@ -126,7 +126,7 @@ def index(tokens: Mapping[str, str] | Index) -> Index:
     )
     short = forms.LENGTHS[0]
     cut = frozenset(core[:short] for core in values if len(core) > short)
-    return Index(values, heads, cut, frozenset(tailed))
+    return TokenIndex(values, heads, cut, frozenset(tailed))
 
 
 def cores(text: str) -> set[str]:
@@ -138,7 +138,7 @@ def cores(text: str) -> set[str]:
     return found
 
 
-def _restored(given: Index, text: str, *, final: bool) -> tuple[str, str]:
+def _restored(given: TokenIndex, text: str, *, final: bool) -> tuple[str, str]:
     """What is certain, restored, and what must wait."""
     if not given.values or _SCAN.search(text) is None:
         return text, ""
@@ -154,7 +154,7 @@ def _restored(given: Index, text: str, *, final: bool) -> tuple[str, str]:
     return "".join(pieces), ""
 
 
-def _tokens(given: Index, text: str, *, final: bool) -> Iterator[_Found | int]:
+def _tokens(given: TokenIndex, text: str, *, final: bool) -> Iterator[_Found | int]:
     """The given tokens in a text, and at last the place from which on nothing is
     certain, if there is one.
     """
@@ -172,7 +172,9 @@ def _tokens(given: Index, text: str, *, final: bool) -> Iterator[_Found | int]:
             at = one.end
 
 
-def _read(given: Index, text: str, start: int, *, final: bool) -> _Found | Undecided:
+def _read(
+    given: TokenIndex, text: str, start: int, *, final: bool
+) -> _Found | Undecided:
     """The token that begins here, by the longest word that makes one."""
     ends, cut = _word_ends(text, start)
     if cut and not final:
@@ -207,7 +209,7 @@ def _word_ends(text: str, start: int) -> tuple[list[int], bool]:
 
 
 def _read_core(
-    given: Index, text: str, start: int, begin: int, *, final: bool
+    given: TokenIndex, text: str, start: int, begin: int, *, final: bool
 ) -> _Found | Undecided:
     core, gaps, length = "", 0, 0
     best: _Found | Undecided = "no"
@@ -234,7 +236,7 @@ def _read_core(
 
 
 def _read_rest(
-    given: Index, text: str, start: int, at: int, core: str, *, final: bool
+    given: TokenIndex, text: str, start: int, at: int, core: str, *, final: bool
 ) -> _Found | Undecided:
     """Behind a core: the number of a spelling, the tail of an address, an ending; more
     letters are another token.

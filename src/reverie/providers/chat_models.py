@@ -41,7 +41,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Completion:
     """What a model answered, and the tokens that it counted (0: it did not say)."""
 
     text: str
@@ -59,11 +59,11 @@ class Client(Protocol):
         """The model of pydantic-ai, for agents: only for a door that wraps it."""
         ...
 
-    async def ask(self, prompt: Prompt) -> Said:
+    async def ask(self, prompt: Prompt) -> Completion:
         """The whole answer."""
         ...
 
-    def stream(self, prompt: Prompt) -> AsyncGenerator[str | Said]:
+    def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion]:
         """The answer in pieces; the last one is Said, with the counts and no text."""
         ...
 
@@ -177,10 +177,10 @@ class _Later:
     def model(self) -> "Model":
         return self._loaded().model
 
-    async def ask(self, prompt: Prompt) -> Said:
+    async def ask(self, prompt: Prompt) -> Completion:
         return await (await self._ready()).ask(prompt)
 
-    async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Said]:
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion]:
         async with aclosing((await self._ready()).stream(prompt)) as pieces:
             async for piece in pieces:
                 yield piece

@@ -69,7 +69,7 @@ class _Client:
             self._model = _opened(self._settings, self._where)
         return self._model
 
-    async def ask(self, prompt: chat_models.Prompt) -> chat_models.Said:
+    async def ask(self, prompt: chat_models.Prompt) -> chat_models.Completion:
         model = await self._ready()
         with translated(self._where):
             response = await model.request(
@@ -78,13 +78,13 @@ class _Client:
         text = "".join(
             part.content for part in response.parts if isinstance(part, TextPart)
         )
-        return chat_models.Said(
+        return chat_models.Completion(
             text, response.usage.input_tokens, response.usage.output_tokens
         )
 
     async def stream(
         self, prompt: chat_models.Prompt
-    ) -> AsyncGenerator[str | chat_models.Said]:
+    ) -> AsyncGenerator[str | chat_models.Completion]:
         model = await self._ready()
         with translated(self._where):
             asked = model.request_stream(
@@ -105,7 +105,9 @@ class _Client:
                     if piece:
                         yield piece
                 usage = answer.usage
-                yield chat_models.Said("", usage.input_tokens, usage.output_tokens)
+                yield chat_models.Completion(
+                    "", usage.input_tokens, usage.output_tokens
+                )
 
     async def _ready(self) -> Model:
         """The model; the built-in one is loaded beside the loop."""

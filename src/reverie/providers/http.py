@@ -19,7 +19,7 @@ _NOT_WHAT_WAS_SENT = frozenset({401, 403, 404, 408, 429})
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ModelServer:
     """A server of models. `what` names it in sentences; `away` is raised when it is not
     there or makes no sense.
     """
@@ -51,7 +51,7 @@ _OPENERS: Mapping[places.Place, urllib.request.OpenerDirector] = {
 
 
 def post(
-    server: Server, path: str, body: Mapping[str, object], *, missing: str = ""
+    server: ModelServer, path: str, body: Mapping[str, object], *, missing: str = ""
 ) -> Any:
     """The JSON that the server answers. `missing` is the hint for a 404.
 
@@ -86,6 +86,6 @@ def post(
         raise senseless(server, odd) from None
 
 
-def senseless(server: Server, why: Exception) -> errors.Unavailable:
+def senseless(server: ModelServer, why: Exception) -> errors.Unavailable:
     """The error for an answer that is not what such a server answers."""
     return server.away(f"The {server.what} server's answer makes no sense: {why!r}.")

@@ -24,7 +24,7 @@ _ENDS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ModelSource:
     """Where a model comes from: a folder with its file, or, without one, the hub and
     `cache`.
     """
@@ -43,7 +43,7 @@ class Local:
     letters = base.LETTERS
 
     def __init__(
-        self, source: Source, *, pooling: str, version: str, dimensions: int
+        self, source: ModelSource, *, pooling: str, version: str, dimensions: int
     ) -> None:
         self._source = source
         self._pooling = pooling
@@ -110,7 +110,7 @@ class Local:
 class LocalReranker:
     """A cross-encoder, loaded on first use. Its logits become shares."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ModelSource) -> None:
         self._source = source
         self._model: Any = None
 
@@ -148,7 +148,7 @@ class LocalReranker:
         )
 
 
-def source(model: str, *, cache: Path | None) -> Source:
+def source(model: str, *, cache: Path | None) -> ModelSource:
     """Where a model comes from, as the configuration names it. Raises Misconfigured."""
     if importlib.util.find_spec("fastembed") is None:
         raise errors.Misconfigured(
@@ -157,7 +157,7 @@ def source(model: str, *, cache: Path | None) -> Source:
     kept = str(cache / "models") if cache else ""
     folder = Path(model).expanduser()
     if not folder.is_absolute():
-        return Source(model, kept)
+        return ModelSource(model, kept)
     file = next(
         (one for one in ("model.onnx", "onnx/model.onnx") if (folder / one).is_file()),
         "",
@@ -167,7 +167,7 @@ def source(model: str, *, cache: Path | None) -> Source:
             f"There is no model in {folder}.",
             hint="It needs model.onnx, tokenizer.json and tokenizer_config.json.",
         )
-    return Source(f"{folder.name}-{_mark(folder / file)}", kept, str(folder), file)
+    return ModelSource(f"{folder.name}-{_mark(folder / file)}", kept, str(folder), file)
 
 
 def _mark(file: Path) -> str:
@@ -183,7 +183,7 @@ def _mark(file: Path) -> str:
     return digest.hexdigest()[:8]
 
 
-def _remedy(source: Source) -> str:
+def _remedy(source: ModelSource) -> str:
     return (
         f"Is {source.folder} whole?"
         if source.folder

@@ -49,7 +49,7 @@ class Remote:
 
     def __init__(
         self,
-        server: http.Server,
+        server: http.ModelServer,
         speech: Speech,
         *,
         model: str,

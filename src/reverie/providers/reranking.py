@@ -16,7 +16,7 @@ class RemoteReranker:
     are taken for what they are.
     """
 
-    def __init__(self, server: http.Server, *, model: str) -> None:
+    def __init__(self, server: http.ModelServer, *, model: str) -> None:
         self.server = server
         self._model = model
         self._as_texts = False

@@ -18,7 +18,7 @@ _MOST_TRIES = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Items(Generic[M]):
+class ParsedItems(Generic[M]):
     """What fits the schema, and how many items do not. `read` is False where there was
     no JSON at all.
     """
@@ -46,17 +46,17 @@ def instruction(item: type[pydantic.BaseModel]) -> str:
     return f"Answer with JSON alone, of this schema, and no other word:\n{json.dumps(schema_of(item))}"
 
 
-def items(text: str, item: type[M]) -> Items[M]:
+def items(text: str, item: type[M]) -> ParsedItems[M]:
     """The valid items of an answer: an object with a list, a list, one item, or one
     item a line.
     """
     found = parse(text)
     if found is None:
-        return Items((), 0, read=False)
+        return ParsedItems((), 0, read=False)
     return checked(found, item)
 
 
-def checked(found: Any, item: type[M]) -> Items[M]:
+def checked(found: Any, item: type[M]) -> ParsedItems[M]:
     """The valid items of what was read."""
     good: list[M] = []
     rows = _rows(found, item)
@@ -65,7 +65,7 @@ def checked(found: Any, item: type[M]) -> Items[M]:
             good.append(item.model_validate(row))
         except pydantic.ValidationError:
             continue
-    return Items(tuple(good), len(rows) - len(good), read=True)
+    return ParsedItems(tuple(good), len(rows) - len(good), read=True)
 
 
 def parse(text: str) -> Any:

@@ -16,19 +16,19 @@ WHERE user_id = %s AND deleted_at IS NULL ORDER BY id
 """
 
 
-async def known(tx: db.Transaction, caller: db.HasUser) -> Sequence[spans.Known]:
+async def known(tx: db.Transaction, caller: db.HasUser) -> Sequence[spans.KnownValue]:
     """Everything by which a contact could be told, each value once."""
     rows = await tx.rows(_CONTACTS, (caller.user_id,))
     return tuple(dict.fromkeys(one for row in rows for one in _values(row)))
 
 
-def _values(row: Mapping[str, Any]) -> Iterator[spans.Known]:
+def _values(row: Mapping[str, Any]) -> Iterator[spans.KnownValue]:
     for column, kind in _KINDS.items():
         if row[column]:
-            yield spans.Known(row[column], kind)
+            yield spans.KnownValue(row[column], kind)
     whole = " ".join(filter(None, (row["given"], row["family"])))
     if whole and whole != row["display_name"]:
-        yield spans.Known(whole, "person")
+        yield spans.KnownValue(whole, "person")
     for column, kind in _LISTS.items():
         for value in row[column]:
-            yield spans.Known(value, kind)
+            yield spans.KnownValue(value, kind)

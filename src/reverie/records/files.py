@@ -13,7 +13,7 @@ from reverie.access import callers
 from reverie.records import base, passages
 
 
-class Part(TypedDict):
+class FilePart(TypedDict):
     """One passage of a document: `text[start:end]`, where it stands, and what is read
     before it, such as a header.
     """
@@ -39,7 +39,7 @@ class File(base.Record):
     path: str | None = None
     text: str = ""
     category: str | None = None
-    parts: list[Part] = field(default_factory=list[Part])
+    parts: list[FilePart] = field(default_factory=list[FilePart])
 
 
 def _text(file: File) -> passages.Text:
@@ -83,7 +83,7 @@ def _sections(file: File) -> list[passages.Section]:
 
 def _prepare(values: dict[str, Any], _caller: callers.Caller) -> dict[str, Any]:
     """Parts are of the very text that they were cut from: with another one they go."""
-    parts = cast("list[Part]", values.get("parts") or [])
+    parts = cast("list[FilePart]", values.get("parts") or [])
     fits = bool(parts) and max(part["end"] for part in parts) == len(values["text"])
     return values | {"parts": parts if fits else []}
 

@@ -23,7 +23,7 @@ ORDER BY ordinal
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class PlacedPassage:
     """One passage; `number` counts from 1, `place` says where it stands (page, slide,
     sheet and rows, section, …).
     """
@@ -50,18 +50,18 @@ def missing() -> errors.NotFound:
 
 async def passages(
     tx: db.Transaction, user: db.HasUser, record_id: UUID, *, after: int, limit: int
-) -> tuple[list[Passage], int]:
+) -> tuple[list[PlacedPassage], int]:
     """Passages after a number, and how many there are in all."""
-    found = await tx.all(Passage, _LIST, (user.user_id, record_id, after, limit))
+    found = await tx.all(PlacedPassage, _LIST, (user.user_id, record_id, after, limit))
     return found, int(await tx.value(_COUNT, (user.user_id, record_id)))
 
 
 async def around(
     tx: db.Transaction, user: db.HasUser, record_id: UUID, number: int
-) -> dict[int, Passage]:
+) -> dict[int, PlacedPassage]:
     """A passage and its neighbours, by number. Raises NotFound."""
     values = {"user": user.user_id, "record": record_id, "number": number}
-    found = {one.number: one for one in await tx.all(Passage, _AROUND, values)}
+    found = {one.number: one for one in await tx.all(PlacedPassage, _AROUND, values)}
     if number not in found:
         raise errors.NotFound(
             "There is no such passage.", hint="The document may have changed."

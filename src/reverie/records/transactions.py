@@ -15,7 +15,7 @@ Amount = Annotated[Decimal, pydantic.Field(allow_inf_nan=False, max_digits=30)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Transaction(base.Record):
+class BankTransaction(base.Record):
     """`amount` is negative when money went out; `currency` is an ISO 4217 code."""
 
     date: dt.date
@@ -25,7 +25,7 @@ class Transaction(base.Record):
     text: str | None = None
 
 
-def _text(one: Transaction) -> passages.Text:
+def _text(one: BankTransaction) -> passages.Text:
     title = one.counterparty or one.text or f"{one.amount} {one.currency}"
     noon = dt.datetime.combine(one.date, dt.time(12), tzinfo=dt.UTC)
     sections = [passages.Section(one.text)] if one.text and one.text != title else []
@@ -39,7 +39,7 @@ def _text(one: Transaction) -> passages.Text:
     )
 
 
-def _line(one: Transaction, now: dt.datetime) -> str:
+def _line(one: BankTransaction, now: dt.datetime) -> str:
     what = compact.clip(one.counterparty or one.text or "", 32)
     return f"{one.date} {one.amount} {one.currency} {what}".rstrip()
 
@@ -47,7 +47,7 @@ def _line(one: Transaction, now: dt.datetime) -> str:
 TRANSACTIONS = base.Domain(
     name="transaction",
     plural="transactions",
-    record=Transaction,
+    record=BankTransaction,
     text=_text,
     summary=lambda one: (
         f"{one.date} {one.amount} {one.currency} {one.counterparty or ''}".rstrip()

@@ -100,7 +100,7 @@ def fuse(
     fused: list[fusion.Fused] = []
     for record_id, passage_id in passages.items():
         evidence = {
-            name: fusion.Evidence(
+            name: fusion.SignalScore(
                 of[record_id].score,
                 weights[name] / total,
                 of[record_id].rank,
@@ -121,7 +121,7 @@ def fuse(
     return fusion.ordered(fused), told
 
 
-def _by_rank(found: Sequence[Raw]) -> dict[UUID, fusion.Evidence]:
+def _by_rank(found: Sequence[Raw]) -> dict[UUID, fusion.SignalScore]:
     """(N - position) / N for each record, by its best score; equal scores share a
     position.
     """
@@ -131,6 +131,6 @@ def _by_rank(found: Sequence[Raw]) -> dict[UUID, fusion.Evidence]:
     ranks = fusion.ranks(list(best.values()))
     n = len(best)
     return {
-        record_id: fusion.Evidence((n - rank + 1) / n, 0.0, rank, score)
+        record_id: fusion.SignalScore((n - rank + 1) / n, 0.0, rank, score)
         for (record_id, score), rank in zip(best.items(), ranks, strict=True)
     }

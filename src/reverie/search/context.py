@@ -212,7 +212,7 @@ async def cards(
     return {row["record_id"]: Card(**row) for row in rows}
 
 
-def _spans(found: Sequence[lexical.Found]) -> list[tuple[UUID, int, int]]:
+def _spans(found: Sequence[lexical.PassageHit]) -> list[tuple[UUID, int, int]]:
     """(record, first, last) of the neighbourhoods of what was found, best first, joined
     where they touch.
 

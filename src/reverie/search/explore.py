@@ -45,7 +45,7 @@ SELECT {nodes.COLUMNS} FROM node WHERE user_id = %s AND record_id = ANY(%s) AND 
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class SemanticQuery:
     """What to look for by meaning, from a similarity on (0..1)."""
 
     query: str
@@ -53,7 +53,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class NodeHit:
     """A node, how near it is to what was asked (0..1), and why it is here."""
 
     node: nodes.Node
@@ -67,7 +67,7 @@ class Explored:
     who is beside them.
     """
 
-    hits: Sequence[Hit]
+    hits: Sequence[NodeHit]
     records: Mapping[UUID, results.Hit]
     links: Sequence[links.Link]
     neighbours: Sequence[nodes.Node]
@@ -79,10 +79,10 @@ async def explore(
     database: db.Database,
     caller: callers.Caller,
     embeddings: embedding.Embeddings,
-    asks: Sequence[Ask],
+    asks: Sequence[SemanticQuery],
     text_matches: Sequence[str] = (),
     *,
-    settings: config.Search | None = None,
+    settings: config.SearchTuning | None = None,
 ) -> Explored:
     """Records, concepts and entities by meaning, people and entities by name; their
     links and neighbours.
@@ -93,7 +93,7 @@ async def explore(
         raise errors.Invalid("Exploring wants a query or a name.")
     matched = [*text_matches, *(one.query for one in asks)]
     found, nearest, (named, owner) = await asyncio.gather(
-        _records(database, caller, embeddings, asks, settings or config.Search()),
+        _records(database, caller, embeddings, asks, settings or config.SearchTuning()),
         _nearest(database, caller, embeddings, asks),
         _named(database, caller, matched),
     )
@@ -103,7 +103,7 @@ async def explore(
         rows = await tx.all(nodes.Node, _OF_RECORDS, (caller.user_id, list(records)))
         best = max((hit.fused.score for hit in records.values()), default=1.0) or 1.0
         sources = [
-            Hit(
+            NodeHit(
                 node,
                 max(0.0, min(1.0, records[node.record_id].fused.score / best)),
                 "found by search",
@@ -134,8 +134,8 @@ async def _records(
     database: db.Database,
     caller: callers.Caller,
     embeddings: embedding.Embeddings,
-    asks: Sequence[Ask],
-    settings: config.Search,
+    asks: Sequence[SemanticQuery],
+    settings: config.SearchTuning,
 ) -> list[results.Results]:
     wanted = [
         queries.Query(text=one.query, limit=_MOST["source"], include_cold=True)
@@ -153,12 +153,12 @@ async def _nearest(
     database: db.Database,
     caller: callers.Caller,
     embeddings: embedding.Embeddings,
-    asks: Sequence[Ask],
-) -> tuple[list[Hit], dict[str, str]]:
+    asks: Sequence[SemanticQuery],
+) -> tuple[list[NodeHit], dict[str, str]]:
     """Concepts, entities and artifacts whose description is near; none without an
     embedder, and that is told.
     """
-    made: list[Hit] = []
+    made: list[NodeHit] = []
     for one in asks:
         try:
             asked = await query_model.ask(database, caller, embeddings, one.query)
@@ -176,7 +176,7 @@ async def _nearest(
             score = asked.vector.offset + asked.vector.calibration.scale * cosine
             if score >= one.threshold:
                 made.append(
-                    Hit(
+                    NodeHit(
                         nodes.Node(**row),
                         max(0.0, min(1.0, score)),
                         f"near “{one.query}”",
@@ -187,7 +187,7 @@ async def _nearest(
 
 async def _named(
     database: db.Database, caller: callers.Caller, wanted: Sequence[str]
-) -> tuple[list[Hit], UUID | None]:
+) -> tuple[list[NodeHit], UUID | None]:
     """Nodes by name: the very name is 1, a similar one less. A question is looked
     through for whole names.
     """
@@ -218,15 +218,15 @@ async def _named(
                         )
         there = await nodes.several(tx, caller, list(scores))
     return [
-        Hit(node, *scores[node_id]) for node_id, node in there.items()
+        NodeHit(node, *scores[node_id]) for node_id, node in there.items()
     ], owner.id if owner else None
 
 
-def _chosen(found: Iterable[Hit], *, readable: frozenset[str]) -> list[Hit]:
+def _chosen(found: Iterable[NodeHit], *, readable: frozenset[str]) -> list[NodeHit]:
     """The best of each kind: near to what was asked first, and of equals what matters
     more.
     """
-    best: dict[UUID, Hit] = {}
+    best: dict[UUID, NodeHit] = {}
     for hit in found:
         if hit.node.domain is not None and hit.node.domain not in readable:
             continue
@@ -237,7 +237,7 @@ def _chosen(found: Iterable[Hit], *, readable: frozenset[str]) -> list[Hit]:
         key=lambda one: (-(one.score + _SALIENT * one.node.salience), str(one.node.id)),
     )
     counts = dict.fromkeys(_MOST, 0)
-    chosen: list[Hit] = []
+    chosen: list[NodeHit] = []
     for hit in ranked:
         kind = "concept" if hit.node.kind == "artifact" else hit.node.kind
         if counts[kind] < _MOST[kind]:
@@ -247,7 +247,7 @@ def _chosen(found: Iterable[Hit], *, readable: frozenset[str]) -> list[Hit]:
 
 
 def _expanded(
-    hits: Sequence[Hit], around: Sequence[links.Link], owner: UUID | None
+    hits: Sequence[NodeHit], around: Sequence[links.Link], owner: UUID | None
 ) -> tuple[list[links.Link], list[UUID]]:
     """The links that are shown, and who is beside the hits: of each hit the ten that
     matter most, else the latest.
@@ -323,7 +323,7 @@ def _brief(node: nodes.Node) -> dict[str, Any]:
     return told | ({"description": node.description} if node.description else {})
 
 
-def _whole(hit: Hit, records: Mapping[UUID, results.Hit]) -> dict[str, Any]:
+def _whole(hit: NodeHit, records: Mapping[UUID, results.Hit]) -> dict[str, Any]:
     node = hit.node
     told: dict[str, Any] = _brief(node) | {
         "score": round(hit.score, 3),

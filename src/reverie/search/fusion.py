@@ -23,7 +23,7 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class SignalScore:
     """What one signal says of a passage: its score (0..1), its weight for this query,
     its rank among all (from 1).
 
@@ -49,7 +49,7 @@ class Fused:
 
     record_id: UUID
     passage_id: int
-    evidence: Mapping[str, Evidence]
+    evidence: Mapping[str, SignalScore]
     heat: float
     bonuses: Mapping[str, float] = field(default_factory=dict[str, float])
     boosts: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -71,7 +71,7 @@ def fuse(
     scored: context.Scored,
     *,
     meaning: bool,
-    settings: config.Search,
+    settings: config.SearchTuning,
     most: int,
     time: Floats,
     phrase: Floats,
@@ -130,7 +130,7 @@ def fuse(
 
     def made(i: int) -> Fused:
         evidence = {
-            name: Evidence(
+            name: SignalScore(
                 float(of[i]), float(weight[i]), int(rank[name][i]), float(of[i])
             )
             for name, (of, weight) in signals.items()
@@ -174,7 +174,7 @@ def reranked(best: Sequence[Fused], scores: Sequence[float]) -> list[Fused]:
                 one,
                 evidence={
                     **one.evidence,
-                    "reranker": Evidence(score, RERANKER, rank, score),
+                    "reranker": SignalScore(score, RERANKER, rank, score),
                 },
             ).raised(
                 "foremost",

@@ -27,14 +27,14 @@ class Gathered:
     """
 
     words: lexical.Words
-    phrased: list[lexical.Found]
-    near: list[lexical.Found]
+    phrased: list[lexical.PassageHit]
+    near: list[lexical.PassageHit]
     related: graph.Related
-    asked: query_model.Asked | None
+    asked: query_model.ModelQuery | None
     told: Mapping[str, str]
 
     @property
-    def found(self) -> list[lexical.Found]:
+    def found(self) -> list[lexical.PassageHit]:
         """Every passage that a signal found, the best of each in turn.
 
         Records that nothing but the graph knows of come soon after the first: their
@@ -68,8 +68,8 @@ async def gather(
     told = {"lexical": "ok", "semantic": "ok", "heat": "ok"}
     words = asyncio.create_task(_by_words(database, caller, query, depth, phrases))
     graph = asyncio.create_task(_by_graph(database, caller, query))
-    asked: query_model.Asked | None = None
-    near: list[lexical.Found] = []
+    asked: query_model.ModelQuery | None = None
+    near: list[lexical.PassageHit] = []
     try:
         asked = await query_model.ask(database, caller, embeddings, query.text)
         near = await _by_meaning(database, caller, query, asked, depth)
@@ -101,7 +101,7 @@ async def _by_words(
     query: queries.Query,
     depth: int,
     phrases: Sequence[str],
-) -> tuple[lexical.Words, list[lexical.Found]]:
+) -> tuple[lexical.Words, list[lexical.PassageHit]]:
     async with database.snapshot(caller) as tx:
         found = await lexical.lexical(tx, caller, query, depth=depth)
         return found, await lexical.phrased(
@@ -120,9 +120,9 @@ async def _by_meaning(
     database: db.Database,
     caller: callers.Caller,
     query: queries.Query,
-    asked: query_model.Asked,
+    asked: query_model.ModelQuery,
     depth: int,
-) -> list[lexical.Found]:
+) -> list[lexical.PassageHit]:
     async with database.snapshot(
         caller, settings=lexical.graph_settings(asked.own)
     ) as tx:

@@ -62,7 +62,7 @@ class Related:
 
     told: str = _NOTHING
     names: Sequence[str] = ()
-    found: Sequence[lexical.Found] = ()
+    found: Sequence[lexical.PassageHit] = ()
     shares: Mapping[UUID, float] = field(default_factory=dict[UUID, float])
     near: Sequence[datetime] = ()
 
@@ -91,7 +91,7 @@ async def ask(
         "ok" if rows else _NOTHING,
         tuple(called.values()),
         [
-            lexical.Found(
+            lexical.PassageHit(
                 row["record_id"],
                 row["ordinal"],
                 row["passage_id"],

@@ -36,7 +36,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PassageHit:
     """One passage as a signal sees it, its place in its record, and the raw score (a
     BM25 sum, or a cosine).
     """
@@ -61,7 +61,7 @@ class Words:
     idf: Floats
     rarest: float
     average: float
-    found: Sequence[Found]
+    found: Sequence[PassageHit]
 
     def groups(self) -> list[list[int]]:
         """The terms of each word: itself and its stems, by their places in `asked`."""
@@ -206,7 +206,7 @@ async def lexical(
                     tx, caller, query, _best(_read(words, inside), depth)
                 ),
             )
-    some, found = depth, list[Found]()
+    some, found = depth, list[PassageHit]()
     ranked = _best(
         [
             *_read(words, listed.fresh),
@@ -228,12 +228,12 @@ async def phrased(
     phrases: Sequence[str],
     *,
     depth: int = 100,
-) -> list[Found]:
+) -> list[PassageHit]:
     """Passages that hold a phrase word by word, in their text or their title; those
     with most phrases first.
     """
     share: dict[int, float] = {}
-    found: dict[int, Found] = {}
+    found: dict[int, PassageHit] = {}
     for phrase in phrases:
         keys = [postings.key(term) for term in terms.plain(phrase)]
         ranked = (
@@ -253,7 +253,7 @@ async def phrased(
                 ):
                     passage_id, held = row["passage_id"], held + 1
                     share[passage_id] = share.get(passage_id, 0.0) + 1 / len(phrases)
-                    found[passage_id] = Found(
+                    found[passage_id] = PassageHit(
                         row["record_id"], row["ordinal"], passage_id, share[passage_id]
                     )
             if held >= depth:
@@ -295,7 +295,7 @@ async def _placed(
     caller: callers.Caller,
     query: queries.Query,
     ranked: Sequence[tuple[int, float]],
-) -> list[Found]:
+) -> list[PassageHit]:
     """Those of some passages (id, score) that are still there and in the scope, best
     first.
     """
@@ -305,7 +305,8 @@ async def _placed(
     }
     rows = await tx.rows(db.compose(_PLACES, scope=scope(query)), given, binary=True)
     return sorted(
-        (Found(**row) for row in rows), key=lambda one: (-one.score, one.passage_id)
+        (PassageHit(**row) for row in rows),
+        key=lambda one: (-one.score, one.passage_id),
     )
 
 
@@ -391,10 +392,10 @@ async def semantic(
     tx: db.Transaction,
     caller: callers.Caller,
     query: queries.Query,
-    asked: query_model.Asked,
+    asked: query_model.ModelQuery,
     *,
     depth: int = 100,
-) -> list[Found]:
+) -> list[PassageHit]:
     """Passages that mean something like the query, nearest first, whatever their
     (calibrated) similarity.
 
@@ -435,7 +436,7 @@ async def semantic(
         "there": there,
         "scope": scope(query),
     }
-    return await tx.all(Found, db.compose(_SEMANTIC, **names), given)
+    return await tx.all(PassageHit, db.compose(_SEMANTIC, **names), given)
 
 
 def scope(query: queries.Query) -> Any:

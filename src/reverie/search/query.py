@@ -88,7 +88,7 @@ class Understood:
     """
 
     when: timewords.When | None
-    hints: query_intent.Hints
+    hints: query_intent.Intent
 
     def as_json(self) -> dict[str, Any]:
         """What was understood, for whoever asks why."""

@@ -66,7 +66,7 @@ _PHRASE = re.compile(r"\"([^\"]*)\"|“([^”]*)”|„([^“”]*)[“”]|«([
 
 
 @dataclass(frozen=True, slots=True)
-class Hints:
+class Intent:
     """The domains spoken of, the words that say so (folded), the people named, and
     phrases to be found as they are.
     """
@@ -77,7 +77,7 @@ class Hints:
     phrases: tuple[str, ...]
 
 
-def read(text: str) -> Hints:
+def read(text: str) -> Intent:
     """What a question hints at, in English, Spanish and German. What stands in quotes
     hints at nothing else.
     """
@@ -97,7 +97,7 @@ def read(text: str) -> Hints:
             word not in _COMMON or before in _OWNING or after in _FROM
         ):
             said |= dict.fromkeys((word, *terms.words(word)), _BY_WORD[word])
-    return Hints(
+    return Intent(
         frozenset(said.values()), frozenset(said), _people(tokens, folded), phrases
     )
 

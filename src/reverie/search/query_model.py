@@ -22,7 +22,7 @@ FROM model WHERE user_id = %s
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ModelQuery:
     """A question as a vector, how many vectors of its model the user has, and how many
     there are of all users.
     """
@@ -38,7 +38,7 @@ async def ask(
     caller: callers.Caller,
     embeddings: embedding.Embeddings,
     text: str,
-) -> Asked:
+) -> ModelQuery:
     """The question as a vector of the best model that answers. Raises
     EmbedderUnavailable if none does.
     """
@@ -59,7 +59,7 @@ async def ask(
                 text, model, measured=_measured(row), origin=origin
             )
             literal = "[" + ",".join([f"{value:.5g}" for value in vector.values]) + "]"
-            return Asked(
+            return ModelQuery(
                 vector, literal, row.get("vectors", 0), row.get("everybodys", 0.0)
             )
         except errors.EmbedderUnavailable as one:

@@ -23,7 +23,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class FoundPassage:
     """A piece of a record's text, its place in it, its score, and the words to mark:
     (start, end) in characters.
     """
@@ -50,7 +50,7 @@ class Hit:
     origin: str
     at: datetime | None
     tags: list[str]
-    passages: list[Passage]
+    passages: list[FoundPassage]
     fused: fusion.Fused
     sensitivity: str = "normal"
 
@@ -60,7 +60,7 @@ class Hit:
         when = f", {self.at.date()}" if self.at else ""
         return f'{self.domain.replace("_", " ")} "{self.title}"{when}'
 
-    def where(self, passage: Passage) -> str:
+    def where(self, passage: FoundPassage) -> str:
         """Where in it a passage stands, for people ("page 3"), unless the title says so
         already.
         """
@@ -113,7 +113,7 @@ async def hits(
         if card is None or record is None:
             continue  # deleted since the signals looked
         passages = [
-            Passage(
+            FoundPassage(
                 one.passage_id,
                 row["text"],
                 row["place"],
@@ -213,7 +213,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
     }
 
 
-def _evidence(one: fusion.Evidence) -> dict[str, Any]:
+def _evidence(one: fusion.SignalScore) -> dict[str, Any]:
     return {
         "raw": round(one.raw, 6),
         "score": round(one.score, 6),

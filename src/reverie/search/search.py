@@ -39,7 +39,7 @@ PHRASE_BONUS = 3.0
 # Where nothing but a time is asked for, the kind of record that is spoken of comes
 # before all others.
 SPOKEN_OF = 2.0
-_DEFAULT = config.Search()
+_DEFAULT = config.SearchTuning()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ async def search(
     embeddings: embedding.Embeddings,
     query: queries.Query,
     *,
-    settings: config.Search = _DEFAULT,
+    settings: config.SearchTuning = _DEFAULT,
 ) -> results.Results:
     """Search everything the caller keeps. Raises Invalid; a signal that cannot run is
     left out and named.
@@ -110,7 +110,7 @@ async def by_sliders(
     query: queries.Query,
     sliders: advanced.Sliders,
     *,
-    settings: config.Search = _DEFAULT,
+    settings: config.SearchTuning = _DEFAULT,
 ) -> results.Results:
     """Search with the owner's own weights for the signals. Raises Invalid."""
     query, sliders = queries.checked(caller, query), advanced.checked(sliders)
@@ -143,12 +143,12 @@ async def by_sliders(
         )
 
 
-def _raw(found: Sequence[lexical.Found]) -> list[advanced.Raw]:
+def _raw(found: Sequence[lexical.PassageHit]) -> list[advanced.Raw]:
     return [advanced.Raw(one.record_id, one.passage_id, one.score) for one in found]
 
 
 def _only_a_time(
-    query: queries.Query, heard: queries.Understood, then: temporal.Stated
+    query: queries.Query, heard: queries.Understood, then: temporal.StatedTime
 ) -> bool:
     if then.scoped is None or heard.hints.phrases:
         return False
@@ -160,7 +160,7 @@ async def _all_of_then(
     caller: callers.Caller,
     query: queries.Query,
     heard: queries.Understood,
-    then: temporal.Stated,
+    then: temporal.StatedTime,
 ) -> results.Results:
     """Everything of the time that is asked for, the kind that is spoken of first, where
     nothing else is asked.
@@ -173,7 +173,7 @@ async def _all_of_then(
             fusion.Fused(
                 card.record_id,
                 one.passage_id,
-                {"time": fusion.Evidence(one.score, 1.0, rank, one.score)},
+                {"time": fusion.SignalScore(one.score, 1.0, rank, one.score)},
                 card.heat,
                 boosts=_spoken_of(query, heard, card),
             )
@@ -288,7 +288,7 @@ def _time(scored: context.Scored, when: timewords.When | None) -> fusion.Floats:
     return (most * near)[scored.record].astype(np.float32)
 
 
-def _hinted(cards: Sequence[context.Card], heard: query_intent.Hints) -> fusion.Floats:
+def _hinted(cards: Sequence[context.Card], heard: query_intent.Intent) -> fusion.Floats:
     """The boost of each record: of the kind that the query speaks of, or not."""
     return np.array(
         [query_intent.BOOST if card.domain in heard.domains else 1.0 for card in cards],

@@ -75,13 +75,13 @@ _A_FEW = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatedTime:
     """The query within the time that it states, the passages of that time, and what is
     told of it. Else empty.
     """
 
     scoped: queries.Query | None = None
-    found: Sequence[lexical.Found] = ()
+    found: Sequence[lexical.PassageHit] = ()
     told: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
@@ -90,12 +90,12 @@ async def stated(
     caller: callers.Caller,
     query: queries.Query,
     when: timewords.When | None,
-) -> Stated:
+) -> StatedTime:
     """What the time words of a query leave to search in, if they state when a record
     was and anything is of then.
     """
     if when is None:
-        return Stated()
+        return StatedTime()
     if when.session is not None:
         said = f"session {when.session}" + (
             f" to {when.until_session}" if when.until_session else ""
@@ -104,14 +104,16 @@ async def stated(
         said = f"{when.first or '...'} to {when.last or '...'}"
     if when.strength != "filter":
         # Which session is only certain where the question states it.
-        return Stated(
+        return StatedTime(
             told={} if when.session is not None else {"time": f"more of {said}"}
         )
     async with database.snapshot(caller) as tx:
         scoped = await narrowed(tx, caller, query, when)
         if scoped is None:
-            return Stated(told={"time": f"nothing is of {said}: searched everywhere"})
-        return Stated(
+            return StatedTime(
+                told={"time": f"nothing is of {said}: searched everywhere"}
+            )
+        return StatedTime(
             scoped, await find(tx, caller, query, when), {"time": f"only {said}"}
         )
 
@@ -140,7 +142,7 @@ async def find(
     *,
     depth: int = 100,
     within: Collection[int] | None = None,
-) -> list[lexical.Found]:
+) -> list[lexical.PassageHit]:
     """Passages of that time, earliest first (1 down to 0.5); `within`: only among these
     passages.
     """
@@ -258,7 +260,7 @@ async def _of(
     narrow: queries.Query,
     depth: int,
     within: Collection[int] | None,
-) -> list[lexical.Found]:
+) -> list[lexical.PassageHit]:
     zone = ZoneInfo(caller.timezone)
     parameters = lexical.parameters(caller, narrow) | {
         "depth": depth,
@@ -274,4 +276,4 @@ async def _of(
         "records": db.text(lexical.RECORDS),
     }
     statement = db.compose(_OF_DAYS if within is None else _AMONG, **parts)
-    return await tx.all(lexical.Found, statement, parameters)
+    return await tx.all(lexical.PassageHit, statement, parameters)

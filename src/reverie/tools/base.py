@@ -22,7 +22,7 @@ class Toolbox:
 
     database: db.Database
     embeddings: embedding.Embeddings
-    search: config.Search = field(default_factory=config.Search)
+    search: config.SearchTuning = field(default_factory=config.SearchTuning)
     projections: projection.Projections = field(default_factory=projection.Projections)
 
 

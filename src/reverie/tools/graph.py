@@ -18,7 +18,7 @@ _MOST = 5
 Text = Annotated[str, pydantic.Field(min_length=1, max_length=queries.LONGEST)]
 
 
-class Asked(pydantic.BaseModel):
+class ExploreQuery(pydantic.BaseModel):
     """One query of explore."""
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
@@ -42,8 +42,8 @@ _BY_NAME = {"type": "array", "items": {"type": "string"}}
 
 class Explore(base.Arguments):
     queries: Annotated[
-        list[Asked],
-        pydantic.Field(max_length=_MOST, default_factory=list[Asked]),
+        list[ExploreQuery],
+        pydantic.Field(max_length=_MOST, default_factory=list[ExploreQuery]),
         pydantic.WithJsonSchema(_BY_MEANING),
     ]
     text_matches: Annotated[
@@ -69,7 +69,7 @@ async def explore(
     """Hits with all they are, their links, and who is beside them; records of closed
     domains are not among them.
     """
-    asks = [exploring.Ask(one.query, one.threshold) for one in asked.queries]
+    asks = [exploring.SemanticQuery(one.query, one.threshold) for one in asked.queries]
     found = await exploring.explore(
         toolbox.database,
         caller,

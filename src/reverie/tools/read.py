@@ -188,7 +188,7 @@ def _hit(hit: searched.Hit, zone: tzinfo) -> list[str]:
     )
 
 
-def _excerpt(passage: searched.Passage) -> str:
+def _excerpt(passage: searched.FoundPassage) -> str:
     """The part of a passage around its first marked word."""
     first = passage.highlights[0][0] if passage.highlights else 0
     if len(passage.text) <= PASSAGE or first <= PASSAGE // 2:

@@ -360,7 +360,7 @@ async def _passage(reverie: app.App, request: requests.Request) -> responses.Res
     )
 
 
-def _told(record_id: UUID, passage: places.Passage, mime: str) -> dict[str, Any]:
+def _told(record_id: UUID, passage: places.PlacedPassage, mime: str) -> dict[str, Any]:
     """A passage with its place, in words too, and a link to it: the picture of its
     page, or what stands around it.
     """
@@ -410,7 +410,7 @@ async def _page(reverie: app.App, request: requests.Request) -> responses.Respon
         _, record = await _readable(tx, caller, record_id)
         address = await ledger.original(tx, caller, record_id)
     content = blobs.path_of(reverie.blobs, caller.user_id, address)
-    picture = await reverie.nursery.picture(
+    picture = await reverie.worker_pool.picture(
         content, str(getattr(record, "name", "document")), number
     )
     headers = {

@@ -60,7 +60,7 @@ def add(api: fastapi.FastAPI, reverie: app.App) -> None:
             "graph.subgraph",
             "/graph/subgraph",
             _subgraph,
-            graphforms.Subgraph,
+            graphforms.SubgraphQuery,
             "The nodes with most links, for drawing",
         ),
         (
@@ -305,7 +305,7 @@ async def _path(reverie: app.App, request: requests.Request) -> responses.Respon
 
 async def _subgraph(reverie: app.App, request: requests.Request) -> responses.Response:
     """It is of people, concepts, things and artifacts: records are not in it."""
-    asked = parameters.read(request, graphforms.Subgraph)
+    asked = parameters.read(request, graphforms.SubgraphQuery)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         part, heats = await lookups.subgraph(tx, caller, limit=asked.limit)
@@ -362,7 +362,7 @@ async def _create(reverie: app.App, request: requests.Request) -> responses.Resp
     parameters.read(request, _NONE)
     asked = await parameters.sent(request, graphforms.NewNode)
     caller = middleware.caller_of(request)
-    new = nodes.New(
+    new = nodes.NodeDraft(
         asked.kind,
         asked.name,
         asked.type,

@@ -114,7 +114,7 @@ class Path(parameters.Parameters):
     as_of: AsOf = None
 
 
-class Subgraph(parameters.Parameters):
+class SubgraphQuery(parameters.Parameters):
     limit: Annotated[
         int, pydantic.Field(ge=1, le=500, description="the nodes with most links")
     ] = 100

@@ -49,7 +49,7 @@ class Shape(Parameters):
     ] = None
 
 
-class Listing(Shape):
+class ListParameters(Shape):
     """What every list takes; each domain adds its own filters."""
 
     limit: Annotated[int, pydantic.Field(ge=1, le=200)] = 50
@@ -78,13 +78,13 @@ P = TypeVar("P", bound=Parameters)
 B = TypeVar("B", bound=Body)
 
 
-def listing(domain: base.Domain[Any]) -> type[Listing]:
+def listing(domain: base.Domain[Any]) -> type[ListParameters]:
     """The parameters of one domain's list."""
     own: dict[str, Any] = {
         name: (one.type | None, None) for name, one in domain.filters.items()
     }
     return pydantic.create_model(
-        f"{domain.record.__name__}List", __base__=Listing, **own
+        f"{domain.record.__name__}List", __base__=ListParameters, **own
     )
 
 

@@ -247,7 +247,7 @@ def _user(one: users.User) -> dict[str, Any]:
     }
 
 
-def _token(caller: callers.Caller, one: tokens.Token) -> dict[str, Any]:
+def _token(caller: callers.Caller, one: tokens.AccessToken) -> dict[str, Any]:
     moments = {
         name: getattr(one, name) for name in ("created_at", "expires_at", "revoked_at")
     }

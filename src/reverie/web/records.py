@@ -170,7 +170,7 @@ async def _since(
     tx: db.Transaction,
     caller: callers.Caller,
     domain: base.Domain[Any],
-    asked: parameters.Listing,
+    asked: parameters.ListParameters,
     columns: forms.Columns,
 ) -> dict[str, Any]:
     """What changed since a moment, whole: no page of it, or something would be missed.
@@ -218,11 +218,11 @@ async def _since(
 
 
 @functools.cache
-def _listing_of(name: str) -> type[parameters.Listing]:
+def _listing_of(name: str) -> type[parameters.ListParameters]:
     return parameters.listing(catalogue.DOMAINS[name])
 
 
-def _listing(domain: base.Domain[Any]) -> type[parameters.Listing]:
+def _listing(domain: base.Domain[Any]) -> type[parameters.ListParameters]:
     return _listing_of(domain.name)
 
 

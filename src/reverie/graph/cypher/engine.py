@@ -203,7 +203,7 @@ class Graph:
             self.connection.execute(f"COPY {_quoted(table)} FROM ({source}){ends}")
 
     def ask(
-        self, text: str, parameters: Row, seconds: float, page: rendering.Page
+        self, text: str, parameters: Row, seconds: float, page: rendering.AnswerRows
     ) -> None:
         """Run one query and fill the page."""
         self.connection.set_query_timeout(int(seconds * 1000))
@@ -449,7 +449,7 @@ def _reply(stream: IO[bytes], message: Row) -> None:
 def _answered(graph: Graph, frame: Row) -> Row:
     """One query's reply. What went wrong is told by a word and the engine's first line."""
     _hurry(frame["seconds"])
-    page = rendering.Page(
+    page = rendering.AnswerRows(
         rows=frame["rows"], size=frame["size"], verbose=frame["verbose"]
     )
     try:

@@ -19,7 +19,7 @@ _SINGLE = frozenset({"string", "whole", "number", "truth", "null"})
 class Expressions(literals.Values):
     """A cursor that reads expressions."""
 
-    def expression(self) -> fragments.Piece:
+    def expression(self) -> fragments.Fragment:
         """An expression, from the loosest binding on."""
         self.deeper()
         piece = self._joined(
@@ -29,8 +29,8 @@ class Expressions(literals.Values):
         return piece
 
     def _joined(
-        self, word: str, below: Callable[[], fragments.Piece]
-    ) -> fragments.Piece:
+        self, word: str, below: Callable[[], fragments.Fragment]
+    ) -> fragments.Fragment:
         parts = [below()]
         while self.take(word):
             parts.append(below())
@@ -42,7 +42,7 @@ class Expressions(literals.Values):
             f" {word} ".join(part.inside() for part in parts), parts, "truth"
         )
 
-    def _not(self) -> fragments.Piece:
+    def _not(self) -> fragments.Fragment:
         count = 0
         while self.take("NOT"):
             count += 1
@@ -55,13 +55,13 @@ class Expressions(literals.Values):
             piece = literals.made(f"NOT {piece.inside()}", [piece], "truth")
         return piece
 
-    def _truth(self, piece: fragments.Piece, word: str) -> None:
+    def _truth(self, piece: fragments.Fragment, word: str) -> None:
         if piece.kind not in ("truth", "null", "pattern", ""):
             raise errors.Invalid(
                 f"{word} takes what is true or false, not a {piece.kind}."
             )
 
-    def _comparison(self) -> fragments.Piece:
+    def _comparison(self) -> fragments.Fragment:
         parts, signs = [self._predicate()], list[str]()
         while self.sign(*_COMPARISONS):
             signs.append(self.step().value)
@@ -75,7 +75,7 @@ class Expressions(literals.Values):
             "truth",
         )
 
-    def _predicate(self) -> fragments.Piece:
+    def _predicate(self) -> fragments.Fragment:
         piece = self._sum()
         while True:
             if self.take("IS", "NOT", "NULL"):
@@ -106,14 +106,16 @@ class Expressions(literals.Values):
             return "ENDS WITH"
         return "CONTAINS" if self.take("CONTAINS") else ""
 
-    def _in(self, piece: fragments.Piece, other: fragments.Piece) -> fragments.Piece:
+    def _in(
+        self, piece: fragments.Fragment, other: fragments.Fragment
+    ) -> fragments.Fragment:
         if other.kind not in ("list", "null", ""):
             raise errors.Invalid(f"IN takes a list, not a {other.kind}.")
         return literals.made(
             f"{piece.inside()} IN {other.inside()}", [piece, other], "truth"
         )
 
-    def _sum(self) -> fragments.Piece:
+    def _sum(self) -> fragments.Fragment:
         piece, chained = self._product(), False
         while self.sign("+", "-"):
             sign = self.step().value
@@ -141,12 +143,12 @@ class Expressions(literals.Values):
             chained = True
         return piece
 
-    def _product(self) -> fragments.Piece:
+    def _product(self) -> fragments.Fragment:
         return self._chain(("*", "/", "%"), lambda: self._chain(("^",), self._signed))
 
     def _chain(
-        self, signs: Sequence[str], below: Callable[[], fragments.Piece]
-    ) -> fragments.Piece:
+        self, signs: Sequence[str], below: Callable[[], fragments.Fragment]
+    ) -> fragments.Fragment:
         piece, left = below(), ""
         while self.sign(*signs):
             sign = self.step().value
@@ -157,7 +159,7 @@ class Expressions(literals.Values):
             left = piece.text
         return piece
 
-    def _signed(self) -> fragments.Piece:
+    def _signed(self) -> fragments.Fragment:
         minus = False
         while self.sign("-", "+"):
             minus ^= self.step().value == "-"
@@ -168,7 +170,7 @@ class Expressions(literals.Values):
             literals.made(f"-{piece.inside()}", [piece], piece.kind) if minus else piece
         )
 
-    def _postfix(self, piece: fragments.Piece) -> fragments.Piece:
+    def _postfix(self, piece: fragments.Fragment) -> fragments.Fragment:
         while True:
             if self.take_sign("."):
                 piece = self._property(piece, self.name("the name of a property"))
@@ -179,7 +181,7 @@ class Expressions(literals.Values):
             else:
                 return piece
 
-    def _property(self, piece: fragments.Piece, name: str) -> fragments.Piece:
+    def _property(self, piece: fragments.Fragment, name: str) -> fragments.Fragment:
         if piece.kind in (
             "path",
             "links",
@@ -196,7 +198,7 @@ class Expressions(literals.Values):
             f"{piece.inside()}.{lexer.named(name)}", [piece], "", whole=True
         )
 
-    def _bracket(self, piece: fragments.Piece) -> fragments.Piece:
+    def _bracket(self, piece: fragments.Fragment) -> fragments.Fragment:
         if piece.kind in ("string", "whole", "number", "truth"):
             raise errors.Invalid(f"A {piece.kind} has no elements.")
         first = None if self.sign("..") else self.expression()
@@ -227,7 +229,7 @@ class Expressions(literals.Values):
             fragments.element(piece, first).text, [piece, first], "", whole=True
         )
 
-    def _labelled(self, piece: fragments.Piece) -> fragments.Piece:
+    def _labelled(self, piece: fragments.Fragment) -> fragments.Fragment:
         """`n:Person` as a condition."""
         groups: list[list[str]] = []
         while self.take_sign(":"):
@@ -251,7 +253,7 @@ class Expressions(literals.Values):
         return [schema.relation(self.shape, name) for name in names]
 
 
-def _compared(one: fragments.Piece, sign: str, other: fragments.Piece) -> str:
+def _compared(one: fragments.Fragment, sign: str, other: fragments.Fragment) -> str:
     """A comparison. The engine would turn words into numbers, so what is plainly of two
     kinds is settled here.
     """

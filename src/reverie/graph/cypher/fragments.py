@@ -14,7 +14,7 @@ _LONGEST = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Fragment:
     """An expression as the engine reads it.
 
     `whole` says that it needs no brackets to stand inside another one. `kind` is what
@@ -34,7 +34,7 @@ class Piece:
         return self.text if self.whole else f"({self.text})"
 
 
-Writer = Callable[[Sequence[Piece]], Piece]
+Writer = Callable[[Sequence[Fragment]], Fragment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Function:
     aggregate: bool = False
 
 
-def called(name: str, parts: Sequence[Piece], *, distinct: bool = False) -> Piece:
+def called(name: str, parts: Sequence[Fragment], *, distinct: bool = False) -> Fragment:
     """A call that is allowed, written anew; raises Invalid for every other one."""
     function = FUNCTIONS.get(name.lower())
     if function is None:
@@ -71,27 +71,32 @@ def called(name: str, parts: Sequence[Piece], *, distinct: bool = False) -> Piec
     if distinct and not function.aggregate:
         raise errors.Invalid(f"DISTINCT makes no sense in {name}.")
     if distinct:
-        parts = [Piece(f"DISTINCT {parts[0].inside()}", kind=parts[0].kind), *parts[1:]]
+        parts = [
+            Fragment(f"DISTINCT {parts[0].inside()}", kind=parts[0].kind),
+            *parts[1:],
+        ]
     made = function.write(parts)
-    return Piece(
+    return Fragment(
         made.text,
         kind=made.kind,
         grouping=function.aggregate or any(part.grouping for part in parts),
     )
 
 
-def element(holder: Piece, place: Piece) -> Piece:
+def element(holder: Fragment, place: Fragment) -> Fragment:
     """The element of a list at a place that counts from 0, or from the end if negative;
     NULL beyond either end.
     """
     at = _counted(place)
     part = _bounded(f"list_slice({holder.text}, {at}, {at})")
-    return Piece(
+    return Fragment(
         f"list_extract(CASE WHEN size({part}) = 0 THEN NULL ELSE {part} END, 1)"
     )
 
 
-def stretch(holder: Piece, start: Piece | None, stop: Piece | None) -> Piece:
+def stretch(
+    holder: Fragment, start: Fragment | None, stop: Fragment | None
+) -> Fragment:
     """A part of a list, from a place to before another one."""
     first = "1" if start is None else _counted(start)
     if stop is None:
@@ -100,7 +105,9 @@ def stretch(holder: Piece, start: Piece | None, stop: Piece | None) -> Piece:
         last = stop.text if not stop.text.startswith("-") else str(int(stop.text) - 1)
     else:
         last = f"CASE WHEN {stop.inside()} < 0 THEN {stop.inside()} - 1 ELSE {stop.inside()} END"
-    return Piece(_bounded(f"list_slice({holder.text}, {first}, {last})"), kind="list")
+    return Fragment(
+        _bounded(f"list_slice({holder.text}, {first}, {last})"), kind="list"
+    )
 
 
 def _bounded(text: str) -> str:
@@ -112,7 +119,7 @@ def _bounded(text: str) -> str:
     return text
 
 
-def _counted(place: Piece) -> str:
+def _counted(place: Fragment) -> str:
     """A place that counts from 0 as one that counts from 1."""
     if place.text.lstrip("-").isdigit():
         return place.text if place.text.startswith("-") else str(int(place.text) + 1)
@@ -121,80 +128,80 @@ def _counted(place: Piece) -> str:
 
 
 def _plain(engine: str, kind: str = "") -> Writer:
-    return lambda parts: Piece(
+    return lambda parts: Fragment(
         f"{engine}({', '.join(part.text for part in parts)})", kind=kind
     )
 
 
 def _cast(to: str, kind: str) -> Writer:
-    return lambda parts: Piece(f"CAST({parts[0].text} AS {to})", kind=kind)
+    return lambda parts: Fragment(f"CAST({parts[0].text} AS {to})", kind=kind)
 
 
-def _labels(parts: Sequence[Piece]) -> Piece:
+def _labels(parts: Sequence[Fragment]) -> Fragment:
     if parts[0].kind not in ("node", "null", ""):
         raise errors.Invalid("labels takes a node.")
-    return Piece(f"[label({parts[0].text})]", kind="list")
+    return Fragment(f"[label({parts[0].text})]", kind="list")
 
 
-def _type(parts: Sequence[Piece]) -> Piece:
+def _type(parts: Sequence[Fragment]) -> Fragment:
     if parts[0].kind not in ("link", "null", ""):
         raise errors.Invalid("type takes a link.")
-    return Piece(f"label({parts[0].text})", kind="string")
+    return Fragment(f"label({parts[0].text})", kind="string")
 
 
-def _id(parts: Sequence[Piece]) -> Piece:
+def _id(parts: Sequence[Fragment]) -> Fragment:
     if parts[0].kind == "node":
-        return Piece(f"{parts[0].text}.`key`", kind="string")
+        return Fragment(f"{parts[0].text}.`key`", kind="string")
     if parts[0].kind == "link":
-        return Piece(f"offset(id({parts[0].text}))", kind="whole")
+        return Fragment(f"offset(id({parts[0].text}))", kind="whole")
     raise errors.Invalid("id takes a node or a link.")
 
 
-def _size(parts: Sequence[Piece]) -> Piece:
+def _size(parts: Sequence[Fragment]) -> Fragment:
     if parts[0].kind in ("path", "pattern"):
         raise errors.Invalid("size takes a list or a text; a path has a length.")
-    return Piece(f"size({parts[0].text})", kind="whole")
+    return Fragment(f"size({parts[0].text})", kind="whole")
 
 
-def _length(parts: Sequence[Piece]) -> Piece:
+def _length(parts: Sequence[Fragment]) -> Fragment:
     if parts[0].kind in ("node", "link", "map", "truth", "whole", "number"):
         raise errors.Invalid("length takes a path; a list or a text has a size.")
-    return Piece(
+    return Fragment(
         f"{'size' if parts[0].kind == 'list' else 'length'}({parts[0].text})",
         kind="whole",
     )
 
 
-def _links(parts: Sequence[Piece]) -> Piece:
-    return Piece(f"rels({parts[0].text})", kind="list")
+def _links(parts: Sequence[Fragment]) -> Fragment:
+    return Fragment(f"rels({parts[0].text})", kind="list")
 
 
-def _tail(parts: Sequence[Piece]) -> Piece:
-    return stretch(parts[0], Piece("1"), None)
+def _tail(parts: Sequence[Fragment]) -> Fragment:
+    return stretch(parts[0], Fragment("1"), None)
 
 
-def _reverse(parts: Sequence[Piece]) -> Piece:
+def _reverse(parts: Sequence[Fragment]) -> Fragment:
     kind = parts[0].kind
-    return Piece(
+    return Fragment(
         f"{'list_reverse' if kind == 'list' else 'reverse'}({parts[0].text})", kind=kind
     )
 
 
-def _substring(parts: Sequence[Piece]) -> Piece:
+def _substring(parts: Sequence[Fragment]) -> Fragment:
     length = parts[2].text if len(parts) == 3 else f"size({parts[0].text})"
-    return Piece(
+    return Fragment(
         f"substring({parts[0].text}, {parts[1].inside()} + 1, {length})", kind="string"
     )
 
 
-def _exists(parts: Sequence[Piece]) -> Piece:
+def _exists(parts: Sequence[Fragment]) -> Fragment:
     if parts[0].kind == "pattern":
         return parts[0]
-    return Piece(f"({parts[0].inside()} IS NOT NULL)", kind="truth")
+    return Fragment(f"({parts[0].inside()} IS NOT NULL)", kind="truth")
 
 
-def _empty(parts: Sequence[Piece]) -> Piece:
-    return Piece(f"(size({parts[0].text}) = 0)", kind="truth")
+def _empty(parts: Sequence[Fragment]) -> Fragment:
+    return Fragment(f"(size({parts[0].text}) = 0)", kind="truth")
 
 
 SPELLINGS: Mapping[str, Function] = {
@@ -221,8 +228,8 @@ SPELLINGS: Mapping[str, Function] = {
     "isEmpty": Function(1, 1, _empty),
     "exists": Function(1, 1, _exists),
     "coalesce": Function(1, 20, _plain("coalesce")),
-    "head": Function(1, 1, lambda parts: element(parts[0], Piece("0"))),
-    "last": Function(1, 1, lambda parts: element(parts[0], Piece("-1"))),
+    "head": Function(1, 1, lambda parts: element(parts[0], Fragment("0"))),
+    "last": Function(1, 1, lambda parts: element(parts[0], Fragment("-1"))),
     "tail": Function(1, 1, _tail),
     "reverse": Function(1, 1, _reverse),
     "range": Function(2, 3, _plain("range", "list")),
@@ -248,7 +255,7 @@ SPELLINGS: Mapping[str, Function] = {
     "ceil": Function(1, 1, _plain("ceil", "number")),
     "floor": Function(1, 1, _plain("floor", "number")),
     "round": Function(
-        1, 2, lambda parts: _plain("round", "number")([*parts, Piece("0")][:2])
+        1, 2, lambda parts: _plain("round", "number")([*parts, Fragment("0")][:2])
     ),
     "sign": Function(1, 1, _plain("sign", "whole")),
     "sqrt": Function(1, 1, _plain("sqrt", "number")),

@@ -56,7 +56,7 @@ _WRITTEN = {
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class CypherToken:
     """One word, value or sign, and where it stands."""
 
     kind: Kind
@@ -65,7 +65,7 @@ class Token:
     end: int
 
 
-def split(text: str) -> list[Token]:
+def split(text: str) -> list[CypherToken]:
     """All tokens of a text, and the end as the last one; raises Invalid for what is
     none.
     """
@@ -73,7 +73,7 @@ def split(text: str) -> list[Token]:
         raise errors.Invalid(
             f"The query has {len(text)} characters; at most {LONGEST} are read."
         )
-    tokens: list[Token] = []
+    tokens: list[CypherToken] = []
     place = 0
     while place < len(text):
         found = _TOKEN.match(text, place)
@@ -84,7 +84,7 @@ def split(text: str) -> list[Token]:
         if kind == "space" or kind is None:
             continue
         tokens.append(_token(kind, found))
-    return [*tokens, Token("end", "", len(text), len(text))]
+    return [*tokens, CypherToken("end", "", len(text), len(text))]
 
 
 def quoted(value: str) -> str:
@@ -97,27 +97,29 @@ def named(value: str) -> str:
     return "`" + value.replace("`", "``") + "`"
 
 
-def _token(kind: str, found: re.Match[str]) -> Token:
+def _token(kind: str, found: re.Match[str]) -> CypherToken:
     value, start, end = found[kind], found.start(), found.end()
     match kind:
         case "string":
-            return Token(
+            return CypherToken(
                 "string",
                 _plain(_ESCAPE.sub(_unescaped, value[1:-1]), start),
                 start,
                 end,
             )
         case "quoted":
-            return Token("quoted", _plain(value.replace("``", "`"), start), start, end)
+            return CypherToken(
+                "quoted", _plain(value.replace("``", "`"), start), start, end
+            )
         case "name" | "number" | "parameter" | "sign":
-            return Token(kind, value, start, end)
+            return CypherToken(kind, value, start, end)
         case _:
             if len(value) > _LONGEST_NUMBER:
                 raise errors.Invalid(
                     f"{value[:_LONGEST_NUMBER]}… is too large a number."
                 )
             base = {"x": 16, "o": 8}.get(value[1:2].lower(), 10)
-            return Token("whole", str(int(value, base)), start, end)
+            return CypherToken("whole", str(int(value, base)), start, end)
 
 
 def _unescaped(found: re.Match[str]) -> str:
@@ -152,7 +154,7 @@ def _unread(text: str, place: int) -> str:
     return f"The query cannot be read at character {place + 1}: {text[place : place + 10]!r}."
 
 
-def _closings(tokens: list[Token]) -> dict[int, int]:
+def _closings(tokens: list[CypherToken]) -> dict[int, int]:
     """Where each bracket that opens is closed, by places; raises Invalid if one is not."""
     opened: list[int] = []
     closing: dict[int, int] = {}
@@ -175,7 +177,7 @@ def _closings(tokens: list[Token]) -> dict[int, int]:
     return closing
 
 
-class Cursor:
+class TokenCursor:
     """A place in the tokens of a text. Names are compared without case, as Cypher does
     with its own words.
     """
@@ -188,14 +190,14 @@ class Cursor:
         self._depth = 0
 
     @property
-    def here(self) -> Token:
+    def here(self) -> CypherToken:
         return self.tokens[self.place]
 
-    def ahead(self, steps: int = 1) -> Token:
+    def ahead(self, steps: int = 1) -> CypherToken:
         """The token some steps on, or the end."""
         return self.tokens[min(self.place + steps, len(self.tokens) - 1)]
 
-    def step(self) -> Token:
+    def step(self) -> CypherToken:
         """This token; the next one is here then."""
         token = self.here
         self.place = min(self.place + 1, len(self.tokens) - 1)

@@ -13,41 +13,41 @@ _LARGEST = 2**63
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Binding:
     """What a name of the query is called in the engine's text, and what it stands for."""
 
     engine: str
     kind: str
 
 
-class Values(lexer.Cursor):
+class Values(lexer.TokenCursor):
     """A cursor that reads single values. What a name stands for is in `scope`."""
 
     def __init__(self, text: str, shape: schema.Schema | None = None) -> None:
         super().__init__(text)
         self.shape = shape
-        self.scope: dict[str, Known] = {}
+        self.scope: dict[str, Binding] = {}
         self.parameters: dict[str, str] = {}
         self.names: dict[str, str] = {}
 
-    def fresh(self, name: str, kind: str) -> Known:
+    def fresh(self, name: str, kind: str) -> Binding:
         """A name of the query under a name of our own, so that no name of the caller's
         reaches the engine.
         """
-        known = Known(f"v{len(self.names) + 1}", kind)
+        known = Binding(f"v{len(self.names) + 1}", kind)
         self.names[known.engine] = name
         return known
 
     # What needs operators, patterns and clauses is read by the classes above this one.
-    def subquery(self, word: str) -> fragments.Piece:
+    def subquery(self, word: str) -> fragments.Fragment:
         """EXISTS { … } and COUNT { … }."""
         raise self.unexpected(f"no {word}")
 
-    def expression(self) -> fragments.Piece:
+    def expression(self) -> fragments.Fragment:
         """Values joined by operators."""
         raise self.unexpected("no expression")
 
-    def pattern(self) -> fragments.Piece:
+    def pattern(self) -> fragments.Fragment:
         """A pattern as a condition."""
         raise self.unexpected("no pattern")
 
@@ -67,12 +67,12 @@ class Values(lexer.Cursor):
         signs = signs[1:] if signs[:1] == ["<"] else signs
         return signs[:1] == ["-"] and signs[1:2] in (["-"], ["["])
 
-    def _atom(self) -> fragments.Piece:
+    def _atom(self) -> fragments.Fragment:
         token = self.here
         match token.kind:
             case "string":
                 self.step()
-                return fragments.Piece(lexer.quoted(token.value), kind="string")
+                return fragments.Fragment(lexer.quoted(token.value), kind="string")
             case "whole":
                 return whole(int(self.step().value))
             case "number":
@@ -81,7 +81,7 @@ class Values(lexer.Cursor):
                 name = self.parameters.setdefault(
                     self.step().value, f"p{len(self.parameters) + 1}"
                 )
-                return fragments.Piece(f"${name}")
+                return fragments.Fragment(f"${name}")
             case "sign":
                 return self._signs()
             case "name":
@@ -91,7 +91,7 @@ class Values(lexer.Cursor):
             case "end":
                 raise self.unexpected("a value")
 
-    def _signs(self) -> fragments.Piece:
+    def _signs(self) -> fragments.Fragment:
         if self.sign("("):
             if self.pattern_ahead():
                 return self.pattern()
@@ -99,7 +99,7 @@ class Values(lexer.Cursor):
             piece = self.expression()
             self.expect(")", "at the end of the brackets")
             variable = piece.variable
-            return fragments.Piece(
+            return fragments.Fragment(
                 f"({piece.text})",
                 kind=piece.kind,
                 grouping=piece.grouping,
@@ -111,14 +111,14 @@ class Values(lexer.Cursor):
             return self._map()
         raise self.unexpected("a value")
 
-    def _words(self) -> fragments.Piece:
+    def _words(self) -> fragments.Fragment:
         word, following = self.here.value.upper(), self.ahead()
         opens = following.kind == "sign" and following.value == "("
         if word == "CASE":
             return self._case()
         if word in ("TRUE", "FALSE", "NULL") and not opens:
             self.step()
-            return fragments.Piece(
+            return fragments.Fragment(
                 word.lower(), kind="null" if word == "NULL" else "truth"
             )
         if (
@@ -131,7 +131,7 @@ class Values(lexer.Cursor):
             return self._quantified(word)
         return self._call() if opens else self._variable()
 
-    def _variable(self) -> fragments.Piece:
+    def _variable(self) -> fragments.Fragment:
         if self.ahead().kind == "sign" and self.ahead().value in ("(", "{"):
             raise errors.Invalid(f"{self.here.value[:60]} cannot be called here.")
         name = self.step().value
@@ -141,21 +141,23 @@ class Values(lexer.Cursor):
             )
         return self.held(name)
 
-    def held(self, name: str) -> fragments.Piece:
+    def held(self, name: str) -> fragments.Fragment:
         """What a name stands for; a link of any length is a list of links."""
         known = self.scope[name]
         if known.kind == "links":
-            return fragments.Piece(f"rels({known.engine})", kind="list", variable=name)
-        return fragments.Piece(known.engine, kind=known.kind, variable=name)
+            return fragments.Fragment(
+                f"rels({known.engine})", kind="list", variable=name
+            )
+        return fragments.Fragment(known.engine, kind=known.kind, variable=name)
 
-    def _call(self) -> fragments.Piece:
+    def _call(self) -> fragments.Fragment:
         name = self.step().value
         self.expect("(", "after the name of a function")
         if name.upper() == "COUNT" and self.take_sign("*"):
             self.expect(")", "after count(*")
-            return fragments.Piece("count(*)", kind="whole", grouping=True)
+            return fragments.Fragment("count(*)", kind="whole", grouping=True)
         distinct = self.take("DISTINCT")
-        parts: list[fragments.Piece] = []
+        parts: list[fragments.Fragment] = []
         while not self.sign(")"):
             parts.append(self.expression())
             if not self.take_sign(","):
@@ -163,9 +165,9 @@ class Values(lexer.Cursor):
         self.expect(")", "at the end of the arguments")
         return fragments.called(name, parts, distinct=distinct)
 
-    def _case(self) -> fragments.Piece:
+    def _case(self) -> fragments.Fragment:
         self.step()
-        parts: list[fragments.Piece] = []
+        parts: list[fragments.Fragment] = []
         text = "CASE"
         if not self.word("WHEN"):
             parts.append(self.expression())
@@ -183,7 +185,7 @@ class Values(lexer.Cursor):
         self.expect_word("END", "at the end of CASE")
         return made(f"{text} END", parts, "")
 
-    def _quantified(self, word: str) -> fragments.Piece:
+    def _quantified(self, word: str) -> fragments.Fragment:
         self.step()
         self.expect("(", f"after {word}")
         name, source = self._drawn()
@@ -194,12 +196,12 @@ class Values(lexer.Cursor):
         text = f"{word}({own} IN {source.inside()} WHERE {condition.text})"
         return made(text, [source, condition], "truth", whole=True)
 
-    def _drawn(self) -> tuple[str, fragments.Piece]:
+    def _drawn(self) -> tuple[str, fragments.Fragment]:
         name = self.name("a name for each element")
         self.expect_word("IN", "after the name of the element")
         return name, self.expression()
 
-    def _list(self) -> fragments.Piece:
+    def _list(self) -> fragments.Fragment:
         if (
             self.here.kind in ("name", "quoted")
             and self.ahead().value.upper() == "IN"
@@ -211,7 +213,7 @@ class Values(lexer.Cursor):
                 "A list made of a pattern is not read here.",
                 hint="Use MATCH and collect.",
             )
-        parts: list[fragments.Piece] = []
+        parts: list[fragments.Fragment] = []
         while not self.sign("]"):
             parts.append(self.expression())
             if not self.take_sign(","):
@@ -226,7 +228,7 @@ class Values(lexer.Cursor):
             f"[{', '.join(part.text for part in parts)}]", parts, "list", whole=True
         )
 
-    def _comprehension(self) -> fragments.Piece:
+    def _comprehension(self) -> fragments.Fragment:
         """`[x IN list WHERE … | …]` by the engine's own functions over lists."""
         name, source = self._drawn()
         parts, text = [source], source.text
@@ -242,16 +244,16 @@ class Values(lexer.Cursor):
         self.expect("]", "at the end of the list")
         return made(text, parts, "list", whole=True)
 
-    def _map(self) -> fragments.Piece:
+    def _map(self) -> fragments.Fragment:
         parts = self.pairs()
         if not parts:
-            return fragments.Piece("map([], [])", kind="map")
+            return fragments.Fragment("map([], [])", kind="map")
         text = ", ".join(f"{lexer.named(name)}: {part.text}" for name, part in parts)
         return made(f"{{{text}}}", [part for _, part in parts], "map", whole=True)
 
-    def pairs(self) -> list[tuple[str, fragments.Piece]]:
+    def pairs(self) -> list[tuple[str, fragments.Fragment]]:
         """`name: value, …}` after the opening bracket."""
-        found: list[tuple[str, fragments.Piece]] = []
+        found: list[tuple[str, fragments.Fragment]] = []
         while not self.sign("}"):
             name = self.name("the name of a property")
             self.expect(":", "after the name of a property")
@@ -279,23 +281,25 @@ class _Inside:
 
 
 def made(
-    text: str, parts: Sequence[fragments.Piece], kind: str, *, whole: bool = False
-) -> fragments.Piece:
+    text: str, parts: Sequence[fragments.Fragment], kind: str, *, whole: bool = False
+) -> fragments.Fragment:
     """A piece that was made of others."""
-    return fragments.Piece(
+    return fragments.Fragment(
         text, whole=whole, kind=kind, grouping=any(part.grouping for part in parts)
     )
 
 
-def whole(number: int) -> fragments.Piece:
+def whole(number: int) -> fragments.Fragment:
     """A whole number, if the engine can hold it."""
     if not -_LARGEST <= number < _LARGEST:
         raise errors.Invalid(f"{str(number)[:30]} is too large a number.")
-    return fragments.Piece(str(number), kind="whole")
+    return fragments.Fragment(str(number), kind="whole")
 
 
-def _number(text: str) -> fragments.Piece:
+def _number(text: str) -> fragments.Fragment:
     number = float(text)
     if number == float("inf"):
         raise errors.Invalid(f"{text[:30]} is too large a number.")
-    return fragments.Piece(f"0{text}" if text.startswith(".") else text, kind="number")
+    return fragments.Fragment(
+        f"0{text}" if text.startswith(".") else text, kind="number"
+    )

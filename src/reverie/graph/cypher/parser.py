@@ -90,7 +90,7 @@ class Checked:
 @dataclass(frozen=True, slots=True)
 class _Column:
     name: str
-    piece: fragments.Piece
+    piece: fragments.Fragment
 
 
 def checked(text: str, shape: schema.Schema | None = None) -> Checked:
@@ -179,7 +179,7 @@ class _Statement(patterns.Patterns):
     def _with(self) -> str:
         distinct = self.take("DISTINCT")
         columns = self._columns(named=True)
-        kept: dict[str, literals.Known] = {}
+        kept: dict[str, literals.Binding] = {}
         texts: list[str] = []
         for column in columns:
             known = self.scope.get(column.piece.variable)
@@ -206,7 +206,7 @@ class _Statement(patterns.Patterns):
             f"{column.piece.text} AS c{place}" for place, column in enumerate(columns)
         ]
         kept = {
-            column.name: literals.Known(f"c{place}", column.piece.kind)
+            column.name: literals.Binding(f"c{place}", column.piece.kind)
             for place, column in enumerate(columns)
         }
         text = f"RETURN {'DISTINCT ' if distinct else ''}{', '.join(texts)}"
@@ -251,7 +251,7 @@ class _Statement(patterns.Patterns):
 
     def _ordered(
         self,
-        kept: Mapping[str, literals.Known],
+        kept: Mapping[str, literals.Binding],
         columns: Sequence[_Column],
         *,
         closed: bool,
@@ -283,7 +283,7 @@ class _Statement(patterns.Patterns):
         if self.take("LIMIT"):
             amount = self._amount("LIMIT")
             if limited and amount.kind == "whole" and amount.text.isdigit():
-                amount = fragments.Piece(str(min(int(amount.text), ROWS + 1)))
+                amount = fragments.Fragment(str(min(int(amount.text), ROWS + 1)))
             text += f" LIMIT {amount.text}"
         elif limited:
             text += f" LIMIT {ROWS + 1}"
@@ -301,7 +301,7 @@ class _Statement(patterns.Patterns):
             self.take("ASCENDING")
         return text
 
-    def _amount(self, word: str) -> fragments.Piece:
+    def _amount(self, word: str) -> fragments.Fragment:
         piece = self.expression()
         if (
             piece.grouping

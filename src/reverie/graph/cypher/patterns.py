@@ -53,7 +53,7 @@ class Patterns(expressions.Expressions):
             f" WHERE {' AND '.join(where)}" if where else ""
         )
 
-    def subquery(self, word: str) -> fragments.Piece:
+    def subquery(self, word: str) -> fragments.Fragment:
         self.step()
         self.expect("{", f"after {word}")
         self.take("MATCH")
@@ -61,11 +61,11 @@ class Patterns(expressions.Expressions):
         text = self.matched()
         self.scope = outside
         self.expect("}", f"at the end of {word}")
-        return fragments.Piece(
+        return fragments.Fragment(
             f"{word} {{ {text} }}", kind="truth" if word == "EXISTS" else "whole"
         )
 
-    def pattern(self) -> fragments.Piece:
+    def pattern(self) -> fragments.Fragment:
         outside, self.scope = self.scope, dict(self.scope)
         held, self.conditions, self._links = (self.conditions, self._links), [], []
         text = self._element()
@@ -78,7 +78,7 @@ class Patterns(expressions.Expressions):
                 f"{new[0][:60]} is not known at this place of the query."
             )
         text += f" WHERE {' AND '.join(where)}" if where else ""
-        return fragments.Piece(f"EXISTS {{ MATCH {text} }}", kind="pattern")
+        return fragments.Fragment(f"EXISTS {{ MATCH {text} }}", kind="pattern")
 
     def _path(self) -> str:
         name = ""
@@ -233,7 +233,9 @@ class Patterns(expressions.Expressions):
         )
         return f"{known.engine}{types}{lengths}{properties}"
 
-    def _same(self, named: str, before: literals.Known, now: literals.Known) -> None:
+    def _same(
+        self, named: str, before: literals.Binding, now: literals.Binding
+    ) -> None:
         """A link that was matched before is matched under another name, and has to be
         the same one.
         """

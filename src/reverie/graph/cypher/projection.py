@@ -44,7 +44,7 @@ _SURROUNDINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class ProjectedNode:
     """A node of the graph; what it says beside name, type and description is in
     `properties`.
     """
@@ -58,7 +58,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class ProjectedEdge:
     """A link of the graph, by the keys of its ends."""
 
     start: str
@@ -72,7 +72,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CypherAnswer:
     """Rows of values that are JSON, as many as may be told; `notes` says what was put
     right in the query.
     """
@@ -84,7 +84,7 @@ class Answer:
     notes: Sequence[str] = ()
 
 
-Rows = tuple[Sequence[Node], Sequence[Edge]]
+Rows = tuple[Sequence[ProjectedNode], Sequence[ProjectedEdge]]
 
 
 class Projection:
@@ -134,7 +134,11 @@ class Projection:
         )
 
     async def load(
-        self, nodes: Sequence[Node], edges: Sequence[Edge], *, version: int = 0
+        self,
+        nodes: Sequence[ProjectedNode],
+        edges: Sequence[ProjectedEdge],
+        *,
+        version: int = 0,
     ) -> None:
         """Take this graph instead of the one before. Queries that wait see it; if it
         fails, the one before stays.
@@ -164,7 +168,7 @@ class Projection:
         parameters: Mapping[str, object] | None = None,
         verbose: bool = False,
         seconds: float = SECONDS,
-    ) -> Answer:
+    ) -> CypherAnswer:
         """Ask the graph. Raises Invalid for a query that is not allowed, makes no
         sense, or takes too much.
         """
@@ -189,7 +193,7 @@ class Projection:
             self._rest()
         if "error" in reply:
             raise self._wrong(reply, query, seconds)
-        return Answer(
+        return CypherAnswer(
             query.columns,
             reply["rows"],
             bool(reply["truncated"]),
@@ -348,8 +352,8 @@ def _given(
 
 
 async def _framed(
-    nodes: Sequence[Node],
-    edges: Sequence[Edge],
+    nodes: Sequence[ProjectedNode],
+    edges: Sequence[ProjectedEdge],
     known: Mapping[str, object],
     kept: list[bytes],
 ) -> AsyncIterator[bytes]:
@@ -371,12 +375,12 @@ async def _again(frames: Sequence[bytes]) -> AsyncIterator[bytes]:
         yield frame
 
 
-def _nodes(part: Sequence[Node]) -> bytes:
+def _nodes(part: Sequence[ProjectedNode]) -> bytes:
     rows = [(n.kind, n.key, n.name, n.type, n.description, n.properties) for n in part]
     return _frame({"nodes": rows})
 
 
-def _edges(part: Sequence[Edge]) -> bytes:
+def _edges(part: Sequence[ProjectedEdge]) -> bytes:
     rows = [
         (
             e.start,
@@ -429,7 +433,7 @@ async def _started(
         raise
     shape = reply["shape"]
     relations = {
-        name: schema.Relation(
+        name: schema.SchemaRelation(
             [(pair[0], pair[1]) for pair in one["pairs"]], one["properties"]
         )
         for name, one in shape["relations"].items()

@@ -35,7 +35,7 @@ def dated(value: dict[str, Any]) -> Any:
     return value
 
 
-class Page:
+class AnswerRows:
     """The rows of one answer, until there are enough of them or they are too long."""
 
     def __init__(self, *, rows: int, size: int, verbose: bool) -> None:

@@ -66,7 +66,7 @@ RELATIONS: Mapping[str, Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class SchemaRelation:
     """Which kinds a relation joins, and its properties with their types."""
 
     pairs: Sequence[tuple[str, str]]
@@ -80,7 +80,7 @@ class Schema:
     """
 
     nodes: Mapping[str, Mapping[str, str]]
-    relations: Mapping[str, Relation]
+    relations: Mapping[str, SchemaRelation]
     labels: Mapping[str, frozenset[str]] = field(
         default_factory=dict[str, frozenset[str]]
     )

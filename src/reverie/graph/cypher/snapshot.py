@@ -26,7 +26,7 @@ def held_by(user: db.HasUser, domains: Collection[str]) -> UUID:
 
 async def rows(
     tx: db.Transaction, user: db.HasUser, domains: Collection[str]
-) -> tuple[list[projection.Node], list[projection.Edge]]:
+) -> tuple[list[projection.ProjectedNode], list[projection.ProjectedEdge]]:
     """Every node and link that is live, without the records of other domains and what
     leads to them.
     """
@@ -37,7 +37,7 @@ async def rows(
     ]
     keys = {one.id: one.key for one in found}
     edges = [
-        projection.Edge(
+        projection.ProjectedEdge(
             keys[one.from_id],
             keys[one.to_id],
             one.relation,
@@ -53,7 +53,7 @@ async def rows(
     return [_node(one) for one in found], edges
 
 
-def _node(one: nodes.Node) -> projection.Node:
+def _node(one: nodes.Node) -> projection.ProjectedNode:
     told: dict[str, Any] = _flat(one.properties) | {
         "salience": one.salience,
         "links": one.links,
@@ -62,7 +62,7 @@ def _node(one: nodes.Node) -> projection.Node:
         told["is_owner"] = True
     if one.record_id:
         told |= {"record": str(one.record_id), "domain": one.domain}
-    return projection.Node(
+    return projection.ProjectedNode(
         one.key,
         one.kind.capitalize(),
         name=one.name,

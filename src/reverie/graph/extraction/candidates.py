@@ -19,7 +19,7 @@ _FORMS = ("ed", "ing", "ly")
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Candidate:
     """Words that may be a name, tokens `at` to `end`; and what was cut off: a title, a
     genitive, a compound's end.
     """
@@ -35,11 +35,11 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class AnalysedText:
     """A text as it was read, and the words of its language."""
 
-    reading: names.Reading
-    lexicon: lexicon.Lexicon
+    reading: names.TokenizedText
+    lexicon: lexicon.EntityLexicon
     language: str
 
     def ordinary(self, word: str) -> bool:
@@ -102,7 +102,7 @@ def _usual(word: str) -> bool:
     return len(word) > _SHORT and lists.given(word) >= _MANY
 
 
-def cut(page: Page) -> Iterator[Run]:
+def cut(page: AnalysedText) -> Iterator[Candidate]:
     """Every run of a text, by place."""
     tokens = page.reading.tokens
     at = 0
@@ -125,7 +125,7 @@ def _begins(token: names.Token) -> bool:
     )
 
 
-def _inside(reading: names.Reading, token: names.Token) -> bool:
+def _inside(reading: names.TokenizedText, token: names.Token) -> bool:
     """Whether a token is a piece of an address or a handle: `example.Org/About`,
     `@Ada`.
     """
@@ -138,7 +138,7 @@ def _inside(reading: names.Reading, token: names.Token) -> bool:
     )
 
 
-def _reach(page: Page, at: int) -> int:
+def _reach(page: AnalysedText, at: int) -> int:
     """The token after the run: capitals with one space between, `of` after
     `University`, `&` between two.
     """
@@ -166,7 +166,7 @@ def _reach(page: Page, at: int) -> int:
     return end
 
 
-def _dotted(page: Page, end: int) -> int | None:
+def _dotted(page: AnalysedText, end: int) -> int | None:
     """Past the full stop of an initial or of a short title: `Ursula K. Le Guin`, `Dr.
     Osei`.
     """
@@ -182,7 +182,7 @@ def _dotted(page: Page, end: int) -> int | None:
     )
 
 
-def _joint(page: Page, end: int) -> int | None:
+def _joint(page: AnalysedText, end: int) -> int | None:
     """Past `of the` or `&` to the capital that follows."""
     tokens = page.reading.tokens
     following = end + 1
@@ -200,7 +200,7 @@ def _joint(page: Page, end: int) -> int | None:
     )
 
 
-def _genitive(page: Page, token: names.Token, following: names.Token) -> bool:
+def _genitive(page: AnalysedText, token: names.Token, following: names.Token) -> bool:
     """`Annas Haus`: a name that is no German word, with an s, before a word that is
     one.
     """
@@ -243,7 +243,7 @@ def _noun(token: names.Token) -> bool:
     )
 
 
-def _trimmed(page: Page, at: int, end: int) -> Run | None:
+def _trimmed(page: AnalysedText, at: int, end: int) -> Candidate | None:
     """A run without the words at its ends that belong to no name."""
     tokens = page.reading.tokens
     tail = ""
@@ -274,7 +274,7 @@ def _trimmed(page: Page, at: int, end: int) -> Run | None:
     return _made(page, at, end, title, tail)
 
 
-def _closes(page: Page, at: int, end: int, tail: str) -> bool:
+def _closes(page: AnalysedText, at: int, end: int, tail: str) -> bool:
     """Whether a last word is left out: an abbreviation that is no name, or a German
     noun after a foreign name.
     """
@@ -307,7 +307,7 @@ def _closes(page: Page, at: int, end: int, tail: str) -> bool:
     )
 
 
-def _opener(page: Page, at: int, end: int) -> bool:
+def _opener(page: AnalysedText, at: int, end: int) -> bool:
     """Whether a first word is one of the sentence and not of the name after it."""
     tokens = page.reading.tokens
     token = tokens[at]
@@ -357,7 +357,7 @@ def _opener(page: Page, at: int, end: int) -> bool:
     )
 
 
-def _compound(page: Page, at: int, end: int) -> tuple[int, str]:
+def _compound(page: AnalysedText, at: int, end: int) -> tuple[int, str]:
     """A German compound ends the name that begins it: `Aurora-Projekt`, `Green
     Roof-Regeln`.
     """
@@ -393,7 +393,9 @@ def _german_part(part: str, *, last: bool) -> bool:
     return german and (last or not lists.english(folding.plain(part)))
 
 
-def _made(page: Page, at: int, end: int, title: str, tail: str) -> Run | None:
+def _made(
+    page: AnalysedText, at: int, end: int, title: str, tail: str
+) -> Candidate | None:
     tokens = page.reading.tokens
     words = [
         token.text
@@ -422,10 +424,10 @@ def _made(page: Page, at: int, end: int, title: str, tail: str) -> Run | None:
     )
     if never or len("".join(words)) < 2:
         return None
-    return Run(at, end, tuple(words), tokens[at].start, stop, title, owning, tail)
+    return Candidate(at, end, tuple(words), tokens[at].start, stop, title, owning, tail)
 
 
-def _bare(page: Page, word: str, stop: int) -> tuple[str, int, bool]:
+def _bare(page: AnalysedText, word: str, stop: int) -> tuple[str, int, bool]:
     """Without the s of the genitive, unless the text has the word with it elsewhere and
     never without.
     """

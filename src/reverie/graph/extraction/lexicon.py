@@ -41,7 +41,7 @@ _LANGUAGES = ("en", "de", "es")
 
 
 @dataclass(frozen=True, slots=True)
-class Lexicon:
+class EntityLexicon:
     """Folded words by what they tell. `heads`, `before`, `after`: the type of what ends
     in them or stands there.
     """
@@ -57,7 +57,7 @@ class Lexicon:
 
 
 @cache
-def load(language: str) -> Lexicon:
+def load(language: str) -> EntityLexicon:
     """What holds in a language; names in English stand in texts of all of them, so its
     heads hold everywhere.
     """
@@ -75,7 +75,7 @@ def load(language: str) -> Lexicon:
         words[key] = words.get(key, frozenset()) | frozenset(
             _split(files[0]["words"][key])
         )
-    return Lexicon(joined["heads"], joined["before"], joined["after"], words)
+    return EntityLexicon(joined["heads"], joined["before"], joined["after"], words)
 
 
 def tell(text: str) -> str:

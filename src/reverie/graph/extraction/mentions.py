@@ -51,7 +51,7 @@ class Mention:
 class _Guess:
     """A run with its points, while the text is read."""
 
-    run: candidates.Run
+    run: candidates.Candidate
     points: scoring.Points
     name: str
     longer: str = ""
@@ -72,7 +72,7 @@ def find(
     folded = folding.fold(text)
     spoken = language if language in LANGUAGES else lexicon.tell(folded.text)
     reading = names.read(folded.text, rules.load().words, spoken)
-    page = candidates.Page(reading, lexicon.load(spoken), spoken or "en")
+    page = candidates.AnalysedText(reading, lexicon.load(spoken), spoken or "en")
     found = list(_known(folded.text, nodes))
     taken = _Taken(found)
     for one in (*_tagged(folded.text), *_quoted(folded.text), *_guessed(page, found)):
@@ -153,7 +153,9 @@ def _quoted(text: str) -> Iterator[Mention]:
             )
 
 
-def _guessed(page: candidates.Page, known: Sequence[Mention]) -> Iterator[Mention]:
+def _guessed(
+    page: candidates.AnalysedText, known: Sequence[Mention]
+) -> Iterator[Mention]:
     """Runs of capitals that the text makes a person, a place, an organisation, a
     project.
     """
@@ -198,7 +200,7 @@ def _best(points: scoring.Points) -> tuple[str, float]:
     return kind, kinds[kind]
 
 
-def _side_by_side(page: candidates.Page, guesses: Sequence[_Guess]) -> None:
+def _side_by_side(page: candidates.AnalysedText, guesses: Sequence[_Guess]) -> None:
     """`in Porto and Braga`: what stands in one list is of one type, as far as it has
     none of its own.
     """
@@ -270,7 +272,7 @@ def _aliases(guesses: Sequence[_Guess]) -> None:
             one.points, one.longer = scoring.points({kind: _ALIAS}), full.name
 
 
-def _uncapitalised(reading: names.Reading) -> Iterator[Mention]:
+def _uncapitalised(reading: names.TokenizedText) -> Iterator[Mention]:
     """A text without capitals: what the reader of names makes of it."""
     for one in names.find(reading):
         if one.kind in ("person", "location") and one.score >= _LISTED:

@@ -72,7 +72,7 @@ class Tie(pydantic.BaseModel):
     since: Words = ""
 
 
-class Item(pydantic.BaseModel):
+class EntityItem(pydantic.BaseModel):
     """One thing that a model finds in a text."""
 
     kind: Literal["person", "entity", "concept"]
@@ -115,13 +115,13 @@ def _usable(row: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Extracted:
+class ExtractedEntities:
     """What a model found that the text bears out. `refused` counts what was dropped;
     `failed` tells of a failure.
     """
 
-    items: tuple[Item, ...]
-    relations: tuple[text_relations.Relation, ...] = ()
+    items: tuple[EntityItem, ...]
+    relations: tuple[text_relations.StatedRelation, ...] = ()
     refused: int = 0
     failed: str = ""
     model: str = ""
@@ -136,14 +136,14 @@ async def ask(
     record_id: UUID | None,
     level: chat.Level,
     lane: chat.Lane = "bulk",
-) -> Extracted:
+) -> ExtractedEntities:
     """What a text is about. A bad answer is marked and never raised.
 
     Raises ModelUnavailable, Confined and BudgetSpent: then nothing was asked, and it
     may be asked again later.
     """
     told = chat.Message("user", f"<record>\n{_harmless(text[:LONGEST])}\n</record>")
-    request = chat.Ask(
+    request = chat.ChatRequest(
         (chat.Message("system", prompt()), told),
         "extraction",
         domain=domain,
@@ -151,12 +151,14 @@ async def ask(
         level=level,
         lane=lane,
         max_tokens=_MAX_TOKENS,
-        schema=Item,
+        schema=EntityItem,
     )
     try:
-        answered = await models.items(caller, request, Item)
+        answered = await models.items(caller, request, EntityItem)
     except errors.Invalid as refusal:
-        return Extracted((), failed=str(refusal) or "The model refused the question.")
+        return ExtractedEntities(
+            (), failed=str(refusal) or "The model refused the question."
+        )
     kept, dropped = borne_out(text, answered.items)
     refused = answered.refused + dropped
     failed = (
@@ -164,7 +166,7 @@ async def ask(
         if kept or not refused
         else "The model's answer held nothing that the text bears out."
     )
-    return Extracted(
+    return ExtractedEntities(
         kept, relations_of(text, kept), refused, failed, answered.answer.model
     )
 
@@ -184,11 +186,13 @@ def _harmless(text: str) -> str:
     return re.sub(r"<(/?)record>", r"(\1record)", text, flags=re.IGNORECASE)
 
 
-def borne_out(text: str, items: Iterable[Item]) -> tuple[tuple[Item, ...], int]:
+def borne_out(
+    text: str, items: Iterable[EntityItem]
+) -> tuple[tuple[EntityItem, ...], int]:
     """The items whose name is in the text, each once, with the text's own spelling; and
     how many were dropped.
     """
-    kept: dict[tuple[str, str], Item] = {}
+    kept: dict[tuple[str, str], EntityItem] = {}
     dropped = concepts = 0
     for one in items:
         name = written(text, one.name)
@@ -212,14 +216,14 @@ def borne_out(text: str, items: Iterable[Item]) -> tuple[tuple[Item, ...], int]:
     return tuple(kept.values()), dropped
 
 
-def _type(one: Item) -> str:
+def _type(one: EntityItem) -> str:
     if one.kind != "entity":
         return ""
     named = one.type.strip().lower()
     return _KINDS.get(named, ("", named))[1] if named else "object"
 
 
-def _joined(first: Item, again: Item) -> Item:
+def _joined(first: EntityItem, again: EntityItem) -> EntityItem:
     return first.model_copy(
         update={
             "description": first.description or again.description,
@@ -264,12 +268,12 @@ def _capitals(text: str) -> bool:
 
 
 def relations_of(
-    text: str, items: Sequence[Item]
-) -> tuple[text_relations.Relation, ...]:
+    text: str, items: Sequence[EntityItem]
+) -> tuple[text_relations.StatedRelation, ...]:
     """The relations of items to things that the text names, or to the owner, with where
     the first of them stands.
     """
-    found: dict[tuple[str, str, str], text_relations.Relation] = {}
+    found: dict[tuple[str, str, str], text_relations.StatedRelation] = {}
     for one in items:
         for tie in one.relations:
             owner = tie.to.strip().lower() in (
@@ -290,5 +294,7 @@ def relations_of(
             )
             since = tie.since if _DATE.fullmatch(tie.since) else ""
             key = (one.name, relation, target)
-            found.setdefault(key, text_relations.Relation(*key, start, end, since, 0.7))
+            found.setdefault(
+                key, text_relations.StatedRelation(*key, start, end, since, 0.7)
+            )
     return tuple(found.values())

@@ -28,7 +28,7 @@ class _Desk:
 
     database: db.Database
     user: db.HasUser
-    reading: update.Reading
+    reading: update.Extraction
     there: Mapping[str, nodes.Node]
 
     def node(self, name: str) -> nodes.Node:
@@ -117,7 +117,7 @@ async def relate(
     database: db.Database,
     models: chat.Models,
     user: db.HasUser,
-    reading: update.Reading,
+    reading: update.Extraction,
     text: str,
     level: chat.Level,
 ) -> None:
@@ -141,7 +141,7 @@ async def relate(
     if len(there) < 2:
         return
     desk = _Desk(database, user, reading, there)
-    request = chat.Ask(
+    request = chat.ChatRequest(
         (
             chat.Message(
                 "system",

@@ -54,17 +54,17 @@ class Organisation:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class FieldEntities:
     """Everybody whom a record's fields name."""
 
     people: Sequence[Person] = ()
     organisations: Sequence[Organisation] = ()
 
 
-def of(record: base.Record) -> Said:
+def of(record: base.Record) -> FieldEntities:
     """What a record says by its fields; nothing for the kinds that have none."""
     read = _READERS.get(type(record))
-    return read(record) if read else Said()
+    return read(record) if read else FieldEntities()
 
 
 def address(text: str) -> tuple[str, str]:
@@ -109,7 +109,7 @@ def named_by(found: str) -> str:
     return found
 
 
-def _contact(contact: contacts.Contact) -> Said:
+def _contact(contact: contacts.Contact) -> FieldEntities:
     company = (contact.company or "").strip()
     told = {
         "notes": contact.notes,
@@ -125,7 +125,9 @@ def _contact(contact: contacts.Contact) -> Said:
         and contact.display_name.strip() == company
         and not (contact.given or contact.family)
     ):
-        return Said(organisations=[Organisation(company, properties=properties)])
+        return FieldEntities(
+            organisations=[Organisation(company, properties=properties)]
+        )
     plain = " ".join(one for one in (contact.given, contact.family) if one)
     person = Person(
         contact.display_name,
@@ -139,10 +141,10 @@ def _contact(contact: contacts.Contact) -> Said:
         works_at=company,
         job_title=contact.job_title or "",
     )
-    return Said([person], [Organisation(company)] if company else [])
+    return FieldEntities([person], [Organisation(company)] if company else [])
 
 
-def _event(event: events.Event) -> Said:
+def _event(event: events.Event) -> FieldEntities:
     people: list[Person] = []
     organisations: list[Organisation] = []
     for one in event.attendees:
@@ -158,10 +160,10 @@ def _event(event: events.Event) -> Said:
                     shown or named_by(found), mails, relation="attended_by", role=role
                 )
             )
-    return Said(people, organisations)
+    return FieldEntities(people, organisations)
 
 
-def _email(mail: emails.Email) -> Said:
+def _email(mail: emails.Email) -> FieldEntities:
     people: list[Person] = []
     organisations: list[Organisation] = []
     sides = (("from", [mail.from_ or ""]), ("to", mail.to), ("cc", mail.cc))
@@ -179,10 +181,10 @@ def _email(mail: emails.Email) -> Said:
                         name or named_by(found), (found,) if found else (), role=role
                     )
                 )
-    return Said(people, organisations)
+    return FieldEntities(people, organisations)
 
 
-_READERS: Mapping[type, Callable[[Any], Said]] = {
+_READERS: Mapping[type, Callable[[Any], FieldEntities]] = {
     contacts.Contact: _contact,
     events.Event: _event,
     emails.Email: _email,

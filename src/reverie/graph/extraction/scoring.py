@@ -39,7 +39,7 @@ def points(known: Mapping[str, float] | None = None) -> Points:
     return defaultdict(float, known or {})
 
 
-def weigh(page: candidates.Page, run: candidates.Run) -> Points:
+def weigh(page: candidates.AnalysedText, run: candidates.Candidate) -> Points:
     """Points by type. Under `ENOUGH` a run is no mention."""
     found = points()
     place = _around(page, run)
@@ -68,7 +68,7 @@ class _Around:
     following: Sequence[names.Token]
 
 
-def _around(page: candidates.Page, run: candidates.Run) -> _Around:
+def _around(page: candidates.AnalysedText, run: candidates.Candidate) -> _Around:
     tokens, words = page.reading.tokens, page.lexicon
     at = run.at - 1
     if run.title:
@@ -94,7 +94,10 @@ def _around(page: candidates.Page, run: candidates.Run) -> _Around:
 
 
 def _by_cues(
-    page: candidates.Page, run: candidates.Run, place: _Around, found: Points
+    page: candidates.AnalysedText,
+    run: candidates.Candidate,
+    place: _Around,
+    found: Points,
 ) -> None:
     """The noun before (`project X`) and after (`X district`), and the preposition."""
     words = page.lexicon
@@ -115,7 +118,7 @@ def _by_cues(
         found["place"] += 0.8
 
 
-def _tail(page: candidates.Page, tail: str) -> str:
+def _tail(page: candidates.AnalysedText, tail: str) -> str:
     """What the rest of a German compound tells: `-Zyklus`, `-Client-Bibliothek`."""
     cues = page.lexicon.after
     parts = [folding.plain(part) for part in tail.split("-")]
@@ -130,7 +133,9 @@ def _tail(page: candidates.Page, tail: str) -> str:
     )
 
 
-def _nouns(page: candidates.Page, following: Iterable[names.Token]) -> list[str]:
+def _nouns(
+    page: candidates.AnalysedText, following: Iterable[names.Token]
+) -> list[str]:
     """Up to three small words that follow at once, as in `X compute cluster`."""
     found: list[str] = []
     for token in following:
@@ -141,7 +146,10 @@ def _nouns(page: candidates.Page, following: Iterable[names.Token]) -> list[str]
 
 
 def _several(
-    page: candidates.Page, run: candidates.Run, place: _Around, found: Points
+    page: candidates.AnalysedText,
+    run: candidates.Candidate,
+    place: _Around,
+    found: Points,
 ) -> None:
     """Several words: what the last one says, towns of several words, and how they look
     together.
@@ -178,7 +186,7 @@ def _several(
 
 
 def _look(
-    page: candidates.Page, words: Sequence[str], plain: Sequence[str], head: str
+    page: candidates.AnalysedText, words: Sequence[str], plain: Sequence[str], head: str
 ) -> tuple[str, float]:
     """What words look like together: a listed name, a title of ordinary words, a name
     before ordinary words.
@@ -201,7 +209,7 @@ def _look(
     return "person", 1.7 if len(plain) <= _NAME_MOST else 0
 
 
-def _hyphenated(page: candidates.Page, run: candidates.Run) -> bool:
+def _hyphenated(page: candidates.AnalysedText, run: candidates.Candidate) -> bool:
     """`Slow-Cooking` inside a sentence: a title of two words."""
     parts = run.words[0].split("-")
     capitals = len(parts) > 1 and all(
@@ -215,7 +223,10 @@ def _hyphenated(page: candidates.Page, run: candidates.Run) -> bool:
 
 
 def _alone(
-    page: candidates.Page, run: candidates.Run, place: _Around, found: Points
+    page: candidates.AnalysedText,
+    run: candidates.Candidate,
+    place: _Around,
+    found: Points,
 ) -> None:
     word, plain = run.words[0], folding.plain(run.words[0])
     ordinary = page.ordinary(word) or (place.first and page.common(word))
@@ -266,7 +277,10 @@ def _alone(
 
 
 def _as_person(
-    page: candidates.Page, run: candidates.Run, place: _Around, found: Points
+    page: candidates.AnalysedText,
+    run: candidates.Candidate,
+    place: _Around,
+    found: Points,
 ) -> None:
     """What makes somebody of a run: a role, a greeting, a deed, and the lists of names."""
     words = page.lexicon
@@ -293,7 +307,10 @@ def _as_person(
 
 
 def _first_name(
-    page: candidates.Page, run: candidates.Run, place: _Around, found: Points
+    page: candidates.AnalysedText,
+    run: candidates.Candidate,
+    place: _Around,
+    found: Points,
 ) -> None:
     """A single word: how usual it is as a name and as a word, and what it does."""
     word, plain = run.words[0], folding.plain(run.words[0])
@@ -320,7 +337,10 @@ def _first_name(
 
 
 def _acting(
-    page: candidates.Page, run: candidates.Run, place: _Around, ordinary: bool
+    page: candidates.AnalysedText,
+    run: candidates.Candidate,
+    place: _Around,
+    ordinary: bool,
 ) -> float:
     """A single word that does what people do, owns something, or is spoken to."""
     if run.owning:
@@ -353,7 +373,7 @@ def _form_of_verb(word: str) -> bool:
     return word.endswith(("ed", "ing", "ly"))
 
 
-def _presented(page: candidates.Page, place: _Around) -> bool:
+def _presented(page: candidates.AnalysedText, place: _Around) -> bool:
     """`, the maintainer`, `(no relation)`, `the user, X,`: who it is stands beside the
     name.
     """
@@ -369,7 +389,7 @@ def _presented(page: candidates.Page, place: _Around) -> bool:
     return False
 
 
-def _also_small(page: candidates.Page, run: candidates.Run) -> bool:
+def _also_small(page: candidates.AnalysedText, run: candidates.Candidate) -> bool:
     """Whether the text has the same word in small letters: then it is a word there."""
     small = run.words[0].lower()
     return any(token.text == small for token in page.reading.tokens)

@@ -43,7 +43,7 @@ _DAY = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class StatedRelation:
     """Who is tied to what, as names; OWNER is the owner. `valid_from` is a day, a month
     or a year: `2026-05`, or "".
 
@@ -79,13 +79,13 @@ class _Match:
 
 def relations(
     text: str, mentions: Sequence[mentions.Mention], *, language: str | None = None
-) -> list[Relation]:
+) -> list[StatedRelation]:
     """What the text says plainly; questions, denials and conditions say nothing."""
     spoken = language or lexicon.tell(folding.fold(text).text) or "en"
     if spoken not in _OWNERS:
         return []
     patterns, roles = _patterns(spoken)
-    found: dict[tuple[str, str, str], Relation] = {}
+    found: dict[tuple[str, str, str], StatedRelation] = {}
     for sentence in _SENTENCE.finditer(text):
         inside = [
             one
@@ -104,13 +104,13 @@ def relations(
             known = found.get(one.key)
             if known is None or one.confidence > known.confidence:
                 since = one.since
-                found[one.key] = Relation(
+                found[one.key] = StatedRelation(
                     *one.key, sentence.start(), sentence.end(), since, one.confidence
                 )
     return list(found.values())
 
 
-def tied(found: Iterable[Relation], *, to: Iterable[str] = ()) -> frozenset[str]:
+def tied(found: Iterable[StatedRelation], *, to: Iterable[str] = ()) -> frozenset[str]:
     """The names that relations tie to the owner, or to names that matter already: for
     `spotting.matters`.
     """

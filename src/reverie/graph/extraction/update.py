@@ -20,7 +20,7 @@ _MOST_PEOPLE = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedEntity:
     """Something that a text names: a known node by its `key`, or what is to become one."""
 
     kind: nodes.Kind
@@ -33,7 +33,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatedFact:
     """A fact that a text states about two of its names, or about OWNER.
 
     A relation that the graph does not know is a relationship of people, or of things,
@@ -51,7 +51,7 @@ class Stated:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class LinkedRecord:
     """Another record that this one links to."""
 
     record_id: UUID
@@ -60,7 +60,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Extraction:
     """All that one reader (rules: `system`, or a model) has got out of a record. `at`
     is the record's own time.
     """
@@ -70,10 +70,12 @@ class Reading:
     title: str
     at: datetime | None = None
     by: nodes.By = "system"
-    fields: record_fields.Said = field(default_factory=record_fields.Said)
-    named: Sequence[Named] = ()
-    stated: Sequence[Stated] = ()
-    records: Sequence[Record] = ()
+    fields: record_fields.FieldEntities = field(
+        default_factory=record_fields.FieldEntities
+    )
+    named: Sequence[NamedEntity] = ()
+    stated: Sequence[StatedFact] = ()
+    records: Sequence[LinkedRecord] = ()
 
 
 @dataclass(slots=True)
@@ -116,7 +118,7 @@ class _Found:
             kept.append(node)
 
 
-async def learn(tx: db.Transaction, user: db.HasUser, reading: Reading) -> None:
+async def learn(tx: db.Transaction, user: db.HasUser, reading: Extraction) -> None:
     """Make the graph say what this reading says of a record, and no more of what its
     reader said before.
     """
@@ -153,7 +155,7 @@ async def learn(tx: db.Transaction, user: db.HasUser, reading: Reading) -> None:
 
 
 async def _fields(
-    tx: db.Transaction, user: db.HasUser, reading: Reading, found: _Found
+    tx: db.Transaction, user: db.HasUser, reading: Extraction, found: _Found
 ) -> None:
     """Whom the record's fields name, and where they work."""
     people = reading.fields.people[:_MOST_PEOPLE]
@@ -164,12 +166,16 @@ async def _fields(
     for one in people:
         if one.works_at:
             told = {"job_title": one.job_title} if one.job_title else {}
-            stated = Stated(one.name, "works_at", one.works_at, told, 0.95)
+            stated = StatedFact(one.name, "works_at", one.works_at, told, 0.95)
             await _fact(tx, user, reading, found, stated, "structural")
 
 
 async def _mentions(
-    tx: db.Transaction, user: db.HasUser, reading: Reading, found: _Found, source: UUID
+    tx: db.Transaction,
+    user: db.HasUser,
+    reading: Extraction,
+    found: _Found,
+    source: UUID,
 ) -> None:
     """The links from the record to everything that it names, other records among it."""
     for record in reading.records:
@@ -224,7 +230,9 @@ async def owner(
         iter(people), None
     )
     node = node or await nodes.add(
-        tx, user, nodes.New("person", name, emails=emails, by="user", is_owner=True)
+        tx,
+        user,
+        nodes.NodeDraft("person", name, emails=emails, by="user", is_owner=True),
     )
     if node is None:
         return None
@@ -245,7 +253,7 @@ async def _settle(
     await nodes.recount(tx, user, touched)
 
 
-def _aliases(reading: Reading) -> list[str]:
+def _aliases(reading: Extraction) -> list[str]:
     people, organisations = reading.fields.people, reading.fields.organisations
     called = [one.name for one in (*people, *organisations, *reading.named)] + [
         one.works_at for one in people
@@ -259,7 +267,7 @@ def _aliases(reading: Reading) -> list[str]:
 async def _person(
     tx: db.Transaction,
     user: db.HasUser,
-    reading: Reading,
+    reading: Extraction,
     found: _Found,
     one: record_fields.Person,
 ) -> None:
@@ -322,7 +330,7 @@ async def _whose(
     if not one.emails and (namesakes or ("person", alias) in found.gone):
         # several of this name, and nothing tells which; or somebody who was deleted
         return None
-    new = nodes.New(
+    new = nodes.NodeDraft(
         "person", one.name, emails=one.emails, apart=one.emails[0] if namesakes else ""
     )
     return await nodes.add(tx, user, new)
@@ -357,7 +365,7 @@ async def _entity(
         and ("entity", alias) not in found.gone
     ):
         node = await nodes.add(
-            tx, user, nodes.New("entity", name, type_, properties=properties)
+            tx, user, nodes.NodeDraft("entity", name, type_, properties=properties)
         )
     if node is not None:
         found.call(alias, node)
@@ -366,7 +374,11 @@ async def _entity(
 
 
 async def _named(
-    tx: db.Transaction, user: db.HasUser, reading: Reading, found: _Found, one: Named
+    tx: db.Transaction,
+    user: db.HasUser,
+    reading: Extraction,
+    found: _Found,
+    one: NamedEntity,
 ) -> None:
     alias = keys.normalised(one.name)
     if not alias or len(one.name) > nodes.LONGEST_NAME:
@@ -385,7 +397,9 @@ async def _named(
     if node is None and len(there) > 1:
         return  # several of this name, and nothing tells which
     if node is None and not one.key and (one.kind, alias) not in found.gone:
-        new = nodes.New(one.kind, one.name, one.type, one.description, by=reading.by)
+        new = nodes.NodeDraft(
+            one.kind, one.name, one.type, one.description, by=reading.by
+        )
         node = await nodes.add(tx, user, new)
     if node is None:
         return
@@ -399,9 +413,9 @@ async def _named(
 async def _fact(
     tx: db.Transaction,
     user: db.HasUser,
-    reading: Reading,
+    reading: Extraction,
     found: _Found,
-    stated: Stated,
+    stated: StatedFact,
     link_type: links.LinkType,
 ) -> None:
     """A fact about two names that both have a node; what the relation does not allow is

@@ -120,7 +120,7 @@ def _ending(spoken: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class AlignedPair:
     """Words of one name (from, to) that are words of the other, and how alike they are."""
 
     a: tuple[int, int]
@@ -129,11 +129,11 @@ class Pair:
     initial: bool = False
 
 
-def pair(a: Sequence[Word], b: Sequence[Word], *, person: bool) -> list[Pair]:
+def pair(a: Sequence[Word], b: Sequence[Word], *, person: bool) -> list[AlignedPair]:
     """The best pairs first, each word once. Neighbours may be one word on the other
     side: Alex and ra.
     """
-    found: list[tuple[float, float, Pair]] = []
+    found: list[tuple[float, float, AlignedPair]] = []
     for i, x in enumerate(a):
         for j, y in enumerate(b):
             score = words(x.text, y.text, person, x.foreign or y.foreign)
@@ -144,7 +144,9 @@ def pair(a: Sequence[Word], b: Sequence[Word], *, person: bool) -> list[Pair]:
                     (
                         score * weight,
                         -abs(i - j),
-                        Pair((i, i + 1), (j, j + 1), score, initial and score < 1),
+                        AlignedPair(
+                            (i, i + 1), (j, j + 1), score, initial and score < 1
+                        ),
                     )
                 )
     found += _joins(a, b, person, turned=False) + _joins(b, a, person, turned=True)
@@ -159,7 +161,7 @@ def pair(a: Sequence[Word], b: Sequence[Word], *, person: bool) -> list[Pair]:
     )
     used_a: set[int] = set()
     used_b: set[int] = set()
-    kept: list[Pair] = []
+    kept: list[AlignedPair] = []
     for _, _, one in found:
         here, there = range(*one.a), range(*one.b)
         if used_a.isdisjoint(here) and used_b.isdisjoint(there):
@@ -171,9 +173,9 @@ def pair(a: Sequence[Word], b: Sequence[Word], *, person: bool) -> list[Pair]:
 
 def _joins(
     a: Sequence[Word], b: Sequence[Word], person: bool, *, turned: bool
-) -> list[tuple[float, float, Pair]]:
+) -> list[tuple[float, float, AlignedPair]]:
     """Several words of `a` that are one of `b`."""
-    found: list[tuple[float, float, Pair]] = []
+    found: list[tuple[float, float, AlignedPair]] = []
     for start in range(len(a)):
         joined = a[start].text
         for end in range(start + 2, min(len(a), start + _JOINED) + 1):
@@ -189,7 +191,9 @@ def _joins(
                     weight = max(y.weight, sum(word.weight for word in a[start:end]))
                     here, there = (start, end), (j, j + 1)
                     pair_ = (
-                        Pair(there, here, score) if turned else Pair(here, there, score)
+                        AlignedPair(there, here, score)
+                        if turned
+                        else AlignedPair(here, there, score)
                     )
                     found.append((score * weight * 0.98, 0.0, pair_))
     return found

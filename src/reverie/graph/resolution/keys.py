@@ -153,7 +153,7 @@ def _weight(name: Name, part: tuple[int, int]) -> float:
     return sum(word.weight for word in name.words[part[0] : part[1]])
 
 
-def _tells(name: Name, pair: alignment.Pair) -> bool:
+def _tells(name: Name, pair: alignment.AlignedPair) -> bool:
     """Whether a pair is of more than initials and particles."""
     part = name.words[pair.a[0] : pair.a[1]]
     return not pair.initial and any(
@@ -197,7 +197,7 @@ def _thin(x: Name, y: Name, *, person: bool) -> float:
     )
 
 
-def _turned(x: Name, y: Name, pairs: Sequence[alignment.Pair]) -> float:
+def _turned(x: Name, y: Name, pairs: Sequence[alignment.AlignedPair]) -> float:
     """Two given names in another order, with no comma to say why: Oskar Emil is not
     Emil Oskar.
     """

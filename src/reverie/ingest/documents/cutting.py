@@ -40,7 +40,7 @@ _JOINER = "\u200d"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CutPassage:
     """One passage: `text[start:end]` of the document, offsets in characters; neighbours
     may overlap.
 
@@ -60,7 +60,7 @@ class Cut:
     """A document's whole text in reading order, and its passages in that order."""
 
     text: str
-    parts: list[Part]
+    parts: list[CutPassage]
 
     def as_json(self) -> list[dict[str, object]]:
         """The passages as a record of the domain `file` keeps them."""
@@ -152,7 +152,7 @@ def cut(read: Iterable[units.Unit]) -> Cut:
     the text.
     """
     texts: list[str] = []
-    parts: list[Part] = []
+    parts: list[CutPassage] = []
     above = _Above()
     at = 0
     for unit in read:
@@ -194,7 +194,7 @@ def _lay(unit: units.Unit, above: _Above) -> _Laid:
     return _Laid(unit, "".join(texts), spans, [one.start for one in spans])
 
 
-def _parts(laid: _Laid) -> Iterator[Part]:
+def _parts(laid: _Laid) -> Iterator[CutPassage]:
     if "slide" in laid.unit.place:
         ranges = [(0, len(laid.text))]
         most = MOST
@@ -249,7 +249,7 @@ def _joined(ranges: Sequence[tuple[int, int]], fragment: int) -> list[tuple[int,
     return joined
 
 
-def _part(laid: _Laid, start: int, end: int) -> Part:
+def _part(laid: _Laid, start: int, end: int) -> CutPassage:
     """A passage with its place: of several sections, the one that most of it is of."""
     held = laid.within(start, end)
     sizes: dict[tuple[str, ...], int] = {}
@@ -264,7 +264,7 @@ def _part(laid: _Laid, start: int, end: int) -> Part:
         place["rows"] = [first[0], last[1]]
     if section and "slide" not in place:
         place["section"] = " > ".join(section)
-    return Part(start, end, place, _head(laid, start, held, section))
+    return CutPassage(start, end, place, _head(laid, start, held, section))
 
 
 def _head(

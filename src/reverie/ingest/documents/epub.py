@@ -20,7 +20,7 @@ TEXTS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ManifestItem:
     """A file of the book: its name in the package, its type, what it is for."""
 
     name: str
@@ -68,9 +68,9 @@ def _package_file(package: packed.Package) -> str:
     return found
 
 
-def _items(root: trees.Element, opf: str) -> dict[str, Item]:
+def _items(root: trees.Element, opf: str) -> dict[str, ManifestItem]:
     return {
-        one.get("id") or "": Item(
+        one.get("id") or "": ManifestItem(
             _inside(opf, one.get("href")),
             one.get("media-type") or "",
             one.get("properties") or "",
@@ -88,10 +88,10 @@ def _inside(base: str, href: str | None) -> str:
 
 
 def _spine(
-    package: packed.Package, root: trees.Element, items: Mapping[str, Item]
-) -> Sequence[Item]:
+    package: packed.Package, root: trees.Element, items: Mapping[str, ManifestItem]
+) -> Sequence[ManifestItem]:
     """The chapters as they are read, each once; the table of contents says nothing new."""
-    found: dict[str, Item] = {}
+    found: dict[str, ManifestItem] = {}
     for one in root.iter("{*}itemref"):
         item = items.get(one.get("idref") or "")
         if (
@@ -137,7 +137,9 @@ def _about(root: trees.Element) -> units.About:
     )
 
 
-def _titles(package: packed.Package, items: Mapping[str, Item]) -> dict[str, str]:
+def _titles(
+    package: packed.Package, items: Mapping[str, ManifestItem]
+) -> dict[str, str]:
     """The titles of the table of contents by file, of the newer kind or the older."""
     titles: dict[str, str] = {}
     for item in items.values():

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class DocumentFormat:
     """A format that a module of `documents` reads: the module's name, and what people
     call such files.
     """
@@ -13,18 +13,18 @@ class Document:
     called: str
 
 
-PDF = Document("pdf", "PDF documents")
-IMAGE = Document("images", "images")
-WORD = Document("word", "office documents")
-SLIDES = Document("slides", "office documents")
-SHEETS = Document("sheets", "spreadsheets")
-OPEN = Document("opendocument", "office documents")
-OLD = Document("legacy", "old office documents")
-RTF = Document("rtf", "RTF documents")
-EPUB = Document("epub", "books")
-HTML = Document("html", "web pages")
-OUTLOOK = Document("outlook", "Outlook .msg files")
-SUBTITLES = Document("subtitles", "subtitles")
+PDF = DocumentFormat("pdf", "PDF documents")
+IMAGE = DocumentFormat("images", "images")
+WORD = DocumentFormat("word", "office documents")
+SLIDES = DocumentFormat("slides", "office documents")
+SHEETS = DocumentFormat("sheets", "spreadsheets")
+OPEN = DocumentFormat("opendocument", "office documents")
+OLD = DocumentFormat("legacy", "old office documents")
+RTF = DocumentFormat("rtf", "RTF documents")
+EPUB = DocumentFormat("epub", "books")
+HTML = DocumentFormat("html", "web pages")
+OUTLOOK = DocumentFormat("outlook", "Outlook .msg files")
+SUBTITLES = DocumentFormat("subtitles", "subtitles")
 DOCUMENTS = (
     PDF,
     IMAGE,

@@ -22,7 +22,7 @@ LONGEST_WORD = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LayoutLine:
     """A line, or a piece of one, with its box from the top left; `size` is the height
     of its type in the same unit.
     """
@@ -41,16 +41,16 @@ class Line:
         return (self.top + self.bottom) / 2
 
 
-def in_order(pieces: Sequence[Line]) -> list[Line]:
+def in_order(pieces: Sequence[LayoutLine]) -> list[LayoutLine]:
     """Lines in reading order: column by column where there are columns, else row by
     row; pieces of a row are joined.
     """
     gutter = find_gutter(pieces)
     if gutter is None:
         return [joined_row(row) for row in rows(pieces)]
-    lines: list[Line] = []
-    left: list[Line] = []
-    right: list[Line] = []
+    lines: list[LayoutLine] = []
+    left: list[LayoutLine] = []
+    right: list[LayoutLine] = []
     for row in rows(pieces):
         if any(piece.left < gutter < piece.right for piece in row):
             # What spans the columns ends what stands above it.
@@ -62,7 +62,7 @@ def in_order(pieces: Sequence[Line]) -> list[Line]:
     return lines + in_order(left) + in_order(right)
 
 
-def find_gutter(pieces: Sequence[Line]) -> float | None:
+def find_gutter(pieces: Sequence[LayoutLine]) -> float | None:
     """Where the space between two columns of prose is, or None."""
     gaps: list[tuple[float, float]] = []
     for row in rows(pieces):
@@ -83,11 +83,11 @@ def find_gutter(pieces: Sequence[Line]) -> float | None:
     return best
 
 
-def rows(pieces: Sequence[Line]) -> list[list[Line]]:
+def rows(pieces: Sequence[LayoutLine]) -> list[list[LayoutLine]]:
     """Pieces that stand beside each other, from top to bottom, each row from left to
     right.
     """
-    found: list[list[Line]] = []
+    found: list[list[LayoutLine]] = []
     for piece in sorted(pieces, key=lambda each: each.middle):
         row = found[-1] if found else []
         near = row and abs(
@@ -100,11 +100,11 @@ def rows(pieces: Sequence[Line]) -> list[list[Line]]:
     return [sorted(row, key=lambda each: each.left) for row in found]
 
 
-def joined_row(row: Sequence[Line], *, tabular: bool = False) -> Line:
+def joined_row(row: Sequence[LayoutLine], *, tabular: bool = False) -> LayoutLine:
     """One line out of pieces beside each other, given in the order of reading."""
     first = row[0]
     wide = any(other.left - one.right > 2 * one.size for one, other in pairwise(row))
-    return Line(
+    return LayoutLine(
         " ".join(piece.text for piece in row),
         min(piece.left for piece in row),
         min(piece.top for piece in row),
@@ -116,12 +116,12 @@ def joined_row(row: Sequence[Line], *, tabular: bool = False) -> Line:
     )
 
 
-def paragraphs(lines: Sequence[Line]) -> Iterator[list[Line]]:
+def paragraphs(lines: Sequence[LayoutLine]) -> Iterator[list[LayoutLine]]:
     """Lines in reading order, grouped: what is evenly spaced, of one size, and not
     ended by a short line.
     """
     usual = _leading(lines)
-    group: list[Line] = []
+    group: list[LayoutLine] = []
     for line in lines:
         if group and not _continues(group[-1], line, usual):
             yield group
@@ -131,7 +131,7 @@ def paragraphs(lines: Sequence[Line]) -> Iterator[list[Line]]:
         yield group
 
 
-def _leading(lines: Sequence[Line]) -> float:
+def _leading(lines: Sequence[LayoutLine]) -> float:
     """From one line to the next, in heights of the type."""
     steps = [
         (below.bottom - above.bottom) / above.size
@@ -141,7 +141,7 @@ def _leading(lines: Sequence[Line]) -> float:
     return median(steps) if steps else 1.2
 
 
-def _continues(above: Line, below: Line, usual: float) -> bool:
+def _continues(above: LayoutLine, below: LayoutLine, usual: float) -> bool:
     if (
         above.tabular
         or below.tabular
@@ -164,7 +164,7 @@ def _continues(above: Line, below: Line, usual: float) -> bool:
     return not (ended and (short or indented))
 
 
-def text_of(lines: Sequence[Line], known: frozenset[str]) -> str:
+def text_of(lines: Sequence[LayoutLine], known: frozenset[str]) -> str:
     """The lines as one text; a word broken at the end of a line is whole again.
 
     `known` are the words of the page with a hyphen inside (`compounds`), which keep it.
@@ -183,7 +183,7 @@ def text_of(lines: Sequence[Line], known: frozenset[str]) -> str:
     return text.replace("\x02", "-").replace("\u00ad", "").strip()
 
 
-def compounds(lines: Sequence[Line]) -> frozenset[str]:
+def compounds(lines: Sequence[LayoutLine]) -> frozenset[str]:
     return frozenset(
         word.casefold() for line in lines for word in COMPOUND.findall(line.text)
     )

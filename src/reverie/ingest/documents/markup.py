@@ -31,7 +31,7 @@ COVERED = 20_000  # cells of one table that are filled with the text of another
 
 
 @dataclass(slots=True)
-class Walk:
+class HtmlWalk:
     """Where the walk through a page stands."""
 
     blocks: list[units.Block] = field(default_factory=list[units.Block])
@@ -119,7 +119,7 @@ def blocks(
     """The blocks of a tree in its order, without the elements of `left_out` and what is
     not shown.
     """
-    walk = Walk()
+    walk = HtmlWalk()
     walker = trees.walk(root, "start", "end")
     for event, element in walker:
         name = officeparts.local(element).lower()
@@ -149,7 +149,7 @@ def _silent(element: trees.Element, name: str) -> bool:
     return HIDDEN.search(element.get("style") or "") is not None
 
 
-def _open(walk: Walk, element: trees.Element, name: str) -> None:
+def _open(walk: HtmlWalk, element: trees.Element, name: str) -> None:
     if name in BLOCKS:
         walk.flush()
     if name in {"ul", "ol"}:
@@ -174,7 +174,7 @@ def _picture(element: trees.Element) -> str:
     return "" if FILE.search(said) else f" {said} "
 
 
-def _close(walk: Walk, element: trees.Element, name: str) -> None:
+def _close(walk: HtmlWalk, element: trees.Element, name: str) -> None:
     if name in BLOCKS and not (name == "table" and _is_data(element)):
         walk.flush()
     if name in {"ul", "ol"} and walk.counts:
@@ -187,7 +187,7 @@ def _close(walk: Walk, element: trees.Element, name: str) -> None:
         walk.code = max(0, walk.code - 1)
 
 
-def _label(walk: Walk, element: trees.Element) -> str:
+def _label(walk: HtmlWalk, element: trees.Element) -> str:
     """What stands before an item of a list: a dash or its number."""
     count = walk.counts[-1] if walk.counts else None
     if count is None:

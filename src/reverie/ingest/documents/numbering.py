@@ -14,7 +14,7 @@ ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class ListLevel:
     """How one level of a list counts: its format, its text ("%1.%2"), its first number."""
 
     format: str = "decimal"
@@ -26,8 +26,8 @@ class Level:
 class Lists:
     """The lists of a document, and how far each has counted."""
 
-    levels: Mapping[str, Mapping[int, Level]] = field(
-        default_factory=dict[str, dict[int, Level]]
+    levels: Mapping[str, Mapping[int, ListLevel]] = field(
+        default_factory=dict[str, dict[int, ListLevel]]
     )
     abstract: Mapping[str, str] = field(default_factory=dict[str, str])
     restarts: Mapping[tuple[str, int], int] = field(
@@ -53,7 +53,7 @@ class Lists:
         )
         if (number, depth) in self.restarts and (number, depth) not in self.seen:
             counts[depth] = None
-            level = Level(level.format, level.text, self.restarts[number, depth])
+            level = ListLevel(level.format, level.text, self.restarts[number, depth])
         self.seen.add((number, depth))
         before = counts[depth]
         counts[depth] = level.start if before is None else before + 1
@@ -61,7 +61,7 @@ class Lists:
 
         def counted(found: re.Match[str]) -> str:
             at = int(found.group(1)) - 1
-            other = known.get(at, Level())
+            other = known.get(at, ListLevel())
             count = counts[at] if at < LEVELS else None
             return written(
                 other.start if count is None else count,
@@ -75,14 +75,14 @@ def read(root: trees.Element | None) -> Lists:
     """The lists of numbering.xml."""
     if root is None:
         return Lists()
-    kinds: dict[str, dict[int, Level]] = {}
+    kinds: dict[str, dict[int, ListLevel]] = {}
     for one in root.iterchildren("{*}abstractNum"):
         kinds[officeparts.attribute(one, "abstractNumId")] = {
             depth: level
             for level_of in one.iterchildren("{*}lvl")
             for depth, level in [_level(level_of)]
         }
-    levels: dict[str, dict[int, Level]] = {}
+    levels: dict[str, dict[int, ListLevel]] = {}
     abstract: dict[str, str] = {}
     restarts: dict[tuple[str, int], int] = {}
     for one in root.iterchildren("{*}num"):
@@ -107,10 +107,10 @@ def whole(text: str, least: int = 0, most: int = 1_000_000) -> int:
     return min(most, int(text)) if re.fullmatch(r"[0-9]{1,9}", text) else least
 
 
-def _level(element: trees.Element) -> tuple[int, Level]:
+def _level(element: trees.Element) -> tuple[int, ListLevel]:
     depth = min(LEVELS - 1, whole(officeparts.attribute(element, "ilvl")))
     start = officeparts.value(element, "start")
-    return depth, Level(
+    return depth, ListLevel(
         officeparts.value(element, "numFmt") or "decimal",
         officeparts.value(element, "lvlText"),
         whole(start) if start else 1,

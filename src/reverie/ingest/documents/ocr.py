@@ -179,7 +179,7 @@ def _read_all(pixels: Pixels, boxes: Boxes) -> list[_Read]:
     return read
 
 
-def _pieces(boxes: Boxes, read: Sequence[_Read]) -> list[layout.Line]:
+def _pieces(boxes: Boxes, read: Sequence[_Read]) -> list[layout.LayoutLine]:
     """Pieces of lines with their boxes, as if the page had been laid straight."""
     angle = _skew(boxes)
     turn = np.array(
@@ -187,7 +187,7 @@ def _pieces(boxes: Boxes, read: Sequence[_Read]) -> list[layout.Line]:
     )
     straight = boxes @ turn
     _, height = _size(boxes)
-    pieces: list[layout.Line] = []
+    pieces: list[layout.LayoutLine] = []
     for box, high, each in zip(straight, height, read, strict=True):
         if each.sure < SURE or not each.text.strip():
             continue
@@ -195,7 +195,9 @@ def _pieces(boxes: Boxes, read: Sequence[_Read]) -> list[layout.Line]:
         right, bottom = (float(side) for side in box.max(axis=0))
         # A found box is larger than the type, by about its own edge.
         pieces.append(
-            layout.Line(each.text.strip(), left, top, right, bottom, 0.8 * float(high))
+            layout.LayoutLine(
+                each.text.strip(), left, top, right, bottom, 0.8 * float(high)
+            )
         )
     return pieces
 

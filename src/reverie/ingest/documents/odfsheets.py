@@ -23,7 +23,7 @@ SPREADSHEET = re.compile(rb"<office:spreadsheet[\s/>]")
 
 
 @dataclass(slots=True)
-class Walk:
+class OdfSheetWalk:
     """Where the walk through content.xml stands."""
 
     number: int = 1
@@ -47,7 +47,7 @@ def is_spreadsheet(package: packed.Package) -> bool:
 def read(package: packed.Package, first: int) -> Iterator[units.Unit]:
     """The units of all sheets. How many there are nobody knows before the end."""
     writer = sheetrows.Writer(first)
-    walk = Walk()
+    walk = OdfSheetWalk()
     rows = _rows(package, walk)
     for (_, name), group in itertools.groupby(rows, key=lambda one: one[0]):
         yield from writer.sheet(name, (row for _, row in group), walk.comments)
@@ -55,7 +55,7 @@ def read(package: packed.Package, first: int) -> Iterator[units.Unit]:
 
 
 def _rows(
-    package: packed.Package, walk: Walk
+    package: packed.Package, walk: OdfSheetWalk
 ) -> Iterator[tuple[tuple[int, str], sheetrows.Row]]:
     """The rows with the number and the name of their sheet."""
     sheet = 0
@@ -82,7 +82,7 @@ def _rows(
             _cell(walk, element, covered=name != "table-cell")
 
 
-def _cell(walk: Walk, element: trees.Element, *, covered: bool) -> None:
+def _cell(walk: OdfSheetWalk, element: trees.Element, *, covered: bool) -> None:
     repeated = max(
         1, numbering.whole(officeparts.attribute(element, "number-columns-repeated"), 1)
     )

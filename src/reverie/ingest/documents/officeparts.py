@@ -35,7 +35,7 @@ PLOTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class PartRelation:
     """A reference to another part: the last word of its type, and the part's name, or
     an address outside.
     """
@@ -90,11 +90,11 @@ def value(element: trees.Element | None, *path: str) -> str:
     return "" if found is None else attribute(found, "val")
 
 
-def relations(package: packed.Package, part: str) -> Mapping[str, Relation]:
+def relations(package: packed.Package, part: str) -> Mapping[str, PartRelation]:
     """What a part ("" for the package) refers to, by id."""
     folder, name = posixpath.split(part)
     root = package.maybe(posixpath.join(folder, "_rels", f"{name}.rels"))
-    found: dict[str, Relation] = {}
+    found: dict[str, PartRelation] = {}
     for one in () if root is None else root:
         target = one.get("Target") or ""
         external = (one.get("TargetMode") or "").lower() == "external"
@@ -102,14 +102,14 @@ def relations(package: packed.Package, part: str) -> Mapping[str, Relation]:
             target = posixpath.normpath(
                 posixpath.join("/", folder, urllib.parse.unquote(target))
             ).lstrip("/")
-        found[one.get("Id") or ""] = Relation(
+        found[one.get("Id") or ""] = PartRelation(
             (one.get("Type") or "").rpartition("/")[2], target, external
         )
     return found
 
 
 def of_kind(
-    found: Mapping[str, Relation], kind: str, package: packed.Package
+    found: Mapping[str, PartRelation], kind: str, package: packed.Package
 ) -> list[str]:
     """The parts of one kind that are really there."""
     return [

@@ -33,7 +33,7 @@ RECORDS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class PptRecord:
     """A record of the stream: type, instance, where its inside begins and ends, whether
     that is records again.
     """
@@ -46,7 +46,7 @@ class Record:
 
 
 @dataclass(slots=True)
-class Text:
+class PptText:
     """One text: title, body, notes and the like by number, and what it says, or the
     rows of a table.
     """
@@ -57,14 +57,14 @@ class Text:
 
 
 @dataclass(slots=True)
-class Slide:
+class PptSlide:
     """A slide in the list of slides: where it is kept, its number for notes, the texts
     told there.
     """
 
     persist: int
     identity: int
-    texts: list[Text] = field(default_factory=list[Text])
+    texts: list[PptText] = field(default_factory=list[PptText])
 
 
 def slides(data: bytes) -> list[list[units.Block]]:
@@ -97,7 +97,7 @@ def slides(data: bytes) -> list[list[units.Block]]:
     return found
 
 
-def _records(data: bytes, start: int, end: int) -> Iterator[Record]:
+def _records(data: bytes, start: int, end: int) -> Iterator[PptRecord]:
     """The records of a range, one beside the other; one that is cut short ends with the
     range.
     """
@@ -105,11 +105,11 @@ def _records(data: bytes, start: int, end: int) -> Iterator[Record]:
     while at + 8 <= end:
         version, kind, length = struct.unpack_from("<HHI", data, at)
         stop = min(end, at + 8 + length)
-        yield Record(kind, version >> 4, at + 8, stop, version & 0xF == 0xF)
+        yield PptRecord(kind, version >> 4, at + 8, stop, version & 0xF == 0xF)
         at = at + 8 + length
 
 
-def _inside(data: bytes, record: Record) -> Iterator[Record]:
+def _inside(data: bytes, record: PptRecord) -> Iterator[PptRecord]:
     """All records inside one, in their order."""
     waiting = [_records(data, record.start, record.end)]
     count = 0
@@ -128,13 +128,13 @@ def _inside(data: bytes, record: Record) -> Iterator[Record]:
             waiting.append(_records(data, one.start, one.end))
 
 
-def _at(data: bytes, offset: int) -> Record | None:
+def _at(data: bytes, offset: int) -> PptRecord | None:
     if not 0 <= offset <= len(data) - 8:
         return None
     return next(_records(data, offset, len(data)), None)
 
 
-def _directory(data: bytes, top: Sequence[Record]) -> dict[int, int]:
+def _directory(data: bytes, top: Sequence[PptRecord]) -> dict[int, int]:
     """Where each kept object lies; later entries replace those before."""
     offsets: dict[int, int] = {}
     for record in top:
@@ -151,14 +151,14 @@ def _directory(data: bytes, top: Sequence[Record]) -> dict[int, int]:
     return offsets
 
 
-def _listed(data: bytes, record: Record) -> Iterator[Slide]:
-    slide: Slide | None = None
+def _listed(data: bytes, record: PptRecord) -> Iterator[PptSlide]:
+    slide: PptSlide | None = None
     for one in _records(data, record.start, record.end):
         if one.kind == SLIDE_PERSIST:
             if slide is not None:
                 yield slide
             persist = int.from_bytes(data[one.start : one.start + 4], "little")
-            slide = Slide(
+            slide = PptSlide(
                 persist, int.from_bytes(data[one.start + 12 : one.start + 16], "little")
             )
         elif slide is not None:
@@ -167,25 +167,27 @@ def _listed(data: bytes, record: Record) -> Iterator[Slide]:
         yield slide
 
 
-def _told(data: bytes, record: Record, texts: list[Text]) -> None:
+def _told(data: bytes, record: PptRecord, texts: list[PptText]) -> None:
     """Add what a record tells: that a text of some kind begins, or what it says."""
     inside = data[record.start : record.end]
     if record.kind == HEADER:
-        texts.append(Text(int.from_bytes(inside[:4], "little")))
+        texts.append(PptText(int.from_bytes(inside[:4], "little")))
     elif record.kind in {CHARS, BYTES}:
         said = inside.decode(
             "utf-16-le" if record.kind == CHARS else "latin-1", "replace"
         )
         if not texts or texts[-1].said:
-            texts.append(Text())
+            texts.append(PptText())
         texts[-1].said = said
 
 
-def _in_shapes(data: bytes, record: Record, listed: Sequence[Text]) -> list[Text]:
+def _in_shapes(
+    data: bytes, record: PptRecord, listed: Sequence[PptText]
+) -> list[PptText]:
     """The texts of a slide's shapes, those that stand in the list at their place; what
     no shape shows last.
     """
-    texts: list[Text] = []
+    texts: list[PptText] = []
     shown: set[int] = set()
     table = record
     for one in _inside(data, record):
@@ -193,7 +195,7 @@ def _in_shapes(data: bytes, record: Record, listed: Sequence[Text]) -> list[Text
             continue
         if one.kind == GROUP and _is_table(data, one):
             table = one
-            texts.append(Text(rows=_grid(data, one)))
+            texts.append(PptText(rows=_grid(data, one)))
         elif one.kind == OUTLINE_REF:
             at = int.from_bytes(data[one.start : one.start + 4], "little")
             if at < len(listed) and at not in shown:
@@ -204,7 +206,7 @@ def _in_shapes(data: bytes, record: Record, listed: Sequence[Text]) -> list[Text
     return texts + [text for at, text in enumerate(listed) if at not in shown]
 
 
-def _is_table(data: bytes, group: Record) -> bool:
+def _is_table(data: bytes, group: PptRecord) -> bool:
     """Whether a group of shapes is a table: its first shape, which stands for the
     group, has the options of one.
     """
@@ -221,7 +223,7 @@ def _is_table(data: bytes, group: Record) -> bool:
     return False
 
 
-def _grid(data: bytes, group: Record) -> tuple[tuple[str, ...], ...]:
+def _grid(data: bytes, group: PptRecord) -> tuple[tuple[str, ...], ...]:
     """The rows of a table, from where its cells stand; a merged cell's text is in all
     it covers while it is short.
     """
@@ -232,7 +234,7 @@ def _grid(data: bytes, group: Record) -> tuple[tuple[str, ...], ...]:
             (one for one in inside if one.kind == ANCHOR and one.end - one.start >= 16),
             None,
         )
-        texts: list[Text] = []
+        texts: list[PptText] = []
         for one in inside:
             _told(data, one, texts)
         if anchor is not None and (
@@ -259,7 +261,7 @@ def _grid(data: bytes, group: Record) -> tuple[tuple[str, ...], ...]:
 
 
 def _notes(
-    data: bytes, listed: Sequence[Slide], offsets: dict[int, int]
+    data: bytes, listed: Sequence[PptSlide], offsets: dict[int, int]
 ) -> dict[int, list[units.Block]]:
     """The notes by the number of their slide."""
     found: dict[int, list[units.Block]] = {}
@@ -288,7 +290,7 @@ def _notes(
     return found
 
 
-def _blocks(text: Text) -> list[units.Block]:
+def _blocks(text: PptText) -> list[units.Block]:
     """A text's paragraphs; a title is one heading. A lone star stands for the number of
     the slide.
     """

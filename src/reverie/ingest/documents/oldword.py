@@ -31,7 +31,7 @@ HEADERS = (2, 3, 7)  # parts that say the same on every page
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextPiece:
     """A run of characters that lie together: their first position, their offset in the
     stream, bytes for each.
     """
@@ -42,7 +42,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Style:
+class RangeStyle:
     """What a range of bytes of the text is: a heading of a level (0 is none), in a
     table, the end of its row.
     """
@@ -97,7 +97,7 @@ def _older(fib: bytes) -> list[units.Block]:
     return [units.Block(said) for part in text.split("\r") if (said := _tidy(part))]
 
 
-def _text(fib: bytes, table: bytes) -> tuple[str, list[Piece]]:
+def _text(fib: bytes, table: bytes) -> tuple[str, list[TextPiece]]:
     """All characters, one for each position, and the pieces they come from."""
     start, size = struct.unpack_from("<II", fib, CLX)
     clx = table[start : start + size]
@@ -113,7 +113,7 @@ def _text(fib: bytes, table: bytes) -> tuple[str, list[Piece]]:
     if count < 0:
         raise errors.Unreadable("the file is damaged or cut short")
     positions = struct.unpack_from(f"<{count + 1}I", plc)
-    pieces: list[Piece] = []
+    pieces: list[TextPiece] = []
     texts: list[str] = []
     length = 0
     for number in range(count):
@@ -126,7 +126,7 @@ def _text(fib: bytes, table: bytes) -> tuple[str, list[Piece]]:
         said = _characters(
             fib[offset : offset + size * (1 if narrow else 2)], narrow=narrow
         )
-        pieces.append(Piece(length, offset, 1 if narrow else 2))
+        pieces.append(TextPiece(length, offset, 1 if narrow else 2))
         texts.append(said)
         length += len(said)
         if length > len(
@@ -171,7 +171,11 @@ def _shown(text: str) -> str:
 
 
 def _paragraphs(
-    text: str, start: int, end: int, pieces: Sequence[Piece], styles: Sequence[Style]
+    text: str,
+    start: int,
+    end: int,
+    pieces: Sequence[TextPiece],
+    styles: Sequence[RangeStyle],
 ) -> Iterator[units.Block]:
     """The blocks of a range of positions; cells are collected until their row ends."""
     starts = [piece.start for piece in pieces]
@@ -210,29 +214,31 @@ def _paragraphs(
 
 def _style(
     here: int,
-    pieces: Sequence[Piece],
+    pieces: Sequence[TextPiece],
     starts: Sequence[int],
-    styles: Sequence[Style],
+    styles: Sequence[RangeStyle],
     ranges: Sequence[int],
-) -> Style:
+) -> RangeStyle:
     """The style of the paragraph that ends at a position."""
     number = bisect.bisect_right(starts, here) - 1
     if number < 0:
-        return Style(0, 0)
+        return RangeStyle(0, 0)
     piece = pieces[number]
     byte = piece.offset + (here - piece.start) * piece.width
     found = bisect.bisect_right(ranges, byte) - 1
-    return styles[found] if found >= 0 and byte < styles[found].end else Style(0, 0)
+    return (
+        styles[found] if found >= 0 and byte < styles[found].end else RangeStyle(0, 0)
+    )
 
 
-def _styles(fib: bytes, table: bytes) -> list[Style]:
+def _styles(fib: bytes, table: bytes) -> list[RangeStyle]:
     """What the paragraphs are, in the order of their bytes; [] when the pages that say
     so are broken.
     """
     start, size = struct.unpack_from("<II", fib, PAPX)
     plc = table[start : start + size]
     count = (len(plc) - 4) // 8
-    found: list[Style] = []
+    found: list[RangeStyle] = []
     for number in range(max(0, count)):
         page = (
             int.from_bytes(plc[4 * (count + 1) + 4 * number :][:4], "little") & 0x3FFFFF
@@ -241,7 +247,7 @@ def _styles(fib: bytes, table: bytes) -> list[Style]:
     return sorted(found, key=lambda style: style.start)
 
 
-def _page(page: bytes) -> Iterator[Style]:
+def _page(page: bytes) -> Iterator[RangeStyle]:
     if len(page) < PAGE:
         return
     count = page[PAGE - 1]
@@ -251,7 +257,7 @@ def _page(page: bytes) -> Iterator[Style]:
     for number in range(count):
         at = page[4 * (count + 1) + 13 * number] * 2
         if not at:
-            yield Style(bounds[number], bounds[number + 1])
+            yield RangeStyle(bounds[number], bounds[number + 1])
             continue
         size = page[at] * 2 - 1
         if size < 0:
@@ -265,7 +271,7 @@ def _page(page: bytes) -> Iterator[Style]:
                 level = operand + 1 if operand < 9 else 0
             elif operand:
                 told.add(sprm)
-        yield Style(
+        yield RangeStyle(
             bounds[number],
             bounds[number + 1],
             min(6, level),

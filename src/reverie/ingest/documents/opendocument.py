@@ -27,19 +27,19 @@ COVERED = 20_000  # cells of one table that are filled with the text of another
 
 
 @dataclass(slots=True)
-class Document:
+class OdfDocument:
     """What is shared while a document is walked: its parts, how its lists count, and
     notes found on the way.
     """
 
     package: packed.Package
-    lists: Mapping[str, Mapping[int, numbering.Level]]
+    lists: Mapping[str, Mapping[int, numbering.ListLevel]]
     notes: list[units.Block] = field(default_factory=list[units.Block])
     continued: int = 0
 
 
 @dataclass(slots=True)
-class Paragraph:
+class OdfParagraph:
     """A paragraph's text in pieces, and the blocks that hang on it."""
 
     pieces: list[str] = field(default_factory=list[str])
@@ -66,7 +66,7 @@ def read(given: units.Given) -> Iterator[units.Read]:
         yield from odfsheets.read(package, given.first)
         return
     root = package.tree("content.xml")
-    document = Document(package, _lists([root, package.maybe("styles.xml")]))
+    document = OdfDocument(package, _lists([root, package.maybe("styles.xml")]))
     slides = officeparts.child(root, "body", "presentation")
     text = officeparts.child(root, "body", "text")
     if slides is not None:
@@ -91,12 +91,12 @@ def _about(package: packed.Package) -> units.About:
 
 def _lists(
     roots: Iterable[trees.Element | None],
-) -> dict[str, dict[int, numbering.Level]]:
+) -> dict[str, dict[int, numbering.ListLevel]]:
     """How the levels of each list style count."""
-    found: dict[str, dict[int, numbering.Level]] = {}
+    found: dict[str, dict[int, numbering.ListLevel]] = {}
     for root in roots:
         for style in () if root is None else root.iter("{*}list-style"):
-            levels: dict[int, numbering.Level] = {}
+            levels: dict[int, numbering.ListLevel] = {}
             for one in style:
                 depth = numbering.whole(officeparts.attribute(one, "level"), 1)
                 form = officeparts.attribute(one, "num-format")
@@ -114,16 +114,18 @@ def _lists(
                     start = numbering.whole(
                         officeparts.attribute(one, "start-value") or "1"
                     )
-                    levels[depth] = numbering.Level(
+                    levels[depth] = numbering.ListLevel(
                         kind or "decimal", "%1".join(around), start
                     )
                 elif officeparts.local(one) == "list-level-style-bullet":
-                    levels[depth] = numbering.Level("bullet", "-")
+                    levels[depth] = numbering.ListLevel("bullet", "-")
             found.setdefault(officeparts.attribute(style, "name"), levels)
     return found
 
 
-def _blocks(document: Document, elements: Iterable[trees.Element]) -> list[units.Block]:
+def _blocks(
+    document: OdfDocument, elements: Iterable[trees.Element]
+) -> list[units.Block]:
     blocks: list[units.Block] = []
     for element in elements:
         name = officeparts.local(element)
@@ -144,8 +146,8 @@ def _blocks(document: Document, elements: Iterable[trees.Element]) -> list[units
     return blocks
 
 
-def _paragraph(document: Document, element: trees.Element) -> list[units.Block]:
-    found = Paragraph()
+def _paragraph(document: OdfDocument, element: trees.Element) -> list[units.Block]:
+    found = OdfParagraph()
     _collect(document, element, found)
     text = spacing.clean("".join(found.pieces))
     blocks: list[units.Block] = []
@@ -163,7 +165,9 @@ def _paragraph(document: Document, element: trees.Element) -> list[units.Block]:
     return blocks + _blocks(document, found.anchored)
 
 
-def _collect(document: Document, element: trees.Element, found: Paragraph) -> None:
+def _collect(
+    document: OdfDocument, element: trees.Element, found: OdfParagraph
+) -> None:
     """The text of a paragraph; a note leaves its mark and goes to the end, a picture or
     box follows the paragraph.
     """
@@ -183,7 +187,7 @@ def _collect(document: Document, element: trees.Element, found: Paragraph) -> No
         found.pieces.append(one.tail or "")
 
 
-def _note(document: Document, element: trees.Element, found: Paragraph) -> None:
+def _note(document: OdfDocument, element: trees.Element, found: OdfParagraph) -> None:
     mark = officeparts.child(element, "note-citation")
     body = officeparts.child(element, "note-body")
     label = spacing.clean("".join(mark.itertext())) if mark is not None else ""
@@ -195,7 +199,7 @@ def _note(document: Document, element: trees.Element, found: Paragraph) -> None:
         document.notes.append(units.Block(f"[{label}] {text}"))
 
 
-def _comment(document: Document, element: trees.Element) -> None:
+def _comment(document: OdfDocument, element: trees.Element) -> None:
     said, when = (
         officeparts.child(element, "creator"),
         officeparts.child(element, "date"),
@@ -218,10 +222,10 @@ def _comment(document: Document, element: trees.Element) -> None:
 
 
 def _list(
-    document: Document, element: trees.Element, style: str, depth: int
+    document: OdfDocument, element: trees.Element, style: str, depth: int
 ) -> list[units.Block]:
     style = officeparts.attribute(element, "style-name") or style
-    level = document.lists.get(style, {}).get(depth, numbering.Level("none", ""))
+    level = document.lists.get(style, {}).get(depth, numbering.ListLevel("none", ""))
     count = level.start
     if depth == 1 and officeparts.attribute(element, "continue-numbering") == "true":
         count = document.continued
@@ -247,7 +251,9 @@ def _list(
     return blocks
 
 
-def _labelled(block: units.Block, level: numbering.Level, count: int) -> units.Block:
+def _labelled(
+    block: units.Block, level: numbering.ListLevel, count: int
+) -> units.Block:
     label = (
         "-"
         if level.format == "bullet"
@@ -256,7 +262,7 @@ def _labelled(block: units.Block, level: numbering.Level, count: int) -> units.B
     return units.Block(f"{label.strip()} {block.text}".strip(), block.kind, block.level)
 
 
-def _table(document: Document, element: trees.Element) -> list[units.Block]:
+def _table(document: OdfDocument, element: trees.Element) -> list[units.Block]:
     rows: list[list[str]] = []
     covered: dict[tuple[int, int], str] = {}
     lines = list(_rows(element))
@@ -315,7 +321,7 @@ def _rows(element: trees.Element) -> Iterator[trees.Element]:
             yield from _rows(one)
 
 
-def _frame(document: Document, element: trees.Element) -> list[units.Block]:
+def _frame(document: OdfDocument, element: trees.Element) -> list[units.Block]:
     """What a frame shows; of a picture its description. An object's stand-in picture is
     left out.
     """
@@ -332,7 +338,7 @@ def _frame(document: Document, element: trees.Element) -> list[units.Block]:
     return blocks
 
 
-def _object(document: Document, element: trees.Element) -> list[units.Block]:
+def _object(document: OdfDocument, element: trees.Element) -> list[units.Block]:
     """An embedded formula or chart."""
     name = officeparts.attribute(element, "href").removeprefix("./").strip("/")
     root = document.package.maybe(f"{name}/content.xml") if name else None
@@ -349,7 +355,7 @@ def _object(document: Document, element: trees.Element) -> list[units.Block]:
 
 
 def _slides(
-    document: Document, slides: trees.Element, first: int
+    document: OdfDocument, slides: trees.Element, first: int
 ) -> Iterator[units.Unit]:
     pages = [one for one in slides if officeparts.local(one) == "page"]
     for number, page in enumerate(pages, start=1):

@@ -32,7 +32,7 @@ EPOCH = dt.datetime(1601, 1, 1, tzinfo=dt.UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class OutlookMessage:
     """A message in its file: the storage it lies in, [] for the whole, and the values
     of fixed length it has.
     """
@@ -76,7 +76,7 @@ def read(given: units.Given) -> Iterator[units.Read]:
     file = compound.Compound(given.data, KIND)
     if not file.has(PROPERTIES):
         raise errors.Unreadable(f"not {KIND}")
-    whole = Message(file, [], _fixed(file, [], 32))
+    whole = OutlookMessage(file, [], _fixed(file, [], 32))
     yield units.About(
         spacing.clean(whole.text("0037")),
         _sender(whole),
@@ -101,7 +101,7 @@ def _fixed(file: compound.Compound, at: list[str], skip: int) -> dict[int, bytes
     return found
 
 
-def _when(message: Message) -> str:
+def _when(message: OutlookMessage) -> str:
     for key in (SENT, DELIVERED):
         ticks = int.from_bytes(message.fixed.get(key, b""), "little")
         if 0 < ticks < 2**61:  # up to the year 9000
@@ -113,7 +113,7 @@ def _when(message: Message) -> str:
     return ""
 
 
-def _sender(message: Message) -> str:
+def _sender(message: OutlookMessage) -> str:
     name = spacing.clean(message.text("0C1A") or message.text("0042"))
     address = spacing.clean(
         message.text("5D01") or message.text("5D02") or message.text("0C1F")
@@ -123,14 +123,14 @@ def _sender(message: Message) -> str:
     return f"{name} <{address}>" if name else address
 
 
-def _recipients(message: Message, shown: str, kind: int) -> str:
+def _recipients(message: OutlookMessage, shown: str, kind: int) -> str:
     """Those of one kind (1 to, 2 copy) with their addresses; the line that Outlook
     shows when none are listed.
     """
     found: list[str] = []
     for name in message.file.storages(message.at, RECIPIENT):
         at = [*message.at, name]
-        one = Message(message.file, at, _fixed(message.file, at, 8))
+        one = OutlookMessage(message.file, at, _fixed(message.file, at, 8))
         if int.from_bytes(one.fixed.get(0x0C15, b"")[:4], "little") == kind:
             who, address = (
                 spacing.clean(one.text("3001")),
@@ -143,7 +143,7 @@ def _recipients(message: Message, shown: str, kind: int) -> str:
     return "; ".join(one for one in found if one) or spacing.clean(message.text(shown))
 
 
-def _message(message: Message, depth: int) -> list[units.Block]:
+def _message(message: OutlookMessage, depth: int) -> list[units.Block]:
     if depth > DEEPEST:
         raise errors.Unreadable("messages are nested too deeply")
     headers = {
@@ -160,12 +160,13 @@ def _message(message: Message, depth: int) -> list[units.Block]:
         inner = [*message.at, name, EMBEDDED]
         if message.file.has(*inner, PROPERTIES):
             blocks += _message(
-                Message(message.file, inner, _fixed(message.file, inner, 24)), depth + 1
+                OutlookMessage(message.file, inner, _fixed(message.file, inner, 24)),
+                depth + 1,
             )
     return blocks
 
 
-def _body(message: Message) -> list[units.Block]:
+def _body(message: OutlookMessage) -> list[units.Block]:
     """The text: as plain text, else from the page, else from the compressed rich text."""
     plain = message.text("1000")
     if plain.strip():
@@ -189,14 +190,14 @@ def _paragraphs(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n\n")
 
 
-def _attachments(file: compound.Compound) -> Iterator[units.Attachment]:
+def _attachments(file: compound.Compound) -> Iterator[units.EmbeddedFile]:
     for number, name in enumerate(file.storages([], ATTACHED), start=1):
-        one = Message(file, [name], {})
+        one = OutlookMessage(file, [name], {})
         data = one.data("37010102")
         if data:
             called = spacing.clean(
                 one.text("3707") or one.text("3704") or one.text("3001")
             )
-            yield units.Attachment(
+            yield units.EmbeddedFile(
                 called or f"attachment-{number}", spacing.clean(one.text("370E")), data
             )

@@ -171,7 +171,7 @@ def _unit(
     return units.Unit(number, total, blocks + notes, place)
 
 
-def _wants_ocr(page: pypdfium2.PdfPage, lines: Sequence[layout.Line]) -> bool:
+def _wants_ocr(page: pypdfium2.PdfPage, lines: Sequence[layout.LayoutLine]) -> bool:
     """Too little text, or codes for letters that nobody can know, and something on the
     page besides.
     """
@@ -203,7 +203,7 @@ def _amount(texts: Sequence[str]) -> int:
 
 
 def _blocks(
-    lines: Sequence[layout.Line], headings: Mapping[str, int]
+    lines: Sequence[layout.LayoutLine], headings: Mapping[str, int]
 ) -> Iterator[units.Block]:
     sizes: Counter[float] = Counter()
     for line in lines:
@@ -219,7 +219,10 @@ def _blocks(
 
 
 def _level(
-    group: Sequence[layout.Line], text: str, body: float, headings: Mapping[str, int]
+    group: Sequence[layout.LayoutLine],
+    text: str,
+    body: float,
+    headings: Mapping[str, int],
 ) -> int:
     """Of a heading, 1 to 6, or 0: in the outline, in larger type, or in bold with a
     number.

@@ -110,7 +110,7 @@ def _string(ask: Callable[[Any, int], int]) -> str:
     return "\n".join(line for each in lines if (line := pdftext.clean(each)))
 
 
-def files(document: pypdfium2.PdfDocument) -> Iterator[units.Attachment]:
+def files(document: pypdfium2.PdfDocument) -> Iterator[units.EmbeddedFile]:
     """Files inside the document; one that is broken or too large is left out."""
     for index in range(min(document.count_attachments(), MOST_FILES)):
         try:
@@ -126,6 +126,6 @@ def files(document: pypdfium2.PdfDocument) -> Iterator[units.Attachment]:
             PurePosixPath(pdftext.clean(name).replace("\\", "/")).name
             or f"attachment {index + 1}"
         )
-        yield units.Attachment(
+        yield units.EmbeddedFile(
             name, mimetypes.guess_type(name)[0] or "application/octet-stream", data
         )

@@ -47,7 +47,7 @@ class Glyph:
     bottom: float
 
 
-def lines(page: pypdfium2.PdfPage) -> list[layout.Line]:
+def lines(page: pypdfium2.PdfPage) -> list[layout.LayoutLine]:
     """A page's lines. The file's own order is kept, which mostly is the reading order,
     unless columns are mixed up.
     """
@@ -112,7 +112,9 @@ def _rows(glyphs: Iterator[Glyph]) -> Iterator[list[Glyph]]:
         yield row
 
 
-def _segments(row: Sequence[Glyph], layer: pypdfium2.PdfTextPage) -> list[layout.Line]:
+def _segments(
+    row: Sequence[Glyph], layer: pypdfium2.PdfTextPage
+) -> list[layout.LayoutLine]:
     """A row cut where nothing stands for long, in the order of reading."""
     drawn = [
         glyph for glyph in row if not glyph.text.isspace() and glyph.right > glyph.left
@@ -135,10 +137,10 @@ def _segments(row: Sequence[Glyph], layer: pypdfium2.PdfTextPage) -> list[layout
 
 def _line(
     glyphs: Sequence[Glyph], size: float, layer: pypdfium2.PdfTextPage
-) -> layout.Line:
+) -> layout.LayoutLine:
     drawn = [glyph for glyph in glyphs if not glyph.text.isspace()] or list(glyphs)
     telling = (drawn[0], drawn[len(drawn) // 2], drawn[-1])
-    return layout.Line(
+    return layout.LayoutLine(
         clean(_spelled(glyphs)),
         min(glyph.left for glyph in drawn),
         median(glyph.top for glyph in drawn),
@@ -149,7 +151,7 @@ def _line(
     )
 
 
-def _whole(segments: Sequence[layout.Line]) -> layout.Line:
+def _whole(segments: Sequence[layout.LayoutLine]) -> layout.LayoutLine:
     if len(segments) == 1:
         return segments[0]
     written = "".join(segment.text for segment in segments)

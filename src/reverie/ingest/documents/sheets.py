@@ -78,7 +78,7 @@ def read(given: units.Given) -> Iterator[units.Read]:
 def _book(
     package: packed.Package,
     root: trees.Element,
-    relations: Mapping[str, officeparts.Relation],
+    relations: Mapping[str, officeparts.PartRelation],
 ) -> Book:
     texts: list[str] = []
     size = 0
@@ -224,7 +224,7 @@ def _around(package: packed.Package, part: str) -> list[units.Block]:
 
 
 def _comments(
-    package: packed.Package, relations: Mapping[str, officeparts.Relation]
+    package: packed.Package, relations: Mapping[str, officeparts.PartRelation]
 ) -> list[units.Block]:
     """Comments with their cells. Of a conversation the notes repeat the first words:
     those are left out.

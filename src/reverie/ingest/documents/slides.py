@@ -34,7 +34,7 @@ class Slide:
     """A slide while it is walked."""
 
     package: packed.Package
-    relations: Mapping[str, officeparts.Relation]
+    relations: Mapping[str, officeparts.PartRelation]
     title: list[units.Block] = field(default_factory=list[units.Block])
     blocks: list[units.Block] = field(default_factory=list[units.Block])
 
@@ -86,7 +86,7 @@ def _slide(
 
 
 def _layout(
-    package: packed.Package, relations: Mapping[str, officeparts.Relation]
+    package: packed.Package, relations: Mapping[str, officeparts.PartRelation]
 ) -> dict[str, tuple[int, int]]:
     """Where the layout puts the placeholders that a slide leaves in their place, by
     index and by kind.
@@ -285,7 +285,7 @@ def _notes(package: packed.Package, part: str) -> list[units.Block]:
 
 
 def _authors(
-    package: packed.Package, relations: Mapping[str, officeparts.Relation]
+    package: packed.Package, relations: Mapping[str, officeparts.PartRelation]
 ) -> dict[str, str]:
     """The names of those who commented, by id."""
     found: dict[str, str] = {}

@@ -72,7 +72,7 @@ class About:
 
 
 @dataclass(frozen=True, slots=True)
-class Attachment:
+class EmbeddedFile:
     """A file inside the document, which is a document of its own."""
 
     name: str
@@ -80,7 +80,7 @@ class Attachment:
     data: bytes
 
 
-Read = About | Unit | Attachment
+Read = About | Unit | EmbeddedFile
 Reader = Callable[[Given], Iterator[Read]]
 """Raises Unreadable with the reason (a fragment such as "the file is cut short"),
 Locked when it wants a password.

@@ -29,7 +29,7 @@ NOTES = (("footnotes", "footnote"), ("endnotes", "endnote"))
 
 
 @dataclass(frozen=True, slots=True)
-class Style:
+class ParagraphStyle:
     """What a paragraph's style decides for us: the heading level (0: none), the list it
     is in, what it builds on.
     """
@@ -41,17 +41,17 @@ class Style:
 
 
 @dataclass(slots=True)
-class Document:
+class DocxDocument:
     """What the parts of one document share while it is walked."""
 
     package: packed.Package
-    relations: Mapping[str, officeparts.Relation]
-    styles: Mapping[str, Style]
+    relations: Mapping[str, officeparts.PartRelation]
+    styles: Mapping[str, ParagraphStyle]
     lists: numbering.Lists
 
 
 @dataclass(slots=True)
-class Paragraph:
+class DocxParagraph:
     """A paragraph's text in pieces, and what hangs on it: text boxes, charts, diagrams."""
 
     pieces: list[str] = field(default_factory=list[str])
@@ -73,7 +73,7 @@ def read(given: units.Given) -> Iterator[units.Read]:
     if given.first > 1:
         return
     relations = officeparts.relations(package, part)
-    document = Document(
+    document = DocxDocument(
         package,
         relations,
         _styles(_named(package, relations, "styles")),
@@ -90,14 +90,16 @@ def read(given: units.Given) -> Iterator[units.Read]:
 
 
 def _named(
-    package: packed.Package, relations: Mapping[str, officeparts.Relation], kind: str
+    package: packed.Package,
+    relations: Mapping[str, officeparts.PartRelation],
+    kind: str,
 ) -> trees.Element | None:
     parts = officeparts.of_kind(relations, kind, package)
     return package.maybe(parts[0]) if parts else None
 
 
-def _styles(root: trees.Element | None) -> dict[str, Style]:
-    found: dict[str, Style] = {}
+def _styles(root: trees.Element | None) -> dict[str, ParagraphStyle]:
+    found: dict[str, ParagraphStyle] = {}
     for one in () if root is None else root.iterchildren("{*}style"):
         name = officeparts.value(one, "name").lower()
         level = 1 if name == "title" else 0
@@ -107,7 +109,7 @@ def _styles(root: trees.Element | None) -> dict[str, Style]:
         if not level and outline:
             level = _outline(outline)
         depth = officeparts.value(one, "pPr", "numPr", "ilvl")
-        found[officeparts.attribute(one, "styleId")] = Style(
+        found[officeparts.attribute(one, "styleId")] = ParagraphStyle(
             level,
             officeparts.value(one, "pPr", "numPr", "numId"),
             numbering.whole(depth) if depth else -1,
@@ -116,14 +118,16 @@ def _styles(root: trees.Element | None) -> dict[str, Style]:
     return {name: _resolved(found, name) for name in found}
 
 
-def _resolved(styles: Mapping[str, Style], name: str) -> Style:
+def _resolved(styles: Mapping[str, ParagraphStyle], name: str) -> ParagraphStyle:
     """A style with what it takes over from those it builds on."""
-    out, seen, at = Style(), set[str](), name
+    out, seen, at = ParagraphStyle(), set[str](), name
     while at in styles and at not in seen:
         seen.add(at)
         one = styles[at]
         depth = out.depth if out.depth >= 0 else one.depth
-        out = Style(out.level or one.level, out.list or one.list, depth, one.base)
+        out = ParagraphStyle(
+            out.level or one.level, out.list or one.list, depth, one.base
+        )
         at = one.base
     return out
 
@@ -133,7 +137,9 @@ def _outline(value: str) -> int:
     return level + 1 if level < 6 else 0
 
 
-def _blocks(document: Document, elements: Iterable[trees.Element]) -> list[units.Block]:
+def _blocks(
+    document: DocxDocument, elements: Iterable[trees.Element]
+) -> list[units.Block]:
     """The blocks of a body, a cell, a text box or a note."""
     blocks: list[units.Block] = []
     for element in elements:
@@ -147,11 +153,13 @@ def _blocks(document: Document, elements: Iterable[trees.Element]) -> list[units
     return blocks
 
 
-def _paragraph(document: Document, element: trees.Element) -> list[units.Block]:
-    found = Paragraph()
+def _paragraph(document: DocxDocument, element: trees.Element) -> list[units.Block]:
+    found = DocxParagraph()
     _collect(document, element, found)
     properties = officeparts.child(element, "pPr")
-    style = document.styles.get(officeparts.value(properties, "pStyle"), Style())
+    style = document.styles.get(
+        officeparts.value(properties, "pStyle"), ParagraphStyle()
+    )
     outline = officeparts.value(properties, "outlineLvl")
     level = _outline(outline) if outline else style.level
     text = spacing.clean("".join(found.pieces))
@@ -167,7 +175,9 @@ def _paragraph(document: Document, element: trees.Element) -> list[units.Block]:
     return blocks + found.drawn
 
 
-def _label(document: Document, properties: trees.Element | None, style: Style) -> str:
+def _label(
+    document: DocxDocument, properties: trees.Element | None, style: ParagraphStyle
+) -> str:
     own = officeparts.child(properties, "numPr")
     number = officeparts.value(own, "numId") or style.list
     depth = officeparts.value(own, "ilvl")
@@ -177,7 +187,9 @@ def _label(document: Document, properties: trees.Element | None, style: Style) -
     return document.lists.label(number, min(numbering.LEVELS - 1, at))
 
 
-def _collect(document: Document, element: trees.Element, found: Paragraph) -> None:
+def _collect(
+    document: DocxDocument, element: trees.Element, found: DocxParagraph
+) -> None:
     """The text of a paragraph's runs; what was deleted with tracked changes is left
     out.
     """
@@ -221,7 +233,9 @@ def _alternative(element: trees.Element) -> trees.Element:
     return choice
 
 
-def _control(document: Document, element: trees.Element, found: Paragraph) -> None:
+def _control(
+    document: DocxDocument, element: trees.Element, found: DocxParagraph
+) -> None:
     """A content control; a check box is [x] or [ ]."""
     box = officeparts.child(element, "sdtPr", "checkbox")
     if box is None:
@@ -234,7 +248,9 @@ def _control(document: Document, element: trees.Element, found: Paragraph) -> No
     )
 
 
-def _drawn(document: Document, element: trees.Element, name: str) -> list[units.Block]:
+def _drawn(
+    document: DocxDocument, element: trees.Element, name: str
+) -> list[units.Block]:
     relation = document.relations.get(
         officeparts.reference(element, "id" if name == "chart" else "dm")
     )
@@ -244,7 +260,7 @@ def _drawn(document: Document, element: trees.Element, name: str) -> list[units.
     return read_part(document.package, relation.target)
 
 
-def _table(document: Document, element: trees.Element) -> list[units.Block]:
+def _table(document: DocxDocument, element: trees.Element) -> list[units.Block]:
     """A table row by row. One of a single cell is a frame around text."""
     lines = [
         list(_inner(line, "tc"))
@@ -271,7 +287,7 @@ def _table(document: Document, element: trees.Element) -> list[units.Block]:
 
 
 def _cell(
-    document: Document, cell: trees.Element, texts: list[str], above: dict[int, str]
+    document: DocxDocument, cell: trees.Element, texts: list[str], above: dict[int, str]
 ) -> None:
     """Add one cell to its row, and what stands in the further columns it covers."""
     properties = officeparts.child(cell, "tcPr")
@@ -306,7 +322,7 @@ def _inner(element: trees.Element, name: str) -> Iterator[trees.Element]:
             yield from _inner(one, name)
 
 
-def _notes(document: Document, kind: str, note: str) -> list[units.Block]:
+def _notes(document: DocxDocument, kind: str, note: str) -> list[units.Block]:
     root = _named(document.package, document.relations, kind)
     blocks: list[units.Block] = []
     for one in () if root is None else root.iterchildren(f"{{*}}{note}"):
@@ -319,7 +335,7 @@ def _notes(document: Document, kind: str, note: str) -> list[units.Block]:
     return blocks
 
 
-def _comments(document: Document) -> list[units.Block]:
+def _comments(document: DocxDocument) -> list[units.Block]:
     root = _named(document.package, document.relations, "comments")
     blocks: list[units.Block] = []
     for one in () if root is None else root.iterchildren("{*}comment"):
@@ -334,7 +350,7 @@ def _comments(document: Document) -> list[units.Block]:
     return blocks
 
 
-def _edges(document: Document, kind: str) -> list[units.Block]:
+def _edges(document: DocxDocument, kind: str) -> list[units.Block]:
     """The headers or footers of all sections and kinds of pages, each text once."""
     found: dict[str, units.Block] = {}
     for part in officeparts.of_kind(document.relations, kind, document.package):

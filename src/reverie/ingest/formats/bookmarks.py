@@ -41,7 +41,7 @@ class Mark:
 
 
 @dataclass(slots=True)
-class Walk:
+class FolderWalk:
     """Where in the tree of folders the reading is."""
 
     folders: list[str] = field(default_factory=list[str])
@@ -50,7 +50,7 @@ class Walk:
     target: str = ""  # what the text between tags belongs to
 
 
-def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
+def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
     """One bookmark a link, with the folders it lies in."""
     declared = DECLARED.search(source.data[:2000])
     text, _ = charsets.decode(
@@ -76,7 +76,7 @@ def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
 
 
 def _marks(text: str) -> Iterator[Mark]:
-    walk = Walk()
+    walk = FolderWalk()
     at = 0
     while (tag := TAG.search(text, at)) is not None:
         _take_text(walk, text[at : tag.start()])
@@ -101,7 +101,7 @@ def _attributes(text: str, at: int) -> tuple[dict[str, str], int]:
     return found, end + 1 if end >= 0 else at
 
 
-def _take_text(walk: Walk, raw: str) -> None:
+def _take_text(walk: FolderWalk, raw: str) -> None:
     text = html.unescape(re.sub(r"<[^<>]{0,200}>", "", raw))
     if walk.target == "folder":
         walk.pending += text
@@ -112,7 +112,7 @@ def _take_text(walk: Walk, raw: str) -> None:
 
 
 def _take_tag(
-    walk: Walk, tag: str, closing: bool, attributes: Mapping[str, str]
+    walk: FolderWalk, tag: str, closing: bool, attributes: Mapping[str, str]
 ) -> Mark | None:
     """The bookmark that ends here, if one does."""
     done = None
@@ -138,7 +138,7 @@ def _take_tag(
     return done
 
 
-def _take_list(walk: Walk, closing: bool) -> None:
+def _take_list(walk: FolderWalk, closing: bool) -> None:
     if closing:
         if walk.folders:
             walk.folders.pop()

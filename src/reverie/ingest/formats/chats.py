@@ -22,12 +22,12 @@ SMALL = (
 Object = Mapping[str, object]
 
 
-def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
+def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
     """Every chat of a JSON export."""
     yield from _export(_load(source.data))
 
 
-def read_zip(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
+def read_zip(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
     """Every chat of an export as it was downloaded; the other files in the archive stay
     unread.
     """

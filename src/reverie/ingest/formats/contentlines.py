@@ -25,7 +25,7 @@ CARET = re.compile(r"\^([n'^])")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ContentLine:
     """One property: its name in capitals, its parameters in capitals, its value not yet
     unescaped.
     """
@@ -49,14 +49,14 @@ class Component:
     """A BEGIN … END block."""
 
     name: str
-    lines: list[Line] = field(default_factory=list[Line])
+    lines: list[ContentLine] = field(default_factory=list[ContentLine])
     children: list["Component"] = field(default_factory=list["Component"])
     broken: list[str] = field(default_factory=list[str])
 
-    def first(self, name: str) -> Line | None:
+    def first(self, name: str) -> ContentLine | None:
         return next((line for line in self.lines if line.name == name), None)
 
-    def every(self, name: str) -> list[Line]:
+    def every(self, name: str) -> list[ContentLine]:
         return [line for line in self.lines if line.name == name]
 
     def text(self, name: str) -> str | None:
@@ -168,7 +168,7 @@ def _physical(data: bytes) -> Iterator[bytes]:
         yield data[start:]
 
 
-def parse(raw: str) -> Line | None:
+def parse(raw: str) -> ContentLine | None:
     """One logical line taken apart, or None when it is no property."""
     head = NAME.match(raw.lstrip())
     if head is None:
@@ -186,7 +186,7 @@ def parse(raw: str) -> Line | None:
         return None
     value = _decode_value(raw[at + 1 :], params)
     group = head.group(1) or ""
-    return Line(head.group(2).upper(), value, params, group.upper())
+    return ContentLine(head.group(2).upper(), value, params, group.upper())
 
 
 def _add_param(params: dict[str, list[str]], name: str, raw: str | None) -> None:
@@ -258,7 +258,7 @@ def split(value: str, separator: str) -> list[str]:
     return [unescape(part).strip() for part in parts]
 
 
-def binary(line: Line) -> bytes | None:
+def binary(line: ContentLine) -> bytes | None:
     """The bytes of an inline value, or None when it is a link or broken."""
     encoding = line.param("ENCODING").upper()
     raw = line.value

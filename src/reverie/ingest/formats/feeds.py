@@ -24,7 +24,7 @@ ENTITY = re.compile(rb"<!ENTITY\s+(%\s+)?[^\s>]+\s+(\"[^\"]*\"|'[^']*')")
 ATTRIBUTE = re.compile(r'\s*([A-Za-z_:][\w:.-]*)\s*=\s*(?:"([^"]*)"|\'([^\']*)\')')
 
 
-def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
+def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
     """The feed, then its items."""
     parsed = parse(source.data)
     feed = _mapping(parsed.get("feed"))
@@ -220,7 +220,7 @@ def _moment(holder: Mapping[str, object], name: str) -> datetime | None:
         return None
 
 
-def read_opml(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
+def read_opml(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
     """Every feed of an OPML list."""
     declared = re.match(rb"[^>]{0,200}encoding=[\"']([\w-]+)", source.data[:300])
     text, _ = charsets.decode(

@@ -62,7 +62,7 @@ class Calendar:
     ]  # UID -> the occurrences that have an event of their own
 
 
-def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
+def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
     """Every event, task and journal entry of the file, in its order."""
     roots = list(contentlines.components(source.data))
     if not roots:
@@ -134,7 +134,7 @@ def _key(part: contentlines.Component, zones: icstimes.Zones) -> str:
     )
 
 
-def _occurrence(line: contentlines.Line, zones: icstimes.Zones) -> str:
+def _occurrence(line: contentlines.ContentLine, zones: icstimes.Zones) -> str:
     try:
         moment = icstimes.moment(line, zones)
     except (ValueError, OverflowError):
@@ -222,7 +222,7 @@ def _end(
             end = icstimes.after(start, icstimes.duration(length.value))
     except (ValueError, OverflowError) as error:
         custom["broken_end"] = (
-            f"{(line or length or contentlines.Line('', '')).value}: {error}"
+            f"{(line or length or contentlines.ContentLine('', '')).value}: {error}"
         )
     if not isinstance(start, datetime):
         # Some writers give an all-day event the same day as its end; a day is the least
@@ -412,7 +412,7 @@ def _custom(part: contentlines.Component, calendar: Calendar) -> dict[str, objec
     return custom
 
 
-def _attachment(line: contentlines.Line) -> dict[str, object]:
+def _attachment(line: contentlines.ContentLine) -> dict[str, object]:
     data = contentlines.binary(line)
     known: dict[str, object] = {
         "name": line.param("FILENAME") or line.param("X-FILENAME"),

@@ -139,7 +139,7 @@ def zone_name(moment: Moment) -> str | None:
     return moment.strftime("%z")[:3] + ":" + moment.strftime("%z")[3:5]
 
 
-def moment(line: contentlines.Line, zones: Zones) -> Moment:
+def moment(line: contentlines.ContentLine, zones: Zones) -> Moment:
     """The date or time a line holds; a time in an unknown zone floats."""
     return _moment(line.value, line.param("TZID"), zones)
 
@@ -239,7 +239,9 @@ def written(moment: Moment, start: Moment) -> str:
     return f"{placed.astimezone(UTC):%Y%m%dT%H%M%SZ}"
 
 
-def recurrence(line: contentlines.Line, start: Moment, zones: Zones) -> list[str]:
+def recurrence(
+    line: contentlines.ContentLine, start: Moment, zones: Zones
+) -> list[str]:
     """The lines to keep for one RRULE, EXRULE, RDATE or EXDATE; periods lose their
     length.
     """

@@ -34,7 +34,7 @@ DECORATION = 30_000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MailLocation:
     """Where a message lay."""
 
     folder: str | None
@@ -50,11 +50,11 @@ class Contents:
     attachments: list[dict[str, object]] = field(
         default_factory=list[dict[str, object]]
     )
-    files: list[units.Attachment] = field(default_factory=list[units.Attachment])
+    files: list[units.EmbeddedFile] = field(default_factory=list[units.EmbeddedFile])
     parts: int = 0
 
 
-def read(source: drafts.Source) -> Iterator[drafts.Draft | units.Attachment]:
+def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | units.EmbeddedFile]:
     """The one message of an .eml or Maildir file, and the files in it."""
     data = source.data
     if source.path.suffix.lower() == ".emlx" and (
@@ -67,8 +67,8 @@ def read(source: drafts.Source) -> Iterator[drafts.Draft | units.Attachment]:
 
 
 def read_mbox(
-    source: drafts.Source,
-) -> Iterator[drafts.Draft | drafts.Skip | units.Attachment]:
+    source: drafts.SourceFile,
+) -> Iterator[drafts.Draft | drafts.Skip | units.EmbeddedFile]:
     """Every message of an mbox with the files in it, one at a time; a broken one is
     skipped.
     """
@@ -79,7 +79,7 @@ def read_mbox(
     seen: set[str] = set()
     for number, raw in enumerate(messages(source.data), start=1):
         try:
-            draft, *files = message(raw, Place(folder))
+            draft, *files = message(raw, MailLocation(folder))
         except errors.Unreadable as error:
             yield drafts.Skip(
                 f"sha:{hashlib.sha256(raw).hexdigest()}", f"message {number}: {error}"
@@ -114,8 +114,8 @@ def messages(data: bytes) -> Iterator[bytes]:
 
 
 def message(
-    raw: bytes, place: Place
-) -> tuple[drafts.Draft, *tuple[units.Attachment, ...]]:
+    raw: bytes, place: MailLocation
+) -> tuple[drafts.Draft, *tuple[units.EmbeddedFile, ...]]:
     """One message as a draft, and the files in it; the folder and the like come from
     where it lay.
     """
@@ -297,7 +297,7 @@ def _attach(part: email.message.Message, kind: str, contents: Contents) -> None:
         kind.startswith("image/") and bool(content_id) and len(data) < DECORATION
     )
     if data and not decorates:
-        contents.files.append(units.Attachment(name, kind, data))
+        contents.files.append(units.EmbeddedFile(name, kind, data))
 
 
 def _custom(parsed: email.message.Message) -> dict[str, object]:
@@ -319,14 +319,14 @@ def _custom(parsed: email.message.Message) -> dict[str, object]:
     return custom
 
 
-def _place(source: drafts.Source) -> Place:
+def _place(source: drafts.SourceFile) -> MailLocation:
     box = source.path.parent
     if box.name not in {"cur", "new"}:
         parts = source.relative.parts
-        return Place(parts[-2] if len(parts) > 1 else None)
+        return MailLocation(parts[-2] if len(parts) > 1 else None)
     match = MAILDIR_FLAGS.search(source.path.name)
     holder = box.parent.name
-    return Place(
+    return MailLocation(
         holder[1:].replace(".", "/") if holder.startswith(".") else "INBOX",
         match.group(1) if match else "",
     )

@@ -51,7 +51,7 @@ class Daily:
     format: str
 
 
-def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
+def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
     """The file as one note, or as a diary entry when it is a daily note."""
     if len(source.data) > plain.LARGEST:
         raise errors.Unreadable(
@@ -91,7 +91,7 @@ def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
 
 
 def _note(
-    source: drafts.Source, front: Mapping[str, object], body: str, tags: list[str]
+    source: drafts.SourceFile, front: Mapping[str, object], body: str, tags: list[str]
 ) -> dict[str, object]:
     title = front.get("title")
     if not title and not source.vault and (heading := HEADING.search(body[:5000])):
@@ -216,7 +216,7 @@ def _tags(front: Mapping[str, object], body: str) -> list[str]:
     return list(unique.values())
 
 
-def _daily(source: drafts.Source) -> date | None:
+def _daily(source: drafts.SourceFile) -> date | None:
     """The day of a daily note: by the vault's own settings, else by a name that is only
     a date.
     """
@@ -233,7 +233,7 @@ def _daily(source: drafts.Source) -> date | None:
     return _by_format(name, daily.format)
 
 
-def _settings(source: drafts.Source) -> tuple[Daily, PurePosixPath] | None:
+def _settings(source: drafts.SourceFile) -> tuple[Daily, PurePosixPath] | None:
     """The settings of the vault that holds the file, and the file's path inside the
     vault.
     """

@@ -39,7 +39,7 @@ def cell(row: Sequence[str], at: int | None) -> str:
     return row[at].strip() if at is not None and at < len(row) else ""
 
 
-def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
+def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
     """The rows as records of the kind their headers tell, or the whole table as one
     file.
     """
@@ -289,7 +289,7 @@ def _contact(
 
 
 def _measures(
-    table: Table, columns: Mapping[str, int], source: drafts.Source
+    table: Table, columns: Mapping[str, int], source: drafts.SourceFile
 ) -> Iterator[drafts.Draft | drafts.Skip]:
     dmy = table_values.day_first(table.column(columns["at"]), not table.english)
     wide = {kind: at for kind, at in columns.items() if kind in table_headers.HEALTH}
@@ -343,7 +343,7 @@ def _kind(name: str) -> str:
 
 
 def _file(
-    source: drafts.Source, rows: Sequence[Sequence[str]], encoding: str, broken: str
+    source: drafts.SourceFile, rows: Sequence[Sequence[str]], encoding: str, broken: str
 ) -> drafts.Draft:
     blocks, whole = _blocks(rows)
     cut = cutting.cut([units.Unit(1, 1, tuple(blocks))])

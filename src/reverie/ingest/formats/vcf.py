@@ -33,7 +33,7 @@ KEPT = (
 )  # fmt: skip
 
 
-def read(source: drafts.Source) -> Iterator[drafts.Draft | drafts.Skip]:
+def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
     """One contact for each card."""
     seen: dict[str, drafts.Draft | drafts.Skip] = {}
     found = False
@@ -158,14 +158,14 @@ def _preferred(card: contentlines.Component, name: str) -> list[str]:
     )
 
 
-def _preference(line: contentlines.Line) -> int:
+def _preference(line: contentlines.ContentLine) -> int:
     if "pref" in _types(line):
         return 0
     rank = line.param("PREF")
     return int(rank) if rank.isdecimal() and len(rank) < 4 else 101
 
 
-def _types(line: contentlines.Line) -> list[str]:
+def _types(line: contentlines.ContentLine) -> list[str]:
     return [
         word.strip().lower()
         for value in line.params.get("TYPE", [])
@@ -173,7 +173,7 @@ def _types(line: contentlines.Line) -> list[str]:
     ]
 
 
-def _address(line: contentlines.Line) -> str:
+def _address(line: contentlines.ContentLine) -> str:
     parts = contentlines.split(line.value, ";")
     box, extra, street, city, region, code, country = (
         _one_line(part) for part in (parts + [""] * 7)[:7]
@@ -282,7 +282,7 @@ def _labels(card: contentlines.Component) -> dict[str, str]:
     return labels
 
 
-def _photo(line: contentlines.Line) -> dict[str, object]:
+def _photo(line: contentlines.ContentLine) -> dict[str, object]:
     # The picture stays in the file, whose bytes are kept; a record is no place for
     # megabytes of base64.
     data = contentlines.binary(line)

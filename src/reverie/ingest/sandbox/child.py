@@ -24,8 +24,8 @@ _BESIDE_DATA = 64 * 1024
 class Catalogue(Protocol):
     """What knows the readers: `reverie.ingest.sandbox.readers`."""
 
-    find: Callable[[bytes, PurePosixPath], drafts.Reader | kinds.Document | str]
-    reader: Callable[[kinds.Document], units.Reader | None]
+    find: Callable[[bytes, PurePosixPath], drafts.Reader | kinds.DocumentFormat | str]
+    reader: Callable[[kinds.DocumentFormat], units.Reader | None]
     warm: Callable[[int], None]
     picture: Callable[[bytes, str, int], bytes]
 
@@ -107,12 +107,12 @@ def _read(
     relative = PurePosixPath(order.relative)
     found = catalogue.find(data, relative)
     if order.page:
-        yield units.Attachment(
+        yield units.EmbeddedFile(
             "page.png", "image/png", catalogue.picture(data, relative.name, order.page)
         )
         yield wire.Done()
         return
-    if isinstance(found, kinds.Document):
+    if isinstance(found, kinds.DocumentFormat):
         reader = catalogue.reader(found)
         if reader is None:
             yield wire.Unread(f"{found.called} are not read yet")
@@ -126,7 +126,7 @@ def _read(
         yield wire.Began(found.__module__.rpartition(".")[2])
         moment = datetime.fromtimestamp(order.mtime, UTC)
         yield from found(
-            drafts.Source(Path(order.path), relative, data, order.vault, moment)
+            drafts.SourceFile(Path(order.path), relative, data, order.vault, moment)
         )
     yield wire.Done()
 
@@ -137,7 +137,7 @@ def _fitting(message: wire.Message, order: protocol.Order) -> Iterator[bytes]:
     """
     large = "larger than {} MB"
     if (
-        isinstance(message, units.Attachment)
+        isinstance(message, units.EmbeddedFile)
         and len(message.data) > order.frame - _BESIDE_DATA
     ):
         message = drafts.Skip(

@@ -20,7 +20,7 @@ _SURROUNDINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class ZygoteProcess:
     """A zygote that was started."""
 
     process: subprocess.Popen[bytes]
@@ -37,7 +37,7 @@ class Started:
             self.process.wait()
 
 
-def start(catalogue: str) -> Started:
+def start(catalogue: str) -> ZygoteProcess:
     """Start a zygote that knows the readers from that module. It serves as soon as it
     has imported them.
     """
@@ -64,4 +64,4 @@ def start(catalogue: str) -> Started:
             start_new_session=True,
         )
     ours.setblocking(False)
-    return Started(process, ours, set())
+    return ZygoteProcess(process, ours, set())

@@ -28,7 +28,7 @@ _NICE = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SandboxLimits:
     """`seconds` may pass without a unit; `memory`, `frame` (one unit) and `output` (all
     units) are bytes.
     """
@@ -39,14 +39,16 @@ class Limits:
     output: int = OUTPUT
 
 
-def fitting(size: int) -> Limits:
+def fitting(size: int) -> SandboxLimits:
     """The limits for a file of so many bytes: 512 MB up to 128 MB, and what a larger
     one takes itself on top.
     """
-    return Limits(memory=max(MEMORY, size + _BESIDE), output=OUTPUT + _TIMES * size)
+    return SandboxLimits(
+        memory=max(MEMORY, size + _BESIDE), output=OUTPUT + _TIMES * size
+    )
 
 
-def confine(allowed: Limits, parent: int) -> None:
+def confine(allowed: SandboxLimits, parent: int) -> None:
     """Hold this process to its limits, for good. It ends when its parent (a process id)
     does.
 
@@ -92,7 +94,7 @@ def _at_most(kind: int, most: int) -> None:
         resource.setrlimit(kind, (limit, limit))
 
 
-def more_time(allowed: Limits) -> None:
+def more_time(allowed: SandboxLimits) -> None:
     """Another unit's worth of processor time, on as many processors as there are.
 
     The clock is with whoever started this process; this ends one that nobody watches

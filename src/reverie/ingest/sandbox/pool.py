@@ -38,7 +38,7 @@ _NUMBERS = {kind.reader: number for number, kind in enumerate(kinds.DOCUMENTS)}
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ReadJob:
     """A file to read: its bytes, or where they lie, which may be under another name
     than its own.
 
@@ -55,11 +55,11 @@ class Job:
     mtime: datetime | None = None
     first: int = 1
     password: str = ""
-    allowed: limits.Limits | None = None
+    allowed: limits.SandboxLimits | None = None
     page: int = 0
 
 
-class Nursery:
+class WorkerPool:
     """The zygote, and the children that read. Nothing is started before the first file
     is read.
 
@@ -71,7 +71,7 @@ class Nursery:
         self._catalogue = catalogue
         self._slots = asyncio.Semaphore(at_once)
         self._starting = asyncio.Lock()
-        self._zygote: launch.Started | None = None
+        self._zygote: launch.ZygoteProcess | None = None
         self._closed = False
         self.starts = (
             0  # how many zygotes were started; more than one says that one was killed
@@ -96,7 +96,7 @@ class Nursery:
         if started is not None:
             await asyncio.to_thread(started.end)
 
-    async def read(self, job: Job) -> AsyncGenerator[wire.Message, None]:
+    async def read(self, job: ReadJob) -> AsyncGenerator[wire.Message, None]:
         """What is in a file, as it is found. Leaving early ends the child
         (`contextlib.aclosing`).
 
@@ -120,10 +120,10 @@ class Nursery:
         of it.
         """
         async with aclosing(
-            self.read(Job(source, PurePosixPath(name), page=page))
+            self.read(ReadJob(source, PurePosixPath(name), page=page))
         ) as messages:
             async for message in messages:
-                if isinstance(message, units.Attachment):
+                if isinstance(message, units.EmbeddedFile):
                     return message.data
                 if isinstance(message, wire.Broken):
                     raise errors.NotFound(
@@ -131,7 +131,7 @@ class Nursery:
                     )
         raise errors.NotFound("There is no picture of this page.")
 
-    async def _begin(self, job: Job) -> "_One":
+    async def _begin(self, job: ReadJob) -> "_One":
         file = await asyncio.to_thread(_opened, job)
         try:
             order, allowed = _order(job, os.fstat(file))
@@ -148,7 +148,7 @@ class Nursery:
             "No process can be started to read files.", hint="Is there memory left?"
         )
 
-    async def _started(self) -> launch.Started:
+    async def _started(self) -> launch.ZygoteProcess:
         async with self._starting:
             if self._closed:
                 raise errors.Unavailable("Reading files has ended.")
@@ -157,7 +157,7 @@ class Nursery:
                 self.starts += 1
             return self._zygote
 
-    async def _lost(self, started: launch.Started) -> None:
+    async def _lost(self, started: launch.ZygoteProcess) -> None:
         async with self._starting:
             if self._zygote is started:
                 self._zygote = None
@@ -171,7 +171,7 @@ class Nursery:
                 started.control.send(bytes([_NUMBERS[reader]]))
 
 
-def _opened(job: Job) -> int:
+def _opened(job: ReadJob) -> int:
     """The file, to be read from its start. Raises Unreadable."""
     if isinstance(job.source, bytes):
         with tempfile.TemporaryFile() as held:
@@ -188,7 +188,9 @@ def _opened(job: Job) -> int:
     return file
 
 
-def _order(job: Job, status: os.stat_result) -> tuple[protocol.Order, limits.Limits]:
+def _order(
+    job: ReadJob, status: os.stat_result
+) -> tuple[protocol.Order, limits.SandboxLimits]:
     allowed = job.allowed or limits.fitting(status.st_size)
     path = job.path or (
         job.source if isinstance(job.source, Path) else Path(job.relative)
@@ -218,7 +220,7 @@ class _Ends:
     cord: asyncio.StreamWriter
 
     @classmethod
-    async def sent(cls, started: launch.Started, file: int) -> Self:
+    async def sent(cls, started: launch.ZygoteProcess, file: int) -> Self:
         """The ends, once the zygote has the others. Raises OSError."""
         channel, its_channel = socket.socketpair()
         cord, its_cord = socket.socketpair()
@@ -244,7 +246,7 @@ class _Ends:
 class _One:
     """One child, from birth to its end."""
 
-    def __init__(self, number: int, allowed: limits.Limits, ends: _Ends) -> None:
+    def __init__(self, number: int, allowed: limits.SandboxLimits, ends: _Ends) -> None:
         self._allowed = allowed
         self._ends = ends
         self._waiting = False
@@ -260,10 +262,10 @@ class _One:
     @classmethod
     async def born(
         cls,
-        started: launch.Started,
+        started: launch.ZygoteProcess,
         order: protocol.Order,
         file: int,
-        allowed: limits.Limits,
+        allowed: limits.SandboxLimits,
     ) -> Self:
         """A child that was given its order. Raises OSError, IncompleteReadError or
         TimeoutError if there is none.
@@ -306,7 +308,7 @@ class _One:
 
     async def _next(self) -> tuple[wire.Message, int]:
         """A message and its size; a unit in parts is put together."""
-        parts: list[wire.Part] = []
+        parts: list[wire.UnitPart] = []
         size = 0
         while True:
             header, payload = wire.LENGTHS.unpack(
@@ -317,7 +319,7 @@ class _One:
                 raise wire.Wrong("too long")
             data = await self._ends.answers.readexactly(header + payload)
             message = wire.decode(data[:header], data[header:])
-            if isinstance(message, wire.Part):
+            if isinstance(message, wire.UnitPart):
                 parts.append(message)
                 await asyncio.sleep(0)  # so that nobody else waits for the whole of it
             elif isinstance(message, units.Unit) and parts:

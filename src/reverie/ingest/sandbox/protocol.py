@@ -32,8 +32,11 @@ class Order:
     memory: int
     frame: int
 
-    def allowed(self) -> limits.Limits:
+    def allowed(self) -> limits.SandboxLimits:
         """What the process may use."""
         return replace(
-            limits.Limits(), seconds=self.seconds, memory=self.memory, frame=self.frame
+            limits.SandboxLimits(),
+            seconds=self.seconds,
+            memory=self.memory,
+            frame=self.frame,
         )

@@ -19,7 +19,7 @@ _READERS = "reverie.ingest.documents"
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _MARK = 200
 _MOST_MEMBERS = 100_000
-_STREAMS: tuple[tuple[str, kinds.Document], ...] = (
+_STREAMS: tuple[tuple[str, kinds.DocumentFormat], ...] = (
     ("__properties_version1.0", kinds.OUTLOOK),
     ("WordDocument", kinds.OLD),
     ("PowerPoint Document", kinds.OLD),
@@ -41,7 +41,7 @@ _BROKEN_ARCHIVE = (
 )
 
 
-def find(data: bytes, relative: PurePath) -> drafts.Reader | kinds.Document | str:
+def find(data: bytes, relative: PurePath) -> drafts.Reader | kinds.DocumentFormat | str:
     """The reader of drafts, the format of the document, or the reason why the file is
     skipped.
 
@@ -57,7 +57,7 @@ def find(data: bytes, relative: PurePath) -> drafts.Reader | kinds.Document | st
     return found
 
 
-def _in_archive(data: bytes) -> kinds.Document | str | None:
+def _in_archive(data: bytes) -> kinds.DocumentFormat | str | None:
     """What an archive is a document of; None if it is none, or too broken to tell."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -93,8 +93,8 @@ def _mark(archive: zipfile.ZipFile) -> bytes:
 
 
 def _in_streams(
-    data: bytes, found: drafts.Reader | kinds.Document
-) -> drafts.Reader | kinds.Document | str:
+    data: bytes, found: drafts.Reader | kinds.DocumentFormat
+) -> drafts.Reader | kinds.DocumentFormat | str:
     """What an OLE file is a document of. An encrypted one of today's office is known by
     its name alone.
     """
@@ -112,7 +112,7 @@ def _in_streams(
     return kind or found
 
 
-def reader(found: kinds.Document) -> units.Reader | None:
+def reader(found: kinds.DocumentFormat) -> units.Reader | None:
     """The function that reads such documents; its module is imported now, and not
     before. None without one.
     """

@@ -75,12 +75,12 @@ class Done:
     peak: int = 0
 
 
-Item = units.About | units.Unit | units.Attachment | drafts.Draft | drafts.Skip
+Item = units.About | units.Unit | units.EmbeddedFile | drafts.Draft | drafts.Skip
 Message = Began | Item | Unread | Broken | Done
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class UnitPart:
     """Blocks of the unit that comes next: a long one is told in parts, so that nobody
     waits long for one of them.
     """
@@ -166,7 +166,7 @@ def encode(message: Message) -> bytes:
                 ],
                 packed.data(),
             )
-        case units.Attachment():
+        case units.EmbeddedFile():
             return frame(["attachment", message.name, message.mime], [message.data])
         case units.About():
             return frame(
@@ -221,7 +221,7 @@ def _value(value: object, packed: _Packed) -> list[object]:
     return ["json", drafts.jsonable(value)]
 
 
-def decode(header: bytes, payload: bytes) -> Message | Part:
+def decode(header: bytes, payload: bytes) -> Message | UnitPart:
     """The message of a frame. Raises Wrong unless every part of it is what it should
     be.
     """
@@ -253,9 +253,9 @@ def _unit(rest: list[object], payload: bytes) -> units.Unit:
     )
 
 
-def _part(rest: list[object], payload: bytes) -> Part:
+def _part(rest: list[object], payload: bytes) -> UnitPart:
     (blocks,) = rest
-    return Part(_blocks(blocks, payload))
+    return UnitPart(_blocks(blocks, payload))
 
 
 def _blocks(blocks: object, payload: bytes) -> tuple[units.Block, ...]:
@@ -273,9 +273,9 @@ def _made_block(parts: list[object], texts: _Texts) -> units.Block:
     )
 
 
-def _attachment(rest: list[object], payload: bytes) -> units.Attachment:
+def _attachment(rest: list[object], payload: bytes) -> units.EmbeddedFile:
     name, mime = rest
-    return units.Attachment(_text(name), _text(mime), payload)
+    return units.EmbeddedFile(_text(name), _text(mime), payload)
 
 
 def _about(rest: list[object], payload: bytes) -> units.About:
@@ -332,7 +332,7 @@ def _done(rest: list[object], payload: bytes) -> Done:
     return Done()
 
 
-_DECODERS: Mapping[str, Callable[[list[object], bytes], Message | Part]] = {
+_DECODERS: Mapping[str, Callable[[list[object], bytes], Message | UnitPart]] = {
     "unit": _unit,
     "part": _part,
     "attachment": _attachment,

@@ -23,7 +23,7 @@ Kind = Literal["said", "date", "month", "year", "weekday", "week", "season", "se
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TimeExpression:
     """One time found in a folded text: its days (or its sessions), and whether its form
     leaves no doubt.
 
@@ -42,12 +42,12 @@ class Piece:
     slack: int = 0
 
 
-_Read = Callable[[re.Match[str], date], Piece | None]
+_Read = Callable[[re.Match[str], date], TimeExpression | None]
 
 
-def find(text: str, today: date) -> list[Piece]:
+def find(text: str, today: date) -> list[TimeExpression]:
     """The times in a folded text, in order; of those that overlap the longest."""
-    found: list[Piece] = []
+    found: list[TimeExpression] = []
     for pattern, read in _PATTERNS:
         for match in pattern.finditer(text):
             try:
@@ -58,14 +58,14 @@ def find(text: str, today: date) -> list[Piece]:
                 piece.first is None or 1000 < piece.first.year < 9000
             ):
                 found.append(piece)
-    kept: list[Piece] = []
+    kept: list[TimeExpression] = []
     for piece in sorted(found, key=lambda one: (one.start - one.end, one.start)):
         if all(piece.end <= other.start or other.end <= piece.start for other in kept):
             kept.append(piece)
     return sorted(kept, key=lambda one: one.start)
 
 
-def in_year(piece: Piece, year: int) -> Piece:
+def in_year(piece: TimeExpression, year: int) -> TimeExpression:
     """A piece whose year was guessed, in the year that it belongs to."""
     if piece.first is None or piece.last is None:
         return piece
@@ -89,8 +89,8 @@ def fold_word(word: str) -> str:
 
 def _whole(
     match: re.Match[str], kind: Kind, first: date, last: date, *, firm: bool = True
-) -> Piece:
-    return Piece(match.start(), match.end(), kind, first, last, firm)
+) -> TimeExpression:
+    return TimeExpression(match.start(), match.end(), kind, first, last, firm)
 
 
 def _word(text: str) -> str:
@@ -118,7 +118,7 @@ def _month_number(said: str) -> int:
     return tables.MONTHS.get(said) or tables.SHORT_MONTHS[said]
 
 
-def _deictic(match: re.Match[str], today: date) -> Piece | None:
+def _deictic(match: re.Match[str], today: date) -> TimeExpression | None:
     said = _word(match.group("w"))
     before = match.string[: match.start()].split()[-1:]
     if said == "manana" and before and before[0] in ("la", "las", "esta", "de"):
@@ -133,7 +133,7 @@ def _deictic(match: re.Match[str], today: date) -> Piece | None:
     return _whole(match, "said", day, day)
 
 
-def _dated(match: re.Match[str], today: date) -> Piece | None:
+def _dated(match: re.Match[str], today: date) -> TimeExpression | None:
     said, month = match.group("d"), _month_number(match.group("m"))
     told = (
         match.group("y")
@@ -159,7 +159,7 @@ def _dated(match: re.Match[str], today: date) -> Piece | None:
     )
 
 
-def _month_of_year(match: re.Match[str], today: date) -> Piece:
+def _month_of_year(match: re.Match[str], today: date) -> TimeExpression:
     said = match.group("y")
     year = int(said) if said else today.year + _step(match.group("rel"))
     first, last = days.span_of(date(year, _month_number(match.group("m")), 1), "month")
@@ -174,7 +174,7 @@ def _step(said: str) -> int:
     )
 
 
-def _near_month(match: re.Match[str], today: date) -> Piece:
+def _near_month(match: re.Match[str], today: date) -> TimeExpression:
     """`last March`, `marzo pasado`: the one before this month."""
     number = _month_number(match.group("m"))
     step = _step(match.group("s") or match.group("t"))
@@ -187,26 +187,26 @@ def _near_month(match: re.Match[str], today: date) -> Piece:
     return _whole(match, "said", first, last)
 
 
-def _month(match: re.Match[str], today: date) -> Piece:
+def _month(match: re.Match[str], today: date) -> TimeExpression:
     first, last = days.span_of(
         days.latest(_month_number(match.group("m")), 1, today), "month"
     )
     return replace(_whole(match, "month", first, last, firm=False), yearless=True)
 
 
-def _iso(match: re.Match[str], today: date) -> Piece:
+def _iso(match: re.Match[str], today: date) -> TimeExpression:
     year, month, day = (int(match.group(name)) for name in ("y", "m", "d"))
     return _whole(match, "date", date(year, month, day), date(year, month, day))
 
 
-def _iso_month(match: re.Match[str], today: date) -> Piece:
+def _iso_month(match: re.Match[str], today: date) -> TimeExpression:
     first, last = days.span_of(
         date(int(match.group("y")), int(match.group("m")), 1), "month"
     )
     return _whole(match, "month", first, last, firm=False)
 
 
-def _numeric(match: re.Match[str], today: date) -> Piece | None:
+def _numeric(match: re.Match[str], today: date) -> TimeExpression | None:
     """`15.01.2024`, `05/13/2023`: days before months with dots; with slashes only where
     no other reading is.
     """
@@ -219,12 +219,12 @@ def _numeric(match: re.Match[str], today: date) -> Piece | None:
     return _whole(match, "date", date(year, two, one), date(year, two, one))
 
 
-def _german_day(match: re.Match[str], today: date) -> Piece:
+def _german_day(match: re.Match[str], today: date) -> TimeExpression:
     day = days.latest(int(match.group("b")), int(match.group("a")), today)
     return replace(_whole(match, "date", day, day), yearless=True)
 
 
-def _weekday(match: re.Match[str], today: date) -> Piece | None:
+def _weekday(match: re.Match[str], today: date) -> TimeExpression | None:
     number = tables.WEEKDAYS[match.group("w")]
     said = match.group("s") or match.group("t") or ""
     before = match.string[: match.start()].split()[-1:]
@@ -252,7 +252,7 @@ def _weekday(match: re.Match[str], today: date) -> Piece | None:
     )
 
 
-def _near_unit(match: re.Match[str], today: date) -> Piece | None:
+def _near_unit(match: re.Match[str], today: date) -> TimeExpression | None:
     """`last week` is the week before this one; `the last three weeks` are the days up
     to today.
     """
@@ -280,14 +280,16 @@ def _near_unit(match: re.Match[str], today: date) -> Piece | None:
     return _whole(match, "said", first, last)
 
 
-def _ago(match: re.Match[str], today: date) -> Piece | None:
+def _ago(match: re.Match[str], today: date) -> TimeExpression | None:
     """As exact as it is said: `167 days ago` is a day, `3 weeks ago` a week around it,
     `5 months ago` a month.
     """
     least, most = _number(match.group("n"))
     said = _word(match.group("u"))
     if said in tables.SESSIONS or said in ("times", "time"):
-        return Piece(match.start(), match.end(), "session", sessions=(-most, -least))
+        return TimeExpression(
+            match.start(), match.end(), "session", sessions=(-most, -least)
+        )
     unit = tables.UNITS[said]
     if unit == "day":
         # Nobody counts 167 days without an error of one, and hours make one too.
@@ -313,13 +315,13 @@ def _ago(match: re.Match[str], today: date) -> Piece | None:
 _DAYS_OF = {"day": 1, "week": 7, "month": 31, "year": 366, "quarter": 92, "weekend": 7}
 
 
-def _ahead(match: re.Match[str], today: date) -> Piece:
+def _ahead(match: re.Match[str], today: date) -> TimeExpression:
     least, most = _number(match.group("n"))
     unit = timedelta(_DAYS_OF[tables.UNITS[_word(match.group("u"))]])
     return _whole(match, "said", today + unit * least, today + unit * most, firm=False)
 
 
-def _year(match: re.Match[str], today: date) -> Piece | None:
+def _year(match: re.Match[str], today: date) -> TimeExpression | None:
     year = int(match.group("y"))
     before = match.string[: match.start()].split()[-1:]
     if (
@@ -350,7 +352,7 @@ _NUMBERED = tables.words(
 )
 
 
-def _quarter(match: re.Match[str], today: date) -> Piece:
+def _quarter(match: re.Match[str], today: date) -> TimeExpression:
     number = (
         int(match.group("q")) if match.group("q") else tables.ORDINALS[match.group("o")]
     )
@@ -365,7 +367,7 @@ def _quarter(match: re.Match[str], today: date) -> Piece:
     return _whole(match, "season", *days.span_of(first, "quarter"), firm=bool(year))
 
 
-def _season(match: re.Match[str], today: date) -> Piece | None:
+def _season(match: re.Match[str], today: date) -> TimeExpression | None:
     number = tables.SEASONS[match.group("n")]
     said, year = match.group("s") or match.group("t"), match.group("y")
     if not (said or year or match.group("in")):
@@ -389,7 +391,7 @@ def _season(match: re.Match[str], today: date) -> Piece | None:
     return _whole(match, "season", *of(chosen), firm=bool(said or match.group("in")))
 
 
-def _decade(match: re.Match[str], today: date) -> Piece:
+def _decade(match: re.Match[str], today: date) -> TimeExpression:
     said = match.group("d") or match.group("e")
     number = (
         int(said)
@@ -403,7 +405,7 @@ def _decade(match: re.Match[str], today: date) -> Piece:
     )
 
 
-def _holiday(match: re.Match[str], today: date) -> Piece:
+def _holiday(match: re.Match[str], today: date) -> TimeExpression:
     month, day, length = tables.HOLIDAYS[_word(match.group("h"))]
 
     def of(year: int) -> date:
@@ -426,7 +428,7 @@ def _holiday(match: re.Match[str], today: date) -> Piece:
     )
 
 
-def _session(match: re.Match[str], today: date) -> Piece | None:
+def _session(match: re.Match[str], today: date) -> TimeExpression | None:
     groups = match.groupdict()
     if groups.get("penultimate"):
         sessions = (-2, -2)
@@ -437,7 +439,7 @@ def _session(match: re.Match[str], today: date) -> Piece | None:
         sessions = (first, _day_number(groups["p"]) if groups.get("p") else first)
         if not 1 <= sessions[0] <= sessions[1]:
             return None
-    return Piece(match.start(), match.end(), "session", sessions=sessions)
+    return TimeExpression(match.start(), match.end(), "session", sessions=sessions)
 
 
 # --------------------------------------------------------------------------------------------------------- patterns

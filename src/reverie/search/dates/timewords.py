@@ -197,8 +197,8 @@ def _before(pattern: re.Pattern[str], text: str) -> str:
 
 
 def _placed(
-    piece: grammar.Piece, folded: str, text: str, places: list[int] | range
-) -> grammar.Piece | None:
+    piece: grammar.TimeExpression, folded: str, text: str, places: list[int] | range
+) -> grammar.TimeExpression | None:
     """A piece as its surroundings show it: `in May` is a time, `May said` a person,
     `the May report` a maybe.
     """
@@ -279,7 +279,7 @@ def _placed(
     return piece
 
 
-def _listed(piece: grammar.Piece, folded: str) -> bool:
+def _listed(piece: grammar.TimeExpression, folded: str) -> bool:
     """`and April`, without a time that it goes on from: a person."""
     said = folded[piece.start : piece.end]
     before = folded[: piece.start].split()[-1:]
@@ -291,9 +291,9 @@ def _listed(piece: grammar.Piece, folded: str) -> bool:
     )
 
 
-def _narrowed(pieces: list[grammar.Piece]) -> list[grammar.Piece]:
+def _narrowed(pieces: list[grammar.TimeExpression]) -> list[grammar.TimeExpression]:
     """`Monday last week`, `Friday, 5 May`: two neighbours that say one day."""
-    made: list[grammar.Piece] = []
+    made: list[grammar.TimeExpression] = []
     for piece in pieces:
         day = made[-1] if made else None
         if (
@@ -308,15 +308,19 @@ def _narrowed(pieces: list[grammar.Piece]) -> list[grammar.Piece]:
                 continue
             if piece.kind == "week":
                 first = piece.first + timedelta(day.first.weekday())
-                made[-1] = grammar.Piece(day.start, piece.end, "date", first, first)
+                made[-1] = grammar.TimeExpression(
+                    day.start, piece.end, "date", first, first
+                )
                 continue
         made.append(piece)
     return made
 
 
-def _joined(pieces: list[grammar.Piece], folded: str) -> list[grammar.Piece]:
+def _joined(
+    pieces: list[grammar.TimeExpression], folded: str
+) -> list[grammar.TimeExpression]:
     """Two times that are the ends of one: `between X and Y`, `from X to Y`, `X - Y`."""
-    made: list[grammar.Piece] = []
+    made: list[grammar.TimeExpression] = []
     for piece in pieces:
         start = made[-1] if made else None
         between = folded[start.end : piece.start] if start else ""
@@ -335,7 +339,9 @@ def _joined(pieces: list[grammar.Piece], folded: str) -> list[grammar.Piece]:
     return made
 
 
-def _range(start: grammar.Piece, end: grammar.Piece, lead: int) -> grammar.Piece:
+def _range(
+    start: grammar.TimeExpression, end: grammar.TimeExpression, lead: int
+) -> grammar.TimeExpression:
     if start.yearless and not end.yearless and end.last:
         start = grammar.in_year(start, end.last.year)
     elif end.yearless and not start.yearless and start.first:
@@ -347,12 +353,14 @@ def _range(start: grammar.Piece, end: grammar.Piece, lead: int) -> grammar.Piece
     first, last = start.first, end.last
     if first and last and first > last:
         first, last = end.first, start.last
-    return grammar.Piece(start.start - lead, end.end, "date", first, last)
+    return grammar.TimeExpression(start.start - lead, end.end, "date", first, last)
 
 
-def _opened(pieces: list[grammar.Piece], folded: str) -> list[grammar.Piece]:
+def _opened(
+    pieces: list[grammar.TimeExpression], folded: str
+) -> list[grammar.TimeExpression]:
     """`since X`, `before X`: times with one end."""
-    made: list[grammar.Piece] = []
+    made: list[grammar.TimeExpression] = []
     for piece in pieces:
         match = _OPENER.search(folded[: piece.start])
         if match is None or piece.first is None or piece.last is None:
@@ -387,15 +395,19 @@ def _opened(pieces: list[grammar.Piece], folded: str) -> list[grammar.Piece]:
     return made
 
 
-def _last_time(folded: str) -> list[grammar.Piece]:
+def _last_time(folded: str) -> list[grammar.TimeExpression]:
     """`what did we talk about last time`: the last session."""
     match = _MEETING_AGAIN.search(folded)
     if match is None or not _TALKED.search(folded):
         return []
-    return [grammar.Piece(match.start(), match.end(), "session", sessions=(-1, -1))]
+    return [
+        grammar.TimeExpression(match.start(), match.end(), "session", sessions=(-1, -1))
+    ]
 
 
-def _states(piece: grammar.Piece, folded: str, start: int, left: list[str]) -> bool:
+def _states(
+    piece: grammar.TimeExpression, folded: str, start: int, left: list[str]
+) -> bool:
     """Whether the question states when the record was made, or leaves nothing else to
     look for.
     """
