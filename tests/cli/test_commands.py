@@ -202,6 +202,19 @@ def test_broken_settings_are_named(home: Home) -> None:
     assert "The setting `colour` is wrong" in home.run("search", "x", code=1).stderr
 
 
+# The import cannot be over before Ctrl-C, however slow the machine is: note 150 waits
+# for a lock that the test holds.
+_STOP_AT_NOTE_150 = """
+CREATE FUNCTION wait_for_the_test() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(150);
+    RETURN NEW;
+END $$;
+CREATE TRIGGER wait_for_the_test BEFORE INSERT ON note
+    FOR EACH ROW WHEN (NEW.title = 'Note 150') EXECUTE FUNCTION wait_for_the_test();
+"""
+
+
 def test_ctrl_c_keeps_what_was_done_and_the_next_run_goes_on(home: Home) -> None:
     for number in range(300):
         home.file(
@@ -210,15 +223,18 @@ def test_ctrl_c_keeps_what_was_done_and_the_next_run_goes_on(home: Home) -> None
         )
     folder = home.path / "given" / "notes"
     home.run("search", "x")  # the cluster is made
-    process = home.start("import", folder)
     server = embedded.acquire(home.path)
     try:
         with psycopg.connect(server.owner_url, autocommit=True) as connection:
+            connection.execute(_STOP_AT_NOTE_150)
+            connection.execute("SELECT pg_advisory_lock(150)")
+            process = home.start("import", folder)
             wait_until(
                 lambda: (_count(connection, "SELECT count(*) FROM imported_file")) >= 20
             )
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=20)
+            out, err = process.communicate(timeout=60)
+            connection.execute("SELECT pg_advisory_unlock(150)")
             assert process.returncode == 130, err
             assert "Stopped. What was done is kept" in out + err
             assert "Traceback" not in out + err

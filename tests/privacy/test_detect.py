@@ -215,16 +215,27 @@ HOSTILE = [
 ]
 
 
+def _processor_time(text: str) -> float:
+    """Seconds of this process for one text, the best of two: others use the machine."""
+    times: list[float] = []
+    for _ in range(2):
+        started = time.process_time()
+        detect.find(text)
+        times.append(time.process_time() - started)
+    return min(times)
+
+
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_hostile_texts_take_time_in_proportion(piece: str) -> None:
-    """200,000 characters in seconds of processor time: a pattern that backtracks would
-    take minutes.
+    """A text eight times as long takes eight times as long, and not sixty-four times,
+    as it would with a pattern that looks back over all that was read.
     """
-    text = (piece * (200_000 // len(piece) + 1))[:200_000]
+    short = (piece * 12_500)[:12_500]
+    long = (piece * 100_000)[:100_000]
     detect.find("warm Anna up")
-    started = time.process_time()
-    detect.find(text)
-    assert time.process_time() - started < 6
+    least = 0.01  # below that the clock says little
+    growth = _processor_time(long) / max(_processor_time(short), least)
+    assert growth < 8 * 3
 
 
 def test_the_owners_patterns_come_on_top(tmp_path: Path) -> None:
