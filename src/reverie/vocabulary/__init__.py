@@ -1,0 +1,3 @@
+"""Word lists of English, Spanish and German as data: months, weekdays, function words,
+nicknames.
+"""
