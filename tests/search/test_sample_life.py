@@ -31,23 +31,29 @@ class Answer(NamedTuple):
     rank: int
 
 
+# Two scores as near as this are one: the model is quantised, and the numbers it gives
+# differ by about this much from processor to processor (1.1264 and 1.1216 on one, the
+# other way round on another).
+SAME_SCORE = 0.01
+
+
 @pytest.fixture(scope="module")
 async def answers(life: Life) -> list[Answer]:
-    found: list[Answer] = []
-    for one in QUESTIONS:
-        titles = [hit.title for hit in (await life.search(one["query"])).hits]
-        wanted = {one["expect_title_or_key"]}
-        if (
-            one["kind"] == "person"
-        ):  # the contact and the note about somebody are equally right
-            wanted |= {
-                title
-                for title in titles
-                if terms.fold(one["query"]) in terms.fold(title)
-            }
-        ranks = [rank for rank, title in enumerate(titles, start=1) if title in wanted]
-        found.append(Answer(one["query"], one["kind"], ranks[0] if ranks else 0))
-    return found
+    answers: list[Answer] = []
+    for question in QUESTIONS:
+        hits = (await life.search(question["query"])).hits
+        wanted = {question["expect_title_or_key"]}
+        if question["kind"] == "person":
+            # The contact and the note about somebody are equally right.
+            name = terms.fold(question["query"])
+            wanted |= {hit.title for hit in hits if name in terms.fold(hit.title)}
+        best = next((hit for hit in hits if hit.title in wanted), None)
+        rank = 0
+        if best is not None:
+            mark = best.fused.score * (1 + SAME_SCORE)
+            rank = 1 + sum(hit.fused.score > mark for hit in hits)
+        answers.append(Answer(question["query"], question["kind"], rank))
+    return answers
 
 
 def test_most_questions_find_their_record(answers: list[Answer]) -> None:
