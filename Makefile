@@ -37,6 +37,9 @@ check: setup-dev ## lint, format, types, import rule, own checks
 	$(BIN)/lint-imports
 	$(BIN)/python checks/one_writer.py
 	$(BIN)/python checks/limits.py
+	$(BIN)/python checks/density.py
+	$(BIN)/python checks/cycles.py
+	$(BIN)/python checks/newcomer.py
 
 format: setup-dev ## let ruff put right what it can
 	$(BIN)/ruff check --fix .
