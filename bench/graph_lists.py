@@ -1,4 +1,4 @@
-"""Writes `src/reverie/graph/data/words-de.txt.gz`: the ordinary words of German, as
+"""Writes `src/reverie/graph/extraction/data/words-de.txt.gz`: the ordinary words of German, as
 folded stems.
 
     python bench/graph_lists.py OUT
