@@ -300,7 +300,7 @@ def _comments(
 def _threaded(
     package: packed.Package, relations: Mapping[str, officeparts.PartRelation]
 ) -> Iterator[SheetComment]:
-    """The comments of conversations ([MS-XLSX] 2.1.2, threadedComments)."""
+    """The comments of conversations ([MS-XLSX])."""
     people = _people(package)
     for part in officeparts.of_kind(relations, "threadedComment", package):
         for element in trees.descendants(package.maybe(part), "{*}threadedComment"):

@@ -213,7 +213,7 @@ def _label(
     """What stands before a paragraph that is an item of a list, "" for any other."""
     own = officeparts.child(properties, "numPr")
     number = officeparts.value(own, "numId") or style.list
-    # 0 takes a paragraph out of the list of its style (ECMA-376 part 1, 17.9.18).
+    # 0 takes a paragraph out of the list of its style (w:numId).
     if number in {"", "0"}:
         return ""
     stated = officeparts.value(own, "ilvl")
