@@ -71,6 +71,7 @@ class Compound:
 
 
 def _folded(path: Sequence[str]) -> list[str]:
+    """The names of a path as they are compared: without case."""
     return [name.lower() for name in path]
 
 
@@ -82,6 +83,7 @@ def _encoding(codepage: object) -> str:
 
 
 def _text(value: object, encoding: str) -> str:
+    """A property of the summary as text, "" if it is none."""
     if isinstance(value, bytes):
         try:
             value = value.decode(encoding, "replace")

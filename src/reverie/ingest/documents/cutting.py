@@ -71,6 +71,7 @@ class Cut:
 
 
 def _passage_json(passage: CutPassage) -> dict[str, object]:
+    """A passage as a record keeps it: start, end, place, and head if there is one."""
     stored: dict[str, object] = {
         "start": passage.start,
         "end": passage.end,
@@ -174,6 +175,7 @@ def cut(read: Iterable[units.Unit]) -> Cut:
 
 
 def _moved(passage: CutPassage, offset: int) -> CutPassage:
+    """A passage of a unit's text as one of the whole text."""
     start = passage.start + offset
     return replace(passage, start=start, end=passage.end + offset)
 
@@ -267,6 +269,7 @@ def _joined(ranges: Sequence[tuple[int, int]], fragment: int) -> list[tuple[int,
 
 
 def _length(extent: tuple[int, int]) -> int:
+    """Characters between the ends of a range."""
     start, end = extent
     return end - start
 
@@ -383,12 +386,14 @@ def _finished(laid: _Laid, stop: int) -> bool:
 
 
 def _before_space(text: str, stop: int) -> int:
+    """The end of the text before white space."""
     while text[stop - 1].isspace():
         stop -= 1
     return stop
 
 
 def _after_space(text: str, start: int) -> int:
+    """The first place from there on that is no white space."""
     while start < len(text) and text[start].isspace():
         start += 1
     return start
@@ -408,18 +413,22 @@ def _unbroken(text: str, at: int) -> int:
 
 
 def _title(text: str) -> str:
+    """A heading as places and heads show it: one line of bounded length."""
     return compact.clip(" ".join(text.split()), _TITLE)
 
 
 def _opens(block: units.Block) -> bool:
+    """Whether a block is a heading that opens a section."""
     return block.kind == "heading" and 1 <= block.level <= SECTIONS
 
 
 def _row(block: units.Block) -> bool:
+    """Whether a block is a row of a table, or its header."""
     return block.kind in ("row", "header")
 
 
 def _structured(unit: units.Unit) -> bool:
+    """Whether a unit is a slide or a sheet, whose headings are its own."""
     return "slide" in unit.place or "sheet" in unit.place
 
 

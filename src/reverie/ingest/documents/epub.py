@@ -60,6 +60,7 @@ def read(source: units.Given) -> Iterator[units.Read]:
 
 
 def _first_heading(blocks: Sequence[units.Block]) -> str:
+    """The title of a chapter that the table of contents leaves out, else ""."""
     for block in blocks:
         if block.kind == "heading":
             return block.text
@@ -179,4 +180,5 @@ def _older_contents(
 
 
 def _body(tree: trees.Element) -> trees.Element:
+    """The body of a page, or all of a tree without one."""
     return next(tree.iter("{*}body", "body"), tree)

@@ -168,6 +168,7 @@ def latex(math: trees.Element) -> str:
 
 
 def _inside(element: trees.Element | None) -> str:
+    """All that is in an element, one child after the other."""
     return "".join(_node(child) for child in trees.children(element))
 
 
@@ -194,6 +195,7 @@ def _plain_letter(sign: str) -> str:
 
 
 def _symbol(sign: str) -> str:
+    """The command of a sign; a letter as it is."""
     command = SYMBOLS.get(sign)
     return sign if command is None else f" \\{command} "
 
@@ -204,6 +206,7 @@ def _argument(element: trees.Element, name: str) -> str:
 
 
 def _fraction(element: trees.Element) -> str:
+    """f: a fraction, or a binomial, which has no bar."""
     top = _argument(element, "num")
     bottom = _argument(element, "den")
     if officeparts.value(element, "fPr", "type") == "noBar":
@@ -212,6 +215,7 @@ def _fraction(element: trees.Element) -> str:
 
 
 def _scripts(element: trees.Element) -> str:
+    """sSup, sSub, sSubSup, sPre: a base with indices."""
     base = _argument(element, "e")
     low = _argument(element, "sub")
     high = _argument(element, "sup")
@@ -225,6 +229,7 @@ def _scripts(element: trees.Element) -> str:
 
 
 def _root(element: trees.Element) -> str:
+    """rad: a square root, or one with a degree."""
     degree = _argument(element, "deg")
     index = f"[{degree}]" if degree else ""
     radicand = _argument(element, "e")
@@ -242,6 +247,7 @@ def _operator(element: trees.Element) -> str:
 
 
 def _bracketed(element: trees.Element) -> str:
+    """d: parts between brackets, with separators."""
     properties = officeparts.child(element, "dPr")
     left = _bracket(properties, "begChr", "(")
     right = _bracket(properties, "endChr", ")")
@@ -258,10 +264,12 @@ def _bracket(properties: trees.Element | None, name: str, usual: str) -> str:
 
 
 def _named(element: trees.Element, name: str) -> list[trees.Element]:
+    """The children of an element that are called so."""
     return [child for child in element if officeparts.local(child) == name]
 
 
 def _function(element: trees.Element) -> str:
+    """func: a function applied to an argument."""
     name = _argument(element, "fName")
     argument = _argument(element, "e")
     if name in FUNCTIONS:
@@ -270,26 +278,31 @@ def _function(element: trees.Element) -> str:
 
 
 def _accent(element: trees.Element) -> str:
+    """acc: a mark above a base."""
     sign = officeparts.value(element, "accPr", "chr")
     return _command(ACCENTS.get(sign, "hat"), element)
 
 
 def _bar(element: trees.Element) -> str:
+    """bar: a line above or below a base."""
     above = officeparts.value(element, "barPr", "pos") == "top"
     return _command("overline" if above else "underline", element)
 
 
 def _brace(element: trees.Element) -> str:
+    """groupChr: a brace above or below a base."""
     sign = officeparts.value(element, "groupChrPr", "chr") or "⏟"
     return _command(BRACES.get(sign, "overline"), element)
 
 
 def _command(name: str, element: trees.Element) -> str:
+    """A command with the base of an element as its argument."""
     base = _argument(element, "e")
     return f"\\{name}{{{base}}}"
 
 
 def _limit(element: trees.Element) -> str:
+    """limLow, limUpp: a base with a limit below or above."""
     base = _argument(element, "e")
     limit = _argument(element, "lim")
     if base in FUNCTIONS:
@@ -300,19 +313,23 @@ def _limit(element: trees.Element) -> str:
 
 
 def _matrix(element: trees.Element) -> str:
+    """m: a matrix."""
     rows = [_matrix_row(row) for row in _named(element, "mr")]
     return _lines(rows)
 
 
 def _matrix_row(row: trees.Element) -> str:
+    """mr: a row of a matrix, its cells aligned."""
     return " & ".join(_inside(cell) for cell in _named(row, "e"))
 
 
 def _equation_array(element: trees.Element) -> str:
+    """eqArr: equations below each other."""
     return _lines([_inside(equation) for equation in _named(element, "e")])
 
 
 def _lines(rows: list[str]) -> str:
+    """Rows in LaTeX's environment of a matrix."""
     return "\\begin{matrix}" + " \\\\ ".join(rows) + "\\end{matrix}"
 
 

@@ -98,7 +98,7 @@ def read(source: units.Given) -> Iterator[units.Read]:
         yield units.Unit(1, 1, tuple(article(root, text)))
 
 
-def article(root: trees.Element, text: str) -> list[units.Block]:
+def article(root: trees.Element, text: str) -> units.Blocks:
     """The blocks of a page's main part.
 
     Recall comes first: all of the page is read but for what marks itself as navigation
@@ -123,10 +123,11 @@ def article(root: trees.Element, text: str) -> list[units.Block]:
 
 
 def _length(blocks: Iterable[units.Block]) -> int:
+    """Characters of text in blocks."""
     return sum(len(block.text) for block in blocks)
 
 
-def _chosen(text: str) -> list[units.Block]:
+def _chosen(text: str) -> units.Blocks:
     """What trafilatura takes for the article, [] when that is next to nothing."""
     extracted = trafilatura.extract(
         text, output_format="html", include_tables=True, favor_recall=True
@@ -198,6 +199,7 @@ def _left_out(
 
 
 def _surrounds(element: trees.Element, measure: Measure) -> bool:
+    """Whether an element is navigation, a banner or the like by what it calls itself."""
     name = officeparts.local(element)
     if name in {"header", "footer"}:
         return measure.outside and not measure.titled
@@ -228,6 +230,7 @@ def _about(root: trees.Element, encoding: str) -> units.About:
 
 
 def _metadata(root: trees.Element) -> dict[str, str]:
+    """The contents of the meta elements by name in lower case; the first counts."""
     properties: dict[str, str] = {}
     for meta in root.iter("meta"):
         name = meta.get("property") or meta.get("name") or meta.get("itemprop") or ""

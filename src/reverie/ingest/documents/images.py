@@ -100,6 +100,7 @@ def page_png(
 
 
 def _pdf_page(data: bytes, page: int, dpi: int, password: str) -> Image.Image:
+    """A page of a PDF as a picture. Raises NotFound, Unreadable, Locked."""
     with pdf.opened(data, password) as document:
         if not 1 <= page <= len(document):
             raise errors.NotFound(
@@ -113,6 +114,7 @@ def _pdf_page(data: bytes, page: int, dpi: int, password: str) -> Image.Image:
 
 
 def _png(image: Image.Image) -> bytes:
+    """A picture as a PNG file."""
     buffer = io.BytesIO()
     image.save(buffer, "PNG")
     return buffer.getvalue()
@@ -142,6 +144,7 @@ def _opened(data: bytes) -> Image.Image:
 
 
 def _pages(image: Image.Image) -> int:
+    """How many pages an image has: those of a TIFF, else one."""
     if image.format != "TIFF":  # the pictures of an animation are one
         return 1
     with _guarded("the picture is damaged"):
@@ -149,6 +152,7 @@ def _pages(image: Image.Image) -> int:
 
 
 def _page(image: Image.Image, number: int) -> Image.Image:
+    """A page upright and in colours, its points read. Raises Unreadable."""
     with _guarded("the picture is cut short or damaged"):
         if number > 1:
             image.seek(number - 1)

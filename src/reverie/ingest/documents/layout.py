@@ -55,6 +55,7 @@ class LayoutLine:
 
     @property
     def middle(self) -> float:
+        """Where its middle is, from the top."""
         return (self.top + self.bottom) / 2
 
 
@@ -118,6 +119,7 @@ def rows(pieces: Sequence[LayoutLine]) -> list[list[LayoutLine]]:
 
 
 def _beside(piece: LayoutLine, row: Sequence[LayoutLine]) -> bool:
+    """Whether a piece stands in a row: its middle is near the middle of the row."""
     first = row[0]
     height = min(piece.bottom - piece.top, first.bottom - first.top)
     middle = median(each.middle for each in row)
@@ -183,6 +185,7 @@ def _continues(above: LayoutLine, below: LayoutLine, usual: float) -> bool:
 
 
 def _same_type(above: LayoutLine, below: LayoutLine) -> bool:
+    """Whether two lines are set in type of one weight and about one size."""
     if not above.size or above.bold != below.bold:
         return False
     least, most = SAME_SIZE

@@ -27,6 +27,7 @@ def read(source: units.Given) -> Iterator[units.Read]:
 
 
 def _word(file: compound.Compound, first: int) -> Iterator[units.Read]:
+    """What a Word file says of itself, then its text as one unit."""
     fib = file.read("WordDocument")
     table = "1Table" if oldword.second_table(fib) else "0Table"
     blocks = oldword.blocks(fib, file.read(table))
@@ -36,6 +37,7 @@ def _word(file: compound.Compound, first: int) -> Iterator[units.Read]:
 
 
 def _slides(file: compound.Compound, first: int) -> Iterator[units.Read]:
+    """What a presentation says of itself, then its slides."""
     if file.has("EncryptedSummary") or ENCRYPTED in file.read("Current User")[:32]:
         raise errors.Locked("it is encrypted")
     slides = oldslides.slides(file.read("PowerPoint Document"))

@@ -101,7 +101,7 @@ COVERED = 20_000
 class HtmlWalk:
     """Where the walk through a page stands."""
 
-    blocks: list[units.Block] = field(default_factory=list[units.Block])
+    blocks: units.Blocks = field(default_factory=units.Blocks)
     pieces: list[str] = field(default_factory=list[str])
     headings: list[int] = field(default_factory=list[int])
     labels: list[str] = field(default_factory=list[str])
@@ -119,9 +119,7 @@ class HtmlWalk:
         self.labels.clear()
         text = f"{label} {text}" if label else text
         level = self.headings[-1] if self.headings else 0
-        self.blocks.append(
-            units.Block(text, "heading", level) if level else units.Block(text)
-        )
+        self.blocks.append(units.paragraph(text, level))
 
 
 @dataclass(slots=True)
@@ -184,7 +182,7 @@ def chapter(data: bytes) -> trees.Element | None:
 
 def blocks(
     root: trees.Element, left_out: frozenset[trees.Element] = frozenset()
-) -> list[units.Block]:
+) -> units.Blocks:
     """The blocks of a tree in its order, without the elements of `left_out` and what is
     not shown.
     """
@@ -211,6 +209,7 @@ def blocks(
 
 
 def _silent(element: trees.Element, name: str) -> bool:
+    """Whether an element shows no text: by its kind, or because it is hidden."""
     if name in SILENT:
         return name != "math"
     if element.get("hidden") is not None or element.get("aria-hidden") == "true":
@@ -219,6 +218,7 @@ def _silent(element: trees.Element, name: str) -> bool:
 
 
 def _open(walk: HtmlWalk, element: trees.Element, name: str) -> None:
+    """Go into an element: begin its block, note what it means for what is in it."""
     if name in BLOCKS:
         walk.flush()
     if name == "ul":
@@ -245,6 +245,7 @@ def _picture(element: trees.Element) -> str:
 
 
 def _close(walk: HtmlWalk, element: trees.Element, name: str) -> None:
+    """Leave an element: end its block, forget what it meant."""
     if name in BLOCKS and not (name == "table" and _is_data(element)):
         walk.flush()
     if name in LISTS and walk.counts:
@@ -279,11 +280,11 @@ def _is_data(table: trees.Element) -> bool:
     return next(inner, None) is None
 
 
-def _table(table: trees.Element) -> list[units.Block]:
+def _table(table: trees.Element) -> units.Blocks:
     """A table: its caption, then its rows; what a cell covers says the same when it is
     short.
     """
-    captions: list[units.Block] = []
+    captions: units.Blocks = []
     rows: list[list[str]] = []
     spans = Spans()
     headed = False
@@ -300,6 +301,7 @@ def _table(table: trees.Element) -> list[units.Block]:
 
 
 def _cells(row: trees.Element) -> list[trees.Element]:
+    """The cells of a row that are shown."""
     return [
         cell
         for cell in row
@@ -308,6 +310,7 @@ def _cells(row: trees.Element) -> list[trees.Element]:
 
 
 def _is_header(cell: trees.Element) -> bool:
+    """Whether a cell is a header."""
     return officeparts.local(cell) == "th"
 
 
@@ -324,6 +327,7 @@ def _row(cells: Sequence[trees.Element], spans: Spans) -> list[str]:
 
 
 def _is_one_row_high(cell: trees.Element) -> bool:
+    """Whether a cell covers nothing of the rows below."""
     return cell.get("rowspan") in {None, "", "1"}
 
 

@@ -3,7 +3,7 @@ which stand nowhere in the text.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reverie.ingest.documents import officeparts, trees
@@ -38,6 +38,10 @@ class ListLevel:
 
 ListLevels = Mapping[int, ListLevel]
 """The levels of one list, by depth from 0."""
+NumberDepth = tuple[str, int]
+"""The number of a list, and a depth in it."""
+Counts = list[int | None]
+"""How far each level of a list has counted; None before its first item."""
 
 
 @dataclass(slots=True)
@@ -48,15 +52,11 @@ class Lists:
     which a list sets out anew at a depth.
     """
 
-    levels: Mapping[str, ListLevels] = field(default_factory=dict[str, ListLevels])
-    abstract: Mapping[str, str] = field(default_factory=dict[str, str])
-    restarts: Mapping[tuple[str, int], int] = field(
-        default_factory=dict[tuple[str, int], int]
-    )
-    counts: dict[str, list[int | None]] = field(
-        default_factory=dict[str, list[int | None]]
-    )
-    seen: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+    levels: Mapping[str, ListLevels]
+    abstract: Mapping[str, str]
+    restarts: Mapping[NumberDepth, int]
+    counts: dict[str, Counts] = field(default_factory=dict[str, Counts])
+    seen: set[NumberDepth] = field(default_factory=set[NumberDepth])
 
     def label(self, number: str, depth: int) -> str:
         """What stands before the next item of list `number` at `depth` (0 is
@@ -71,29 +71,31 @@ class Lists:
         counts = self._advanced(number, depth, level)
 
         def counted(placeholder: re.Match[str]) -> str:
+            """The number in place of "%1", "%2"…"""
             other = int(placeholder.group(1)) - 1
             return _count(counts, levels, other)
 
         return re.sub(r"%([1-9])", counted, level.text).strip()
 
-    def _advanced(self, number: str, depth: int, level: ListLevel) -> list[int | None]:
+    def _advanced(self, number: str, depth: int, level: ListLevel) -> Counts:
         """The counts of all levels after one more item at a depth; deeper levels begin
         again.
         """
         shared = self.abstract.get(number, number)
         counts = self.counts.setdefault(shared, [None] * LEVELS)
         start = level.start
-        if (number, depth) in self.restarts and (number, depth) not in self.seen:
+        key = (number, depth)
+        if key in self.restarts and key not in self.seen:
             counts[depth] = None
-            start = self.restarts[number, depth]
-        self.seen.add((number, depth))
+            start = self.restarts[key]
+        self.seen.add(key)
         before = counts[depth]
         counts[depth] = start if before is None else before + 1
         counts[depth + 1 :] = [None] * (LEVELS - depth - 1)
         return counts
 
 
-def _count(counts: Sequence[int | None], levels: ListLevels, depth: int) -> str:
+def _count(counts: Counts, levels: ListLevels, depth: int) -> str:
     """The number of a level as it is written; of one that has no item yet its first."""
     level = levels.get(depth, ListLevel())
     count = counts[depth] if depth < LEVELS else None
@@ -108,7 +110,7 @@ def read(root: trees.Element | None) -> Lists:
         kinds[kind] = dict(map(_level, element.iterchildren("{*}lvl")))
     levels: dict[str, ListLevels] = {}
     abstract: dict[str, str] = {}
-    restarts: dict[tuple[str, int], int] = {}
+    restarts: dict[NumberDepth, int] = {}
     for element in trees.children(root, "{*}num"):
         number = officeparts.attribute(element, "numId")
         kind = officeparts.value(element, "abstractNumId")
@@ -131,6 +133,7 @@ def whole(text: str, least: int = 0, most: int = 1_000_000) -> int:
 
 
 def _level(element: trees.Element) -> tuple[int, ListLevel]:
+    """The depth of a level (w:lvl), and how it counts."""
     depth = min(LEVELS - 1, whole(officeparts.attribute(element, "ilvl")))
     start = officeparts.value(element, "start")
     return depth, ListLevel(
@@ -154,6 +157,7 @@ def written(number: int, kind: str) -> str:
 
 
 def _cased(text: str, kind: str) -> str:
+    """Letters in the case that a format asks for."""
     return text.upper() if kind.startswith("upper") else text
 
 
@@ -164,6 +168,7 @@ def _letters(number: int) -> str:
 
 
 def _roman(number: int) -> str:
+    """A number in Roman letters."""
     text = ""
     for size, sign in ROMAN.items():
         text += sign * (number // size)

@@ -20,6 +20,8 @@ from reverie.ingest.documents import layout
 Pixels = NDArray[np.uint8]
 Boxes = NDArray[np.float32]
 """One row a box: its corners from the top left on, clockwise."""
+Lengths = NDArray[np.float32]
+"""One for each box, in points of the picture."""
 
 # Thresholds are set by hand where nothing else is said; bench/ocr.py measures pages with
 # them, also turned (docs/decisions/0020).
@@ -42,6 +44,9 @@ BEST_RATIO = 12
 TURNS = 1.05
 # A standing line that reads worse is read the other way round too.
 READS_WELL = 0.9
+# A single letter or digit: its height in widths, and in usual heights of a line.
+SINGLE_RATIO = 1.4
+SINGLE_HEIGHT = 1.6
 # Boxes so much longer than high tell how far the page is from level.
 LEVEL_RATIO = 4
 # A found box is larger than the type, by about its own edge.
@@ -108,7 +113,7 @@ def flat(image: Image.Image) -> Image.Image:
     return image.convert("RGB")
 
 
-def _scaled(levels: NDArray[np.float32]) -> Image.Image:
+def _scaled(levels: Lengths) -> Image.Image:
     """Levels of any range as 0 to 255."""
     low = float(levels.min())
     high = float(levels.max())
@@ -138,10 +143,13 @@ def _find(pixels: Pixels) -> Boxes:
     return none if boxes is None else np.asarray(boxes, np.float32)
 
 
-def _size(boxes: Boxes) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _size(boxes: Boxes) -> tuple[Lengths, Lengths]:
     """Width and height of each box, along its own sides."""
-    width = np.linalg.norm(boxes[:, 1] - boxes[:, 0], axis=1)
-    height = np.linalg.norm(boxes[:, 3] - boxes[:, 0], axis=1)
+    top_left = boxes[:, 0]
+    top_right = boxes[:, 1]
+    bottom_left = boxes[:, 3]
+    width = np.linalg.norm(top_right - top_left, axis=1)
+    height = np.linalg.norm(bottom_left - top_left, axis=1)
     return np.maximum(width, 1), np.maximum(height, 1)
 
 
@@ -150,8 +158,9 @@ def _upright(pixels: Pixels, boxes: Boxes) -> tuple[Pixels, Boxes]:
     if _on_its_side(boxes):
         pixels, boxes = _turn(pixels, boxes)
     width, height = _size(boxes)
-    nearest = np.argsort(np.abs(width / height - BEST_RATIO))[:SAMPLES]
-    crops = _crops(pixels, boxes[[int(index) for index in nearest]])
+    far_from_best = np.abs(width / height - BEST_RATIO)
+    samples = np.argsort(far_from_best)[:SAMPLES]
+    crops = _crops(pixels, boxes[samples])
     as_it_is = _legibility(crops)
     turned = _legibility([np.rot90(crop, 2) for crop in crops])
     if turned > TURNS * as_it_is:
@@ -162,9 +171,9 @@ def _upright(pixels: Pixels, boxes: Boxes) -> tuple[Pixels, Boxes]:
 def _on_its_side(boxes: Boxes) -> bool:
     """Whether more type stands than lies, by the lengths of the lines."""
     width, height = _size(boxes)
-    standing = np.sum(height[height > ELONGATED * width])
-    lying = np.sum(width[width > ELONGATED * height])
-    return bool(standing > lying)
+    stands = height > ELONGATED * width
+    lies = width > ELONGATED * height
+    return bool(np.sum(height[stands]) > np.sum(width[lies]))
 
 
 def _legibility(crops: Sequence[Pixels]) -> float:
@@ -175,8 +184,12 @@ def _legibility(crops: Sequence[Pixels]) -> float:
 def _turn(pixels: Pixels, boxes: Boxes) -> tuple[Pixels, Boxes]:
     """A quarter of a turn, against the clock."""
     width = pixels.shape[1]
-    turned = np.stack([boxes[:, :, 1], width - 1 - boxes[:, :, 0]], axis=2)
-    return np.ascontiguousarray(np.rot90(pixels)), np.roll(turned, -1, axis=1)
+    across = boxes[:, :, 0]
+    down = boxes[:, :, 1]
+    corners = np.stack([down, width - 1 - across], axis=2)
+    # What was the second corner is the top left one now.
+    turned = np.roll(corners, -1, axis=1)
+    return np.ascontiguousarray(np.rot90(pixels)), turned
 
 
 def _crops(pixels: Pixels, boxes: Boxes) -> list[Pixels]:
@@ -185,11 +198,19 @@ def _crops(pixels: Pixels, boxes: Boxes) -> list[Pixels]:
     width, height = _size(boxes)
     # The engine lays tall pieces on their side; a single letter or digit is tall and
     # stands.
-    single = (height >= 1.4 * width) & (height < 1.6 * np.median(height))
+    upright = height >= SINGLE_RATIO * width
+    of_one_line = height < SINGLE_HEIGHT * np.median(height)
+    single = upright & of_one_line
     return [
-        np.rot90(crop, -1) if alone and crop.shape[1] > crop.shape[0] else crop
-        for crop, alone in zip(crops, single, strict=True)
+        _stood_up(crop) if is_single else crop
+        for crop, is_single in zip(crops, single, strict=True)
     ]
+
+
+def _stood_up(crop: Pixels) -> Pixels:
+    """A crop that lies on its side, turned back clockwise."""
+    height, width = crop.shape[:2]
+    return np.rot90(crop, -1) if width > height else crop
 
 
 def _recognise(crops: Sequence[Pixels]) -> list[_Read]:
@@ -241,5 +262,6 @@ def _skew(boxes: Boxes) -> float:
     long = boxes[width > LEVEL_RATIO * height]
     if not len(long):
         return 0.0
-    along = long[:, 1] - long[:, 0]
-    return float(median(np.arctan2(along[:, 1], along[:, 0]).tolist()))
+    across, down = (long[:, 1] - long[:, 0]).T
+    angles = np.arctan2(down, across)
+    return float(median(angles.tolist()))

@@ -32,7 +32,7 @@ class OdfSheetWalk:
     number: int = 1
     column: int = 0
     cells: list[sheetrows.Cell] = field(default_factory=list[sheetrows.Cell])
-    comments: list[units.Block] = field(default_factory=list[units.Block])
+    comments: units.Blocks = field(default_factory=units.Blocks)
 
 
 def is_spreadsheet(package: packed.Package) -> bool:
@@ -90,6 +90,7 @@ def _rows(package: packed.Package, walk: OdfSheetWalk) -> Iterator[OdfSheetRow]:
 
 
 def _sheet_name(row: trees.Element) -> str:
+    """The name of the sheet that a row is in."""
     table = next(row.iterancestors("{*}table"), None)
     return "" if table is None else officeparts.attribute(table, "name")
 
@@ -111,6 +112,7 @@ def _cell(walk: OdfSheetWalk, element: trees.Element, *, covered: bool) -> None:
 
 
 def _comment(walk: OdfSheetWalk, note: trees.Element) -> None:
+    """Set a comment on a cell aside, with its row and who wrote it."""
     paragraphs = [spacing.clean(_paragraph(part)) for part in note.iter("{*}p")]
     author = spacing.clean(trees.full_text(officeparts.child(note, "creator")))
     place = f"row {walk.number}"

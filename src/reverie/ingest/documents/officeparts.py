@@ -52,6 +52,10 @@ class PartRelation:
     external: bool
 
 
+Relations = Mapping[str, PartRelation]
+"""What a part refers to, by the id that its elements give."""
+
+
 def local(element: trees.Element) -> str:
     """An element's name without its namespace: Strict and Transitional files differ
     only in that.
@@ -88,6 +92,7 @@ def child(element: trees.Element | None, *path: str) -> trees.Element | None:
 
 
 def _first_child(element: trees.Element, name: str) -> trees.Element | None:
+    """The first child of an element that is called so."""
     for candidate in element:
         if local(candidate) == name:
             return candidate
@@ -105,7 +110,7 @@ def is_true(text: str) -> bool:
     return text in TRUE
 
 
-def relations(package: packed.Package, part: str) -> Mapping[str, PartRelation]:
+def relations(package: packed.Package, part: str) -> Relations:
     """What a part ("" for the package) refers to, by id."""
     folder, name = posixpath.split(part)
     root = package.maybe(posixpath.join(folder, "_rels", f"{name}.rels"))
@@ -116,6 +121,7 @@ def relations(package: packed.Package, part: str) -> Mapping[str, PartRelation]:
 
 
 def _relation(element: trees.Element, folder: str) -> PartRelation:
+    """A Relationship element; names of parts count from the root of the package."""
     target = element.get("Target") or ""
     external = (element.get("TargetMode") or "").lower() == "external"
     if not external:
@@ -125,9 +131,7 @@ def _relation(element: trees.Element, folder: str) -> PartRelation:
     return PartRelation(kind, target, external)
 
 
-def of_kind(
-    related: Mapping[str, PartRelation], kind: str, package: packed.Package
-) -> list[str]:
+def of_kind(related: Relations, kind: str, package: packed.Package) -> list[str]:
     """The names of the related parts of one kind that are really there."""
     return [
         relation.target
@@ -142,7 +146,7 @@ def is_inside(relation: PartRelation, package: packed.Package) -> bool:
 
 
 def first_of_kind(
-    related: Mapping[str, PartRelation], kind: str, package: packed.Package
+    related: Relations, kind: str, package: packed.Package
 ) -> trees.Element | None:
     """The tree of the first related part of one kind, None without one."""
     parts = of_kind(related, kind, package)
@@ -203,7 +207,7 @@ def run_text(paragraph: trees.Element, word: str = "t") -> str:
     return spacing.clean("".join(pieces))
 
 
-def diagram(package: packed.Package, part: str) -> list[units.Block]:
+def diagram(package: packed.Package, part: str) -> units.Blocks:
     """The texts of a SmartArt diagram in the order of its data."""
     points = trees.descendants(package.maybe(part), "{*}pt")
     return [units.Block(text) for point in points if (text := " ".join(texts(point)))]
@@ -218,7 +222,7 @@ class ChartSeries:
     points: Mapping[int, str]
 
 
-def chart(package: packed.Package, part: str) -> list[units.Block]:
+def chart(package: packed.Package, part: str) -> units.Blocks:
     """A chart: its titles, and the numbers it draws as a table with a row a category."""
     root = package.maybe(part)
     if root is None:
@@ -230,8 +234,9 @@ def chart(package: packed.Package, part: str) -> list[units.Block]:
     return blocks + (_chart_table(series) if series else [])
 
 
-def _chart_titles(root: trees.Element) -> list[units.Block]:
-    blocks: list[units.Block] = []
+def _chart_titles(root: trees.Element) -> units.Blocks:
+    """The titles of a chart and of its axes."""
+    blocks: units.Blocks = []
     for title in root.iter("{*}title"):
         text = " ".join(texts(title)) or " ".join(_values(title).values())
         if text:
@@ -249,6 +254,7 @@ def _plot_kind(root: trees.Element) -> str:
 
 
 def _series(element: trees.Element) -> ChartSeries:
+    """A series (c:ser) with what is cached of it."""
     label = " ".join(_values(child(element, "tx")).values())
     across = _axis(element, "cat", "xVal")
     up = _axis(element, "val", "yVal")
@@ -261,7 +267,7 @@ def _axis(series: trees.Element, name: str, scatter: str) -> trees.Element | Non
     return child(series, scatter) if usual is None else usual
 
 
-def _chart_table(series: Sequence[ChartSeries]) -> list[units.Block]:
+def _chart_table(series: Sequence[ChartSeries]) -> units.Blocks:
     """A row for each category with a column for each series; the first series that has
     categories names them for all.
     """

@@ -38,6 +38,7 @@ def read(source: units.Given) -> Iterator[units.Read]:
 
 
 def _rows(opened: book.Book, page: sheet.Sheet) -> Iterator[sheetrows.Row]:
+    """The rows of a sheet that say something."""
     for number in range(page.nrows):
         kinds = page.row_types(number)
         values = page.row_values(number)

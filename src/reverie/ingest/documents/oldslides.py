@@ -85,7 +85,7 @@ class PptSlide:
     texts: list[PptText] = field(default_factory=list[PptText])
 
 
-def slides(data: bytes) -> list[list[units.Block]]:
+def slides(data: bytes) -> list[units.Blocks]:
     """The blocks of each slide in the order in which they are shown; its notes last."""
     top = list(_records(data, 0, len(data)))
     # An edit appends a new document; the last one counts.
@@ -94,16 +94,14 @@ def slides(data: bytes) -> list[list[units.Block]]:
         raise errors.Unreadable("not a PowerPoint presentation, or cut short")
     offsets = _directory(data, top)
     notes = _notes(data, _listed(data, document, LISTED_NOTES), offsets)
-    presentation: list[list[units.Block]] = []
+    presentation: list[units.Blocks] = []
     for slide in _listed(data, document, LISTED_SLIDES):
         blocks = _slide(data, slide, offsets)
         presentation.append(blocks + notes.get(slide.identity, []))
     return presentation
 
 
-def _slide(
-    data: bytes, slide: PptSlide, offsets: Mapping[int, int]
-) -> list[units.Block]:
+def _slide(data: bytes, slide: PptSlide, offsets: Mapping[int, int]) -> units.Blocks:
     """The blocks of a slide, headings first."""
     record = _at(data, offsets.get(slide.persist, -1))
     texts = slide.texts if record is None else _in_shapes(data, record, slide.texts)
@@ -117,6 +115,7 @@ def _number(data: bytes, at: int) -> int:
 
 
 def _first(records: Iterable[PptRecord], kind: int) -> PptRecord | None:
+    """The first of several records that is of a kind."""
     return next((record for record in records if record.kind == kind), None)
 
 
@@ -157,6 +156,7 @@ def _inside(data: bytes, record: PptRecord) -> Iterator[PptRecord]:
 
 
 def _at(data: bytes, offset: int) -> PptRecord | None:
+    """The record at an offset of the stream, None where none can be."""
     if not 0 <= offset <= len(data) - 8:
         return None
     return next(_records(data, offset, len(data)), None)
@@ -295,6 +295,7 @@ def _cells(data: bytes, group: PptRecord) -> Iterator[PptCell]:
 
 
 def _anchor(parts: Iterable[PptRecord]) -> PptRecord | None:
+    """The record that says where a shape stands in its group."""
     for part in parts:
         if part.kind == ANCHOR and part.end - part.start >= 16:
             return part
@@ -337,9 +338,9 @@ def _place(
 
 def _notes(
     data: bytes, listed: Iterable[PptSlide], offsets: Mapping[int, int]
-) -> dict[int, list[units.Block]]:
+) -> dict[int, units.Blocks]:
     """The notes by the number of their slide."""
-    notes: dict[int, list[units.Block]] = {}
+    notes: dict[int, units.Blocks] = {}
     for entry in listed:
         record = _at(data, offsets.get(entry.persist, -1))
         if record is None or record.kind != NOTES:
@@ -351,8 +352,9 @@ def _notes(
     return notes
 
 
-def _note_blocks(texts: Iterable[PptText]) -> list[units.Block]:
-    blocks: list[units.Block] = []
+def _note_blocks(texts: Iterable[PptText]) -> units.Blocks:
+    """The blocks of those texts that are notes."""
+    blocks: units.Blocks = []
     for text in texts:
         if text.kind == NOTES_TEXT:
             blocks += [
@@ -363,7 +365,7 @@ def _note_blocks(texts: Iterable[PptText]) -> list[units.Block]:
     return blocks
 
 
-def _blocks(text: PptText) -> list[units.Block]:
+def _blocks(text: PptText) -> units.Blocks:
     """A text's paragraphs; a title is one heading. A lone star stands for the number of
     the slide.
     """

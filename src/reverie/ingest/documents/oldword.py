@@ -98,7 +98,7 @@ def second_table(fib: bytes) -> bool:
     return bool(flags & SECOND_TABLE)
 
 
-def blocks(fib: bytes, table: bytes) -> list[units.Block]:
+def blocks(fib: bytes, table: bytes) -> units.Blocks:
     """The text of the document, then of its footnotes, comments, endnotes and text
     boxes; headers and footers once.
     """
@@ -106,7 +106,7 @@ def blocks(fib: bytes, table: bytes) -> list[units.Block]:
         return _older(fib)
     text, pieces = _text(fib, table)
     document = WordText(text, pieces, _styles(fib, table))
-    body: list[units.Block] = []
+    body: units.Blocks = []
     edges: dict[str, units.Block] = {}
     start = 0
     for part, count in enumerate(struct.unpack_from("<8i", fib, COUNTS)):
@@ -125,7 +125,7 @@ def _number(data: bytes, at: int, size: int) -> int:
     return int.from_bytes(data[at : at + size], "little")
 
 
-def _older(fib: bytes) -> list[units.Block]:
+def _older(fib: bytes) -> units.Blocks:
     """The text of a file of Word 6 or 95, which lies in one piece."""
     start, end = struct.unpack_from("<II", fib, OLDER_TEXT)
     text = fib[start:end].decode("cp1252", "replace").replace(CELL_END, "\r")
@@ -267,7 +267,7 @@ def _paragraphs(document: WordText, start: int, end: int) -> Iterator[units.Bloc
         elif text and style.in_table:
             inside.append(text)
         elif text:
-            yield _paragraph(text, style.level)
+            yield units.paragraph(text, style.level)
     rest = [*cells, *inside, _tidy(document.text[begin:end])]
     if text := spacing.row(filter(None, rest)):
         yield units.Block(text)
@@ -277,10 +277,6 @@ def _row(cells: Sequence[str]) -> Iterator[units.Block]:
     """A row of a table as a block; one of a single cell is plain text."""
     if text := spacing.row(cells):
         yield units.Block(text, "row") if len(cells) > 1 else units.Block(text)
-
-
-def _paragraph(text: str, level: int) -> units.Block:
-    return units.Block(text, "heading", level) if level else units.Block(text)
 
 
 def _styles(fib: bytes, table: bytes) -> list[RangeStyle]:
@@ -363,6 +359,9 @@ def _operand_size(data: bytes, at: int, sprm: int) -> int:
 
 
 def _tidy(text: str) -> str:
+    """The text of a paragraph: hyphens and breaks as such, halves of pairs put
+    together.
+    """
     text = text.replace("\x1e", "-").replace("\x0b", " ").replace("\x0e", " ")
     if any("\ud800" <= sign <= "\udfff" for sign in text):
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

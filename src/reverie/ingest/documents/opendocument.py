@@ -62,7 +62,7 @@ class OdfDocument:
 
     package: packed.Package
     lists: Mapping[str, Mapping[int, numbering.ListLevel]]
-    notes: list[units.Block] = field(default_factory=list[units.Block])
+    notes: units.Blocks = field(default_factory=units.Blocks)
     continued: int = 0
 
 
@@ -102,6 +102,7 @@ def read(source: units.Given) -> Iterator[units.Read]:
 
 
 def _is_encrypted(package: packed.Package) -> bool:
+    """Whether the manifest says how parts are encrypted."""
     name = "META-INF/manifest.xml"
     return name in package and b"encryption-data" in package.read(name)
 
@@ -146,6 +147,7 @@ def _levels(style: trees.Element) -> numbering.ListLevels:
 
 
 def _numbered_level(element: trees.Element, number_format: str) -> numbering.ListLevel:
+    """A level of a list that counts, with what stands around its numbers."""
     prefix = officeparts.attribute(element, "num-prefix")
     suffix = officeparts.attribute(element, "num-suffix")
     start = officeparts.attribute(element, "start-value") or "1"
@@ -156,11 +158,9 @@ def _numbered_level(element: trees.Element, number_format: str) -> numbering.Lis
     )
 
 
-def _blocks(
-    document: OdfDocument, elements: Iterable[trees.Element]
-) -> list[units.Block]:
+def _blocks(document: OdfDocument, elements: Iterable[trees.Element]) -> units.Blocks:
     """The blocks of a text, a cell, a shape or a note; what is unknown is what is in it."""
-    blocks: list[units.Block] = []
+    blocks: units.Blocks = []
     for element in elements:
         name = officeparts.local(element)
         if name not in SKIPPED:
@@ -171,10 +171,10 @@ def _blocks(
 
 def _joined(document: OdfDocument, elements: Iterable[trees.Element]) -> str:
     """The texts of blocks as one line."""
-    return " ".join(block.text for block in _blocks(document, elements))
+    return units.joined(_blocks(document, elements))
 
 
-def _paragraph(document: OdfDocument, element: trees.Element) -> list[units.Block]:
+def _paragraph(document: OdfDocument, element: trees.Element) -> units.Blocks:
     """A paragraph or heading, then what hangs on it."""
     paragraph = OdfParagraph()
     _collect(document, element, paragraph)
@@ -184,6 +184,7 @@ def _paragraph(document: OdfDocument, element: trees.Element) -> list[units.Bloc
 
 
 def _text_block(element: trees.Element, text: str) -> units.Block:
+    """A paragraph as a block; h and the style Title are headings."""
     if officeparts.local(element) == "h":
         stated = officeparts.attribute(element, "outline-level")
         level = min(6, max(1, numbering.whole(stated, 1)))
@@ -226,7 +227,7 @@ def _note(
         document.notes.append(units.Block(f"[{label}] {text}"))
 
 
-def _comment(document: OdfDocument, element: trees.Element) -> list[units.Block]:
+def _comment(document: OdfDocument, element: trees.Element) -> units.Blocks:
     """A comment goes to the notes, with who wrote it when; nothing stays in its place."""
     creator = officeparts.child(element, "creator")
     date = officeparts.child(element, "date")
@@ -238,13 +239,14 @@ def _comment(document: OdfDocument, element: trees.Element) -> list[units.Block]
     return []
 
 
-def _outer_list(document: OdfDocument, element: trees.Element) -> list[units.Block]:
+def _outer_list(document: OdfDocument, element: trees.Element) -> units.Blocks:
+    """A list that is in no other list."""
     return _list(document, element, "", 1)
 
 
 def _list(
     document: OdfDocument, element: trees.Element, style: str, depth: int
-) -> list[units.Block]:
+) -> units.Blocks:
     """The items of a list with their labels; `style` is inherited, `depth` counts from
     1.
     """
@@ -255,7 +257,7 @@ def _list(
     continues = officeparts.attribute(element, "continue-numbering") == "true"
     if depth == 1 and continues:
         count = document.continued
-    blocks: list[units.Block] = []
+    blocks: units.Blocks = []
     for item in element:
         if stated := officeparts.attribute(item, "start-value"):
             count = numbering.whole(stated, 1)
@@ -271,8 +273,9 @@ def _list(
 
 def _list_item(
     document: OdfDocument, item: trees.Element, style: str, depth: int
-) -> list[units.Block]:
-    blocks: list[units.Block] = []
+) -> units.Blocks:
+    """The blocks of an item, those of lists inside it too."""
+    blocks: units.Blocks = []
     for element in item:
         if officeparts.local(element) == "list":
             blocks += _list(document, element, style, depth + 1)
@@ -291,6 +294,7 @@ def _is_counted(item: trees.Element) -> bool:
 def _labelled(
     block: units.Block, level: numbering.ListLevel, count: int
 ) -> units.Block:
+    """The first block of an item with its bullet or number."""
     if level.format == "bullet":
         label = "-"
     else:
@@ -300,7 +304,8 @@ def _labelled(
     return units.Block(text, block.kind, block.level)
 
 
-def _table(document: OdfDocument, element: trees.Element) -> list[units.Block]:
+def _table(document: OdfDocument, element: trees.Element) -> units.Blocks:
+    """A table row by row, with what merged cells cover."""
     rows: list[list[str]] = []
     covered: dict[tuple[int, int], str] = {}
     # All rows first: those of a table inside a cell are its own.
@@ -355,10 +360,12 @@ def _cover(
 
 
 def _span(cell: trees.Element, name: str) -> int:
+    """How many rows or columns a cell covers."""
     return min(SPANS, numbering.whole(officeparts.attribute(cell, name), 1))
 
 
 def _rows(element: trees.Element) -> Iterator[trees.Element]:
+    """The rows of a table, also those in groups."""
     for child in element:
         name = officeparts.local(child)
         if name == "table-row":
@@ -367,7 +374,7 @@ def _rows(element: trees.Element) -> Iterator[trees.Element]:
             yield from _rows(child)
 
 
-def _frame(document: OdfDocument, element: trees.Element) -> list[units.Block]:
+def _frame(document: OdfDocument, element: trees.Element) -> units.Blocks:
     """What a frame shows; of a picture its description. An object's stand-in picture is
     left out.
     """
@@ -376,14 +383,14 @@ def _frame(document: OdfDocument, element: trees.Element) -> list[units.Block]:
     return blocks or _description(element)
 
 
-def _description(element: trees.Element) -> list[units.Block]:
+def _description(element: trees.Element) -> units.Blocks:
     """The title and the description of a frame, once if they are the same."""
     parts = [officeparts.child(element, name) for name in ("title", "desc")]
     texts = [spacing.clean(trees.full_text(part)) for part in parts]
     return [units.Block(text) for text in dict.fromkeys(texts) if text]
 
 
-def _object(document: OdfDocument, element: trees.Element) -> list[units.Block]:
+def _object(document: OdfDocument, element: trees.Element) -> units.Blocks:
     """An embedded formula (MathML) or chart."""
     name = officeparts.attribute(element, "href").removeprefix("./").strip("/")
     root = document.package.maybe(f"{name}/content.xml") if name else None
@@ -395,14 +402,15 @@ def _object(document: OdfDocument, element: trees.Element) -> list[units.Block]:
     return [] if chart is None else _blocks(document, chart)
 
 
-def _formula(root: trees.Element) -> list[units.Block]:
+def _formula(root: trees.Element) -> units.Blocks:
+    """The signs of a formula in their order."""
     tokens = root.iter("{*}mi", "{*}mn", "{*}mo", "{*}mtext")
     text = spacing.clean(" ".join(token.text or "" for token in tokens))
     return [units.Block(text)] if text else []
 
 
 # The elements of which blocks are made in a way of their own.
-READERS: Mapping[str, Callable[[OdfDocument, trees.Element], list[units.Block]]] = {
+READERS: Mapping[str, Callable[[OdfDocument, trees.Element], units.Blocks]] = {
     "p": _paragraph,
     "h": _paragraph,
     "list": _outer_list,
@@ -416,6 +424,7 @@ READERS: Mapping[str, Callable[[OdfDocument, trees.Element], list[units.Block]]]
 def _slides(
     document: OdfDocument, slides: trees.Element, first: int
 ) -> Iterator[units.Unit]:
+    """The slides from the first one asked for on."""
     pages = [page for page in slides if officeparts.local(page) == "page"]
     for number, page in enumerate(pages, start=1):
         if number < first:
@@ -424,14 +433,14 @@ def _slides(
         yield units.Unit(number, len(pages), blocks, {"slide": number})
 
 
-def _slide(document: OdfDocument, page: trees.Element) -> list[units.Block]:
+def _slide(document: OdfDocument, page: trees.Element) -> units.Blocks:
     """The blocks of a slide: its title, its texts, its notes and comments."""
-    titles: list[units.Block] = []
-    texts: list[units.Block] = []
+    titles: units.Blocks = []
+    texts: units.Blocks = []
     for shape in page:
         kind = officeparts.attribute(shape, "class")
         blocks = _blocks(document, [shape])
-        title = " ".join(block.text for block in blocks)
+        title = units.joined(blocks)
         if kind == "title" and blocks:
             titles.append(units.Block(title, "heading", 1))
         elif kind == "subtitle" and blocks:

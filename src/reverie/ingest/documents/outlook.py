@@ -149,6 +149,7 @@ def _when(message: OutlookMessage) -> str:
 
 
 def _sender(message: OutlookMessage) -> str:
+    """The name and the address of who sent a message."""
     name = message.first(SENDER_NAMES)
     address = message.first(SENDER_ADDRESSES)
     if not address or "@" not in address or address == name:
@@ -171,6 +172,7 @@ def _recipients(message: OutlookMessage, shown: str, kind: int) -> str:
 
 
 def _recipient(recipient: OutlookMessage) -> str:
+    """The name and the address of a recipient, or which of them is known."""
     name = spacing.clean(recipient.text(DISPLAY_NAME))
     address = recipient.first(ADDRESSES)
     if "@" not in address:
@@ -178,7 +180,7 @@ def _recipient(recipient: OutlookMessage) -> str:
     return f"{name} <{address}>" if name and name != address else address
 
 
-def _message(message: OutlookMessage, depth: int) -> list[units.Block]:
+def _message(message: OutlookMessage, depth: int) -> units.Blocks:
     """A message's subject, headers and body, then the messages inside it."""
     if depth > DEEPEST:
         raise errors.Unreadable("messages are nested too deeply")
@@ -202,7 +204,7 @@ def _message(message: OutlookMessage, depth: int) -> list[units.Block]:
     return blocks
 
 
-def _body(message: OutlookMessage) -> list[units.Block]:
+def _body(message: OutlookMessage) -> units.Blocks:
     """The text: as plain text, else from the page, else from the compressed rich text."""
     plain = message.text(BODY)
     if plain.strip():
@@ -220,10 +222,12 @@ def _body(message: OutlookMessage) -> list[units.Block]:
 
 
 def _paragraphs(text: str) -> list[str]:
+    """The paragraphs of a plain text."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n\n")
 
 
 def _attachments(file: compound.Compound) -> Iterator[units.EmbeddedFile]:
+    """The files attached to the outermost message."""
     for number, storage in enumerate(file.storages([], ATTACHED), start=1):
         attachment = OutlookMessage(file, [storage], {})
         data = attachment.data(ATTACHED_BYTES)

@@ -147,6 +147,8 @@ def guarded(kind: str) -> Callable[[units.Reader], units.Reader]:
     """
 
     def wrap(read: units.Reader) -> units.Reader:
+        """The reader with the guard around it."""
+
         @functools.wraps(read)
         def reader(source: units.Given) -> Iterator[units.Read]:
             try:
@@ -173,16 +175,19 @@ def guarded(kind: str) -> Callable[[units.Reader], units.Reader]:
 
 
 def _refuse_compound(data: bytes, kind: str) -> None:
+    """Raise Locked for an encrypted package, Unreadable for an older format."""
     if compound.Compound(data, kind).has("EncryptedPackage"):
         raise errors.Locked("it is encrypted")
     raise errors.Unreadable(f"not {kind} but of an older Office format")
 
 
 def _key(name: str) -> str:
+    """A name as it is compared: with slashes, without case."""
     return name.replace("\\", "/").lstrip("/").lower()
 
 
 def _syntax(error: Exception) -> str:
+    """Why XML could not be read, for people."""
     text = str(error)
     if "depth" in text.lower():
         return "its parts are nested too deeply"

@@ -100,6 +100,7 @@ def picture(page: pypdfium2.PdfPage, dpi: int) -> Image.Image:
 
 
 def _refused(error: pypdfium2.PdfiumError, tried: bool) -> errors.Unreadable:
+    """The error for a document that PDFium does not open."""
     if error.err_code == pdfium.FPDF_ERR_PASSWORD:
         wrong = "the password does not open it: " if tried else ""
         return errors.Locked(f"{wrong}the PDF asks for a password")
@@ -111,6 +112,7 @@ def _refused(error: pypdfium2.PdfiumError, tried: bool) -> errors.Unreadable:
 
 
 def _about(document: pypdfium2.PdfDocument) -> units.About:
+    """Title, author and time of creation of the document information."""
     properties = document.get_metadata_dict(skip_empty=True)
     return units.About(
         pdftext.clean(properties.get("Title", ""))[:LONGEST_ABOUT],
@@ -136,6 +138,7 @@ def _date(text: str) -> str:
 
 
 def _zone(offset: str | None, minutes: str | None) -> str:
+    """The offset from UTC as ISO 8601, "" without one."""
     return f"{offset}:{minutes or '00'}" if offset else ""
 
 
@@ -165,6 +168,7 @@ def _plain(text: str) -> str:
 def _unit(
     document: pypdfium2.PdfDocument, number: int, total: int, outline: Outline
 ) -> units.Unit:
+    """A page: its text layer or what OCR reads, then fields and notes on it."""
     place: units.Place = {"page": number}
     try:
         page = document[number - 1]
@@ -230,20 +234,21 @@ def _seen(page: pypdfium2.PdfPage) -> list[str]:
 
 
 def _amount(texts: Sequence[str]) -> int:
+    """How many letters and digits there are in texts."""
     return sum(letter.isalnum() for text in texts for letter in text)
 
 
 def _blocks(
     lines: Sequence[layout.LayoutLine], headings: Mapping[str, int]
 ) -> Iterator[units.Block]:
+    """The paragraphs and headings of a page's lines."""
     body = _body_size(lines)
     known = layout.compounds(lines)
     for group in layout.paragraphs(lines):
         text = layout.text_of(group, known)
         if not text:
             continue
-        level = _level(group, text, body, headings)
-        yield units.Block(text, "heading", level) if level else units.Block(text)
+        yield units.paragraph(text, _level(group, text, body, headings))
 
 
 def _body_size(lines: Sequence[layout.LayoutLine]) -> float:
@@ -281,6 +286,7 @@ def _level(
 
 
 def _level_by_size(size: float, body: float) -> int:
+    """The level of a heading by its type and the body's, 0 for none."""
     if not body:
         return 0
     for level, ratio in HEADING_SIZES.items():

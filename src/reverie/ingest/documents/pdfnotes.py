@@ -61,6 +61,7 @@ def on_page(page: pypdfium2.PdfPage) -> Iterator[units.Block]:
 
 
 def _text(annotation: Any, page: pypdfium2.PdfPage) -> str:
+    """The text of an annotation: the value of a field, or what was written."""
     kind = pdfium.FPDFAnnot_GetSubtype(annotation)
     if kind == pdfium.FPDF_ANNOT_WIDGET:
         return _field(annotation, page.formenv.raw) if page.formenv else ""
@@ -120,4 +121,5 @@ def files(document: pypdfium2.PdfDocument) -> Iterator[units.EmbeddedFile]:
 
 
 def _base_name(path: str) -> str:
+    """The last part of a path, with slashes or backslashes."""
     return PurePosixPath(pdftext.clean(path).replace("\\", "/")).name

@@ -80,6 +80,7 @@ def _is_mixed(rows: Sequence[Sequence[layout.LayoutLine]], gutter: float) -> boo
 
 
 def _glyphs(layer: pypdfium2.PdfTextPage, rotation: int) -> Iterator[Glyph]:
+    """The characters of a page in the order of the file, with their boxes."""
     raw: Any = layer.raw
     box = pdfium.FS_RECTF()
     for index in range(min(layer.count_chars(), MOST_CHARACTERS)):
@@ -139,6 +140,7 @@ def _segments(
 
 
 def _is_drawn(glyph: Glyph) -> bool:
+    """Whether a glyph leaves a mark on the page."""
     return glyph.right > glyph.left and not glyph.text.isspace()
 
 
@@ -157,6 +159,7 @@ def _gaps(drawn: Sequence[Glyph], least: float) -> list[float]:
 def _line(
     glyphs: Sequence[Glyph], size: float, layer: pypdfium2.PdfTextPage
 ) -> layout.LayoutLine:
+    """Glyphs as a line; its type is bold if that of three of them is."""
     drawn = [glyph for glyph in glyphs if not glyph.text.isspace()] or list(glyphs)
     telling = (drawn[0], drawn[len(drawn) // 2], drawn[-1])
     return layout.LayoutLine(
@@ -235,10 +238,12 @@ def clean(text: str) -> str:
 
 
 def _plain_shape(shapes: re.Match[str]) -> str:
+    """The letters that shapes stand for (NFKC)."""
     return unicodedata.normalize("NFKC", shapes[0])
 
 
 def _type_size(layer: pypdfium2.PdfTextPage, glyph: Glyph) -> float:
+    """The height of the type as drawn, by the font size and the matrix."""
     matrix = pdfium.FS_MATRIX()
     size: float = pdfium.FPDFText_GetFontSize(layer.raw, glyph.index)
     if pdfium.FPDFText_GetMatrix(layer.raw, glyph.index, matrix):
@@ -247,6 +252,7 @@ def _type_size(layer: pypdfium2.PdfTextPage, glyph: Glyph) -> float:
 
 
 def _bold(layer: pypdfium2.PdfTextPage, index: int) -> bool:
+    """Whether a character's font is bold, by its weight or its name."""
     if pdfium.FPDFText_GetFontWeight(layer.raw, index) >= BOLD_WEIGHT:
         return True
     name = ctypes.create_string_buffer(128)

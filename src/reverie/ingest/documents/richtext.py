@@ -48,6 +48,7 @@ class _Output:
         self._window = bytearray(FILLED) + bytearray(WINDOW - len(FILLED))
 
     def add(self, byte: int) -> None:
+        """Add one byte."""
         self.data.append(byte)
         self._window[self.write] = byte
         self.write = (self.write + 1) % WINDOW

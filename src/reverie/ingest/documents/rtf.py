@@ -56,9 +56,9 @@ def _codepage(head: str) -> str | None:
     return charsets.lookup(f"cp{stated.group(1)}") if stated else None
 
 
-def blocks(source: str, encoding: str) -> list[units.Block]:
+def blocks(source: str, encoding: str) -> units.Blocks:
     """The paragraphs of a file's source."""
-    paragraphs: list[units.Block] = []
+    paragraphs: units.Blocks = []
     for line in LINE_ENDS.split(_unpacked(source, encoding)):
         cells = line.split("|")
         # striprtf ends each cell with a bar, also the last.
@@ -81,6 +81,7 @@ def _about(source: str, encoding: str) -> units.About:
 
 
 def _created(head: str) -> str:
+    """The day of creation as ISO 8601, "" without one."""
     created = CREATED.search(head)
     if created is None:
         return ""
@@ -89,4 +90,5 @@ def _created(head: str) -> str:
 
 
 def _unpacked(source: str, encoding: str) -> str:
+    """The plain text of a source, by striprtf."""
     return str(striprtf.rtf_to_text(source, encoding=encoding, errors="ignore"))  # pyright: ignore[reportUnknownArgumentType]

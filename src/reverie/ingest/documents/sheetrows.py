@@ -56,7 +56,7 @@ class Writer:
     number: int = 0
     characters: int = 0
     _offset: int = -1
-    _blocks: list[units.Block] = field(default_factory=list[units.Block])
+    _blocks: units.Blocks = field(default_factory=units.Blocks)
     _size: int = 0
     _rows: int = 0
 
@@ -98,6 +98,7 @@ class Writer:
         return units.Block(text, "header" if named else "row", place={"rows": rows})
 
     def _add(self, block: units.Block) -> None:
+        """Add a block to the unit. Unreadable when the document grows too large."""
         self._blocks.append(block)
         self._rows += 1
         self._size += len(block.text)
@@ -108,6 +109,7 @@ class Writer:
             )
 
     def _unit(self, name: str) -> Iterator[units.Unit]:
+        """The unit so far, unless it is known already; begin the next one."""
         self.number += 1
         blocks = tuple(self._blocks)
         self._blocks = []
@@ -149,10 +151,12 @@ def _names_columns(row: Row, after: Row | None) -> bool:
 
 
 def _year(text: str) -> bool:
+    """Whether a text is a year that may name a column."""
     return len(text) == 4 and text.isdecimal() and text[:2] in {"18", "19", "20"}
 
 
 def _with_next(rows: Iterable[Row]) -> Iterator[tuple[Row, Row | None]]:
+    """Each row with the one after it, None after the last."""
     before: Row | None = None
     for row in rows:
         if before is not None:

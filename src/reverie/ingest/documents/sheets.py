@@ -4,7 +4,7 @@ with the numbers the sheet gives them.
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -76,7 +76,7 @@ def read(source: units.Given) -> Iterator[units.Read]:
 def _listed(
     package: packed.Package,
     root: trees.Element,
-    relations: Mapping[str, officeparts.PartRelation],
+    relations: officeparts.Relations,
 ) -> list[tuple[str, str]]:
     """The sheets in their order: the name and the part of each."""
     sheets: list[tuple[str, str]] = []
@@ -91,8 +91,9 @@ def _listed(
 def _book(
     package: packed.Package,
     root: trees.Element,
-    relations: Mapping[str, officeparts.PartRelation],
+    relations: officeparts.Relations,
 ) -> Book:
+    """What the sheets of a workbook share."""
     texts = _shared_strings(package, relations)
     styles = officeparts.first_of_kind(relations, "styles", package)
     properties = officeparts.child(root, "workbookPr")
@@ -103,8 +104,9 @@ def _book(
 
 
 def _shared_strings(
-    package: packed.Package, relations: Mapping[str, officeparts.PartRelation]
+    package: packed.Package, relations: officeparts.Relations
 ) -> list[str]:
+    """The shared strings in their order. Unreadable when they unpack to too much."""
     texts: list[str] = []
     size = 0
     for part in officeparts.of_kind(relations, "sharedStrings", package):
@@ -128,6 +130,7 @@ def _rich(element: trees.Element) -> str:
 
 
 def _is_reading(run: trees.Element) -> bool:
+    """Whether a run is furigana."""
     parent = run.getparent()
     return parent is not None and officeparts.local(parent) == "rPh"
 
@@ -193,6 +196,7 @@ def _cell_column(element: trees.Element, following: int) -> int:
 
 
 def _column(letters: str) -> int:
+    """The number from 0 of a column that is called "A" or "AB"."""
     number = 0
     for letter in letters:
         number = number * 26 + ord(letter) - 64
@@ -235,6 +239,7 @@ def _shared(book: Book, text: str) -> str:
 
 
 def _number(book: Book, style: str, text: str) -> str:
+    """A number as people write it, or the moment that its style shows it as."""
     index = int(style) if WHOLE.fullmatch(style) else 0
     kind = book.dates[index] if index < len(book.dates) else ""
     if kind:
@@ -254,10 +259,10 @@ def _moment(serial: float, kind: str, *, late: bool) -> str:
     return sheetrows.moment(value) if value is not None else ""
 
 
-def _around(package: packed.Package, part: str) -> list[units.Block]:
+def _around(package: packed.Package, part: str) -> units.Blocks:
     """What stands on a sheet beside its cells: texts of shapes, charts, and comments."""
     relations = officeparts.relations(package, part)
-    blocks: list[units.Block] = []
+    blocks: units.Blocks = []
     for drawing in officeparts.of_kind(relations, "drawing", package):
         inner = officeparts.relations(package, drawing)
         for body in trees.descendants(package.maybe(drawing), "{*}txBody"):
@@ -279,13 +284,14 @@ class SheetComment:
     created: str = ""
 
     def block(self) -> units.Block:
+        """The comment as a block."""
         label = ", ".join(filter(None, [self.cell, self.author, self.created]))
         return units.Block(f"[Comment {label}] {self.text}")
 
 
 def _comments(
-    package: packed.Package, relations: Mapping[str, officeparts.PartRelation]
-) -> list[units.Block]:
+    package: packed.Package, relations: officeparts.Relations
+) -> units.Blocks:
     """Comments with their cells. Of a conversation the notes repeat the first words:
     those are left out.
     """
@@ -298,7 +304,7 @@ def _comments(
 
 
 def _threaded(
-    package: packed.Package, relations: Mapping[str, officeparts.PartRelation]
+    package: packed.Package, relations: officeparts.Relations
 ) -> Iterator[SheetComment]:
     """The comments of conversations ([MS-XLSX])."""
     people = _people(package)

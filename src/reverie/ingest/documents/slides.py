@@ -46,9 +46,9 @@ class Slide:
     """A slide while it is walked."""
 
     package: packed.Package
-    relations: Mapping[str, officeparts.PartRelation]
-    title: list[units.Block] = field(default_factory=list[units.Block])
-    blocks: list[units.Block] = field(default_factory=list[units.Block])
+    relations: officeparts.Relations
+    title: units.Blocks = field(default_factory=units.Blocks)
+    blocks: units.Blocks = field(default_factory=units.Blocks)
 
 
 @packed.guarded(KIND)
@@ -72,9 +72,7 @@ def read(source: units.Given) -> Iterator[units.Read]:
         yield units.Unit(number, len(slides), tuple(blocks), {"slide": number}, remark)
 
 
-def _listed(
-    root: trees.Element, relations: Mapping[str, officeparts.PartRelation]
-) -> list[str]:
+def _listed(root: trees.Element, relations: officeparts.Relations) -> list[str]:
     """The parts that the list of slides refers to."""
     slides: list[str] = []
     for element in trees.children(officeparts.child(root, "sldIdLst")):
@@ -86,7 +84,7 @@ def _listed(
 
 def _slide(
     package: packed.Package, name: str, authors: Mapping[str, str]
-) -> tuple[list[units.Block], str]:
+) -> tuple[units.Blocks, str]:
     """The blocks of a slide, and a remark when it cannot be read."""
     root = package.maybe(name)
     if root is None:
@@ -105,7 +103,7 @@ def _slide(
 
 
 def _layout(
-    package: packed.Package, relations: Mapping[str, officeparts.PartRelation]
+    package: packed.Package, relations: officeparts.Relations
 ) -> dict[str, Corner]:
     """Where the layout puts the placeholders that a slide leaves in their place, by
     index and by kind.
@@ -151,6 +149,7 @@ def _corner(shape: trees.Element, corners: Mapping[str, Corner]) -> Corner | Non
 
 
 def _offset(shape: trees.Element) -> Corner | None:
+    """Where a shape says that it stands, None if it does not."""
     offset = next(shape.iter("{*}off"), None)
     if offset is None:
         return None
@@ -160,6 +159,7 @@ def _offset(shape: trees.Element) -> Corner | None:
 
 
 def _shapes(slide: Slide, tree: Iterable[trees.Element]) -> None:
+    """Read shapes in their order into the slide."""
     for shape in tree:
         name = officeparts.local(shape)
         if name == "sp":
@@ -191,6 +191,7 @@ def _alternative(element: trees.Element) -> trees.Element | None:
 
 
 def _shape(slide: Slide, shape: trees.Element) -> None:
+    """Read the text of a shape; of titles it is a heading."""
     kind = _kind(_placeholder(shape))
     body = officeparts.child(shape, "txBody")
     if kind in FURNITURE or body is None:
@@ -205,6 +206,7 @@ def _shape(slide: Slide, shape: trees.Element) -> None:
 
 
 def _placeholder(shape: trees.Element) -> trees.Element | None:
+    """The element that makes a shape a placeholder."""
     return officeparts.child(shape, "nvSpPr", "nvPr", "ph")
 
 
@@ -216,6 +218,7 @@ def _kind(placeholder: trees.Element | None) -> str:
 
 
 def _index_key(placeholder: trees.Element) -> str:
+    """What a placeholder is found by in the layout."""
     return f"idx {officeparts.attribute(placeholder, 'idx')}"
 
 
@@ -241,6 +244,7 @@ def _paragraphs(body: trees.Element) -> list[str]:
 
 
 def _depth(properties: trees.Element | None) -> int:
+    """The level of a paragraph from 0."""
     if properties is None:
         return 0
     level = officeparts.attribute(properties, "lvl")
@@ -248,6 +252,7 @@ def _depth(properties: trees.Element | None) -> int:
 
 
 def _number(auto_number: trees.Element, count: int) -> str:
+    """The number of an item as its scheme writes it."""
     start = numbering.whole(officeparts.attribute(auto_number, "startAt"), 1)
     scheme = officeparts.attribute(auto_number, "type")
     number = numbering.written(start + count - 1, _number_format(scheme))
@@ -255,6 +260,7 @@ def _number(auto_number: trees.Element, count: int) -> str:
 
 
 def _number_format(scheme: str) -> str:
+    """The format of a list that a scheme of numbers is."""
     for prefix, number_format in NUMBERS.items():
         if scheme.startswith(prefix):
             return number_format
@@ -262,6 +268,7 @@ def _number_format(scheme: str) -> str:
 
 
 def _text(paragraph: trees.Element) -> str:
+    """The text of a paragraph, with equations as LaTeX."""
     if next(paragraph.iter("{*}oMath"), None) is None:
         return officeparts.run_text(paragraph)
     pieces: list[str] = []
@@ -292,15 +299,17 @@ def _frame(slide: Slide, frame: trees.Element) -> None:
 def _drawn(
     slide: Slide,
     relation_id: str,
-    read_part: Callable[[packed.Package, str], list[units.Block]],
-) -> list[units.Block]:
+    read_part: Callable[[packed.Package, str], units.Blocks],
+) -> units.Blocks:
+    """A chart or diagram that is a part of its own."""
     relation = slide.relations.get(relation_id)
     if relation is None or relation.external:
         return []
     return read_part(slide.package, relation.target)
 
 
-def _table(table: trees.Element) -> list[units.Block]:
+def _table(table: trees.Element) -> units.Blocks:
+    """A table row by row."""
     rows: list[list[str]] = []
     for row in table.iterchildren("{*}tr"):
         texts: list[str] = []
@@ -311,6 +320,7 @@ def _table(table: trees.Element) -> list[units.Block]:
 
 
 def _has_header(table: trees.Element) -> bool:
+    """Whether the first row of a table is set off."""
     properties = officeparts.child(table, "tblPr")
     if properties is None:
         return False
@@ -330,8 +340,9 @@ def _cell(cell: trees.Element, left: list[str], above: list[list[str]]) -> str:
     return " ".join(officeparts.texts(cell))
 
 
-def _notes(package: packed.Package, part: str) -> list[units.Block]:
-    blocks: list[units.Block] = []
+def _notes(package: packed.Package, part: str) -> units.Blocks:
+    """The notes to a slide, without what is on every page of notes."""
+    blocks: units.Blocks = []
     for shape in trees.descendants(package.maybe(part), "{*}sp"):
         body = officeparts.child(shape, "txBody")
         if body is not None and _kind(_placeholder(shape)) not in FURNITURE:
@@ -340,7 +351,7 @@ def _notes(package: packed.Package, part: str) -> list[units.Block]:
 
 
 def _authors(
-    package: packed.Package, relations: Mapping[str, officeparts.PartRelation]
+    package: packed.Package, relations: officeparts.Relations
 ) -> dict[str, str]:
     """The names of those who commented, by id: of older comments, then of threaded."""
     parts = officeparts.of_kind(relations, "commentAuthors", package)
@@ -355,9 +366,9 @@ def _authors(
 
 def _comments(
     package: packed.Package, part: str, authors: Mapping[str, str]
-) -> list[units.Block]:
+) -> units.Blocks:
     """The comments on a slide and their replies, each with who said it when."""
-    blocks: list[units.Block] = []
+    blocks: units.Blocks = []
     for comment in trees.descendants(package.maybe(part), "{*}cm", "{*}reply"):
         text = _comment_text(comment)
         if not text:
@@ -371,6 +382,7 @@ def _comments(
 
 
 def _comment_text(comment: trees.Element) -> str:
+    """The text of a comment, of the older kind or of a conversation."""
     plain = officeparts.child(comment, "text")
     if plain is not None:
         return spacing.clean(trees.full_text(plain))

@@ -41,7 +41,7 @@ def row(cells: Iterable[str]) -> str:
     return " | ".join(kept).strip()
 
 
-def table(rows: Sequence[Sequence[str]], *, header: bool) -> list[units.Block]:
+def table(rows: Sequence[Sequence[str]], *, header: bool) -> units.Blocks:
     """A table as blocks. The first row is its header when `header` says so; a table of
     one column is plain text.
     """

@@ -33,6 +33,7 @@ def read(source: units.Given) -> Iterator[units.Read]:
 
 
 def _plain(text: str) -> str:
+    """The text with line feeds only."""
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
 
 
@@ -65,4 +66,5 @@ def _timing(lines: Sequence[str]) -> tuple[int, re.Match[str]] | None:
 
 
 def _unescaped(text: str) -> str:
+    """A text with entities resolved, cleaned."""
     return spacing.clean(html.unescape(text))

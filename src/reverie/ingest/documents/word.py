@@ -65,7 +65,7 @@ class DocxDocument:
     """What the parts of one document share while it is walked."""
 
     package: packed.Package
-    relations: Mapping[str, officeparts.PartRelation]
+    relations: officeparts.Relations
     styles: Mapping[str, ParagraphStyle]
     lists: numbering.Lists
 
@@ -76,7 +76,7 @@ class DocxParagraph:
 
     pieces: list[str] = field(default_factory=list[str])
     boxes: list[trees.Element] = field(default_factory=list[trees.Element])
-    drawn: list[units.Block] = field(default_factory=list[units.Block])
+    drawn: units.Blocks = field(default_factory=units.Blocks)
 
 
 @packed.guarded(KIND)
@@ -117,6 +117,7 @@ def _styles(root: trees.Element | None) -> dict[str, ParagraphStyle]:
 
 
 def _style(element: trees.Element) -> ParagraphStyle:
+    """A style by itself, without what it inherits."""
     depth = officeparts.value(element, "pPr", "numPr", "ilvl")
     return ParagraphStyle(
         _style_level(element),
@@ -157,15 +158,14 @@ def _resolved(styles: Mapping[str, ParagraphStyle], name: str) -> ParagraphStyle
 
 
 def _outline(value: str) -> int:
+    """The heading level of an outline level (0 to 8, 9 is body text); 0 for none."""
     level = numbering.whole(value, 9)
     return level + 1 if level < 6 else 0
 
 
-def _blocks(
-    document: DocxDocument, elements: Iterable[trees.Element]
-) -> list[units.Block]:
+def _blocks(document: DocxDocument, elements: Iterable[trees.Element]) -> units.Blocks:
     """The blocks of a body, a cell, a text box or a note."""
-    blocks: list[units.Block] = []
+    blocks: units.Blocks = []
     for element in elements:
         name = officeparts.local(element)
         if name == "p":
@@ -179,10 +179,10 @@ def _blocks(
 
 def _joined(document: DocxDocument, elements: Iterable[trees.Element]) -> str:
     """The texts of blocks as one line: of a cell, a note, a comment."""
-    return " ".join(block.text for block in _blocks(document, elements))
+    return units.joined(_blocks(document, elements))
 
 
-def _paragraph(document: DocxDocument, element: trees.Element) -> list[units.Block]:
+def _paragraph(document: DocxDocument, element: trees.Element) -> units.Blocks:
     """A paragraph with its list label, then the text boxes and drawings anchored in it."""
     paragraph = DocxParagraph()
     _collect(document, element, paragraph)
@@ -196,6 +196,7 @@ def _paragraph(document: DocxDocument, element: trees.Element) -> list[units.Blo
 def _text_block(
     document: DocxDocument, element: trees.Element, text: str
 ) -> units.Block:
+    """The text of a paragraph as a block, with its level and label."""
     properties = officeparts.child(element, "pPr")
     style_id = officeparts.value(properties, "pStyle")
     style = document.styles.get(style_id, ParagraphStyle())
@@ -204,7 +205,7 @@ def _text_block(
     label = _label(document, properties, style)
     if label:
         text = f"{label} {text}"
-    return units.Block(text, "heading", level) if level else units.Block(text)
+    return units.paragraph(text, level)
 
 
 def _label(
@@ -243,18 +244,21 @@ def _collect(
 def _equation(
     _document: DocxDocument, element: trees.Element, paragraph: DocxParagraph
 ) -> None:
+    """m:oMath, as LaTeX."""
     paragraph.pieces.append(f" {equations.latex(element)} ")
 
 
 def _box(
     _document: DocxDocument, element: trees.Element, paragraph: DocxParagraph
 ) -> None:
+    """A text box, which is read after the paragraph."""
     paragraph.boxes.append(element)
 
 
 def _chart(
     document: DocxDocument, element: trees.Element, paragraph: DocxParagraph
 ) -> None:
+    """A chart, whose table follows the paragraph."""
     relation_id = officeparts.reference(element, "id")
     paragraph.drawn += _drawn(document, relation_id, officeparts.chart)
 
@@ -262,6 +266,7 @@ def _chart(
 def _diagram(
     document: DocxDocument, element: trees.Element, paragraph: DocxParagraph
 ) -> None:
+    """A SmartArt diagram, whose texts follow the paragraph."""
     relation_id = officeparts.reference(element, "dm")
     paragraph.drawn += _drawn(document, relation_id, officeparts.diagram)
 
@@ -269,6 +274,7 @@ def _diagram(
 def _alternatives(
     document: DocxDocument, element: trees.Element, paragraph: DocxParagraph
 ) -> None:
+    """mc:AlternateContent: one of the forms that are given."""
     _collect(document, _alternative(element), paragraph)
 
 
@@ -303,8 +309,9 @@ def _control(
 def _drawn(
     document: DocxDocument,
     relation_id: str,
-    read_part: Callable[[packed.Package, str], list[units.Block]],
-) -> list[units.Block]:
+    read_part: Callable[[packed.Package, str], units.Blocks],
+) -> units.Blocks:
+    """A chart or diagram that is a part of its own."""
     relation = document.relations.get(relation_id)
     if relation is None or relation.external:
         return []
@@ -324,7 +331,7 @@ COLLECTORS: Mapping[
 }
 
 
-def _table(document: DocxDocument, element: trees.Element) -> list[units.Block]:
+def _table(document: DocxDocument, element: trees.Element) -> units.Blocks:
     """A table row by row. One of a single cell is a frame around text."""
     rows = _table_cells(element)
     cells = [cell for row in rows for cell in row]
@@ -378,6 +385,7 @@ def _cell(
 
 
 def _first_row(look: trees.Element) -> bool:
+    """Whether a table sets off its first row."""
     stated = officeparts.attribute(look, "firstRow")
     if stated:
         return officeparts.is_true(stated)
@@ -397,10 +405,10 @@ def _inner(element: trees.Element, name: str) -> Iterator[trees.Element]:
             yield from _inner(child, name)
 
 
-def _notes(document: DocxDocument, kind: str, note: str) -> list[units.Block]:
+def _notes(document: DocxDocument, kind: str, note: str) -> units.Blocks:
     """Footnotes or endnotes with their ids; separators are of another type."""
     root = officeparts.first_of_kind(document.relations, kind, document.package)
-    blocks: list[units.Block] = []
+    blocks: units.Blocks = []
     for element in trees.children(root, f"{{*}}{note}"):
         if officeparts.attribute(element, "type") not in {"", "normal"}:
             continue
@@ -410,9 +418,10 @@ def _notes(document: DocxDocument, kind: str, note: str) -> list[units.Block]:
     return blocks
 
 
-def _comments(document: DocxDocument) -> list[units.Block]:
+def _comments(document: DocxDocument) -> units.Blocks:
+    """The comments with who wrote them."""
     root = officeparts.first_of_kind(document.relations, "comments", document.package)
-    blocks: list[units.Block] = []
+    blocks: units.Blocks = []
     for element in trees.children(root, "{*}comment"):
         text = _joined(document, element)
         author = spacing.clean(officeparts.attribute(element, "author"))
@@ -422,7 +431,7 @@ def _comments(document: DocxDocument) -> list[units.Block]:
     return blocks
 
 
-def _edges(document: DocxDocument, kind: str) -> list[units.Block]:
+def _edges(document: DocxDocument, kind: str) -> units.Blocks:
     """The headers or footers of all sections and kinds of pages, each text once."""
     texts: dict[str, None] = {}
     for part in officeparts.of_kind(document.relations, kind, document.package):
