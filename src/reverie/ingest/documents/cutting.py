@@ -1,10 +1,17 @@
 """Chunking of documents: units become one text and overlapping passages, each with its
 place and headings.
+
+A slide is one passage, a group of rows of a table is one, running text is cut by sections
+and then by length, at ends of sentences, with an overlap. Fragments join a neighbour. A
+passage is an extent of the whole text, so that what search finds can be shown in its
+place; the headings and names of columns above it are its head, which is no part of the
+text.
 """
 
 import re
 import unicodedata
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -40,6 +47,10 @@ _SPACE = re.compile(r"\s+")
 _LEADING = frozenset("เแโใไເແໂໃໄ")
 _FOLLOWING = frozenset("ะาำๅๆະາຳໆ")
 _JOINER = "\u200d"
+
+
+Extent = tuple[int, int]
+"""Where something begins and ends in a text, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +214,8 @@ def _lay(unit: units.Unit, above: _Above) -> _Laid:
         spans.append(_Span(offset, end, block, above.section(block), header))
         texts.append(text)
         offset = end
-    return _Laid(unit, "".join(texts), spans, [span.start for span in spans])
+    starts = [span.start for span in spans]
+    return _Laid(unit, "".join(texts), spans, starts)
 
 
 def _parts(laid: _Laid) -> Iterator[CutPassage]:
@@ -224,20 +236,20 @@ def _parts(laid: _Laid) -> Iterator[CutPassage]:
             yield _part(laid, first, last)
 
 
-def _sections(laid: _Laid) -> list[tuple[int, int]]:
+def _sections(laid: _Laid) -> list[Extent]:
     """The sections of a unit; one that is a mere fragment joins the next one, or the
     last one before it.
     """
-    ranges: list[tuple[int, int]] = []
+    ranges: list[Extent] = []
     for _, group in groupby(laid.spans, key=lambda span: span.section):
         spans = list(group)
         ranges.append((spans[0].start, spans[-1].end))
     return _joined(ranges, FRAGMENT)
 
 
-def _rows(laid: _Laid) -> list[tuple[int, int]]:
+def _rows(laid: _Laid) -> list[Extent]:
     """Groups of rows; a row that names the columns begins a new one."""
-    ranges: list[tuple[int, int]] = []
+    ranges: list[Extent] = []
     start = end = rows = 0
     for number, span in enumerate(laid.spans):
         named = rows > 0 and span.block.kind == "header"
@@ -252,23 +264,23 @@ def _rows(laid: _Laid) -> list[tuple[int, int]]:
     return _joined(ranges, STRUCTURED_FRAGMENT)
 
 
-def _joined(ranges: Sequence[tuple[int, int]], fragment: int) -> list[tuple[int, int]]:
+def _joined(ranges: Sequence[Extent], fragment: int) -> list[Extent]:
     """Neighbouring ranges with those that are shorter than a fragment joined to the
     next, the last to the one before.
     """
-    joined: list[tuple[int, int]] = []
+    joined: list[Extent] = []
     for start, end in ranges:
         if joined and _length(joined[-1]) < fragment:
-            joined[-1] = (joined[-1][0], end)
-        else:
-            joined.append((start, end))
+            start, _ = joined.pop()
+        joined.append((start, end))
     if len(joined) > 1 and _length(joined[-1]) < fragment:
         _, end = joined.pop()
-        joined[-1] = (joined[-1][0], end)
+        start, _ = joined.pop()
+        joined.append((start, end))
     return joined
 
 
-def _length(extent: tuple[int, int]) -> int:
+def _length(extent: Extent) -> int:
     """Characters between the ends of a range."""
     start, end = extent
     return end - start
@@ -290,10 +302,11 @@ def _part(laid: _Laid, start: int, end: int) -> CutPassage:
 
 def _main_section(spans: Sequence[_Span], start: int, end: int) -> tuple[str, ...]:
     """The section that has most of the characters there, of equals the first."""
-    sizes: dict[tuple[str, ...], int] = {}
+    sizes: Counter[tuple[str, ...]] = Counter()
     for span in spans:
-        size = min(span.end, end) - max(span.start, start)
-        sizes[span.section] = sizes.get(span.section, 0) + size
+        first = max(span.start, start)
+        last = min(span.end, end)
+        sizes[span.section] += last - first
     return max(sizes, key=lambda section: sizes[section])
 
 
@@ -322,7 +335,7 @@ def _titles_inside(spans: Sequence[_Span], start: int) -> set[str]:
     }
 
 
-def _pieces(laid: _Laid, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _pieces(laid: _Laid, start: int, end: int) -> Iterator[Extent]:
     """Running text in pieces that overlap, each from the beginning of a sentence or a
     word to the end of one.
     """

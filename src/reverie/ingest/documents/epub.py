@@ -1,5 +1,9 @@
 """EPUB books: the chapters of the spine (reading order), a unit each, with titles of the
 table of contents.
+
+META-INF/container.xml names the package file, whose manifest lists all files and whose
+spine lists the chapters in order. Titles come from the table of contents: a navigation
+document (EPUB 3) or an NCX (EPUB 2).
 """
 
 import posixpath

@@ -1,5 +1,11 @@
 """Page layout analysis: the reading order of lines with boxes, columns, paragraphs and
 hyphenation.
+
+Lines come from the text layer of a PDF or from OCR. A page is read row by row, unless
+enough rows have prose on both sides of one gap: that is the gutter between two columns,
+which are then read one after the other, between whatever spans both. Lines make a
+paragraph while they are evenly spaced, of one size and weight, and no short last line or
+indented first line says otherwise.
 """
 
 import re

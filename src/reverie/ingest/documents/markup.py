@@ -1,5 +1,9 @@
 """HTML and XHTML trees as blocks: headings, paragraphs, list items, table rows, without
 recursion.
+
+A walk goes through the tree once. Elements that are blocks end the one before them;
+headings, lists and preformatted text are kept on stacks while the walk is inside them.
+Tables of data become rows; tables that only lay a page out are walked like the rest.
 """
 
 import re

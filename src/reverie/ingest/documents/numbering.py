@@ -1,5 +1,9 @@
 """List numbering of WordprocessingML: the bullets and running numbers before items,
 which stand nowhere in the text.
+
+A list (w:num) is an instance of an abstract list (w:abstractNum), whose levels say how
+they count; an instance may replace levels or begin anew. Lists of the same abstract list
+count on together.
 """
 
 import re
@@ -120,7 +124,7 @@ def read(root: trees.Element | None) -> Lists:
             depth = whole(officeparts.attribute(override, "ilvl"))
             level = officeparts.child(override, "lvl")
             if level is not None:
-                own_levels[depth] = _level(level)[1]
+                _, own_levels[depth] = _level(level)
             if start := officeparts.value(override, "startOverride"):
                 restarts[number, depth] = whole(start)
         levels[number] = own_levels

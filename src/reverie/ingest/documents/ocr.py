@@ -1,5 +1,12 @@
 """OCR (text recognition) of pictures: lines detected, turned upright, recognised by
 RapidOCR's models.
+
+The steps, in `text`:
+1. the picture in colours on white, of bounded size (`_pixels`);
+2. text detection finds a box for each line or piece of one (`_find`);
+3. a page on its side or upside down is turned (`_upright`);
+4. text recognition reads each box (`_read_all`);
+5. boxes are laid level, rows and columns found, lines joined to paragraphs (`layout`).
 """
 
 import contextlib
@@ -242,8 +249,8 @@ def _pieces(boxes: Boxes, lines: Sequence[_Read]) -> list[layout.LayoutLine]:
         text = line.text.strip()
         if line.sure < SURE or not text:
             continue
-        left, top = (float(side) for side in box.min(axis=0))
-        right, bottom = (float(side) for side in box.max(axis=0))
+        left, top = box.min(axis=0).tolist()
+        right, bottom = box.max(axis=0).tolist()
         size = TYPE_SIZE * float(high)
         pieces.append(layout.LayoutLine(text, left, top, right, bottom, size))
     return pieces

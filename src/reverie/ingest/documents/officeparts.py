@@ -1,5 +1,10 @@
 """Office Open XML packages (OPC, ECMA-376): relationships, core properties, DrawingML
 charts, SmartArt diagrams.
+
+A package is a zip of parts. The relationships of a part (`_rels/NAME.rels`) say by id
+which other parts it refers to, and of which kind they are; the main part is what the
+package itself refers to as its officeDocument. Elements are told by their local names,
+since Strict and Transitional files have different namespaces for the same ones.
 """
 
 import math

@@ -1,8 +1,15 @@
 """PowerPoint 97 to 2003 binary format (.ppt, [MS-PPT]): the texts of slides and notes.
 
-The file is a stream of records, some of which hold others. The texts of placeholders may
-stand in a list of all slides, with the shape pointing to them; all other texts stand in
-the shapes of a slide.
+The stream is a sequence of records, each with a head of eight bytes:
+
+    2 bytes  version (lower 4 bits; 0xF: the record holds records) and instance
+    2 bytes  type
+    4 bytes  length of what follows
+
+A document record lists the slides with the texts of their placeholders; a directory says
+where each slide lies by its persist id. A shape of a slide points to a text of the list
+(outline reference), or has a text of its own: a text header, then characters in UTF-16
+or bytes in Latin-1. Notes are listed like slides and name the slide they belong to.
 """
 
 import bisect
@@ -103,9 +110,13 @@ def slides(data: bytes) -> list[units.Blocks]:
 
 def _slide(data: bytes, slide: PptSlide, offsets: Mapping[int, int]) -> units.Blocks:
     """The blocks of a slide, headings first."""
+    texts: Sequence[PptText] = slide.texts
     record = _at(data, offsets.get(slide.persist, -1))
-    texts = slide.texts if record is None else _in_shapes(data, record, slide.texts)
-    blocks = [block for text in texts for block in _blocks(text)]
+    if record is not None:
+        texts = _in_shapes(data, record, slide.texts)
+    blocks: units.Blocks = []
+    for text in texts:
+        blocks += _blocks(text)
     return sorted(blocks, key=lambda block: block.kind != "heading")
 
 
@@ -206,13 +217,15 @@ def _list_entries(data: bytes, slide_list: PptRecord) -> list[PptSlide]:
 
 def _add_text(data: bytes, record: PptRecord, texts: list[PptText]) -> None:
     """Add what a record says: that a text of some kind begins, or the text itself."""
+    if record.kind not in {HEADER, CHARS, BYTES}:
+        return
+    content = data[record.start : record.end]
     if record.kind == HEADER:
-        stated = data[record.start : record.end][:4]
-        texts.append(PptText(int.from_bytes(stated, "little")))
+        texts.append(PptText(int.from_bytes(content[:4], "little")))
     elif record.kind == CHARS:
-        _fill(texts, data[record.start : record.end].decode("utf-16-le", "replace"))
-    elif record.kind == BYTES:
-        _fill(texts, data[record.start : record.end].decode("latin-1", "replace"))
+        _fill(texts, content.decode("utf-16-le", "replace"))
+    else:
+        _fill(texts, content.decode("latin-1", "replace"))
 
 
 def _fill(texts: list[PptText], text: str) -> None:

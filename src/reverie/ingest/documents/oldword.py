@@ -1,9 +1,16 @@
 """Word 97 to 2003 binary format (.doc, [MS-DOC]): text by the piece table, headings and
 table rows by PAPX.
 
-In the words of [MS-DOC]: the FIB tells where the piece table lies, the pieces where the text of
-each range of character positions (CP) lies, the PAPX pages which style the paragraph
-around a byte of the text has.
+The file information block (FIB) at the start of the main stream tells where all else
+lies in the table stream:
+
+    Clx         the piece table: for each piece of the text its first character
+                position (CP) and where its bytes lie in the main stream
+    PlcfBtePapx the pages of 512 bytes that say for ranges of those bytes which style
+                the paragraph has, and what differs from the style (sprms)
+
+The text is one sequence of positions: the body, then footnotes, headers, comments,
+endnotes and text boxes, whose lengths stand in the FIB.
 """
 
 import array

@@ -1,5 +1,9 @@
 """OpenDocument texts and presentations (.odt, .odp; ODF 1.3): paragraphs, headings,
 lists, tables, notes and comments.
+
+All text stands in content.xml; styles.xml adds styles of lists. A paragraph holds its
+text with notes, pictures and boxes anchored in it: a note leaves its mark in the text and
+goes to the end, boxes follow the paragraph.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,4 +1,11 @@
-"""Outlook messages (.msg, [MS-OXMSG]): headers, body, attachments as files of their own."""
+"""Outlook messages (.msg, [MS-OXMSG]): headers, body, attachments as files of their own.
+
+A message is a storage of a compound file. Properties of fixed length (dates, code pages)
+stand in one stream, all others in a stream each, named by tag and type: __substg1.0_0037
+and 001F is the subject in UTF-16, 001E the same in an older encoding, 0102 bytes. Each
+recipient and attachment is a storage inside; an attached message is a storage like its
+own.
+"""
 
 import datetime as dt
 import struct

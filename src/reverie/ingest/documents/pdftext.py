@@ -1,4 +1,10 @@
-"""The text layer of a PDF page (PDF 32000): lines with boxes and type in reading order."""
+"""The text layer of a PDF page (PDF 32000): lines with boxes and type in reading order.
+
+PDFium gives characters in the order of the file with their boxes. They are split into
+rows where it ends a line, rows into segments where nothing stands for long (a column, a
+cell), and segments become lines with the size and weight of their type. `layout` puts
+lines of mixed-up columns in order.
+"""
 
 import bisect
 import ctypes
@@ -75,7 +81,11 @@ def lines(page: pypdfium2.PdfPage) -> list[layout.LayoutLine]:
 
 def _is_mixed(rows: Sequence[Sequence[layout.LayoutLine]], gutter: float) -> bool:
     """Whether the file's own order runs across the columns."""
-    mixed = sum(row[0].right < gutter < row[-1].left for row in rows)
+    mixed = 0
+    for row in rows:
+        first = row[0]
+        last = row[-1]
+        mixed += first.right < gutter < last.left
     return mixed >= max(layout.ROWS, MIXED * len(rows))
 
 
@@ -160,8 +170,10 @@ def _line(
     glyphs: Sequence[Glyph], size: float, layer: pypdfium2.PdfTextPage
 ) -> layout.LayoutLine:
     """Glyphs as a line; its type is bold if that of three of them is."""
-    drawn = [glyph for glyph in glyphs if not glyph.text.isspace()] or list(glyphs)
-    telling = (drawn[0], drawn[len(drawn) // 2], drawn[-1])
+    drawn = [glyph for glyph in glyphs if not glyph.text.isspace()]
+    drawn = drawn or list(glyphs)
+    middle = drawn[len(drawn) // 2]
+    telling = (drawn[0], middle, drawn[-1])
     return layout.LayoutLine(
         clean(_spelled(glyphs)),
         min(glyph.left for glyph in drawn),

@@ -1,4 +1,10 @@
-"""LZFu, the compression of rich text in Outlook messages ([MS-OXRTFCP])."""
+"""LZFu, the compression of rich text in Outlook messages ([MS-OXRTFCP]).
+
+After a head of 16 bytes come runs of eight tokens, each run after a byte of flags. A
+token is a byte as it is, or a reference of two bytes to what stands in a ring buffer of
+4,096 bytes: 12 bits of where and 4 bits of how many bytes, less two. The buffer starts
+out with what most messages begin with.
+"""
 
 import struct
 

@@ -1,5 +1,9 @@
 """Excel workbooks (.xlsx; SpreadsheetML, ECMA-376; .xls): a unit a sheet, table rows
 with the numbers the sheet gives them.
+
+The workbook lists its sheets. Their cells are streamed, since a sheet may be large; texts
+stand in a list that all sheets share, and a number is a date if the number format of its
+cell style is one. Charts, shapes and comments are parts of their own.
 """
 
 import datetime as dt

@@ -1,5 +1,9 @@
 """PowerPoint presentations (.pptx; PresentationML, ECMA-376), a unit a slide: title,
 texts, tables, charts, comments, notes.
+
+The presentation lists its slides. Each has a tree of shapes, read from the top down and
+side by side from the left; placeholders that a slide leaves in their place stand where
+its layout puts them. Notes and comments are parts of their own.
 """
 
 import re

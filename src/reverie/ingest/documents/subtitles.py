@@ -1,4 +1,8 @@
-"""Subtitles and transcripts (WebVTT, SubRip .srt): cues with their times and speakers."""
+"""Subtitles and transcripts (WebVTT, SubRip .srt): cues with their times and speakers.
+
+A cue is a group of lines: perhaps an identifier, then a line with its times, then what is
+shown. WebVTT may mark who speaks (<v Name>).
+"""
 
 import html
 import re
