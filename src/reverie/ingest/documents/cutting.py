@@ -8,8 +8,6 @@ place; the headings and names of columns above it are its head, which is no part
 text.
 """
 
-import re
-import unicodedata
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from reverie import compact
-from reverie.ingest.documents import units
+from reverie.ingest.documents import boundaries, units
 
 # Lengths are in characters and were set by hand; docs/decisions/0020 says what for, and
 # bench/search_quality.py measures search with them.
@@ -37,16 +35,6 @@ _TITLE = 120
 _HEADER = 500
 # A last piece shorter than this is no piece of its own.
 _REST = 200
-# Whatever a sentence ends with, the quotes and brackets after it, and the space before
-# the next one.
-_ENDS = re.compile(r"[.!?…؟۔।]+[\"'”’»)\]]*(?=\s)|[。！？．]+[」』”’）]*|\n")
-# Perhaps an abbreviation.
-_SHORT = re.compile(r"\b([^\W\d_]{1,3})\.$")
-_SPACE = re.compile(r"\s+")
-# Letters that Thai and Lao write before or after the consonant that they belong to.
-_LEADING = frozenset("เแโใไເແໂໃໄ")
-_FOLLOWING = frozenset("ะาำๅๆະາຳໆ")
-_JOINER = "\u200d"
 
 
 Extent = tuple[int, int]
@@ -112,8 +100,8 @@ class _Laid:
 
     unit: units.Unit
     text: str
-    spans: Sequence[_Span]
     starts: Sequence[int]
+    spans: Sequence[_Span]
 
     def within(self, start: int, end: int) -> Sequence[_Span]:
         """The blocks of which a part lies there."""
@@ -215,7 +203,7 @@ def _lay(unit: units.Unit, above: _Above) -> _Laid:
         texts.append(text)
         offset = end
     starts = [span.start for span in spans]
-    return _Laid(unit, "".join(texts), spans, starts)
+    return _Laid(unit, "".join(texts), starts, spans)
 
 
 def _parts(laid: _Laid) -> Iterator[CutPassage]:
@@ -340,89 +328,14 @@ def _pieces(laid: _Laid, start: int, end: int) -> Iterator[Extent]:
     word to the end of one.
     """
     while end - start > LIMIT + _REST:
-        sentence_end = _end(laid, start + LIMIT // 2, start + LIMIT)
-        stop = _before_space(laid.text, sentence_end)
+        sentence_end = boundaries.end(laid, start + LIMIT // 2, start + LIMIT)
+        stop = boundaries.before_space(laid.text, sentence_end)
         yield start, stop
-        following = _beginning(laid, stop)
+        following = boundaries.beginning(laid, stop, OVERLAP)
         # A word in a desert of spaces would begin the same piece again.
-        start = following if following > start else _after_space(laid.text, stop)
+        after = boundaries.after_space(laid.text, stop)
+        start = following if following > start else after
     yield start, end
-
-
-def _end(laid: _Laid, low: int, high: int) -> int:
-    """Where a piece ends: after the last sentence there, else the last word, else
-    anywhere.
-    """
-    sentences = _ENDS.finditer(laid.text, low, high + 1)
-    ends = [sentence.end() for sentence in sentences]
-    for stop in reversed(ends):
-        if low < stop <= high and _finished(laid, stop):
-            return stop
-    spaces = _SPACE.finditer(laid.text, low, high + 1)
-    starts = [space.start() for space in spaces]
-    words = [start for start in starts if low < start <= high]
-    return words[-1] if words else _unbroken(laid.text, high)
-
-
-def _beginning(laid: _Laid, stop: int) -> int:
-    """Where the next piece begins: with a sentence about OVERLAP before the end of this
-    one, else with a word.
-    """
-    text = laid.text
-    target = stop - OVERLAP
-    ends = _ENDS.finditer(text, target - OVERLAP // 2, stop - OVERLAP // 3)
-    finished = [end.end() for end in ends if _finished(laid, end.end())]
-    sentences = [_after_space(text, end) for end in finished]
-    if begins := [start for start in sentences if start < stop]:
-        return min(begins, key=lambda start: abs(start - target))
-    space = _SPACE.search(text, target - 1, stop)
-    if space and space.end() < stop:
-        return space.end()
-    # One word: either it is longer than what may overlap, or its language has no
-    # spaces.
-    return _after_space(text, stop) if text[stop].isspace() else _unbroken(text, target)
-
-
-def _finished(laid: _Laid, stop: int) -> bool:
-    """Whether a sentence ends there, and not a mere line, an abbreviation or an
-    initial.
-    """
-    after = _after_space(laid.text, stop)
-    if laid.text[stop - 1] == "\n":
-        if laid.text[stop] == "\n":
-            return True
-        return laid.starts[bisect_right(laid.starts, after) - 1] == after
-    following = laid.text[after : after + 1]
-    if short := _SHORT.search(laid.text, max(stop - 6, 0), stop):
-        return not (following.islower() or following.isdecimal() or short[1].istitle())
-    return not following.islower()
-
-
-def _before_space(text: str, stop: int) -> int:
-    """The end of the text before white space."""
-    while text[stop - 1].isspace():
-        stop -= 1
-    return stop
-
-
-def _after_space(text: str, start: int) -> int:
-    """The first place from there on that is no white space."""
-    while start < len(text) and text[start].isspace():
-        start += 1
-    return start
-
-
-def _unbroken(text: str, at: int) -> int:
-    """The nearest place before, at which no letter is torn from its marks."""
-    for stop in range(at, at - 16, -1):
-        before = text[stop - 1]
-        after = text[stop]
-        if before in _LEADING or after in _FOLLOWING:
-            continue
-        is_mark = unicodedata.category(after)[0] == "M"
-        if not is_mark and _JOINER not in text[stop - 1 : stop + 1]:
-            return stop
-    return at
 
 
 def _title(text: str) -> str:

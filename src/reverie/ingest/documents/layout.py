@@ -217,10 +217,10 @@ def _new_paragraph(above: LayoutLine, below: LayoutLine) -> bool:
     return short or below.left > above.left + INDENTED * above.size
 
 
-def text_of(lines: Sequence[LayoutLine], known: frozenset[str]) -> str:
+def text_of(lines: Sequence[LayoutLine], compound_words: frozenset[str]) -> str:
     """The lines as one text; a word broken at the end of a line is whole again.
 
-    `known` are the words of the page with a hyphen inside (`compounds`), which keep it.
+    `compound_words` are the words of the page with a hyphen inside (`compounds`), which keep it.
     """
     text = ""
     for line in lines:
@@ -229,12 +229,12 @@ def text_of(lines: Sequence[LayoutLine], known: frozenset[str]) -> str:
         if broken is None or not piece[:1].isalpha():
             text = f"{text} {piece}" if text else piece
             continue
-        hyphen = "-" if _keeps_hyphen(broken[1], piece, known) else ""
+        hyphen = "-" if _keeps_hyphen(broken[1], piece, compound_words) else ""
         text = f"{text[:-1]}{hyphen}{piece}"
     return text.replace("\x02", "-").replace("\u00ad", "").strip()
 
 
-def _keeps_hyphen(begun: str, following: str, known: frozenset[str]) -> bool:
+def _keeps_hyphen(begun: str, following: str, compound_words: frozenset[str]) -> bool:
     """Whether the hyphen at the end of a line is the word's own: before a capital,
     after a digit, or in a word that the page has with it elsewhere.
     """
@@ -242,7 +242,7 @@ def _keeps_hyphen(begun: str, following: str, known: frozenset[str]) -> bool:
         return True
     rest = re.match(r"\w+", following)
     whole = f"{begun}-{rest[0] if rest else ''}"
-    return whole.casefold() in known
+    return whole.casefold() in compound_words
 
 
 def compounds(lines: Sequence[LayoutLine]) -> frozenset[str]:

@@ -104,8 +104,8 @@ def text(picture: Image.Image | Pixels) -> list[str]:
     pixels, boxes = _upright(pixels, boxes)
     pieces = _pieces(boxes, _read_all(pixels, boxes))
     lines = layout.in_order(pieces)
-    known = layout.compounds(lines)
-    return [layout.text_of(group, known) for group in layout.paragraphs(lines)]
+    compound_words = layout.compounds(lines)
+    return [layout.text_of(group, compound_words) for group in layout.paragraphs(lines)]
 
 
 def flat(image: Image.Image) -> Image.Image:

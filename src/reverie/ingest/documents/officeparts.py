@@ -302,9 +302,15 @@ def _values(element: trees.Element | None) -> dict[int, str]:
         stored = child(point, "v")
         index = point.get("idx") or ""
         if stored is not None and index.isdecimal():
-            levels.setdefault(int(index), []).append(number(stored.text or ""))
-    if levels:
-        return {index: " ".join(reversed(names)) for index, names in levels.items()}
+            text = number(stored.text or "")
+            levels.setdefault(int(index), []).append(text)
+    if not levels:
+        return _single_value(element)
+    return {index: " ".join(reversed(names)) for index, names in levels.items()}
+
+
+def _single_value(element: trees.Element) -> dict[int, str]:
+    """A value that stands alone, without points, as the first."""
     alone = next(element.iter("{*}v"), None)
     return {} if alone is None else {0: alone.text or ""}
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from reverie import errors
 from reverie.ingest.documents import (
     numbering,
+    odflists,
     odfsheets,
     officeparts,
     packed,
@@ -45,13 +46,6 @@ ANCHORED = frozenset(["frame", "custom-shape", "g", "annotation", "text-box", "r
 ROW_GROUPS = frozenset(["table-header-rows", "table-rows", "table-row-group"])
 # Placeholders (presentation:class) that say the same on every slide.
 FURNITURE = frozenset(["footer", "date-time", "page-number", "header"])
-# style:num-format as a format of a list; any other counts in decimals.
-NUMBER_FORMATS = {
-    "a": "lowerLetter",
-    "A": "upperLetter",
-    "i": "lowerRoman",
-    "I": "upperRoman",
-}
 # Rows or columns that a cell covers; set by hand, like the next.
 SPANS = 60
 # Cells of one table that are filled with the text of another.
@@ -93,7 +87,7 @@ def read(source: units.Given) -> Iterator[units.Read]:
         yield from odfsheets.read(package, source.first)
         return
     root = package.tree("content.xml")
-    document = OdfDocument(package, _lists([root, package.maybe("styles.xml")]))
+    document = OdfDocument(package, odflists.read([root, package.maybe("styles.xml")]))
     slides = officeparts.child(root, "body", "presentation")
     text = officeparts.child(root, "body", "text")
     if slides is not None:
@@ -122,43 +116,6 @@ def _about(package: packed.Package) -> units.About:
         properties.get("title", ""),
         properties.get("initial-creator") or properties.get("creator", ""),
         officeparts.iso(properties.get("creation-date", "")),
-    )
-
-
-def _lists(
-    roots: Iterable[trees.Element | None],
-) -> dict[str, numbering.ListLevels]:
-    """How the levels of each list style count."""
-    styles: dict[str, numbering.ListLevels] = {}
-    for root in roots:
-        for style in trees.descendants(root, "{*}list-style"):
-            styles.setdefault(officeparts.attribute(style, "name"), _levels(style))
-    return styles
-
-
-def _levels(style: trees.Element) -> numbering.ListLevels:
-    """The levels of a list style, by depth from 1."""
-    levels: dict[int, numbering.ListLevel] = {}
-    for element in style:
-        depth = numbering.whole(officeparts.attribute(element, "level"), 1)
-        name = officeparts.local(element)
-        number_format = officeparts.attribute(element, "num-format")
-        if name == "list-level-style-number" and number_format:
-            levels[depth] = _numbered_level(element, number_format)
-        elif name == "list-level-style-bullet":
-            levels[depth] = numbering.ListLevel("bullet", "-")
-    return levels
-
-
-def _numbered_level(element: trees.Element, number_format: str) -> numbering.ListLevel:
-    """A level of a list that counts, with what stands around its numbers."""
-    prefix = officeparts.attribute(element, "num-prefix")
-    suffix = officeparts.attribute(element, "num-suffix")
-    start = officeparts.attribute(element, "start-value") or "1"
-    return numbering.ListLevel(
-        NUMBER_FORMATS.get(number_format, "decimal"),
-        f"{prefix}%1{suffix}",
-        numbering.whole(start),
     )
 
 
@@ -267,7 +224,7 @@ def _list(
             count = numbering.whole(stated, 1)
         inside = _list_item(document, item, style, depth)
         if inside and _is_counted(item):
-            inside[0] = _labelled(inside[0], level, count)
+            inside[0] = odflists.labelled(inside[0], level, count)
             count += 1
         blocks += inside
     if depth == 1:
@@ -293,19 +250,6 @@ def _is_counted(item: trees.Element) -> bool:
     if officeparts.local(item) != "list-item":
         return False
     return officeparts.child(item, "p") is not None
-
-
-def _labelled(
-    block: units.Block, level: numbering.ListLevel, count: int
-) -> units.Block:
-    """The first block of an item with its bullet or number."""
-    if level.format == "bullet":
-        label = "-"
-    else:
-        number = numbering.written(count, level.format)
-        label = level.text.replace("%1", number)
-    text = f"{label.strip()} {block.text}".strip()
-    return units.Block(text, block.kind, block.level)
 
 
 def _table(document: OdfDocument, element: trees.Element) -> units.Blocks:

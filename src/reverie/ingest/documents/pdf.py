@@ -243,9 +243,9 @@ def _blocks(
 ) -> Iterator[units.Block]:
     """The paragraphs and headings of a page's lines."""
     body = _body_size(lines)
-    known = layout.compounds(lines)
+    compound_words = layout.compounds(lines)
     for group in layout.paragraphs(lines):
-        text = layout.text_of(group, known)
+        text = layout.text_of(group, compound_words)
         if not text:
             continue
         yield units.paragraph(text, _level(group, text, body, headings))

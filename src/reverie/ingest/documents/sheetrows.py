@@ -77,7 +77,7 @@ class Writer:
             before = row
             if named:
                 header = block
-            if self._rows >= ROWS or self._size >= CHARACTERS:
+            if self._is_full():
                 yield from self._unit(name)
                 if header is not None and header is not block:
                     self._add(header)
@@ -86,6 +86,10 @@ class Writer:
             self._add(block)
         if self._blocks or self.number == begun:
             yield from self._unit(name)
+
+    def _is_full(self) -> bool:
+        """Whether the next row is to be of another unit."""
+        return self._rows >= ROWS or self._size >= CHARACTERS
 
     def _block(self, row: Row, *, named: bool) -> units.Block:
         """A row as a block; its texts are aligned with those of the header above."""
