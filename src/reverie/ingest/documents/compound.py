@@ -1,6 +1,4 @@
-"""Compound files, the container of Office before 2007 and of Outlook: storages and
-streams, read under a cap.
-"""
+"""Compound files (OLE2/CFB, [MS-CFB]) of older Office and Outlook: streams under a cap."""
 
 import io
 from collections.abc import Sequence
@@ -12,7 +10,8 @@ from reverie import errors
 from reverie.ingest.documents import spacing, units
 
 MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-LARGEST = 256 * 1024 * 1024  # bytes of one stream
+# Bytes of one stream; set by hand.
+LARGEST = 256 * 1024 * 1024
 
 
 class Compound:
@@ -38,47 +37,53 @@ class Compound:
 
     def read(self, *path: str) -> bytes:
         """A stream's bytes, b"" when there is none. Unreadable when it is too large."""
-        if (
-            not self.has(*path)
-            or self._file.get_type(list(path)) != olefile.STGTY_STREAM
-        ):
+        at = list(path)
+        if not self.has(*path) or self._file.get_type(at) != olefile.STGTY_STREAM:
             return b""
-        if self._file.get_size(list(path)) > LARGEST:
+        if self._file.get_size(at) > LARGEST:
             raise errors.Unreadable(
                 f"a part of it is larger than {LARGEST // 1024 // 1024} MB"
             )
-        with self._file.openstream(list(path)) as stream:
+        with self._file.openstream(at) as stream:
             return bytes(stream.read())
 
     def storages(self, at: Sequence[str], prefix: str) -> list[str]:
         """The names of the storages directly in one that begin so, sorted."""
-        lower = [part.lower() for part in at]
-        names = {
-            path[-1]
-            for path in self._paths
-            if len(path) == len(lower) + 1
-            and [part.lower() for part in path[:-1]] == lower
-        }
+        inside = _folded(at)
+        names = {path[-1] for path in self._paths if _folded(path[:-1]) == inside}
         return sorted(name for name in names if name.lower().startswith(prefix.lower()))
 
     def about(self) -> units.About:
         """What its summary says; a summary that is broken says nothing."""
         try:
-            said: Any = self._file.get_metadata()
+            summary: Any = self._file.get_metadata()
         except Exception:  # noqa: BLE001 -- a document can do without its summary, whatever is wrong with it
             return units.About()
-        page = said.codepage
-        encoding = (
-            f"cp{page}" if isinstance(page, int) and 0 < page < 65000 else "utf-8"
-        )
-        created: Any = said.create_time
-        when = str(created.isoformat()) if created and created.year > 1900 else ""
+        encoding = _encoding(summary.codepage)
+        created: Any = summary.create_time
+        # A document without a time says the first day of 1601.
+        dated = created and created.year > 1900
         return units.About(
-            _text(said.title, encoding), _text(said.author, encoding), when
+            _text(summary.title, encoding),
+            _text(summary.author, encoding),
+            str(created.isoformat()) if dated else "",
         )
+
+
+def _folded(path: Sequence[str]) -> list[str]:
+    """The names of a path as they are compared: without case."""
+    return [name.lower() for name in path]
+
+
+def _encoding(codepage: object) -> str:
+    """The name of the encoding of a summary; 65001 and what is none are UTF-8."""
+    if isinstance(codepage, int) and 0 < codepage < 65000:
+        return f"cp{codepage}"
+    return "utf-8"
 
 
 def _text(value: object, encoding: str) -> str:
+    """A property of the summary as text, "" if it is none."""
     if isinstance(value, bytes):
         try:
             value = value.decode(encoding, "replace")

@@ -1,17 +1,24 @@
-"""Cutting: a document's units become its whole text, and the passages of it that search
-ranks, each with its place.
+"""Chunking of documents: units become one text and overlapping passages, each with its
+place and headings.
+
+A slide is one passage, a group of rows of a table is one, running text is cut by sections
+and then by length, at ends of sentences, with an overlap. Fragments join a neighbour. A
+passage is an extent of the whole text, so that what search finds can be shown in its
+place; the headings and names of columns above it are its head, which is no part of the
+text.
 """
 
-import re
-import unicodedata
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from reverie import compact
-from reverie.ingest.documents import units
+from reverie.ingest.documents import boundaries, units
 
+# Lengths are in characters and were set by hand; docs/decisions/0020 says what for, and
+# bench/search_quality.py measures search with them.
 LIMIT = 1000
 OVERLAP = 100
 FRAGMENT = 100
@@ -24,19 +31,14 @@ MOST = 3 * LIMIT
 SECTIONS = 3
 """Headings down to this level open a section."""
 
-_TITLE, _HEADER = 120, 500
+_TITLE = 120
+_HEADER = 500
 # A last piece shorter than this is no piece of its own.
 _REST = 200
-# Whatever a sentence ends with, the quotes and brackets after it, and the space before
-# the next one.
-_ENDS = re.compile(r"[.!?…؟۔।]+[\"'”’»)\]]*(?=\s)|[。！？．]+[」』”’）]*|\n")
-# Perhaps an abbreviation.
-_SHORT = re.compile(r"\b([^\W\d_]{1,3})\.$")
-_SPACE = re.compile(r"\s+")
-# Letters that Thai and Lao write before or after the consonant that they belong to.
-_LEADING = frozenset("เแโใไເແໂໃໄ")
-_FOLLOWING = frozenset("ะาำๅๆະາຳໆ")
-_JOINER = "\u200d"
+
+
+Extent = tuple[int, int]
+"""Where something begins and ends in a text, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +66,19 @@ class Cut:
 
     def as_json(self) -> list[dict[str, object]]:
         """The passages as a record of the domain `file` keeps them."""
-        found: list[dict[str, object]] = []
-        for one in self.parts:
-            told: dict[str, object] = {
-                "start": one.start,
-                "end": one.end,
-                "place": dict(one.place),
-            }
-            found.append(told | {"head": one.head} if one.head else told)
-        return found
+        return [_passage_json(passage) for passage in self.parts]
+
+
+def _passage_json(passage: CutPassage) -> dict[str, object]:
+    """A passage as a record keeps it: start, end, place, and head if there is one."""
+    stored: dict[str, object] = {
+        "start": passage.start,
+        "end": passage.end,
+        "place": dict(passage.place),
+    }
+    if passage.head:
+        stored["head"] = passage.head
+    return stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +100,14 @@ class _Laid:
 
     unit: units.Unit
     text: str
-    spans: Sequence[_Span]
     starts: Sequence[int]
+    spans: Sequence[_Span]
 
     def within(self, start: int, end: int) -> Sequence[_Span]:
         """The blocks of which a part lies there."""
         first = bisect_right(self.starts, start) - 1
         last = bisect_right(self.starts, end - 1)
-        return [one for one in self.spans[max(first, 0) : last] if one.end > start]
+        return [span for span in self.spans[max(first, 0) : last] if span.end > start]
 
 
 @dataclass(slots=True)
@@ -120,19 +126,19 @@ class _Above:
         own = unit.place.get("section")
         root = (_title(str(own)),) if own else ()
         if root != self.root or _structured(unit):
-            self.root, self.titles = root, []
-        if unit.place.get("sheet") != self.table or self.table is None:
-            self.table, self.header = unit.place.get("sheet"), ""
+            self.root = root
+            self.titles = []
+        sheet = unit.place.get("sheet")
+        if sheet is None or sheet != self.table:
+            self.table = sheet
+            self.header = ""
 
     def take(self, block: units.Block, text: str) -> None:
         """Go on to a block."""
         if _opens(block):
-            title = _title(text)
-            self.titles = [
-                *self.titles[: block.level - 1],
-                *[""] * (block.level - 1 - len(self.titles)),
-                title,
-            ]
+            above = self.titles[: block.level - 1]
+            skipped = [""] * (block.level - 1 - len(above))
+            self.titles = [*above, *skipped, _title(text)]
         if block.kind == "header":
             self.header = text
         elif block.kind != "row" and self.table is None:
@@ -142,9 +148,8 @@ class _Above:
         """The headings above a block."""
         if own := block.place.get("section"):
             return (str(own),)
-        return self.root + tuple(
-            one for one in self.titles if one and one not in self.root
-        )
+        inner = (title for title in self.titles if title and title not in self.root)
+        return (*self.root, *inner)
 
 
 def cut(read: Iterable[units.Unit]) -> Cut:
@@ -154,20 +159,24 @@ def cut(read: Iterable[units.Unit]) -> Cut:
     texts: list[str] = []
     parts: list[CutPassage] = []
     above = _Above()
-    at = 0
+    offset = 0
     for unit in read:
         laid = _lay(unit, above)
         if not laid.text:
             continue
         if texts:
             texts.append("\n\n")
-            at += 2
-        parts += [
-            replace(one, start=one.start + at, end=one.end + at) for one in _parts(laid)
-        ]
+            offset += 2
+        parts += [_moved(passage, offset) for passage in _parts(laid)]
         texts.append(laid.text)
-        at += len(laid.text)
+        offset += len(laid.text)
     return Cut("".join(texts), parts)
+
+
+def _moved(passage: CutPassage, offset: int) -> CutPassage:
+    """A passage of a unit's text as one of the whole text."""
+    start = passage.start + offset
+    return replace(passage, start=start, end=passage.end + offset)
 
 
 def _lay(unit: units.Unit, above: _Above) -> _Laid:
@@ -176,228 +185,182 @@ def _lay(unit: units.Unit, above: _Above) -> _Laid:
     """
     texts: list[str] = []
     spans: list[_Span] = []
-    at = 0
+    offset = 0
     above.enter(unit)
     for block in unit.blocks:
         text = block.text.strip()
         if not text:
             continue
         if spans:
-            glue = "\n" if _row(block) and _row(spans[-1].block) else "\n\n"
+            in_table = _row(block) and _row(spans[-1].block)
+            glue = "\n" if in_table else "\n\n"
             texts.append(glue)
-            at += len(glue)
+            offset += len(glue)
         above.take(block, text)
         header = above.header if block.kind == "row" else ""
-        spans.append(_Span(at, at + len(text), block, above.section(block), header))
+        end = offset + len(text)
+        spans.append(_Span(offset, end, block, above.section(block), header))
         texts.append(text)
-        at += len(text)
-    return _Laid(unit, "".join(texts), spans, [one.start for one in spans])
+        offset = end
+    starts = [span.start for span in spans]
+    return _Laid(unit, "".join(texts), starts, spans)
 
 
 def _parts(laid: _Laid) -> Iterator[CutPassage]:
+    """The passages of a unit; what is too long is cut like running text."""
+    most = MOST
     if "slide" in laid.unit.place:
         ranges = [(0, len(laid.text))]
-        most = MOST
     elif _table(laid):
         ranges = _rows(laid)
-        most = MOST
     else:
         ranges = _sections(laid)
         most = LIMIT + _REST
     for start, end in ranges:
-        for first, last in (
-            _pieces(laid, start, end) if end - start > most else [(start, end)]
-        ):
+        if end - start <= most:
+            yield _part(laid, start, end)
+            continue
+        for first, last in _pieces(laid, start, end):
             yield _part(laid, first, last)
 
 
-def _sections(laid: _Laid) -> list[tuple[int, int]]:
+def _sections(laid: _Laid) -> list[Extent]:
     """The sections of a unit; one that is a mere fragment joins the next one, or the
     last one before it.
     """
-    ranges: list[tuple[int, int]] = []
-    for _, group in groupby(laid.spans, key=lambda one: one.section):
-        held = list(group)
-        ranges.append((held[0].start, held[-1].end))
+    ranges: list[Extent] = []
+    for _, group in groupby(laid.spans, key=lambda span: span.section):
+        spans = list(group)
+        ranges.append((spans[0].start, spans[-1].end))
     return _joined(ranges, FRAGMENT)
 
 
-def _rows(laid: _Laid) -> list[tuple[int, int]]:
+def _rows(laid: _Laid) -> list[Extent]:
     """Groups of rows; a row that names the columns begins a new one."""
-    ranges: list[tuple[int, int]] = []
-    rows = 0
-    for span in laid.spans:
-        full = rows >= ROWS or (rows and span.block.kind == "header")
-        if not ranges or full or span.end - ranges[-1][0] > MOST:
-            ranges.append((span.start, span.end))
+    ranges: list[Extent] = []
+    start = end = rows = 0
+    for number, span in enumerate(laid.spans):
+        named = rows > 0 and span.block.kind == "header"
+        too_long = span.end - start > MOST
+        if number and (named or too_long or rows >= ROWS):
+            ranges.append((start, end))
             rows = 0
-        ranges[-1] = (ranges[-1][0], span.end)
+            start = span.start
+        end = span.end
         rows += span.block.kind == "row"
+    ranges.append((start, end))
     return _joined(ranges, STRUCTURED_FRAGMENT)
 
 
-def _joined(ranges: Sequence[tuple[int, int]], fragment: int) -> list[tuple[int, int]]:
-    joined: list[tuple[int, int]] = []
+def _joined(ranges: Sequence[Extent], fragment: int) -> list[Extent]:
+    """Neighbouring ranges with those that are shorter than a fragment joined to the
+    next, the last to the one before.
+    """
+    joined: list[Extent] = []
     for start, end in ranges:
-        if joined and joined[-1][1] - joined[-1][0] < fragment:
-            joined[-1] = (joined[-1][0], end)
-        else:
-            joined.append((start, end))
-    if len(joined) > 1 and joined[-1][1] - joined[-1][0] < fragment:
+        if joined and _length(joined[-1]) < fragment:
+            start, _ = joined.pop()
+        joined.append((start, end))
+    if len(joined) > 1 and _length(joined[-1]) < fragment:
         _, end = joined.pop()
-        joined[-1] = (joined[-1][0], end)
+        start, _ = joined.pop()
+        joined.append((start, end))
     return joined
+
+
+def _length(extent: Extent) -> int:
+    """Characters between the ends of a range."""
+    start, end = extent
+    return end - start
 
 
 def _part(laid: _Laid, start: int, end: int) -> CutPassage:
     """A passage with its place: of several sections, the one that most of it is of."""
-    held = laid.within(start, end)
-    sizes: dict[tuple[str, ...], int] = {}
-    for span in held:
-        sizes[span.section] = (
-            sizes.get(span.section, 0) + min(span.end, end) - max(span.start, start)
-        )
-    section = max(sizes, key=lambda one: sizes[one])
-    place = {**laid.unit.place, **held[0].block.place}
-    first, last = place.get("rows"), held[-1].block.place.get("rows")
-    if isinstance(first, list) and isinstance(last, list):
-        place["rows"] = [first[0], last[1]]
+    spans = laid.within(start, end)
+    section = _main_section(spans, start, end)
+    place = {**laid.unit.place, **spans[0].block.place}
+    first_rows = place.get("rows")
+    last_rows = spans[-1].block.place.get("rows")
+    if isinstance(first_rows, list) and isinstance(last_rows, list):
+        place["rows"] = [first_rows[0], last_rows[1]]
     if section and "slide" not in place:
         place["section"] = " > ".join(section)
-    return CutPassage(start, end, place, _head(laid, start, held, section))
+    return CutPassage(start, end, place, _head(laid, start, spans, section))
+
+
+def _main_section(spans: Sequence[_Span], start: int, end: int) -> tuple[str, ...]:
+    """The section that has most of the characters there, of equals the first."""
+    sizes: Counter[tuple[str, ...]] = Counter()
+    for span in spans:
+        first = max(span.start, start)
+        last = min(span.end, end)
+        sizes[span.section] += last - first
+    return max(sizes, key=lambda section: sizes[section])
 
 
 def _head(
-    laid: _Laid, start: int, held: Sequence[_Span], section: Sequence[str]
+    laid: _Laid, start: int, spans: Sequence[_Span], section: Sequence[str]
 ) -> str:
-    """What is said above a passage and not in it."""
+    """What is said above a passage and not in it: the sheet, headings, the columns."""
     lines: list[str] = []
     if sheet := laid.unit.place.get("sheet"):
         lines.append(f"[Sheet: {sheet}]")
-    inside = {
-        _title(one.block.text.strip())
-        for one in held
-        if _opens(one.block) and one.start >= start
-    }
-    if missing := [one for one in section if one not in inside]:
+    inside = _titles_inside(spans, start)
+    if missing := [title for title in section if title not in inside]:
         lines.append(" > ".join(missing))
-    header = held[0].header
-    if header and all(one.block.kind != "header" for one in held):
+    header = spans[0].header
+    if header and all(span.block.kind != "header" for span in spans):
         lines.append(compact.clip(header, _HEADER))
     return "\n".join(lines)
 
 
-def _pieces(laid: _Laid, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _titles_inside(spans: Sequence[_Span], start: int) -> set[str]:
+    """The headings that begin in a passage."""
+    return {
+        _title(span.block.text.strip())
+        for span in spans
+        if span.start >= start and _opens(span.block)
+    }
+
+
+def _pieces(laid: _Laid, start: int, end: int) -> Iterator[Extent]:
     """Running text in pieces that overlap, each from the beginning of a sentence or a
     word to the end of one.
     """
     while end - start > LIMIT + _REST:
-        stop = _before_space(laid.text, _end(laid, start + LIMIT // 2, start + LIMIT))
+        sentence_end = boundaries.end(laid, start + LIMIT // 2, start + LIMIT)
+        stop = boundaries.before_space(laid.text, sentence_end)
         yield start, stop
-        begins = _beginning(laid, stop)
-        start = (
-            begins if begins > start else _after_space(laid.text, stop)
-        )  # a word in a desert of spaces
+        following = boundaries.beginning(laid, stop, OVERLAP)
+        # A word in a desert of spaces would begin the same piece again.
+        after = boundaries.after_space(laid.text, stop)
+        start = following if following > start else after
     yield start, end
 
 
-def _end(laid: _Laid, low: int, high: int) -> int:
-    """Where a piece ends: after the last sentence there, else the last word, else
-    anywhere.
-    """
-    sentences = [
-        one.end()
-        for one in _ENDS.finditer(laid.text, low, high + 1)
-        if low < one.end() <= high
-    ]
-    for stop in reversed(sentences):
-        if _finished(laid, stop):
-            return stop
-    words = [
-        one.start()
-        for one in _SPACE.finditer(laid.text, low, high + 1)
-        if low < one.start() <= high
-    ]
-    return words[-1] if words else _unbroken(laid.text, high)
-
-
-def _beginning(laid: _Laid, stop: int) -> int:
-    """Where the next piece begins: with a sentence about OVERLAP before the end of this
-    one, else with a word.
-    """
-    text, wanted = laid.text, stop - OVERLAP
-    ends = [
-        one.end()
-        for one in _ENDS.finditer(text, wanted - OVERLAP // 2, stop - OVERLAP // 3)
-    ]
-    begins = [_after_space(text, one) for one in ends if _finished(laid, one)]
-    if begins := [one for one in begins if one < stop]:
-        return min(begins, key=lambda one: abs(one - wanted))
-    if (space := _SPACE.search(text, wanted - 1, stop)) and space.end() < stop:
-        return space.end()
-    # One word: either it is longer than what may overlap, or its language has no
-    # spaces.
-    return _after_space(text, stop) if text[stop].isspace() else _unbroken(text, wanted)
-
-
-def _finished(laid: _Laid, stop: int) -> bool:
-    """Whether a sentence ends there, and not a mere line, an abbreviation or an
-    initial.
-    """
-    after = _after_space(laid.text, stop)
-    if laid.text[stop - 1] == "\n":
-        return (
-            laid.text[stop] == "\n"
-            or laid.starts[bisect_right(laid.starts, after) - 1] == after
-        )
-    following = laid.text[after : after + 1]
-    if short := _SHORT.search(laid.text, max(stop - 6, 0), stop):
-        return not (following.islower() or following.isdecimal() or short[1].istitle())
-    return not following.islower()
-
-
-def _before_space(text: str, stop: int) -> int:
-    while text[stop - 1].isspace():
-        stop -= 1
-    return stop
-
-
-def _after_space(text: str, start: int) -> int:
-    while start < len(text) and text[start].isspace():
-        start += 1
-    return start
-
-
-def _unbroken(text: str, at: int) -> int:
-    """The nearest place before, at which no letter is torn from its marks."""
-    for stop in range(at, at - 16, -1):
-        marks = unicodedata.category(text[stop])[0] == "M" or text[stop] in _FOLLOWING
-        if (
-            not marks
-            and text[stop - 1] not in _LEADING
-            and _JOINER not in text[stop - 1 : stop + 1]
-        ):
-            return stop
-    return at
-
-
 def _title(text: str) -> str:
+    """A heading as places and heads show it: one line of bounded length."""
     return compact.clip(" ".join(text.split()), _TITLE)
 
 
 def _opens(block: units.Block) -> bool:
+    """Whether a block is a heading that opens a section."""
     return block.kind == "heading" and 1 <= block.level <= SECTIONS
 
 
 def _row(block: units.Block) -> bool:
+    """Whether a block is a row of a table, or its header."""
     return block.kind in ("row", "header")
 
 
 def _structured(unit: units.Unit) -> bool:
+    """Whether a unit is a slide or a sheet, whose headings are its own."""
     return "slide" in unit.place or "sheet" in unit.place
 
 
 def _table(laid: _Laid) -> bool:
-    return "sheet" in laid.unit.place or all(
-        _row(one.block) and one.block.place for one in laid.spans
-    )
+    """Whether a unit is a sheet, or all of it is rows with places of their own."""
+    if "sheet" in laid.unit.place:
+        return True
+    blocks = [span.block for span in laid.spans]
+    return all(_row(block) and block.place for block in blocks)

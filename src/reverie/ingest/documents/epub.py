@@ -1,4 +1,10 @@
-"""Electronic books (.epub): the chapters in the order of reading, a unit each."""
+"""EPUB books: the chapters of the spine (reading order), a unit each, with titles of the
+table of contents.
+
+META-INF/container.xml names the package file, whose manifest lists all files and whose
+spine lists the chapters in order. Titles come from the table of contents: a navigation
+document (EPUB 3) or an NCX (EPUB 2).
+"""
 
 import posixpath
 import urllib.parse
@@ -9,6 +15,7 @@ from reverie import errors
 from reverie.ingest.documents import markup, officeparts, packed, spacing, trees, units
 
 KIND = "an electronic book (EPUB)"
+# Media types of chapters (EPUB 3.3 and OEBPS 1.2).
 TEXTS = frozenset(
     [
         "application/xhtml+xml",
@@ -27,13 +34,18 @@ class ManifestItem:
     mime: str
     properties: str
 
+    @property
+    def is_contents(self) -> bool:
+        """Whether it is the table of contents of EPUB 3."""
+        return "nav" in self.properties.split()
+
 
 @packed.guarded(KIND)
-def read(given: units.Given) -> Iterator[units.Read]:
+def read(source: units.Given) -> Iterator[units.Read]:
     """What the book says of itself, then its chapters; a chapter's place is its title
     in the table of contents.
     """
-    package = packed.Package(given.data, KIND)
+    package = packed.Package(source.data, KIND)
     opf = _package_file(package)
     root = package.tree(opf)
     items = _items(root, opf)
@@ -42,74 +54,74 @@ def read(given: units.Given) -> Iterator[units.Read]:
     yield _about(root)
     titles = _titles(package, items)
     for number, item in enumerate(chapters, start=1):
-        if number < given.first:
+        if number < source.first:
             continue
         tree = markup.chapter(package.read(item.name))
         blocks = [] if tree is None else markup.blocks(_body(tree))
-        title = titles.get(item.name) or next(
-            (one.text for one in blocks if one.kind == "heading"), ""
-        )
+        title = titles.get(item.name) or _first_heading(blocks)
         place: units.Place = {"section": title} if title else {}
         yield units.Unit(number, len(chapters), tuple(blocks), place)
+
+
+def _first_heading(blocks: Sequence[units.Block]) -> str:
+    """The title of a chapter that the table of contents leaves out, else ""."""
+    for block in blocks:
+        if block.kind == "heading":
+            return block.text
+    return ""
 
 
 def _package_file(package: packed.Package) -> str:
     """The name of the file that lists all others."""
     container = package.maybe("META-INF/container.xml")
-    for one in () if container is None else container.iter("{*}rootfile"):
-        name = urllib.parse.unquote(one.get("full-path") or "")
+    for rootfile in trees.descendants(container, "{*}rootfile"):
+        name = urllib.parse.unquote(rootfile.get("full-path") or "")
         if name in package:
             return name
-    found = next(
-        (name for name in package.names() if name.lower().endswith(".opf")), ""
-    )
-    if not found:
-        raise errors.Unreadable(f"not {KIND}")
-    return found
+    for name in package.names():
+        if name.lower().endswith(".opf"):
+            return name
+    raise errors.Unreadable(f"not {KIND}")
 
 
 def _items(root: trees.Element, opf: str) -> dict[str, ManifestItem]:
-    return {
-        one.get("id") or "": ManifestItem(
-            _inside(opf, one.get("href")),
-            one.get("media-type") or "",
-            one.get("properties") or "",
+    """The files of the manifest by id."""
+    items: dict[str, ManifestItem] = {}
+    for element in root.iter("{*}item"):
+        items[element.get("id") or ""] = ManifestItem(
+            _inside(opf, element.get("href")),
+            element.get("media-type") or "",
+            element.get("properties") or "",
         )
-        for one in root.iter("{*}item")
-    }
+    return items
 
 
 def _inside(base: str, href: str | None) -> str:
     """The name in the package of what a file refers to."""
     path = urllib.parse.unquote((href or "").partition("#")[0])
-    return posixpath.normpath(
-        posixpath.join("/", posixpath.dirname(base), path)
-    ).lstrip("/")
+    whole = posixpath.join("/", posixpath.dirname(base), path)
+    return posixpath.normpath(whole).lstrip("/")
 
 
 def _spine(
     package: packed.Package, root: trees.Element, items: Mapping[str, ManifestItem]
 ) -> Sequence[ManifestItem]:
     """The chapters as they are read, each once; the table of contents says nothing new."""
-    found: dict[str, ManifestItem] = {}
-    for one in root.iter("{*}itemref"):
-        item = items.get(one.get("idref") or "")
-        if (
-            item is not None
-            and item.name in package
-            and item.mime in TEXTS
-            and "nav" not in item.properties.split()
-        ):
-            found.setdefault(item.name, item)
-    if not found:
-        found = {
-            item.name: item
-            for item in items.values()
-            if item.mime in TEXTS and item.name in package
-        }
-    if not found:
+    texts = {
+        item_id: item
+        for item_id, item in items.items()
+        if item.mime in TEXTS and item.name in package
+    }
+    chapters: dict[str, ManifestItem] = {}
+    for reference in root.iter("{*}itemref"):
+        item = texts.get(reference.get("idref") or "")
+        if item is not None and not item.is_contents:
+            chapters.setdefault(item.name, item)
+    if not chapters:
+        chapters = {item.name: item for item in texts.values()}
+    if not chapters:
         raise errors.Unreadable("the book has no chapters")
-    return list(found.values())
+    return list(chapters.values())
 
 
 def _refuse_locked(package: packed.Package, chapters: set[str]) -> None:
@@ -117,23 +129,21 @@ def _refuse_locked(package: packed.Package, chapters: set[str]) -> None:
     and no matter.
     """
     root = package.maybe("META-INF/encryption.xml")
-    for one in () if root is None else root.iter("{*}CipherReference"):
-        if _inside("", one.get("URI")) in chapters:
+    for reference in trees.descendants(root, "{*}CipherReference"):
+        if _inside("", reference.get("URI")) in chapters:
             raise errors.Locked("it is copy protected")
 
 
 def _about(root: trees.Element) -> units.About:
-    said: dict[str, str] = {}
-    metadata = officeparts.child(root, "metadata")
-    for one in () if metadata is None else metadata.iter():
-        said.setdefault(
-            officeparts.local(one),
-            spacing.clean("".join(one.itertext(with_tail=False))),
-        )
+    """Title, author and date of the Dublin Core metadata."""
+    properties: dict[str, str] = {}
+    for element in trees.descendants(officeparts.child(root, "metadata")):
+        text = spacing.clean("".join(element.itertext(with_tail=False)))
+        properties.setdefault(officeparts.local(element), text)
     return units.About(
-        said.get("title", ""),
-        said.get("creator", ""),
-        officeparts.iso(said.get("date", "")),
+        properties.get("title", ""),
+        properties.get("creator", ""),
+        officeparts.iso(properties.get("date", "")),
     )
 
 
@@ -143,28 +153,36 @@ def _titles(
     """The titles of the table of contents by file, of the newer kind or the older."""
     titles: dict[str, str] = {}
     for item in items.values():
-        if "nav" in item.properties.split() and item.name in package:
-            tree = markup.chapter(package.read(item.name))
-            for one in () if tree is None else tree.iter("{*}a", "a"):
-                titles.setdefault(
-                    _inside(item.name, one.get("href")), markup.inline(one)
-                )
-        elif (
-            item.mime == "application/x-dtbncx+xml"
-            and (tree := package.maybe(item.name)) is not None
-        ):
-            for point in tree.iter("{*}navPoint"):
-                label, target = (
-                    officeparts.child(point, "navLabel", "text"),
-                    officeparts.child(point, "content"),
-                )
-                if label is not None and target is not None:
-                    titles.setdefault(
-                        _inside(item.name, target.get("src")),
-                        spacing.clean(label.text or ""),
-                    )
+        if item.is_contents and item.name in package:
+            entries = _contents(package, item)
+        elif item.mime == "application/x-dtbncx+xml":
+            entries = _older_contents(package, item)
+        else:
+            continue
+        for name, title in entries:
+            titles.setdefault(name, title)
     return titles
 
 
+def _contents(package: packed.Package, item: ManifestItem) -> Iterator[tuple[str, str]]:
+    """Files and titles in a navigation document (EPUB 3)."""
+    tree = markup.chapter(package.read(item.name))
+    for link in trees.descendants(tree, "{*}a", "a"):
+        yield _inside(item.name, link.get("href")), markup.inline(link)
+
+
+def _older_contents(
+    package: packed.Package, item: ManifestItem
+) -> Iterator[tuple[str, str]]:
+    """Files and titles in an NCX (EPUB 2)."""
+    for point in trees.descendants(package.maybe(item.name), "{*}navPoint"):
+        label = officeparts.child(point, "navLabel", "text")
+        target = officeparts.child(point, "content")
+        if label is not None and target is not None:
+            title = spacing.clean(label.text or "")
+            yield _inside(item.name, target.get("src")), title
+
+
 def _body(tree: trees.Element) -> trees.Element:
+    """The body of a page, or all of a tree without one."""
     return next(tree.iter("{*}body", "body"), tree)

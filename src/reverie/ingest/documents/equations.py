@@ -1,34 +1,164 @@
-"""Office's equations (OMML) as LaTeX, the one notation of formulas that people and
-models both read in plain text.
-"""
+"""OMML equations of Office documents as LaTeX, which people and models read as text."""
 
 import unicodedata
+from collections.abc import Callable, Mapping
 
 from reverie.ingest.documents import officeparts, trees
 
+# Signs and the LaTeX commands for them (amsmath, esint).
 SYMBOLS = {
-    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ϵ": "epsilon", "ζ": "zeta", "η": "eta",
-    "θ": "theta", "ι": "iota", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "π": "pi", "ρ": "rho",
-    "σ": "sigma", "τ": "tau", "φ": "phi", "ϕ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega", "Γ": "Gamma",
-    "Δ": "Delta", "Θ": "Theta", "Λ": "Lambda", "Ξ": "Xi", "Π": "Pi", "Σ": "Sigma", "Φ": "Phi", "Ψ": "Psi",
-    "Ω": "Omega", "∞": "infty", "×": "times", "÷": "div", "±": "pm", "∓": "mp", "·": "cdot", "⋅": "cdot", "≤": "leq",
-    "≥": "geq", "≠": "neq", "≈": "approx", "≡": "equiv", "∝": "propto", "∂": "partial", "∇": "nabla", "∈": "in",
-    "∉": "notin", "⊂": "subset", "⊆": "subseteq", "∪": "cup", "∩": "cap", "∀": "forall", "∃": "exists", "→": "to",
-    "⇒": "Rightarrow", "⇔": "Leftrightarrow", "↔": "leftrightarrow", "∑": "sum", "∏": "prod", "∫": "int",
-    "∬": "iint", "∭": "iiint", "∮": "oint", "∯": "oiint", "∰": "oiiint", "⋃": "bigcup", "⋂": "bigcap",
-    "⋀": "bigwedge", "⋁": "bigvee", "∧": "wedge", "∨": "vee", "¬": "neg", "√": "surd", "…": "dots", "⋯": "cdots",
-}  # fmt: skip
+    "α": "alpha",
+    "β": "beta",
+    "γ": "gamma",
+    "δ": "delta",
+    "ε": "epsilon",
+    "ϵ": "epsilon",
+    "ζ": "zeta",
+    "η": "eta",
+    "θ": "theta",
+    "ι": "iota",
+    "κ": "kappa",
+    "λ": "lambda",
+    "μ": "mu",
+    "ν": "nu",
+    "ξ": "xi",
+    "π": "pi",
+    "ρ": "rho",
+    "σ": "sigma",
+    "τ": "tau",
+    "φ": "phi",
+    "ϕ": "phi",
+    "χ": "chi",
+    "ψ": "psi",
+    "ω": "omega",
+    "Γ": "Gamma",
+    "Δ": "Delta",
+    "Θ": "Theta",
+    "Λ": "Lambda",
+    "Ξ": "Xi",
+    "Π": "Pi",
+    "Σ": "Sigma",
+    "Φ": "Phi",
+    "Ψ": "Psi",
+    "Ω": "Omega",
+    "∞": "infty",
+    "×": "times",
+    "÷": "div",
+    "±": "pm",
+    "∓": "mp",
+    "·": "cdot",
+    "⋅": "cdot",
+    "≤": "leq",
+    "≥": "geq",
+    "≠": "neq",
+    "≈": "approx",
+    "≡": "equiv",
+    "∝": "propto",
+    "∂": "partial",
+    "∇": "nabla",
+    "∈": "in",
+    "∉": "notin",
+    "⊂": "subset",
+    "⊆": "subseteq",
+    "∪": "cup",
+    "∩": "cap",
+    "∀": "forall",
+    "∃": "exists",
+    "→": "to",
+    "⇒": "Rightarrow",
+    "⇔": "Leftrightarrow",
+    "↔": "leftrightarrow",
+    "∑": "sum",
+    "∏": "prod",
+    "∫": "int",
+    "∬": "iint",
+    "∭": "iiint",
+    "∮": "oint",
+    "∯": "oiint",
+    "∰": "oiiint",
+    "⋃": "bigcup",
+    "⋂": "bigcap",
+    "⋀": "bigwedge",
+    "⋁": "bigvee",
+    "∧": "wedge",
+    "∨": "vee",
+    "¬": "neg",
+    "√": "surd",
+    "…": "dots",
+    "⋯": "cdots",
+}
+# Names that LaTeX sets upright as operators.
 FUNCTIONS = frozenset(
-    ["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "log", "ln",
-     "exp", "lim", "max", "min", "sup", "inf", "det", "gcd", "arg", "dim", "ker", "deg", "Pr"]
-)  # fmt: skip
-ACCENTS = {"\u0302": "hat", "\u0303": "tilde", "\u0304": "bar", "\u0305": "bar", "\u20d7": "vec", "\u0307": "dot",
-           "\u0308": "ddot", "\u030c": "check"}  # fmt: skip
+    [
+        "sin",
+        "cos",
+        "tan",
+        "cot",
+        "sec",
+        "csc",
+        "sinh",
+        "cosh",
+        "tanh",
+        "arcsin",
+        "arccos",
+        "arctan",
+        "log",
+        "ln",
+        "exp",
+        "lim",
+        "max",
+        "min",
+        "sup",
+        "inf",
+        "det",
+        "gcd",
+        "arg",
+        "dim",
+        "ker",
+        "deg",
+        "Pr",
+    ]
+)
+# Combining marks of m:acc.
+ACCENTS = {
+    "\u0302": "hat",
+    "\u0303": "tilde",
+    "\u0304": "bar",
+    "\u0305": "bar",
+    "\u20d7": "vec",
+    "\u0307": "dot",
+    "\u0308": "ddot",
+    "\u030c": "check",
+}
 BRACES = {"⏞": "overbrace", "⏟": "underbrace", "¯": "overline"}
-PROPERTIES = frozenset(
-    ["rPr", "ctrlPr", "fPr", "sSupPr", "sSubPr", "sSubSupPr", "sPrePr", "radPr", "naryPr", "dPr", "funcPr", "accPr",
-     "barPr", "mPr", "eqArrPr", "groupChrPr", "limLowPr", "limUppPr", "boxPr", "borderBoxPr", "oMathParaPr"]
-)  # fmt: skip
+# Elements that hold no text (ECMA-376 part 1, 22.1), or text that was deleted.
+SILENT = frozenset(
+    [
+        "rPr",
+        "ctrlPr",
+        "fPr",
+        "sSupPr",
+        "sSubPr",
+        "sSubSupPr",
+        "sPrePr",
+        "radPr",
+        "naryPr",
+        "dPr",
+        "funcPr",
+        "accPr",
+        "barPr",
+        "mPr",
+        "eqArrPr",
+        "groupChrPr",
+        "limLowPr",
+        "limUppPr",
+        "boxPr",
+        "borderBoxPr",
+        "oMathParaPr",
+        "del",
+        "moveFrom",
+    ]
+)
 
 
 def latex(math: trees.Element) -> str:
@@ -38,127 +168,187 @@ def latex(math: trees.Element) -> str:
 
 
 def _inside(element: trees.Element | None) -> str:
-    return "" if element is None else "".join(_one(child) for child in element)
+    """All that is in an element, one child after the other."""
+    return "".join(_node(child) for child in trees.children(element))
 
 
-def _one(element: trees.Element) -> str:
+def _node(element: trees.Element) -> str:
+    """One element of a formula; what has no pattern of its own is what is in it."""
     name = officeparts.local(element)
-    if name in PROPERTIES or name in {"del", "moveFrom"}:
+    if name in SILENT:
         return ""
     if name == "t":
         return _symbols(element.text or "")
-    if name in {"m", "eqArr"}:
-        return _rows(element, name)
-    pattern = PATTERNS.get(name)
-    if pattern is not None:
-        return pattern(element)
-    return _inside(element)
+    return PATTERNS.get(name, _inside)(element)
 
 
 def _symbols(text: str) -> str:
     """Letters of the mathematical alphabets are plain letters; signs are their
     commands.
     """
-    plain = "".join(
-        unicodedata.normalize("NFKC", sign) if ord(sign) > 0x1D3FF else sign
-        for sign in text
-    )
-    return "".join(
-        f" \\{SYMBOLS[sign]} " if sign in SYMBOLS else sign for sign in plain
-    )
+    return "".join(_symbol(letter) for sign in text for letter in _plain_letter(sign))
 
 
-def _part(element: trees.Element, name: str) -> str:
+def _plain_letter(sign: str) -> str:
+    """A letter of the block Mathematical Alphanumeric Symbols (U+1D400) as usual."""
+    return unicodedata.normalize("NFKC", sign) if ord(sign) > 0x1D3FF else sign
+
+
+def _symbol(sign: str) -> str:
+    """The command of a sign; a letter as it is."""
+    command = SYMBOLS.get(sign)
+    return sign if command is None else f" \\{command} "
+
+
+def _argument(element: trees.Element, name: str) -> str:
+    """The part of a construct that is called so: its base, its numerator…"""
     return _inside(officeparts.child(element, name)).strip()
 
 
 def _fraction(element: trees.Element) -> str:
-    top, bottom = _part(element, "num"), _part(element, "den")
+    """f: a fraction, or a binomial, which has no bar."""
+    top = _argument(element, "num")
+    bottom = _argument(element, "den")
     if officeparts.value(element, "fPr", "type") == "noBar":
         return f"\\genfrac{{}}{{}}{{0pt}}{{}}{{{top}}}{{{bottom}}}"
     return f"\\frac{{{top}}}{{{bottom}}}"
 
 
 def _scripts(element: trees.Element) -> str:
-    base, low, high = _part(element, "e"), _part(element, "sub"), _part(element, "sup")
+    """sSup, sSub, sSubSup, sPre: a base with indices."""
+    base = _argument(element, "e")
+    low = _argument(element, "sub")
+    high = _argument(element, "sup")
     if len(base) > 1 and not base.isalnum():
         base = f"{{{base}}}"
-    return base + (f"_{{{low}}}" if low else "") + (f"^{{{high}}}" if high else "")
+    if low:
+        base += f"_{{{low}}}"
+    if high:
+        base += f"^{{{high}}}"
+    return base
 
 
 def _root(element: trees.Element) -> str:
-    degree = _part(element, "deg")
-    return "\\sqrt" + (f"[{degree}]" if degree else "") + f"{{{_part(element, 'e')}}}"
+    """rad: a square root, or one with a degree."""
+    degree = _argument(element, "deg")
+    index = f"[{degree}]" if degree else ""
+    radicand = _argument(element, "e")
+    return f"\\sqrt{index}{{{radicand}}}"
 
 
 def _operator(element: trees.Element) -> str:
+    """A sum, an integral and the like with its bounds."""
     sign = officeparts.value(element, "naryPr", "chr") or "∫"
     name = f"\\{SYMBOLS[sign]}" if sign in SYMBOLS else sign
-    return f"{name}_{{{_part(element, 'sub')}}}^{{{_part(element, 'sup')}}}{_part(element, 'e')}"
+    low = _argument(element, "sub")
+    high = _argument(element, "sup")
+    base = _argument(element, "e")
+    return f"{name}_{{{low}}}^{{{high}}}{base}"
 
 
 def _bracketed(element: trees.Element) -> str:
+    """d: parts between brackets, with separators."""
     properties = officeparts.child(element, "dPr")
-    begin, end = (
-        officeparts.child(properties, "begChr"),
-        officeparts.child(properties, "endChr"),
-    )
-    left = "(" if begin is None else officeparts.attribute(begin, "val") or "."
-    right = ")" if end is None else officeparts.attribute(end, "val") or "."
-    between = officeparts.value(properties, "sepChr") or "|"
-    inside = between.join(
-        _inside(one) for one in element if officeparts.local(one) == "e"
-    )
-    left, right = (f"\\{sign}" if sign in "{}" else sign for sign in (left, right))
+    left = _bracket(properties, "begChr", "(")
+    right = _bracket(properties, "endChr", ")")
+    separator = officeparts.value(properties, "sepChr") or "|"
+    inside = separator.join(_inside(part) for part in _named(element, "e"))
     return f"\\left{left}{inside}\\right{right}"
 
 
+def _bracket(properties: trees.Element | None, name: str, usual: str) -> str:
+    """The sign of a bracket; one that is there but empty is LaTeX's ".": none."""
+    stated = officeparts.child(properties, name)
+    sign = usual if stated is None else officeparts.attribute(stated, "val") or "."
+    return f"\\{sign}" if sign in "{}" else sign
+
+
+def _named(element: trees.Element, name: str) -> list[trees.Element]:
+    """The children of an element that are called so."""
+    return [child for child in element if officeparts.local(child) == name]
+
+
 def _function(element: trees.Element) -> str:
-    name = _part(element, "fName")
-    return (
-        f"\\{name}({_part(element, 'e')})"
-        if name in FUNCTIONS
-        else f"{name}{{{_part(element, 'e')}}}"
-    )
+    """func: a function applied to an argument."""
+    name = _argument(element, "fName")
+    argument = _argument(element, "e")
+    if name in FUNCTIONS:
+        return f"\\{name}({argument})"
+    return f"{name}{{{argument}}}"
 
 
 def _accent(element: trees.Element) -> str:
+    """acc: a mark above a base."""
     sign = officeparts.value(element, "accPr", "chr")
-    return f"\\{ACCENTS.get(sign, 'hat')}{{{_part(element, 'e')}}}"
+    return _command(ACCENTS.get(sign, "hat"), element)
 
 
 def _bar(element: trees.Element) -> str:
+    """bar: a line above or below a base."""
     above = officeparts.value(element, "barPr", "pos") == "top"
-    return f"\\{'overline' if above else 'underline'}{{{_part(element, 'e')}}}"
+    return _command("overline" if above else "underline", element)
 
 
-def _group(element: trees.Element) -> str:
+def _brace(element: trees.Element) -> str:
+    """groupChr: a brace above or below a base."""
     sign = officeparts.value(element, "groupChrPr", "chr") or "⏟"
-    return f"\\{BRACES.get(sign, 'overline')}{{{_part(element, 'e')}}}"
+    return _command(BRACES.get(sign, "overline"), element)
+
+
+def _command(name: str, element: trees.Element) -> str:
+    """A command with the base of an element as its argument."""
+    base = _argument(element, "e")
+    return f"\\{name}{{{base}}}"
 
 
 def _limit(element: trees.Element) -> str:
-    base, limit = _part(element, "e"), _part(element, "lim")
-    base = f"\\{base}" if base in FUNCTIONS else base
+    """limLow, limUpp: a base with a limit below or above."""
+    base = _argument(element, "e")
+    limit = _argument(element, "lim")
+    if base in FUNCTIONS:
+        base = f"\\{base}"
     if officeparts.local(element) == "limLow":
         return f"{base}_{{{limit}}}"
     return f"\\overset{{{limit}}}{{{base}}}"
 
 
-def _rows(element: trees.Element, name: str) -> str:
-    if name == "eqArr":
-        rows = [_inside(one) for one in element if officeparts.local(one) == "e"]
-    else:
-        rows = [
-            " & ".join(_inside(cell) for cell in one if officeparts.local(cell) == "e")
-            for one in element
-            if officeparts.local(one) == "mr"
-        ]
+def _matrix(element: trees.Element) -> str:
+    """m: a matrix."""
+    rows = [_matrix_row(row) for row in _named(element, "mr")]
+    return _lines(rows)
+
+
+def _matrix_row(row: trees.Element) -> str:
+    """mr: a row of a matrix, its cells aligned."""
+    return " & ".join(_inside(cell) for cell in _named(row, "e"))
+
+
+def _equation_array(element: trees.Element) -> str:
+    """eqArr: equations below each other."""
+    return _lines([_inside(equation) for equation in _named(element, "e")])
+
+
+def _lines(rows: list[str]) -> str:
+    """Rows in LaTeX's environment of a matrix."""
     return "\\begin{matrix}" + " \\\\ ".join(rows) + "\\end{matrix}"
 
 
-PATTERNS = {
-    "f": _fraction, "sSup": _scripts, "sSub": _scripts, "sSubSup": _scripts, "sPre": _scripts, "rad": _root,
-    "nary": _operator, "d": _bracketed, "func": _function, "acc": _accent, "bar": _bar, "groupChr": _group,
-    "limLow": _limit, "limUpp": _limit,
-}  # fmt: skip
+# The constructs of OMML (ECMA-376 part 1, 22.1.2).
+PATTERNS: Mapping[str, Callable[[trees.Element], str]] = {
+    "f": _fraction,
+    "sSup": _scripts,
+    "sSub": _scripts,
+    "sSubSup": _scripts,
+    "sPre": _scripts,
+    "rad": _root,
+    "nary": _operator,
+    "d": _bracketed,
+    "func": _function,
+    "acc": _accent,
+    "bar": _bar,
+    "groupChr": _brace,
+    "limLow": _limit,
+    "limUpp": _limit,
+    "m": _matrix,
+    "eqArr": _equation_array,
+}

@@ -1,9 +1,7 @@
-"""Web pages: the text of the article with its headings, lists and tables, without what
-surrounds it on the page.
-"""
+"""Web pages (HTML): main content extraction, without the boilerplate around an article."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import trafilatura
@@ -12,11 +10,8 @@ from reverie import errors
 from reverie.ingest.documents import markup, officeparts, packed, spacing, trees, units
 
 KIND = "a web page"
+# Elements, and roles (WAI-ARIA), that surround an article.
 AROUND = frozenset(["nav", "aside", "dialog", "menu"])
-PARTS = frozenset(["article", "main", "section"])
-CALLED = re.compile(
-    r"(?i)(?:^|[\s_-])(?:nav|navbar|navigation|menu|sidebar|breadcrumbs?|footer|banner|share|social|related|pagination|toc)(?:[\s_-]|$)"
-)
 ROLES = frozenset(
     [
         "navigation",
@@ -29,21 +24,31 @@ ROLES = frozenset(
         "menu",
     ]
 )
-# of a page's text at least is in what it calls its main part, or that part is not
-# believed
-MAIN = 0.3
-# of the text in links: from here on a page is a frame around an article, if there is
-# one
-LINKED = 0.5
-SHORT = (
-    2_000  # characters: a page of no more surrounds nothing, all of it is what it says
+PARTS = frozenset(["article", "main", "section"])
+# What pages call their navigation and the like, in an id or a class.
+CALLED = re.compile(
+    r"(?i)(?:^|[\s_-])(?:nav|navbar|navigation|menu|sidebar|breadcrumbs?|footer|banner|share|social|related|pagination|toc)(?:[\s_-]|$)"
 )
-DEEP = 400  # levels; trafilatura walks trees by recursion
-BINARY, SAMPLE = (
-    re.compile("[\x00-\x08\x0e-\x1f\ufffd]"),
-    4096,
-)  # more than a twentieth of these is no text
-LARGE = 1_000_000  # characters; trafilatura takes seconds for as many
+# Thresholds are set by hand; bench/extraction.py measures pages with them
+# (docs/decisions/0020).
+# Of a page's text at least is in what it calls its main part, or that part is not
+# believed.
+MAIN = 0.3
+# Of the text in links: from here on a page is a frame around an article, if there is
+# one.
+LINKED = 0.5
+# Characters: a page of no more surrounds nothing, all of it is what it says.
+SHORT = 2_000
+# Characters: what trafilatura chooses is taken if it is longer.
+CHOSEN = 500
+# Levels; trafilatura walks trees by recursion.
+DEEP = 400
+# Characters; trafilatura takes seconds for as many.
+LARGE = 1_000_000
+# More than a twentieth of these in the sample is no text.
+BINARY = re.compile("[\x00-\x08\x0e-\x1f\ufffd]")
+SAMPLE = 4096
+# Names of metadata (Open Graph, Dublin Core, Highwire, Parse.ly), best first.
 WHO = (
     "author",
     "article:author",
@@ -80,20 +85,20 @@ class Measure:
 
 
 @packed.guarded(KIND)
-def read(given: units.Given) -> Iterator[units.Read]:
+def read(source: units.Given) -> Iterator[units.Read]:
     """What the page says of itself, then its text as one unit."""
-    text, encoding = markup.decoded(given.data)
+    text, encoding = markup.decoded(source.data)
     if len(BINARY.findall(text[:SAMPLE])) * 20 > len(text[:SAMPLE]):
         raise errors.Unreadable(f"not {KIND}")
     root = markup.page(text)
     if root is None:
         raise errors.Unreadable("the file is empty")
     yield _about(root, encoding)
-    if given.first <= 1:
+    if source.first <= 1:
         yield units.Unit(1, 1, tuple(article(root, text)))
 
 
-def article(root: trees.Element, text: str) -> list[units.Block]:
+def article(root: trees.Element, text: str) -> units.Blocks:
     """The blocks of a page's main part.
 
     Recall comes first: all of the page is read but for what marks itself as navigation
@@ -105,28 +110,38 @@ def article(root: trees.Element, text: str) -> list[units.Block]:
     part = _main(body, measures)
     left_out = _left_out(part, measures)
     blocks = markup.blocks(part, left_out)
-    said = sum(len(block.text) for block in blocks)
-    if left_out and said < SHORT:
+    length = _length(blocks)
+    if left_out and length < SHORT:
         everything = markup.blocks(body)
-        if not blocks or sum(len(block.text) for block in everything) < SHORT:
+        if not blocks or _length(everything) < SHORT:
             return everything
-    links = measures[part].links - sum(measures[one].links for one in left_out)
-    if said >= SHORT and links > LINKED * said and len(text) < LARGE and deepest < DEEP:
-        found = trafilatura.extract(
-            text, output_format="html", include_tables=True, favor_recall=True
-        )
-        chosen = markup.page(found) if found else None
-        small = [] if chosen is None else markup.blocks(chosen)
-        if sum(len(block.text) for block in small) > 500:
-            return small
+    links = measures[part].links - sum(measures[each].links for each in left_out)
+    mostly_links = length >= SHORT and links > LINKED * length
+    if mostly_links and len(text) < LARGE and deepest < DEEP:
+        return _chosen(text) or blocks
     return blocks
+
+
+def _length(blocks: Iterable[units.Block]) -> int:
+    """Characters of text in blocks."""
+    return sum(len(block.text) for block in blocks)
+
+
+def _chosen(text: str) -> units.Blocks:
+    """What trafilatura takes for the article, [] when that is next to nothing."""
+    extracted = trafilatura.extract(
+        text, output_format="html", include_tables=True, favor_recall=True
+    )
+    page = markup.page(extracted) if extracted else None
+    blocks = [] if page is None else markup.blocks(page)
+    return blocks if _length(blocks) > CHOSEN else []
 
 
 def _measured(body: trees.Element) -> tuple[dict[trees.Element, Measure], int]:
     """The measures of all elements, and how deep they are nested; one pass, whatever
     the page is like.
     """
-    found: dict[trees.Element, Measure] = {}
+    measures: dict[trees.Element, Measure] = {}
     deepest = 0
     stack: list[Measure] = []
     inside = 0  # of an article or the like, whose own head and foot are part of it
@@ -138,7 +153,8 @@ def _measured(body: trees.Element) -> tuple[dict[trees.Element, Measure], int]:
             deepest = max(deepest, len(stack))
             continue
         inside -= name in PARTS
-        measure = found[element] = stack.pop()
+        measure = stack.pop()
+        measures[element] = measure
         if name in markup.SILENT:
             measure.text = measure.links = 0
         else:
@@ -150,7 +166,7 @@ def _measured(body: trees.Element) -> tuple[dict[trees.Element, Measure], int]:
             stack[-1].text += measure.text + len((element.tail or "").strip())
             stack[-1].links += measure.links
             stack[-1].titled |= measure.titled
-    return found, deepest
+    return measures, deepest
 
 
 def _main(
@@ -159,12 +175,13 @@ def _main(
     """What the page marks as its main part, if that holds a good share of its text;
     else all of it.
     """
-    marked = [*body.iter("main")] or [
-        one for one in body.iter() if one.get("role") == "main"
-    ]
-    for found in (marked, [*body.iter("article")]):
-        if len(found) == 1 and measures[found[0]].text >= MAIN * measures[body].text:
-            return found[0]
+    marked = list(body.iter("main"))
+    if not marked:
+        marked = [each for each in body.iter() if each.get("role") == "main"]
+    least = MAIN * measures[body].text
+    for parts in (marked, list(body.iter("article"))):
+        if len(parts) == 1 and measures[parts[0]].text >= least:
+            return parts[0]
     return body
 
 
@@ -172,16 +189,17 @@ def _left_out(
     part: trees.Element, measures: Mapping[trees.Element, Measure]
 ) -> frozenset[trees.Element]:
     """The outermost elements that surround the text."""
-    found: set[trees.Element] = set()
+    outside: set[trees.Element] = set()
     walker = trees.walk(part, "start")
     for _, element in walker:
         if element is not part and _surrounds(element, measures[element]):
-            found.add(element)
+            outside.add(element)
             walker.skip_subtree()
-    return frozenset(found)
+    return frozenset(outside)
 
 
 def _surrounds(element: trees.Element, measure: Measure) -> bool:
+    """Whether an element is navigation, a banner or the like by what it calls itself."""
     name = officeparts.local(element)
     if name in {"header", "footer"}:
         return measure.outside and not measure.titled
@@ -196,23 +214,37 @@ def _surrounds(element: trees.Element, measure: Measure) -> bool:
 
 
 def _about(root: trees.Element, encoding: str) -> units.About:
-    said: dict[str, str] = {}
-    for one in root.iter("meta"):
-        key = (
-            one.get("property") or one.get("name") or one.get("itemprop") or ""
-        ).lower()
-        said.setdefault(key, spacing.clean(one.get("content") or ""))
-    title = next(root.iter("title"), None)
-    named = "" if title is None else spacing.clean("".join(title.itertext()))
-    time = next(
-        (one.get("datetime") or "" for one in root.iter("time") if one.get("datetime")),
-        "",
-    )
-    when = next((said[key] for key in WHEN if said.get(key)), time)
-    who = next((said[key] for key in WHO if said.get(key)), "")
+    """Title, author and date by the page's metadata."""
+    properties = _metadata(root)
+    title = spacing.clean(trees.full_text(next(root.iter("title"), None)))
+    author = _first(properties, WHO)
+    if re.match(r"https?://", author):
+        author = ""
+    created = _first(properties, WHEN) or _time(root)
     return units.About(
-        named or next((said[key] for key in NAMED if said.get(key)), ""),
-        "" if re.match(r"https?://", who) else who,
-        officeparts.iso(when.strip().replace("/", "-")),
+        title or _first(properties, NAMED),
+        author,
+        officeparts.iso(created.strip().replace("/", "-")),
         encoding,
     )
+
+
+def _metadata(root: trees.Element) -> dict[str, str]:
+    """The contents of the meta elements by name in lower case; the first counts."""
+    properties: dict[str, str] = {}
+    for meta in root.iter("meta"):
+        name = meta.get("property") or meta.get("name") or meta.get("itemprop") or ""
+        content = spacing.clean(meta.get("content") or "")
+        properties.setdefault(name.lower(), content)
+    return properties
+
+
+def _first(properties: Mapping[str, str], names: Iterable[str]) -> str:
+    """The first of several properties that says something, else ""."""
+    return next(filter(None, (properties.get(name) for name in names)), "")
+
+
+def _time(root: trees.Element) -> str:
+    """The first time that the page marks as one."""
+    moments = (element.get("datetime") for element in root.iter("time"))
+    return next(filter(None, moments), "")

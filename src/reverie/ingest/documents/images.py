@@ -1,4 +1,4 @@
-"""Pictures: image files read by OCR, and a page of a document as a picture to look at."""
+"""Image files read by OCR, and the page of a document as a picture to look at (PNG)."""
 
 import io
 import struct
@@ -17,9 +17,14 @@ from reverie.ingest.documents import ocr, pdf, units
 FORMATS = ("PNG", "JPEG", "GIF", "TIFF", "BMP", "WEBP")
 # A JPEG can be decoded smaller than it is, the others cannot: 150 to 200 MB then.
 MOST_PIXELS = 50_000_000
+# A JPEG is decoded at the least of these fractions that leaves so many points.
 ENOUGH = 16_000_000
+FRACTIONS = (1, 2, 4, 8)
+# Points of a page that is looked at.
 SHOWN = 4_000_000
 MOST_PAGES = 10_000
+# Characters of a title or an author that are kept.
+LONGEST_ABOUT = 500
 UNREAD = "this page could not be read"
 # What Pillow's decoders are known to raise on files that were made to break them.
 BROKEN = (
@@ -38,29 +43,34 @@ BROKEN = (
 )
 
 
-def read(given: units.Given) -> Iterator[units.Read]:
+def read(source: units.Given) -> Iterator[units.Read]:
     """When and by whom the picture was made, then its words: a unit a page of a TIFF,
     one unit for any other.
 
     Raises Unreadable for what is no picture of a known format, is cut short, or would
     fill the memory.
     """
-    with closing(_opened(given.data)) as image:
+    with closing(_opened(source.data)) as image:
         yield _about(image)
         total = _pages(image)
-        for number in range(max(given.first, 1), total + 1):
-            place: units.Place = {"page": number} if image.format == "TIFF" else {}
-            try:
-                words = ocr.text(_page(image, number))
-            except errors.Unreadable:
-                if total == 1:
-                    raise
-                yield units.Unit(number, total, (), place, UNREAD)
-                continue
-            blocks = tuple(units.Block(text) for text in words if text)
-            yield units.Unit(
-                number, total, blocks, place, "read by OCR" if blocks else ""
-            )
+        for number in range(max(source.first, 1), total + 1):
+            yield _unit(image, number, total)
+
+
+def _unit(image: Image.Image, number: int, total: int) -> units.Unit:
+    """What OCR reads on a page. Raises Unreadable for an image of one page that is
+    broken.
+    """
+    place: units.Place = {"page": number} if image.format == "TIFF" else {}
+    try:
+        paragraphs = ocr.text(_page(image, number))
+    except errors.Unreadable:
+        if total == 1:
+            raise
+        return units.Unit(number, total, (), place, UNREAD)
+    blocks = tuple(units.Block(text) for text in paragraphs if text)
+    remark = pdf.READ_BY_OCR if blocks else ""
+    return units.Unit(number, total, blocks, place, remark)
 
 
 def page_png(
@@ -81,15 +91,16 @@ def page_png(
         if not 1 <= page <= _pages(image):
             raise errors.NotFound(f"{name} has no page {page}")
         shown = _page(image, page)
-    side = (SHOWN / (shown.width * shown.height)) ** 0.5
-    if side < 1:
-        shown.thumbnail(
-            (max(int(shown.width * side), 1), max(int(shown.height * side), 1))
-        )
+    scale = (SHOWN / (shown.width * shown.height)) ** 0.5
+    if scale < 1:
+        width = max(int(shown.width * scale), 1)
+        height = max(int(shown.height * scale), 1)
+        shown.thumbnail((width, height))
     return _png(shown)
 
 
 def _pdf_page(data: bytes, page: int, dpi: int, password: str) -> Image.Image:
+    """A page of a PDF as a picture. Raises NotFound, Unreadable, Locked."""
     with pdf.opened(data, password) as document:
         if not 1 <= page <= len(document):
             raise errors.NotFound(
@@ -103,6 +114,7 @@ def _pdf_page(data: bytes, page: int, dpi: int, password: str) -> Image.Image:
 
 
 def _png(image: Image.Image) -> bytes:
+    """A picture as a PNG file."""
     buffer = io.BytesIO()
     image.save(buffer, "PNG")
     return buffer.getvalue()
@@ -132,6 +144,7 @@ def _opened(data: bytes) -> Image.Image:
 
 
 def _pages(image: Image.Image) -> int:
+    """How many pages an image has: those of a TIFF, else one."""
     if image.format != "TIFF":  # the pictures of an animation are one
         return 1
     with _guarded("the picture is damaged"):
@@ -139,19 +152,13 @@ def _pages(image: Image.Image) -> int:
 
 
 def _page(image: Image.Image, number: int) -> Image.Image:
+    """A page upright and in colours, its points read. Raises Unreadable."""
     with _guarded("the picture is cut short or damaged"):
         if number > 1:
             image.seek(number - 1)
         if image.format in ("JPEG", "MPO"):
-            by = next(
-                (
-                    by
-                    for by in (1, 2, 4)
-                    if image.width * image.height <= ENOUGH * by * by
-                ),
-                8,
-            )
-            image.draft("RGB", (image.width // by, image.height // by))
+            fraction = _fraction(image)
+            image.draft("RGB", (image.width // fraction, image.height // fraction))
         if image.width * image.height > MOST_PIXELS:
             raise errors.Unreadable(
                 f"the picture is too large: {image.width} by {image.height} points"
@@ -159,38 +166,47 @@ def _page(image: Image.Image, number: int) -> Image.Image:
         return ocr.flat(ImageOps.exif_transpose(image))
 
 
+def _fraction(image: Image.Image) -> int:
+    """By what a JPEG is decoded smaller."""
+    points = image.width * image.height
+    for fraction in FRACTIONS:
+        if points <= ENOUGH * fraction * fraction:
+            return fraction
+    return FRACTIONS[-1]
+
+
 def _about(image: Image.Image) -> units.About:
+    """Title, author and time of Exif or of a PNG's texts."""
     with suppress(errors.Unreadable), _guarded("its notes are damaged"):
         exif = image.getexif()
-        taken = exif.get_ifd(ExifTags.IFD.Exif)
-        info = image.info
-        when = taken.get(ExifTags.Base.DateTimeOriginal) or exif.get(
-            ExifTags.Base.DateTime
-        )
+        photo = exif.get_ifd(ExifTags.IFD.Exif)
+        taken = photo.get(ExifTags.Base.DateTimeOriginal)
+        taken = taken or exif.get(ExifTags.Base.DateTime)
+        zone = photo.get(ExifTags.Base.OffsetTimeOriginal)
+        title = _plain(exif.get(ExifTags.Base.ImageDescription))
+        author = _plain(exif.get(ExifTags.Base.Artist))
         return units.About(
-            _said(exif.get(ExifTags.Base.ImageDescription)) or _said(info.get("Title")),
-            _said(exif.get(ExifTags.Base.Artist)) or _said(info.get("Author")),
-            _date(_said(when), _said(taken.get(ExifTags.Base.OffsetTimeOriginal))),
+            title or _plain(image.info.get("Title")),
+            author or _plain(image.info.get("Author")),
+            _date(_plain(taken), _plain(zone)),
         )
     return units.About()
 
 
-def _said(value: object) -> str:
-    return (
-        " ".join(value.replace("\0", " ").split())[:500]
-        if isinstance(value, str)
-        else ""
-    )
+def _plain(value: object) -> str:
+    """A value as one line of bounded length, "" if it is no text."""
+    if not isinstance(value, str):
+        return ""
+    return " ".join(value.replace("\0", " ").split())[:LONGEST_ABOUT]
 
 
 def _date(text: str, zone: str) -> str:
+    """Exif's "2024:01:31 12:00:00" as ISO 8601, without the zone when that is none."""
     day, _, clock = text.partition(" ")
-    for known in (
-        f"{day.replace(':', '-')}T{clock}{zone}",
-        f"{day.replace(':', '-')}T{clock}",
-    ):
+    local = f"{day.replace(':', '-')}T{clock}"
+    for stated in (f"{local}{zone}", local):
         try:
-            return datetime.fromisoformat(known).isoformat()
+            return datetime.fromisoformat(stated).isoformat()
         except ValueError:
             continue
     return ""

@@ -1,5 +1,11 @@
-"""Lines of a page with their boxes: the order they are read in, and the paragraphs they
-make.
+"""Page layout analysis: the reading order of lines with boxes, columns, paragraphs and
+hyphenation.
+
+Lines come from the text layer of a PDF or from OCR. A page is read row by row, unless
+enough rows have prose on both sides of one gap: that is the gutter between two columns,
+which are then read one after the other, between whatever spans both. Lines make a
+paragraph while they are evenly spaced, of one size and weight, and no short last line or
+indented first line says otherwise.
 """
 
 import re
@@ -8,17 +14,34 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
+# What a paragraph ends with.
 ENDS = (".", "!", "?", ":", "。", "؟", "…", ".”", '."')
 BULLET = re.compile(r"(?:[•‣◦▪●○■□–—*·➢✓]|-|\(?\d{1,3}[.)]|\(?[a-z][.)])\s")
 HYPHENS = "-\u00ad\u2010\x02"
 BROKEN = re.compile(rf"(\w+)[{HYPHENS}]$")
 COMPOUND = re.compile(r"\w+-\w+")
-# Shorter pieces on both sides of a gap are the cells of a table, which is read row by
-# row.
+# All thresholds here were set by hand and kept while they held the figures of
+# bench/extraction.py for PDFs and of bench/ocr.py (docs/decisions/0020).
+# Characters: shorter pieces on both sides of a gap are the cells of a table, which is
+# read row by row.
 PROSE = 18
+# So many rows at least have a gap where a gutter is.
 ROWS = 4
 MOST_GAPS = 300
 LONGEST_WORD = 80
+# Of the smaller height: pieces whose middles are nearer stand in one row.
+SAME_ROW = 0.5
+# From line to line, in heights of the type: what counts for the usual leading, and the
+# leading of a page that has none.
+LEADINGS = (0.5, 2.5)
+USUAL_LEADING = 1.2
+# Of the usual leading: a wider step begins a paragraph.
+WIDE_STEP = 1.3
+# Sizes of type of one paragraph, as a ratio.
+SAME_SIZE = (0.83, 1.2)
+# In heights of the type: how far a last line is shorter, a first line is indented.
+SHORTER = 4
+INDENTED = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +61,7 @@ class LayoutLine:
 
     @property
     def middle(self) -> float:
+        """Where its middle is, from the top."""
         return (self.top + self.bottom) / 2
 
 
@@ -63,47 +87,56 @@ def in_order(pieces: Sequence[LayoutLine]) -> list[LayoutLine]:
 
 
 def find_gutter(pieces: Sequence[LayoutLine]) -> float | None:
-    """Where the space between two columns of prose is, or None."""
-    gaps: list[tuple[float, float]] = []
-    for row in rows(pieces):
-        for one, other in pairwise(row):
-            if (
-                len(one.text) >= PROSE
-                and len(other.text) >= PROSE
-                and other.left > one.right
-            ):
-                gaps.append((one.right, other.left))
-    best, votes = None, ROWS - 1
+    """Where the space between two columns of prose is, or None: the middle of the gap
+    that most rows share, if no more pieces cross it.
+    """
+    gaps = [gap for row in rows(pieces) for gap in _prose_gaps(row)]
+    best: float | None = None
+    votes = ROWS - 1
     for left, right in gaps[:MOST_GAPS]:
-        place = (left + right) / 2
-        count = sum(a < place < b for a, b in gaps)
-        crossing = sum(piece.left < place < piece.right for piece in pieces)
+        middle = (left + right) / 2
+        count = sum(start < middle < end for start, end in gaps)
+        crossing = sum(piece.left < middle < piece.right for piece in pieces)
         if count > votes and count >= crossing:
-            best, votes = place, count
+            best = middle
+            votes = count
     return best
+
+
+def _prose_gaps(row: Sequence[LayoutLine]) -> Iterator[tuple[float, float]]:
+    """The gaps in a row that have prose on both sides: where each begins and ends."""
+    for before, after in pairwise(row):
+        prose = len(before.text) >= PROSE and len(after.text) >= PROSE
+        if prose and after.left > before.right:
+            yield before.right, after.left
 
 
 def rows(pieces: Sequence[LayoutLine]) -> list[list[LayoutLine]]:
     """Pieces that stand beside each other, from top to bottom, each row from left to
     right.
     """
-    found: list[list[LayoutLine]] = []
+    grouped: list[list[LayoutLine]] = []
     for piece in sorted(pieces, key=lambda each: each.middle):
-        row = found[-1] if found else []
-        near = row and abs(
-            piece.middle - median(each.middle for each in row)
-        ) < 0.5 * min(piece.bottom - piece.top, row[0].bottom - row[0].top)
-        if near:
-            row.append(piece)
+        if grouped and _beside(piece, grouped[-1]):
+            grouped[-1].append(piece)
         else:
-            found.append([piece])
-    return [sorted(row, key=lambda each: each.left) for row in found]
+            grouped.append([piece])
+    return [sorted(row, key=lambda each: each.left) for row in grouped]
+
+
+def _beside(piece: LayoutLine, row: Sequence[LayoutLine]) -> bool:
+    """Whether a piece stands in a row: its middle is near the middle of the row."""
+    first = row[0]
+    height = min(piece.bottom - piece.top, first.bottom - first.top)
+    middle = median(each.middle for each in row)
+    return abs(piece.middle - middle) < SAME_ROW * height
 
 
 def joined_row(row: Sequence[LayoutLine], *, tabular: bool = False) -> LayoutLine:
     """One line out of pieces beside each other, given in the order of reading."""
-    first = row[0]
-    wide = any(other.left - one.right > 2 * one.size for one, other in pairwise(row))
+    wide = any(
+        after.left - before.right > 2 * before.size for before, after in pairwise(row)
+    )
     return LayoutLine(
         " ".join(piece.text for piece in row),
         min(piece.left for piece in row),
@@ -112,7 +145,7 @@ def joined_row(row: Sequence[LayoutLine], *, tabular: bool = False) -> LayoutLin
         max(piece.bottom for piece in row),
         median(piece.size for piece in row),
         all(piece.bold for piece in row),
-        wide or tabular or first.tabular,
+        tabular or wide or row[0].tabular,
     )
 
 
@@ -132,42 +165,62 @@ def paragraphs(lines: Sequence[LayoutLine]) -> Iterator[list[LayoutLine]]:
 
 
 def _leading(lines: Sequence[LayoutLine]) -> float:
-    """From one line to the next, in heights of the type."""
-    steps = [
-        (below.bottom - above.bottom) / above.size
-        for above, below in pairwise(lines)
-        if above.size and 0.5 < (below.bottom - above.bottom) / above.size < 2.5
-    ]
-    return median(steps) if steps else 1.2
+    """From one line to the next, in heights of the type: the median of a page."""
+    least, most = LEADINGS
+    steps: list[float] = []
+    for above, below in pairwise(lines):
+        if above.size:
+            step = (below.bottom - above.bottom) / above.size
+            if least < step < most:
+                steps.append(step)
+    return median(steps) if steps else USUAL_LEADING
 
 
 def _continues(above: LayoutLine, below: LayoutLine, usual: float) -> bool:
-    if (
-        above.tabular
-        or below.tabular
-        or not above.size
-        or not 0.83 < below.size / above.size < 1.2
-    ):
+    """Whether a line belongs to the paragraph of the one before it."""
+    if above.tabular or below.tabular or not _same_type(above, below):
         return False
-    if above.bold != below.bold or BULLET.match(below.text):
+    if BULLET.match(below.text):
         return False
-    ended = above.text.endswith(ENDS)
     step = below.bottom - above.bottom
-    overlaps = below.left < above.right and above.left < below.right
-    if step <= 0 or not overlaps:  # the top of the next column
-        goes_on = below.text[:1].islower() and not ended
-        return goes_on and (step <= 0 or below.left >= above.right)
-    if step > 1.3 * usual * above.size:
+    if step <= 0 or not _overlap(above, below):
+        return _continues_elsewhere(above, below)
+    if step > WIDE_STEP * usual * above.size:
         return False
-    short = above.right < below.right - 4 * above.size
-    indented = below.left > above.left + 0.8 * above.size
-    return not (ended and (short or indented))
+    return not (above.text.endswith(ENDS) and _new_paragraph(above, below))
 
 
-def text_of(lines: Sequence[LayoutLine], known: frozenset[str]) -> str:
+def _same_type(above: LayoutLine, below: LayoutLine) -> bool:
+    """Whether two lines are set in type of one weight and about one size."""
+    if not above.size or above.bold != below.bold:
+        return False
+    least, most = SAME_SIZE
+    return least < below.size / above.size < most
+
+
+def _overlap(above: LayoutLine, below: LayoutLine) -> bool:
+    """Whether one line stands above the other, at least in part."""
+    return below.left < above.right and above.left < below.right
+
+
+def _continues_elsewhere(above: LayoutLine, below: LayoutLine) -> bool:
+    """Whether a sentence goes on at the top of the next column."""
+    if above.text.endswith(ENDS) or not below.text[:1].islower():
+        return False
+    higher = below.bottom - above.bottom <= 0
+    return higher or below.left >= above.right
+
+
+def _new_paragraph(above: LayoutLine, below: LayoutLine) -> bool:
+    """Whether the line above is short or the one below indented, after a full stop."""
+    short = above.right < below.right - SHORTER * above.size
+    return short or below.left > above.left + INDENTED * above.size
+
+
+def text_of(lines: Sequence[LayoutLine], compound_words: frozenset[str]) -> str:
     """The lines as one text; a word broken at the end of a line is whole again.
 
-    `known` are the words of the page with a hyphen inside (`compounds`), which keep it.
+    `compound_words` are the words of the page with a hyphen inside (`compounds`), which keep it.
     """
     text = ""
     for line in lines:
@@ -176,14 +229,24 @@ def text_of(lines: Sequence[LayoutLine], known: frozenset[str]) -> str:
         if broken is None or not piece[:1].isalpha():
             text = f"{text} {piece}" if text else piece
             continue
-        rest = re.match(r"\w+", piece)
-        whole = f"{broken[1]}-{rest[0] if rest else ''}".casefold()
-        keeps = whole in known or not piece[0].islower() or broken[1][-1].isdigit()
-        text = f"{text[:-1]}{'-' if keeps else ''}{piece}"
+        hyphen = "-" if _keeps_hyphen(broken[1], piece, compound_words) else ""
+        text = f"{text[:-1]}{hyphen}{piece}"
     return text.replace("\x02", "-").replace("\u00ad", "").strip()
 
 
+def _keeps_hyphen(begun: str, following: str, compound_words: frozenset[str]) -> bool:
+    """Whether the hyphen at the end of a line is the word's own: before a capital,
+    after a digit, or in a word that the page has with it elsewhere.
+    """
+    if not following[0].islower() or begun[-1].isdigit():
+        return True
+    rest = re.match(r"\w+", following)
+    whole = f"{begun}-{rest[0] if rest else ''}"
+    return whole.casefold() in compound_words
+
+
 def compounds(lines: Sequence[LayoutLine]) -> frozenset[str]:
+    """The words of a page with a hyphen inside, casefolded."""
     return frozenset(
         word.casefold() for line in lines for word in COMPOUND.findall(line.text)
     )

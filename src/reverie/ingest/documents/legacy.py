@@ -1,6 +1,4 @@
-"""Word and PowerPoint files of 97 to 2003 (.doc, .ppt): which of the two a compound
-file is.
-"""
+"""Word and PowerPoint files of 97 to 2003 (.doc, .ppt) in a compound file (OLE2/CFB)."""
 
 from collections.abc import Iterator
 
@@ -8,32 +6,42 @@ from reverie import errors
 from reverie.ingest.documents import compound, oldslides, oldword, packed, units
 
 KIND = "an older Office file"
-ENCRYPTED = b"\xdf\xc4\xd1\xf3"  # what PowerPoint writes as its user's mark
+# The headerToken of an encrypted presentation's CurrentUserAtom ([MS-PPT]).
+ENCRYPTED = b"\xdf\xc4\xd1\xf3"
 
 
 @packed.guarded(KIND)
-def read(given: units.Given) -> Iterator[units.Read]:
+def read(source: units.Given) -> Iterator[units.Read]:
     """What it says of itself; then a Word file as one unit, a presentation slide by
     slide.
     """
-    file = compound.Compound(given.data, KIND)
+    file = compound.Compound(source.data, KIND)
     if file.has("WordDocument"):
-        fib = file.read("WordDocument")
-        blocks = oldword.blocks(
-            fib, file.read("1Table" if oldword.second_table(fib) else "0Table")
-        )
-        yield file.about()
-        if given.first <= 1:
-            yield units.Unit(1, 1, tuple(blocks))
+        yield from _word(file, source.first)
     elif file.has("PowerPoint Document"):
-        if file.has("EncryptedSummary") or ENCRYPTED in file.read("Current User")[:32]:
-            raise errors.Locked("it is encrypted")
-        slides = oldslides.slides(file.read("PowerPoint Document"))
-        yield file.about()
-        for number, blocks in enumerate(slides, start=1):
-            if number >= given.first:
-                yield units.Unit(number, len(slides), tuple(blocks), {"slide": number})
+        yield from _slides(file, source.first)
     elif file.has("EncryptedPackage"):
         raise errors.Locked("it is encrypted")
     else:
         raise errors.Unreadable("neither a Word document nor a PowerPoint presentation")
+
+
+def _word(file: compound.Compound, first: int) -> Iterator[units.Read]:
+    """What a Word file says of itself, then its text as one unit."""
+    fib = file.read("WordDocument")
+    table = "1Table" if oldword.second_table(fib) else "0Table"
+    blocks = oldword.blocks(fib, file.read(table))
+    yield file.about()
+    if first <= 1:
+        yield units.Unit(1, 1, tuple(blocks))
+
+
+def _slides(file: compound.Compound, first: int) -> Iterator[units.Read]:
+    """What a presentation says of itself, then its slides."""
+    if file.has("EncryptedSummary") or ENCRYPTED in file.read("Current User")[:32]:
+        raise errors.Locked("it is encrypted")
+    slides = oldslides.slides(file.read("PowerPoint Document"))
+    yield file.about()
+    for number, blocks in enumerate(slides, start=1):
+        if number >= first:
+            yield units.Unit(number, len(slides), tuple(blocks), {"slide": number})

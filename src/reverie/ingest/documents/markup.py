@@ -1,5 +1,9 @@
-"""The text of HTML and XHTML trees as blocks: headings, paragraphs, items of lists,
-tables row by row; no recursion.
+"""HTML and XHTML trees as blocks: headings, paragraphs, list items, table rows, without
+recursion.
+
+A walk goes through the tree once. Elements that are blocks end the one before them;
+headings, lists and preformatted text are kept on stacks while the walk is inside them.
+Tables of data become rows; tables that only lay a page out are walked like the rest.
 """
 
 import re
@@ -9,16 +13,80 @@ from dataclasses import dataclass, field
 from reverie.ingest import charsets
 from reverie.ingest.documents import numbering, officeparts, spacing, trees, units
 
+# Elements of HTML (the living standard, section 4) that show no text of a page; of a
+# formula the text is shown.
 SILENT = frozenset(
-    ["head", "script", "style", "template", "noscript", "svg", "math", "iframe", "object", "canvas", "audio", "video",
-     "map", "select", "datalist", "textarea", "input"]
-)  # fmt: skip
+    [
+        "head",
+        "script",
+        "style",
+        "template",
+        "noscript",
+        "svg",
+        "math",
+        "iframe",
+        "object",
+        "canvas",
+        "audio",
+        "video",
+        "map",
+        "select",
+        "datalist",
+        "textarea",
+        "input",
+    ]
+)
+# Elements that begin and end a line.
 BLOCKS = frozenset(
-    ["p", "div", "section", "article", "main", "header", "footer", "aside", "nav", "ul", "ol", "li", "dl", "dt", "dd",
-     "blockquote", "pre", "hr", "table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th", "figure",
-     "figcaption", "form", "fieldset", "legend", "address", "details", "summary", "body", "html", "center", "hgroup",
-     "h1", "h2", "h3", "h4", "h5", "h6"]
-)  # fmt: skip
+    [
+        "p",
+        "div",
+        "section",
+        "article",
+        "main",
+        "header",
+        "footer",
+        "aside",
+        "nav",
+        "ul",
+        "ol",
+        "li",
+        "dl",
+        "dt",
+        "dd",
+        "blockquote",
+        "pre",
+        "hr",
+        "table",
+        "caption",
+        "thead",
+        "tbody",
+        "tfoot",
+        "tr",
+        "td",
+        "th",
+        "figure",
+        "figcaption",
+        "form",
+        "fieldset",
+        "legend",
+        "address",
+        "details",
+        "summary",
+        "body",
+        "html",
+        "center",
+        "hgroup",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+    ]
+)
+LISTS = frozenset(["ul", "ol"])
+CELLS = frozenset(["td", "th"])
 HEADING = re.compile(r"h[1-6]")
 HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 DECLARED = re.compile(
@@ -26,15 +94,18 @@ DECLARED = re.compile(
     re.IGNORECASE,
 )
 FILE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|bmp)\s*$", re.IGNORECASE)
-SPAN = 60  # columns that a cell covers
-COVERED = 20_000  # cells of one table that are filled with the text of another
+STATED_NUMBER = re.compile(r"[0-9]{1,6}")
+# Columns that a cell covers; set by hand, like the next.
+SPAN = 60
+# Cells of one table that are filled with the text of another.
+COVERED = 20_000
 
 
 @dataclass(slots=True)
 class HtmlWalk:
     """Where the walk through a page stands."""
 
-    blocks: list[units.Block] = field(default_factory=list[units.Block])
+    blocks: units.Blocks = field(default_factory=units.Blocks)
     pieces: list[str] = field(default_factory=list[str])
     headings: list[int] = field(default_factory=list[int])
     labels: list[str] = field(default_factory=list[str])
@@ -42,7 +113,7 @@ class HtmlWalk:
     code: int = 0
 
     def flush(self) -> None:
-        """What was said since the last block becomes one."""
+        """The text since the last block becomes one."""
         text = "".join(self.pieces)
         self.pieces.clear()
         text = spacing.lines(text) if self.code else spacing.clean(text)
@@ -52,9 +123,7 @@ class HtmlWalk:
         self.labels.clear()
         text = f"{label} {text}" if label else text
         level = self.headings[-1] if self.headings else 0
-        self.blocks.append(
-            units.Block(text, "heading", level) if level else units.Block(text)
-        )
+        self.blocks.append(units.paragraph(text, level))
 
 
 @dataclass(slots=True)
@@ -82,15 +151,17 @@ def decoded(data: bytes, declared: str = "") -> tuple[str, str]:
     """A page's text and its encoding: as declared outside, as it says itself, or as its
     bytes look.
     """
-    found = DECLARED.search(data[:4096])
-    inside = (
-        next((one.decode("ascii", "replace") for one in found.groups() if one), "")
-        if found
-        else ""
-    )
+    inside = _declared_inside(data)
     if inside.lower().startswith("utf-16"):
         inside = ""  # a page that says so in letters of one byte is none
     return charsets.decode(data, declared or inside)
+
+
+def _declared_inside(data: bytes) -> str:
+    """The encoding that a page's own head names, "" without one."""
+    declaration = DECLARED.search(data[:4096])
+    names = declaration.groups() if declaration else ()
+    return b"".join(name or b"" for name in names).decode("ascii", "replace")
 
 
 def page(text: str) -> trees.Element | None:
@@ -115,7 +186,7 @@ def chapter(data: bytes) -> trees.Element | None:
 
 def blocks(
     root: trees.Element, left_out: frozenset[trees.Element] = frozenset()
-) -> list[units.Block]:
+) -> units.Blocks:
     """The blocks of a tree in its order, without the elements of `left_out` and what is
     not shown.
     """
@@ -123,25 +194,26 @@ def blocks(
     walker = trees.walk(root, "start", "end")
     for event, element in walker:
         name = officeparts.local(element).lower()
-        if event == "start":
-            if not name or element in left_out or _silent(element, name):
-                walker.skip_subtree()
-            elif name == "table" and _is_data(element):
-                walk.flush()
-                walk.blocks += _table(element)
-                walker.skip_subtree()
-            else:
-                _open(walk, element, name)
-            continue
-        if name and element not in left_out and not _silent(element, name):
-            _close(walk, element, name)
-        if element is not root:
-            walk.pieces.append(element.tail or "")
+        skipped = not name or element in left_out or _silent(element, name)
+        if event == "end":
+            if not skipped:
+                _close(walk, element, name)
+            if element is not root:
+                walk.pieces.append(element.tail or "")
+        elif skipped:
+            walker.skip_subtree()
+        elif name == "table" and _is_data(element):
+            walk.flush()
+            walk.blocks += _table(element)
+            walker.skip_subtree()
+        else:
+            _open(walk, element, name)
     walk.flush()
     return walk.blocks
 
 
 def _silent(element: trees.Element, name: str) -> bool:
+    """Whether an element shows no text: by its kind, or because it is hidden."""
     if name in SILENT:
         return name != "math"
     if element.get("hidden") is not None or element.get("aria-hidden") == "true":
@@ -150,11 +222,13 @@ def _silent(element: trees.Element, name: str) -> bool:
 
 
 def _open(walk: HtmlWalk, element: trees.Element, name: str) -> None:
+    """Go into an element: begin its block, note what it means for what is in it."""
     if name in BLOCKS:
         walk.flush()
-    if name in {"ul", "ol"}:
-        start = numbering.whole(element.get("start") or "1")
-        walk.counts.append(start if name == "ol" else None)
+    if name == "ul":
+        walk.counts.append(None)
+    elif name == "ol":
+        walk.counts.append(numbering.whole(element.get("start") or "1"))
     elif name == "li":
         walk.labels[:] = [_label(walk, element)]
     elif HEADING.fullmatch(name):
@@ -170,14 +244,15 @@ def _open(walk: HtmlWalk, element: trees.Element, name: str) -> None:
 
 def _picture(element: trees.Element) -> str:
     """What a page says that a picture shows, unless that is only the name of its file."""
-    said = element.get("alt") or ""
-    return "" if FILE.search(said) else f" {said} "
+    description = element.get("alt") or ""
+    return "" if FILE.search(description) else f" {description} "
 
 
 def _close(walk: HtmlWalk, element: trees.Element, name: str) -> None:
+    """Leave an element: end its block, forget what it meant."""
     if name in BLOCKS and not (name == "table" and _is_data(element)):
         walk.flush()
-    if name in {"ul", "ol"} and walk.counts:
+    if name in LISTS and walk.counts:
         walk.counts.pop()
     elif name == "li":
         walk.labels.clear()
@@ -193,7 +268,8 @@ def _label(walk: HtmlWalk, element: trees.Element) -> str:
     if count is None:
         return "-"
     stated = element.get("value") or ""
-    count = int(stated) if re.fullmatch(r"[0-9]{1,6}", stated) else count
+    if STATED_NUMBER.fullmatch(stated):
+        count = int(stated)
     walk.counts[-1] = count + 1
     return f"{count}."
 
@@ -208,53 +284,70 @@ def _is_data(table: trees.Element) -> bool:
     return next(inner, None) is None
 
 
-def _table(table: trees.Element) -> list[units.Block]:
+def _table(table: trees.Element) -> units.Blocks:
     """A table: its caption, then its rows; what a cell covers says the same when it is
     short.
     """
-    above: list[units.Block] = []
+    captions: units.Blocks = []
     rows: list[list[str]] = []
     spans = Spans()
     headed = False
-    for line in table.iterdescendants("{*}caption", "caption", "{*}tr", "tr"):
-        if officeparts.local(line) == "caption":
-            text = inline(line)
-            above += [units.Block(text)] if text else []
+    for element in table.iterdescendants("{*}caption", "caption", "{*}tr", "tr"):
+        if officeparts.local(element) == "caption":
+            if text := inline(element):
+                captions.append(units.Block(text))
             continue
-        cells = [
-            one
-            for one in line
-            if officeparts.local(one) in {"td", "th"} and not _silent(one, "td")
-        ]
+        cells = _cells(element)
         if not rows:
-            headed = bool(cells) and all(
-                officeparts.local(one) == "th" for one in cells
-            )
+            headed = bool(cells) and all(map(_is_header, cells))
         rows.append(_row(cells, spans))
-    return above + spacing.table(rows, header=headed)
+    return captions + spacing.table(rows, header=headed)
+
+
+def _cells(row: trees.Element) -> list[trees.Element]:
+    """The cells of a row that are shown."""
+    return [
+        cell
+        for cell in row
+        if officeparts.local(cell) in CELLS and not _silent(cell, "td")
+    ]
+
+
+def _is_header(cell: trees.Element) -> bool:
+    """Whether a cell is a header."""
+    return officeparts.local(cell) == "th"
 
 
 def _row(cells: Sequence[trees.Element], spans: Spans) -> list[str]:
     """The texts of a row, with what the cells above cover of it."""
-    texts: list[str] = []
-    if (
-        len(cells) == 1
-        and not spans.waiting
-        and cells[0].get("rowspan") in {None, "", "1"}
-    ):
+    if len(cells) == 1 and not spans.waiting and _is_one_row_high(cells[0]):
         return [inline(cells[0])]  # across the whole table: a title, which is said once
+    texts: list[str] = []
     for cell in cells:
         spans.fill(texts)
-        text = inline(cell)
-        across = max(1, numbering.whole(cell.get("colspan") or "1", 1, SPAN))
-        down = numbering.whole(cell.get("rowspan") or "1", 1) - 1
-        for more in range(across if spans.left > 0 else 1):
-            spans.left -= more > 0
-            if down > 0:
-                spans.waiting[len(texts)] = (down, spacing.spanning(text))
-            texts.append(spacing.spanning(text) if more else text)
+        _add_cell(cell, texts, spans)
     spans.fill(texts)
     return texts
+
+
+def _is_one_row_high(cell: trees.Element) -> bool:
+    """Whether a cell covers nothing of the rows below."""
+    return cell.get("rowspan") in {None, "", "1"}
+
+
+def _add_cell(cell: trees.Element, texts: list[str], spans: Spans) -> None:
+    """Add a cell to its row, with what it covers of the row and of those below."""
+    text = inline(cell)
+    covered = spacing.spanning(text)
+    across = max(1, numbering.whole(cell.get("colspan") or "1", 1, SPAN))
+    down = numbering.whole(cell.get("rowspan") or "1", 1) - 1
+    if spans.left <= 0:
+        across = 1
+    for more in range(across):
+        if down > 0:
+            spans.waiting[len(texts)] = (down, covered)
+        texts.append(covered if more else text)
+    spans.left -= across - 1
 
 
 def inline(element: trees.Element) -> str:
@@ -262,26 +355,39 @@ def inline(element: trees.Element) -> str:
     return spacing.clean("".join(_words(element)))
 
 
-def _words(element: trees.Element) -> Iterator[str]:
+def _words(root: trees.Element) -> Iterator[str]:
+    """The text inside an element in pieces, items of ordered lists with their numbers."""
     counts: list[int | None] = []
-    walker = trees.walk(element, "start", "end")
-    for event, one in walker:
-        name = officeparts.local(one).lower()
+    walker = trees.walk(root, "start", "end")
+    for event, element in walker:
+        name = officeparts.local(element).lower()
         if event == "end":
-            if name in {"ul", "ol"} and counts:
-                counts.pop()
-            if name in BLOCKS:
-                yield " "
-            if one is not element:
-                yield one.tail or ""
-        elif not name or (one is not element and _silent(one, name)):
+            yield _after(name, counts)
+            if element is not root:
+                yield element.tail or ""
+        elif not name or (element is not root and _silent(element, name)):
             walker.skip_subtree()
         else:
-            if name in BLOCKS or name == "br":
-                yield " "
-            if name in {"ul", "ol"}:
-                counts.append(1 if name == "ol" else None)
-            elif name == "li" and counts and (count := counts[-1]) is not None:
-                counts[-1] = count + 1
-                yield f"{count}. "
-            yield _picture(one) if name == "img" else one.text or ""
+            yield _before(name, counts)
+            yield _picture(element) if name == "img" else element.text or ""
+
+
+def _before(name: str, counts: list[int | None]) -> str:
+    """What stands before the text of an element: space, and an item's number."""
+    space = " " if name in BLOCKS or name == "br" else ""
+    if name in LISTS:
+        counts.append(1 if name == "ol" else None)
+    if name != "li" or not counts:
+        return space
+    count = counts[-1]
+    if count is None:
+        return space
+    counts[-1] = count + 1
+    return f"{space}{count}. "
+
+
+def _after(name: str, counts: list[int | None]) -> str:
+    """What stands after the text of an element."""
+    if name in LISTS and counts:
+        counts.pop()
+    return " " if name in BLOCKS else ""

@@ -1,5 +1,12 @@
-"""The words in a picture: found, turned upright, and read by a model that ships in a
-wheel.
+"""OCR (text recognition) of pictures: lines detected, turned upright, recognised by
+RapidOCR's models.
+
+The steps, in `text`:
+1. the picture in colours on white, of bounded size (`_pixels`);
+2. text detection finds a box for each line or piece of one (`_find`);
+3. a page on its side or upside down is turned (`_upright`);
+4. text recognition reads each box (`_read_all`);
+5. boxes are laid level, rows and columns found, lines joined to paragraphs (`layout`).
 """
 
 import contextlib
@@ -20,18 +27,46 @@ from reverie.ingest.documents import layout
 Pixels = NDArray[np.uint8]
 Boxes = NDArray[np.float32]
 """One row a box: its corners from the top left on, clockwise."""
+Lengths = NDArray[np.float32]
+"""One for each box, in points of the picture."""
 
+# Thresholds are set by hand where nothing else is said; bench/ocr.py measures pages with
+# them, also turned (docs/decisions/0020).
+# Of what is recognised less surely nothing is kept.
 SURE = 0.5
 # The longer side of the picture in which lines are looked for; they are read in the
 # picture as it was given.
 LOOK = 1216
 MOST_PIXELS = 8_000_000
+# Smaller or paler pictures hold no words: the shorter side, and the range of levels.
+SMALLEST = 8
+LEAST_CONTRAST = 16
+# Boxes longer in one direction by so much lie or stand for sure.
+ELONGATED = 1.5
+# Lines that are read both ways to tell upside down, and the best ratio of their sides:
+# long lines tell most, but the longest take the longest to read.
 SAMPLES = 4
-MMAP_THRESHOLD, MEGABYTE = -3, 1 << 20  # mallopt's name for it
+BEST_RATIO = 12
+# How much better they read the other way round before a page is turned.
+TURNS = 1.05
+# A standing line that reads worse is read the other way round too.
+READS_WELL = 0.9
+# A single letter or digit: its height in widths, and in usual heights of a line.
+SINGLE_RATIO = 1.4
+SINGLE_HEIGHT = 1.6
+# Boxes so much longer than high tell how far the page is from level.
+LEVEL_RATIO = 4
+# A found box is larger than the type, by about its own edge.
+TYPE_SIZE = 0.8
+# Of mallopt (malloc.h): M_MMAP_THRESHOLD, and what it is set to.
+MMAP_THRESHOLD = -3
+MEGABYTE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
+    """The text of a line, and how sure the model is of it (0 to 1)."""
+
     text: str
     sure: float
 
@@ -69,8 +104,8 @@ def text(picture: Image.Image | Pixels) -> list[str]:
     pixels, boxes = _upright(pixels, boxes)
     pieces = _pieces(boxes, _read_all(pixels, boxes))
     lines = layout.in_order(pieces)
-    known = layout.compounds(lines)
-    return [layout.text_of(group, known) for group in layout.paragraphs(lines)]
+    compound_words = layout.compounds(lines)
+    return [layout.text_of(group, compound_words) for group in layout.paragraphs(lines)]
 
 
 def flat(image: Image.Image) -> Image.Image:
@@ -78,15 +113,19 @@ def flat(image: Image.Image) -> Image.Image:
     them.
     """
     if image.mode.startswith("I") or image.mode == "F":
-        levels = np.asarray(image.convert("F"))
-        low, high = float(levels.min()), float(levels.max())
-        return Image.fromarray(
-            ((levels - low) * (255 / max(high - low, 1.0))).astype(np.uint8)
-        ).convert("RGB")
+        return _scaled(np.asarray(image.convert("F"))).convert("RGB")
     if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
         image = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
     return image.convert("RGB")
+
+
+def _scaled(levels: Lengths) -> Image.Image:
+    """Levels of any range as 0 to 255."""
+    low = float(levels.min())
+    high = float(levels.max())
+    scaled = (levels - low) * (255 / max(high - low, 1.0))
+    return Image.fromarray(scaled.astype(np.uint8))
 
 
 def _pixels(picture: Image.Image | Pixels) -> Pixels:
@@ -95,54 +134,69 @@ def _pixels(picture: Image.Image | Pixels) -> Pixels:
     scale = (MOST_PIXELS / max(image.width * image.height, 1)) ** 0.5
     image = flat(image)
     if scale < 1:
-        image = image.resize(
-            (max(int(image.width * scale), 1), max(int(image.height * scale), 1))
-        )
+        width = max(int(image.width * scale), 1)
+        height = max(int(image.height * scale), 1)
+        image = image.resize((width, height))
     return np.ascontiguousarray(np.asarray(image)[:, :, ::-1])
 
 
 def _find(pixels: Pixels) -> Boxes:
-    if min(pixels.shape[:2]) < 8 or int(pixels.max()) - int(pixels.min()) < 16:
-        return np.empty((0, 4, 2), np.float32)
-    found = engine()(pixels, use_det=True, use_cls=False, use_rec=False).boxes
-    return (
-        np.empty((0, 4, 2), np.float32)
-        if found is None
-        else np.asarray(found, np.float32)
-    )
+    """The boxes of the lines in a picture (text detection)."""
+    none = np.empty((0, 4, 2), np.float32)
+    contrast = int(pixels.max()) - int(pixels.min()) if pixels.size else 0
+    if min(pixels.shape[:2]) < SMALLEST or contrast < LEAST_CONTRAST:
+        return none
+    boxes = engine()(pixels, use_det=True, use_cls=False, use_rec=False).boxes
+    return none if boxes is None else np.asarray(boxes, np.float32)
 
 
-def _size(boxes: Boxes) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _size(boxes: Boxes) -> tuple[Lengths, Lengths]:
     """Width and height of each box, along its own sides."""
-    width = np.linalg.norm(boxes[:, 1] - boxes[:, 0], axis=1)
-    height = np.linalg.norm(boxes[:, 3] - boxes[:, 0], axis=1)
+    top_left = boxes[:, 0]
+    top_right = boxes[:, 1]
+    bottom_left = boxes[:, 3]
+    width = np.linalg.norm(top_right - top_left, axis=1)
+    height = np.linalg.norm(bottom_left - top_left, axis=1)
     return np.maximum(width, 1), np.maximum(height, 1)
 
 
 def _upright(pixels: Pixels, boxes: Boxes) -> tuple[Pixels, Boxes]:
     """Lines are long, which tells a page on its side; upside down reads badly."""
-    width, height = _size(boxes)
-    if np.sum(height[height > 1.5 * width]) > np.sum(width[width > 1.5 * height]):
+    if _on_its_side(boxes):
         pixels, boxes = _turn(pixels, boxes)
-        width, height = _size(boxes)
-    # Long lines tell most, but the longest take the longest to read.
-    best = [int(each) for each in np.argsort(np.abs(width / height - 12))[:SAMPLES]]
-    crops = _crops(pixels, boxes[best])
-    here = sum(each.sure * len(each.text) ** 0.5 for each in _recognise(crops))
-    there = sum(
-        each.sure * len(each.text) ** 0.5
-        for each in _recognise([np.rot90(crop, 2) for crop in crops])
-    )
-    if there > 1.05 * here:
+    width, height = _size(boxes)
+    far_from_best = np.abs(width / height - BEST_RATIO)
+    samples = np.argsort(far_from_best)[:SAMPLES]
+    crops = _crops(pixels, boxes[samples])
+    as_it_is = _legibility(crops)
+    turned = _legibility([np.rot90(crop, 2) for crop in crops])
+    if turned > TURNS * as_it_is:
         pixels, boxes = _turn(*_turn(pixels, boxes))
     return pixels, boxes
+
+
+def _on_its_side(boxes: Boxes) -> bool:
+    """Whether more type stands than lies, by the lengths of the lines."""
+    width, height = _size(boxes)
+    stands = height > ELONGATED * width
+    lies = width > ELONGATED * height
+    return bool(np.sum(height[stands]) > np.sum(width[lies]))
+
+
+def _legibility(crops: Sequence[Pixels]) -> float:
+    """How well lines read: how sure the model is, more so of long ones."""
+    return sum(line.sure * len(line.text) ** 0.5 for line in _recognise(crops))
 
 
 def _turn(pixels: Pixels, boxes: Boxes) -> tuple[Pixels, Boxes]:
     """A quarter of a turn, against the clock."""
     width = pixels.shape[1]
-    turned = np.stack([boxes[:, :, 1], width - 1 - boxes[:, :, 0]], axis=2)
-    return np.ascontiguousarray(np.rot90(pixels)), np.roll(turned, -1, axis=1)
+    across = boxes[:, :, 0]
+    down = boxes[:, :, 1]
+    corners = np.stack([down, width - 1 - across], axis=2)
+    # What was the second corner is the top left one now.
+    turned = np.roll(corners, -1, axis=1)
+    return np.ascontiguousarray(np.rot90(pixels)), turned
 
 
 def _crops(pixels: Pixels, boxes: Boxes) -> list[Pixels]:
@@ -151,62 +205,70 @@ def _crops(pixels: Pixels, boxes: Boxes) -> list[Pixels]:
     width, height = _size(boxes)
     # The engine lays tall pieces on their side; a single letter or digit is tall and
     # stands.
-    single = (height >= 1.4 * width) & (height < 1.6 * np.median(height))
+    upright = height >= SINGLE_RATIO * width
+    of_one_line = height < SINGLE_HEIGHT * np.median(height)
+    single = upright & of_one_line
     return [
-        np.rot90(crop, -1) if alone and crop.shape[1] > crop.shape[0] else crop
-        for crop, alone in zip(crops, single, strict=True)
+        _stood_up(crop) if is_single else crop
+        for crop, is_single in zip(crops, single, strict=True)
     ]
+
+
+def _stood_up(crop: Pixels) -> Pixels:
+    """A crop that lies on its side, turned back clockwise."""
+    height, width = crop.shape[:2]
+    return np.rot90(crop, -1) if width > height else crop
 
 
 def _recognise(crops: Sequence[Pixels]) -> list[_Read]:
-    read = engine().recognize_txt([np.ascontiguousarray(crop) for crop in crops])
-    return [
-        _Read(text, float(sure))
-        for text, sure in zip(read.txts, read.scores, strict=True)
-    ]
+    """The texts of lines (text recognition)."""
+    lines = engine().recognize_txt([np.ascontiguousarray(crop) for crop in crops])
+    pairs = zip(lines.txts, lines.scores, strict=True)
+    return [_Read(text, float(sure)) for text, sure in pairs]
 
 
 def _read_all(pixels: Pixels, boxes: Boxes) -> list[_Read]:
+    """The text of each box; one that stands and reads badly is read both ways."""
     crops = _crops(pixels, boxes)
-    read = _recognise(crops)
+    lines = _recognise(crops)
     width, height = _size(boxes)
-    for number, (wide, high) in enumerate(zip(width, height, strict=True)):
-        if (
-            high >= 1.5 * wide and read[number].sure < 0.9
-        ):  # written downwards, or upwards
-            other = _recognise([np.rot90(crops[number], 2)])[0]
-            read[number] = max(read[number], other, key=lambda each: each.sure)
-    return read
+    standing = height >= ELONGATED * width
+    for index, stands in enumerate(standing):
+        if stands and lines[index].sure < READS_WELL:
+            other = _recognise([np.rot90(crops[index], 2)])[0]
+            lines[index] = max(lines[index], other, key=lambda line: line.sure)
+    return lines
 
 
-def _pieces(boxes: Boxes, read: Sequence[_Read]) -> list[layout.LayoutLine]:
+def _pieces(boxes: Boxes, lines: Sequence[_Read]) -> list[layout.LayoutLine]:
     """Pieces of lines with their boxes, as if the page had been laid straight."""
-    angle = _skew(boxes)
-    turn = np.array(
-        [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]], np.float32
-    )
-    straight = boxes @ turn
+    straight = boxes @ _rotation(_skew(boxes))
     _, height = _size(boxes)
     pieces: list[layout.LayoutLine] = []
-    for box, high, each in zip(straight, height, read, strict=True):
-        if each.sure < SURE or not each.text.strip():
+    for box, high, line in zip(straight, height, lines, strict=True):
+        text = line.text.strip()
+        if line.sure < SURE or not text:
             continue
-        left, top = (float(side) for side in box.min(axis=0))
-        right, bottom = (float(side) for side in box.max(axis=0))
-        # A found box is larger than the type, by about its own edge.
-        pieces.append(
-            layout.LayoutLine(
-                each.text.strip(), left, top, right, bottom, 0.8 * float(high)
-            )
-        )
+        left, top = box.min(axis=0).tolist()
+        right, bottom = box.max(axis=0).tolist()
+        size = TYPE_SIZE * float(high)
+        pieces.append(layout.LayoutLine(text, left, top, right, bottom, size))
     return pieces
+
+
+def _rotation(angle: float) -> NDArray[np.float32]:
+    """The matrix that turns points given as rows by an angle in radians."""
+    cosine = np.cos(angle)
+    sine = np.sin(angle)
+    return np.array([[cosine, -sine], [sine, cosine]], np.float32)
 
 
 def _skew(boxes: Boxes) -> float:
     """How far the lines are from level, in radians."""
     width, height = _size(boxes)
-    long = boxes[width > 4 * height]
+    long = boxes[width > LEVEL_RATIO * height]
     if not len(long):
         return 0.0
-    along = long[:, 1] - long[:, 0]
-    return float(median(np.arctan2(along[:, 1], along[:, 0]).tolist()))
+    across, down = (long[:, 1] - long[:, 0]).T
+    angles = np.arctan2(down, across)
+    return float(median(angles.tolist()))

@@ -1,6 +1,4 @@
-"""OpenDocument spreadsheets (.ods): their rows while the one part that holds them is
-unpacked.
-"""
+"""OpenDocument spreadsheets (.ods; ODF 1.3): table rows streamed from content.xml."""
 
 import itertools
 import re
@@ -17,9 +15,14 @@ from reverie.ingest.documents import (
     units,
 )
 
-HEAD = 64 * 1024  # bytes in which a part without a declared type shows what it is
-REPEATED = 100  # copies of a filled cell that are written out
+# Bytes in which a part without a declared type shows what it is.
+HEAD = 64 * 1024
+# Copies of a filled cell that are written out; set by hand, against files of few bytes
+# that repeat a cell to the end of the sheet.
+REPEATED = 100
+MOST_REPEATED_ROWS = 2_000_000
 SPREADSHEET = re.compile(rb"<office:spreadsheet[\s/>]")
+SECONDS = re.compile(r"T(\d\d:\d\d)(:00(\.0+)?)?$")
 
 
 @dataclass(slots=True)
@@ -29,7 +32,7 @@ class OdfSheetWalk:
     number: int = 1
     column: int = 0
     cells: list[sheetrows.Cell] = field(default_factory=list[sheetrows.Cell])
-    comments: list[units.Block] = field(default_factory=list[units.Block])
+    comments: units.Blocks = field(default_factory=units.Blocks)
 
 
 def is_spreadsheet(package: packed.Package) -> bool:
@@ -44,62 +47,80 @@ def is_spreadsheet(package: packed.Package) -> bool:
     return SPREADSHEET.search(stream.read(HEAD)) is not None
 
 
+@dataclass(frozen=True, slots=True)
+class OdfSheetRow:
+    """A row with the number and the name of its sheet."""
+
+    sheet: tuple[int, str]
+    row: sheetrows.Row
+
+
 def read(package: packed.Package, first: int) -> Iterator[units.Unit]:
     """The units of all sheets. How many there are nobody knows before the end."""
     writer = sheetrows.Writer(first)
     walk = OdfSheetWalk()
     rows = _rows(package, walk)
-    for (_, name), group in itertools.groupby(rows, key=lambda one: one[0]):
-        yield from writer.sheet(name, (row for _, row in group), walk.comments)
+    for (_, name), group in itertools.groupby(rows, key=lambda row: row.sheet):
+        yield from writer.sheet(name, (row.row for row in group), walk.comments)
         walk.comments = []
 
 
-def _rows(
-    package: packed.Package, walk: OdfSheetWalk
-) -> Iterator[tuple[tuple[int, str], sheetrows.Row]]:
-    """The rows with the number and the name of their sheet."""
+def _rows(package: packed.Package, walk: OdfSheetWalk) -> Iterator[OdfSheetRow]:
+    """The filled rows of all sheets; a row ends after its cells, a sheet after its rows."""
     sheet = 0
     for element in package.elements(
         "content.xml", "table-cell", "covered-table-cell", "table-row", "table"
     ):
         name = officeparts.local(element)
         if name == "table":
-            sheet, walk.number = sheet + 1, 1
+            sheet += 1
+            walk.number = 1
         elif name == "table-row":
-            last = (
-                walk.number
-                + numbering.whole(
-                    officeparts.attribute(element, "number-rows-repeated"), 1, 2_000_000
-                )
-                - 1
-            )
+            repeated = officeparts.attribute(element, "number-rows-repeated")
+            rows = numbering.whole(repeated, 1, MOST_REPEATED_ROWS)
+            last = walk.number + rows - 1
             if walk.cells:
-                table = next(element.iterancestors("{*}table"), None)
-                label = "" if table is None else officeparts.attribute(table, "name")
-                yield (sheet, label), sheetrows.Row(walk.number, walk.cells, last)
-            walk.number, walk.column, walk.cells = last + 1, 0, []
+                row = sheetrows.Row(walk.number, walk.cells, last)
+                yield OdfSheetRow((sheet, _sheet_name(element)), row)
+            walk.number = last + 1
+            walk.column = 0
+            walk.cells = []
         else:
             _cell(walk, element, covered=name != "table-cell")
 
 
+def _sheet_name(row: trees.Element) -> str:
+    """The name of the sheet that a row is in."""
+    table = next(row.iterancestors("{*}table"), None)
+    return "" if table is None else officeparts.attribute(table, "name")
+
+
 def _cell(walk: OdfSheetWalk, element: trees.Element, *, covered: bool) -> None:
-    repeated = max(
-        1, numbering.whole(officeparts.attribute(element, "number-columns-repeated"), 1)
-    )
+    """Go on by a cell with its copies; its comment is set aside for the sheet's end."""
+    stated = officeparts.attribute(element, "number-columns-repeated")
+    repeated = max(1, numbering.whole(stated, 1))
     note = officeparts.child(element, "annotation")
     if note is not None:
-        words = [spacing.clean(_paragraph(one)) for one in note.iter("{*}p")]
-        author = officeparts.child(note, "creator")
-        said = spacing.clean("".join(author.itertext())) if author is not None else ""
-        if words:
-            where = f"row {walk.number}" + (f", {said}" if said else "")
-            walk.comments.append(units.Block(f"[Comment {where}] {' '.join(words)}"))
+        _comment(walk, note)
         element.remove(note)
-    text, number = ("", False) if covered else _shown(element)
-    if text:
-        copies = range(min(repeated, REPEATED))
-        walk.cells += [sheetrows.Cell(walk.column + at, text, number) for at in copies]
+    if not covered:
+        text, number = _shown(element)
+        copies = min(repeated, REPEATED) if text else 0
+        for column in range(walk.column, walk.column + copies):
+            walk.cells.append(sheetrows.Cell(column, text, number))
     walk.column = min(walk.column + repeated, sheetrows.COLUMNS)
+
+
+def _comment(walk: OdfSheetWalk, note: trees.Element) -> None:
+    """Set a comment on a cell aside, with its row and who wrote it."""
+    paragraphs = [spacing.clean(_paragraph(part)) for part in note.iter("{*}p")]
+    author = spacing.clean(trees.full_text(officeparts.child(note, "creator")))
+    place = f"row {walk.number}"
+    if author:
+        place += f", {author}"
+    if paragraphs:
+        text = " ".join(paragraphs)
+        walk.comments.append(units.Block(f"[Comment {place}] {text}"))
 
 
 def _shown(element: trees.Element) -> tuple[str, bool]:
@@ -107,25 +128,27 @@ def _shown(element: trees.Element) -> tuple[str, bool]:
     people would see less of it.
     """
     kind = officeparts.attribute(element, "value-type")
-    shown = spacing.clean(
-        " ".join(_paragraph(one) for one in element.iterchildren("{*}p"))
-    )
+    paragraphs = [_paragraph(part) for part in element.iterchildren("{*}p")]
+    shown = spacing.clean(" ".join(paragraphs))
     if kind == "float":
-        return officeparts.number(
-            officeparts.attribute(element, "value")
-        ) or shown, True
+        value = officeparts.attribute(element, "value")
+        return officeparts.number(value) or shown, True
     if kind == "date":
         stored = officeparts.attribute(element, "date-value")
-        return re.sub(r"T(\d\d:\d\d)(:00(\.0+)?)?$", r" \1", stored).removesuffix(
-            " 00:00"
-        ) or shown, True
+        return _moment(stored) or shown, True
     return shown, kind in {"percentage", "currency", "time"}
 
 
+def _moment(stored: str) -> str:
+    """A date and time with a space between; without seconds or a time that are zero."""
+    return SECONDS.sub(r" \1", stored).removesuffix(" 00:00")
+
+
 def _paragraph(element: trees.Element) -> str:
+    """The text of a paragraph; what stands for white space is a space."""
     pieces = [element.text or ""]
-    for one in element:
-        name = officeparts.local(one)
-        pieces.append(" " if name in {"s", "tab", "line-break"} else _paragraph(one))
-        pieces.append(one.tail or "")
+    for child in element:
+        blank = officeparts.local(child) in {"s", "tab", "line-break"}
+        pieces.append(" " if blank else _paragraph(child))
+        pieces.append(child.tail or "")
     return "".join(pieces)

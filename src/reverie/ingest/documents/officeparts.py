@@ -1,35 +1,47 @@
-"""The parts of an Office Open XML package: their relations, what it says of itself,
-charts and diagrams.
+"""Office Open XML packages (OPC, ECMA-376): relationships, core properties, DrawingML
+charts, SmartArt diagrams.
+
+A package is a zip of parts. The relationships of a part (`_rels/NAME.rels`) say by id
+which other parts it refers to, and of which kind they are; the main part is what the
+package itself refers to as its officeDocument. Elements are told by their local names,
+since Strict and Transitional files have different namespaces for the same ones.
 """
 
+import math
 import posixpath
 import re
 import urllib.parse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reverie import errors
 from reverie.ingest.documents import packed, spacing, trees, units
 
+# Namespaces of r:id and the like: Transitional (ECMA-376 part 4) and Strict (part 1).
 RELATIONS = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 STRICT = "{http://purl.oclc.org/ooxml/officeDocument/relationships}"
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
-POINTS = 5_000  # of a chart; a drawn curve of measured data is no text
-
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}(T\d|$)")
+# Of a chart, set by hand: a drawn curve of measured data is no text.
+POINTS = 5_000
+# The xsd:boolean of ECMA-376 in its spellings (ST_OnOff).
+TRUE = frozenset(["1", "true", "on"])
+PLOT_KINDS = [
+    "bar",
+    "line",
+    "pie",
+    "area",
+    "scatter",
+    "radar",
+    "bubble",
+    "surface",
+    "doughnut",
+    "stock",
+]
+# The elements of a plot area (ECMA-376 part 1, 21.2.2), each flat or in 3D.
 PLOTS = {
-    f"{name}{form}Chart": f"{name.capitalize()} chart"
-    for name in (
-        "bar",
-        "line",
-        "pie",
-        "area",
-        "scatter",
-        "radar",
-        "bubble",
-        "surface",
-        "doughnut",
-        "stock",
-    )
+    f"{kind}{form}Chart": f"{kind.capitalize()} chart"
+    for kind in PLOT_KINDS
     for form in ("", "3D")
 }
 
@@ -45,6 +57,10 @@ class PartRelation:
     external: bool
 
 
+Relations = Mapping[str, PartRelation]
+"""What a part refers to, by the id that its elements give."""
+
+
 def local(element: trees.Element) -> str:
     """An element's name without its namespace: Strict and Transitional files differ
     only in that.
@@ -55,17 +71,13 @@ def local(element: trees.Element) -> str:
 
 def attribute(element: trees.Element, name: str) -> str:
     """An attribute's value by its local name, "" when absent."""
-    value = element.get(name)
-    if value is not None:
-        return value
-    return next(
-        (
-            value
-            for key, value in element.attrib.items()
-            if key.rpartition("}")[2] == name
-        ),
-        "",
-    )
+    plain = element.get(name)
+    if plain is not None:
+        return plain
+    for key, qualified in element.attrib.items():
+        if key.rpartition("}")[2] == name:
+            return qualified
+    return ""
 
 
 def reference(element: trees.Element, name: str) -> str:
@@ -80,43 +92,70 @@ def child(element: trees.Element | None, *path: str) -> trees.Element | None:
     for name in path:
         if element is None:
             return None
-        element = next((one for one in element if local(one) == name), None)
+        element = _first_child(element, name)
     return element
+
+
+def _first_child(element: trees.Element, name: str) -> trees.Element | None:
+    """The first child of an element that is called so."""
+    for candidate in element:
+        if local(candidate) == name:
+            return candidate
+    return None
 
 
 def value(element: trees.Element | None, *path: str) -> str:
     """The `val` of the element at a path, "" when there is none."""
-    found = child(element, *path)
-    return "" if found is None else attribute(found, "val")
+    holder = child(element, *path)
+    return "" if holder is None else attribute(holder, "val")
 
 
-def relations(package: packed.Package, part: str) -> Mapping[str, PartRelation]:
+def is_true(text: str) -> bool:
+    """Whether an attribute says yes (ST_OnOff); "" and whatever else say no."""
+    return text in TRUE
+
+
+def relations(package: packed.Package, part: str) -> Relations:
     """What a part ("" for the package) refers to, by id."""
     folder, name = posixpath.split(part)
     root = package.maybe(posixpath.join(folder, "_rels", f"{name}.rels"))
-    found: dict[str, PartRelation] = {}
-    for one in () if root is None else root:
-        target = one.get("Target") or ""
-        external = (one.get("TargetMode") or "").lower() == "external"
-        if not external:
-            target = posixpath.normpath(
-                posixpath.join("/", folder, urllib.parse.unquote(target))
-            ).lstrip("/")
-        found[one.get("Id") or ""] = PartRelation(
-            (one.get("Type") or "").rpartition("/")[2], target, external
-        )
-    return found
+    by_id: dict[str, PartRelation] = {}
+    for element in trees.children(root):
+        by_id[element.get("Id") or ""] = _relation(element, folder)
+    return by_id
 
 
-def of_kind(
-    found: Mapping[str, PartRelation], kind: str, package: packed.Package
-) -> list[str]:
-    """The parts of one kind that are really there."""
+def _relation(element: trees.Element, folder: str) -> PartRelation:
+    """A Relationship element; names of parts count from the root of the package."""
+    target = element.get("Target") or ""
+    external = (element.get("TargetMode") or "").lower() == "external"
+    if not external:
+        path = posixpath.join("/", folder, urllib.parse.unquote(target))
+        target = posixpath.normpath(path).lstrip("/")
+    kind = (element.get("Type") or "").rpartition("/")[2]
+    return PartRelation(kind, target, external)
+
+
+def of_kind(related: Relations, kind: str, package: packed.Package) -> list[str]:
+    """The names of the related parts of one kind that are really there."""
     return [
-        one.target
-        for one in found.values()
-        if one.kind == kind and not one.external and one.target in package
+        relation.target
+        for relation in related.values()
+        if relation.kind == kind and is_inside(relation, package)
     ]
+
+
+def is_inside(relation: PartRelation, package: packed.Package) -> bool:
+    """Whether what is referred to is a part of the package."""
+    return not relation.external and relation.target in package
+
+
+def first_of_kind(
+    related: Relations, kind: str, package: packed.Package
+) -> trees.Element | None:
+    """The tree of the first related part of one kind, None without one."""
+    parts = of_kind(related, kind, package)
+    return package.maybe(parts[0]) if parts else None
 
 
 def main(package: packed.Package, usual: str) -> str:
@@ -130,108 +169,150 @@ def main(package: packed.Package, usual: str) -> str:
 
 
 def about(package: packed.Package) -> units.About:
-    """Title, author and time of creation, as the package says."""
-    parts = of_kind(relations(package, ""), "core-properties", package) or [
-        "docProps/core.xml"
-    ]
-    root = package.maybe(parts[0])
-    said: dict[str, str] = {}
-    for one in () if root is None else root:
-        said.setdefault(
-            local(one), spacing.clean("".join(one.itertext(with_tail=False)))
-        )
+    """Title, author and time of creation of the core properties (docProps/core.xml)."""
+    parts = of_kind(relations(package, ""), "core-properties", package)
+    root = package.maybe(parts[0] if parts else "docProps/core.xml")
+    properties: dict[str, str] = {}
+    for element in trees.children(root):
+        text = spacing.clean(_own_text(element))
+        properties.setdefault(local(element), text)
     return units.About(
-        said.get("title", ""), said.get("creator", ""), iso(said.get("created", ""))
+        properties.get("title", ""),
+        properties.get("creator", ""),
+        iso(properties.get("created", "")),
     )
+
+
+def _own_text(element: trees.Element) -> str:
+    """The text inside an element without what follows its inner elements."""
+    return "".join(element.itertext(with_tail=False))
 
 
 def iso(text: str) -> str:
     """A date and time if it looks like one in ISO 8601, else ""."""
-    return text if re.match(r"\d{4}-\d{2}-\d{2}(T\d|$)", text) else ""
+    return text if DATE.match(text) else ""
 
 
 def texts(root: trees.Element, paragraph: str = "p", word: str = "t") -> Iterator[str]:
     """The paragraphs below an element of a drawing, cleaned, empty ones left out."""
-    for one in root.iter(f"{{*}}{paragraph}"):
-        if text := run_text(one, word):
+    for element in root.iter(f"{{*}}{paragraph}"):
+        if text := run_text(element, word):
             yield text
 
 
 def run_text(paragraph: trees.Element, word: str = "t") -> str:
     """The text of one paragraph of a drawing; a break is a space."""
     pieces: list[str] = []
-    for one in paragraph.iter():
-        name = local(one)
+    for element in paragraph.iter():
+        name = local(element)
         if name == word:
-            pieces.append("".join(one.itertext(with_tail=False)))
+            pieces.append(_own_text(element))
         elif name in {"br", "tab"}:
             pieces.append(" ")
     return spacing.clean("".join(pieces))
 
 
-def diagram(package: packed.Package, part: str) -> list[units.Block]:
+def diagram(package: packed.Package, part: str) -> units.Blocks:
     """The texts of a SmartArt diagram in the order of its data."""
-    root = package.maybe(part)
-    if root is None:
-        return []
-    points = root.iter("{*}pt")
+    points = trees.descendants(package.maybe(part), "{*}pt")
     return [units.Block(text) for point in points if (text := " ".join(texts(point)))]
 
 
-def chart(package: packed.Package, part: str) -> list[units.Block]:
+@dataclass(frozen=True, slots=True)
+class ChartSeries:
+    """A series of a chart: its name, and its cached points by index along both axes."""
+
+    label: str
+    categories: Mapping[int, str]
+    points: Mapping[int, str]
+
+
+def chart(package: packed.Package, part: str) -> units.Blocks:
     """A chart: its titles, and the numbers it draws as a table with a row a category."""
     root = package.maybe(part)
     if root is None:
         return []
-    blocks: list[units.Block] = []
+    blocks = _chart_titles(root)
+    if plot := _plot_kind(root):
+        blocks.append(units.Block(plot))
+    series = [_series(element) for element in root.iter("{*}ser")]
+    return blocks + (_chart_table(series) if series else [])
+
+
+def _chart_titles(root: trees.Element) -> units.Blocks:
+    """The titles of a chart and of its axes."""
+    blocks: units.Blocks = []
     for title in root.iter("{*}title"):
         text = " ".join(texts(title)) or " ".join(_values(title).values())
         if text:
             blocks.append(units.Block(text))
-    plot = next(
-        (
-            name
-            for one in root.iter("{*}plotArea")
-            for kind in one
-            if (name := PLOTS.get(local(kind)))
-        ),
-        "",
-    )
-    blocks += [units.Block(plot)] if plot else []
-    columns: list[tuple[str, dict[int, str]]] = []
-    categories: dict[int, str] = {}
-    for series in root.iter("{*}ser"):
-        named = child(series, "tx")
-        label = " ".join(_values(named).values()) if named is not None else ""
-        across, up = child(series, "cat"), child(series, "val")
-        across = child(series, "xVal") if across is None else across
-        up = child(series, "yVal") if up is None else up
-        categories = categories or ({} if across is None else _values(across))
-        columns.append((label, {} if up is None else _values(up)))
-    width = sorted({*categories, *(at for _, points in columns for at in points)})
-    rows = [["", *(label for label, _ in columns)]]
-    rows += [
-        [categories.get(at, ""), *(points.get(at, "") for _, points in columns)]
-        for at in width
-    ]
-    return blocks + (spacing.table(rows, header=True) if columns else [])
+    return blocks
 
 
-def _values(element: trees.Element) -> dict[int, str]:
+def _plot_kind(root: trees.Element) -> str:
+    """What people call the first kind of plot that is drawn, "" for none we know."""
+    for area in root.iter("{*}plotArea"):
+        for element in area:
+            if name := PLOTS.get(local(element)):
+                return name
+    return ""
+
+
+def _series(element: trees.Element) -> ChartSeries:
+    """A series (c:ser) with what is cached of it."""
+    label = " ".join(_values(child(element, "tx")).values())
+    across = _axis(element, "cat", "xVal")
+    up = _axis(element, "val", "yVal")
+    return ChartSeries(label, _values(across), _values(up))
+
+
+def _axis(series: trees.Element, name: str, scatter: str) -> trees.Element | None:
+    """The data along an axis, which scatter and bubble charts call otherwise."""
+    usual = child(series, name)
+    return child(series, scatter) if usual is None else usual
+
+
+def _chart_table(series: Sequence[ChartSeries]) -> units.Blocks:
+    """A row for each category with a column for each series; the first series that has
+    categories names them for all.
+    """
+    categories: Mapping[int, str] = {}
+    indexes: set[int] = set()
+    for column in series:
+        categories = categories or column.categories
+        indexes.update(column.points)
+    indexes.update(categories)
+    rows = [["", *(column.label for column in series)]]
+    for index in sorted(indexes):
+        shown = (column.points.get(index, "") for column in series)
+        rows.append([categories.get(index, ""), *shown])
+    return spacing.table(rows, header=True)
+
+
+def _values(element: trees.Element | None) -> dict[int, str]:
     """The cached points below an element of a chart, by index; several levels of one
     point are joined.
     """
-    found: dict[int, list[str]] = {}
+    if element is None:
+        return {}
+    levels: dict[int, list[str]] = {}
     for point in element.iter("{*}pt"):
-        if len(found) >= POINTS:
+        if len(levels) >= POINTS:
             break
         stored = child(point, "v")
-        at = point.get("idx") or ""
-        if stored is not None and at.isdecimal():
-            found.setdefault(int(at), []).append(number(stored.text or ""))
-    if not found and (alone := next(element.iter("{*}v"), None)) is not None:
-        found[0] = [alone.text or ""]
-    return {at: " ".join(reversed(levels)) for at, levels in found.items()}
+        index = point.get("idx") or ""
+        if stored is not None and index.isdecimal():
+            text = number(stored.text or "")
+            levels.setdefault(int(index), []).append(text)
+    if not levels:
+        return _single_value(element)
+    return {index: " ".join(reversed(names)) for index, names in levels.items()}
+
+
+def _single_value(element: trees.Element) -> dict[int, str]:
+    """A value that stands alone, without points, as the first."""
+    alone = next(element.iter("{*}v"), None)
+    return {} if alone is None else {0: alone.text or ""}
 
 
 def number(text: str) -> str:
@@ -245,13 +326,13 @@ def number(text: str) -> str:
     return decimal(float(text))
 
 
-def decimal(given: float) -> str:
+def decimal(figure: float) -> str:
     """A float as people write it: at most 15 digits, no .0 at the end, no exponent
     while it is readable without.
     """
-    if given != given or given in (float("inf"), float("-inf")):
+    if not math.isfinite(figure):
         return ""
-    text = f"{given:.15g}"
-    if "e" in text and 1e-9 < abs(given) < 1e21:
-        text = f"{given:.20f}".rstrip("0").rstrip(".")
+    text = f"{figure:.15g}"
+    if "e" in text and 1e-9 < abs(figure) < 1e21:
+        text = f"{figure:.20f}".rstrip("0").rstrip(".")
     return text

@@ -1,4 +1,4 @@
-"""Workbooks of Excel 5 to 2003 (.xls), read with xlrd."""
+"""Excel 5 to 2003 workbooks (.xls, BIFF; [MS-XLS]), read with xlrd."""
 
 import io
 from collections.abc import Iterator
@@ -9,16 +9,16 @@ from xlrd import biffh, book, sheet, xldate
 from reverie import errors
 from reverie.ingest.documents import officeparts, sheetrows, spacing, units
 
-TRUTH = ("FALSE", "TRUE")
+NUMBERS = frozenset([xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_DATE])
 
 
-def read(given: units.Given) -> Iterator[units.Read]:
+def read(source: units.Given) -> Iterator[units.Read]:
     """What it says of itself, then its sheets. Locked when it is encrypted; what xlrd
     raises is for the caller.
     """
     try:
         opened = xlrd.open_workbook(
-            file_contents=given.data,
+            file_contents=source.data,
             logfile=io.StringIO(),
             on_demand=True,
             ragged_rows=True,
@@ -30,7 +30,7 @@ def read(given: units.Given) -> Iterator[units.Read]:
         raise
     yield units.About(author=spacing.clean(opened.user_name or ""))
     names = opened.sheet_names()
-    writer = sheetrows.Writer(given.first)
+    writer = sheetrows.Writer(source.first)
     for at, name in enumerate(names):
         page = opened.sheet_by_index(at)
         yield from writer.sheet(name, _rows(opened, page))
@@ -38,35 +38,35 @@ def read(given: units.Given) -> Iterator[units.Read]:
 
 
 def _rows(opened: book.Book, page: sheet.Sheet) -> Iterator[sheetrows.Row]:
+    """The rows of a sheet that say something."""
     for number in range(page.nrows):
-        cells = [
-            sheetrows.Cell(
-                column, text, number=kind in {xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_DATE}
-            )
-            for column, (kind, value) in enumerate(
-                zip(page.row_types(number), page.row_values(number), strict=True)
-            )
-            if (text := _text(opened, kind, value))
-        ]
+        kinds = page.row_types(number)
+        values = page.row_values(number)
+        cells: list[sheetrows.Cell] = []
+        for column, (kind, value) in enumerate(zip(kinds, values, strict=True)):
+            if text := _text(opened, kind, value):
+                cells.append(sheetrows.Cell(column, text, number=kind in NUMBERS))
         if cells:
             yield sheetrows.Row(number + 1, cells)
 
 
 def _text(opened: book.Book, kind: int, value: object) -> str:
+    """What a cell shows; an error shows nothing."""
     if kind == xlrd.XL_CELL_TEXT:
         return spacing.clean(str(value))
     if not isinstance(value, int | float):
         return ""
     if kind == xlrd.XL_CELL_BOOLEAN:
-        return TRUTH[bool(value)]
+        return "TRUE" if value else "FALSE"
     if kind == xlrd.XL_CELL_DATE:
         try:
-            moment = xldate.xldate_as_datetime(value, opened.datemode)
-            return sheetrows.moment(moment.time() if 0 <= value < 1 else moment)
+            return _moment(opened, value)
         except (xldate.XLDateError, ValueError, OverflowError):
             pass  # no date after all: the number as it stands
-    return (
-        officeparts.decimal(float(value))
-        if kind in {xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_DATE}
-        else ""
-    )
+    return officeparts.decimal(float(value)) if kind in NUMBERS else ""
+
+
+def _moment(opened: book.Book, serial: float) -> str:
+    """A serial number of days as a date, or a time when it is less than a day."""
+    moment = xldate.xldate_as_datetime(serial, opened.datemode)
+    return sheetrows.moment(moment.time() if 0 <= serial < 1 else moment)

@@ -1,35 +1,60 @@
-"""The binary format of PowerPoint 97 to 2003: the texts of its slides and of the notes
-to them.
+"""PowerPoint 97 to 2003 binary format (.ppt, [MS-PPT]): the texts of slides and notes.
 
-After [MS-PPT]: a stream of records, some of which hold others. The texts of
-placeholders may stand in a list of all slides, with the shape pointing to them; all
-other texts stand in the shapes of a slide.
+The stream is a sequence of records, each with a head of eight bytes:
+
+    2 bytes  version (lower 4 bits; 0xF: the record holds records) and instance
+    2 bytes  type
+    4 bytes  length of what follows
+
+A document record lists the slides with the texts of their placeholders; a directory says
+where each slide lies by its persist id. A shape of a slide points to a text of the list
+(outline reference), or has a text of its own: a text header, then characters in UTF-16
+or bytes in Latin-1. Notes are listed like slides and name the slide they belong to.
 """
 
 import bisect
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from reverie import errors
 from reverie.ingest.documents import spacing, units
 
-DOCUMENT, SLIDE, NOTES = 0x03E8, 0x03EE, 0x03F0
-SLIDE_LIST, SLIDE_PERSIST, NOTES_ATOM = 0x0FF0, 0x03F3, 0x03F1
-HEADER, CHARS, BYTES, OUTLINE_REF = 0x0F9F, 0x0FA0, 0x0FA8, 0x0F9E
+# Types of records ([MS-PPT], RecordType): RT_Document, RT_Notes, RT_SlideListWithText,
+# RT_SlidePersistAtom, RT_NotesAtom, RT_TextHeaderAtom, RT_TextCharsAtom,
+# RT_TextBytesAtom, RT_OutlineTextRefAtom, RT_PersistDirectoryAtom.
+DOCUMENT = 0x03E8
+NOTES = 0x03F0
+SLIDE_LIST = 0x0FF0
+SLIDE_PERSIST = 0x03F3
+NOTES_ATOM = 0x03F1
+HEADER = 0x0F9F
+CHARS = 0x0FA0
+BYTES = 0x0FA8
+OUTLINE_REF = 0x0F9E
 DIRECTORY = 0x1772
+# Instances of RT_SlideListWithText: the list of slides, the list of notes.
+LISTED_SLIDES = 0
+LISTED_NOTES = 2
+# Kinds of texts (TextTypeEnum): a title and a centred title; notes; any other.
 TITLES = frozenset([0, 6])
-GROUP, SHAPE, ANCHOR, OPTIONS, TABLE = (
-    0xF003,
-    0xF004,
-    0xF00F,
-    (0xF00B, 0xF121, 0xF122),
-    0x039F,
-)
+NOTES_TEXT = 2
+OTHER_TEXT = 4
+# Records of drawings ([MS-ODRAW]): a group of shapes, a shape, its text box, where it
+# stands in its group, its options; and the option that makes a group a table.
+GROUP = 0xF003
+SHAPE = 0xF004
 TEXT_BOX = 0xF00D
-CELLS = 100  # columns and rows of a table
+ANCHOR = 0xF00F
+OPTIONS = frozenset([0xF00B, 0xF121, 0xF122])
+TABLE = 0x039F
+OPTION_ID = 0x3FFF
+# Columns and rows of a table that are read; set by hand, like the next two.
+CELLS = 100
 DEEPEST = 40
 RECORDS = 2_000_000
+# What stands for the number of the slide.
+SLIDE_NUMBER = "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +76,15 @@ class PptText:
     rows of a table.
     """
 
-    kind: int = 4
-    said: str = ""
+    kind: int = OTHER_TEXT
+    text: str = ""
     rows: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(slots=True)
 class PptSlide:
-    """A slide in the list of slides: where it is kept, its number for notes, the texts
-    told there.
+    """A slide in the list of slides: where it is kept, its number for notes, its texts
+    in the list.
     """
 
     persist: int
@@ -67,34 +92,47 @@ class PptSlide:
     texts: list[PptText] = field(default_factory=list[PptText])
 
 
-def slides(data: bytes) -> list[list[units.Block]]:
+def slides(data: bytes) -> list[units.Blocks]:
     """The blocks of each slide in the order in which they are shown; its notes last."""
     top = list(_records(data, 0, len(data)))
-    document = next((one for one in reversed(top) if one.kind == DOCUMENT), None)
+    # An edit appends a new document; the last one counts.
+    document = _first(reversed(top), DOCUMENT)
     if document is None:
         raise errors.Unreadable("not a PowerPoint presentation, or cut short")
     offsets = _directory(data, top)
-    lists = [
-        one
-        for one in _records(data, document.start, document.end)
-        if one.kind == SLIDE_LIST
-    ]
-    listed = [
-        slide for one in lists if one.instance == 0 for slide in _listed(data, one)
-    ]
-    notes = _notes(
-        data,
-        [slide for one in lists if one.instance == 2 for slide in _listed(data, one)],
-        offsets,
-    )
-    found: list[list[units.Block]] = []
-    for slide in listed:
-        record = _at(data, offsets.get(slide.persist, -1))
-        texts = slide.texts if record is None else _in_shapes(data, record, slide.texts)
-        blocks = [block for text in texts for block in _blocks(text)]
-        blocks.sort(key=lambda block: block.kind != "heading")
-        found.append(blocks + notes.get(slide.identity, []))
-    return found
+    notes = _notes(data, _listed(data, document, LISTED_NOTES), offsets)
+    presentation: list[units.Blocks] = []
+    for slide in _listed(data, document, LISTED_SLIDES):
+        blocks = _slide(data, slide, offsets)
+        presentation.append(blocks + notes.get(slide.identity, []))
+    return presentation
+
+
+def _slide(data: bytes, slide: PptSlide, offsets: Mapping[int, int]) -> units.Blocks:
+    """The blocks of a slide, headings first."""
+    texts: Sequence[PptText] = slide.texts
+    record = _at(data, offsets.get(slide.persist, -1))
+    if record is not None:
+        texts = _in_shapes(data, record, slide.texts)
+    blocks: units.Blocks = []
+    for text in texts:
+        blocks += _blocks(text)
+    return sorted(blocks, key=lambda block: block.kind != "heading")
+
+
+def _number(data: bytes, at: int) -> int:
+    """An unsigned number of four bytes, the lowest first; what is missing is 0."""
+    return int.from_bytes(data[at : at + 4], "little")
+
+
+def _first(records: Iterable[PptRecord], kind: int) -> PptRecord | None:
+    """The first of several records that is of a kind."""
+    return next((record for record in records if record.kind == kind), None)
+
+
+def _within(data: bytes, record: PptRecord) -> Iterator[PptRecord]:
+    """The records directly in one."""
+    return _records(data, record.start, record.end)
 
 
 def _records(data: bytes, start: int, end: int) -> Iterator[PptRecord]:
@@ -110,195 +148,246 @@ def _records(data: bytes, start: int, end: int) -> Iterator[PptRecord]:
 
 
 def _inside(data: bytes, record: PptRecord) -> Iterator[PptRecord]:
-    """All records inside one, in their order."""
-    waiting = [_records(data, record.start, record.end)]
+    """All records inside one, in their order, however deep."""
+    open_records = [_within(data, record)]
     count = 0
-    while waiting:
-        one = next(waiting[-1], None)
-        if one is None:
-            waiting.pop()
+    while open_records:
+        inner = next(open_records[-1], None)
+        if inner is None:
+            open_records.pop()
             continue
         count += 1
         if count > RECORDS:
             raise errors.Unreadable(f"a slide has more than {RECORDS} parts")
-        yield one
-        if one.holds:
-            if len(waiting) > DEEPEST:
+        yield inner
+        if inner.holds:
+            if len(open_records) > DEEPEST:
                 raise errors.Unreadable("its parts are nested too deeply")
-            waiting.append(_records(data, one.start, one.end))
+            open_records.append(_within(data, inner))
 
 
 def _at(data: bytes, offset: int) -> PptRecord | None:
+    """The record at an offset of the stream, None where none can be."""
     if not 0 <= offset <= len(data) - 8:
         return None
     return next(_records(data, offset, len(data)), None)
 
 
 def _directory(data: bytes, top: Sequence[PptRecord]) -> dict[int, int]:
-    """Where each kept object lies; later entries replace those before."""
+    """Where each kept object lies (PersistDirectoryAtom); later entries replace those
+    before.
+    """
     offsets: dict[int, int] = {}
     for record in top:
         if record.kind != DIRECTORY:
             continue
         at = record.start
         while at + 4 <= record.end:
-            entry = int.from_bytes(data[at : at + 4], "little")
-            first, count = entry & 0xFFFFF, entry >> 20
-            for number in range(count):
+            # The first number of a run in 20 bits, the length of the run in 12.
+            entry = _number(data, at)
+            first = entry & 0xFFFFF
+            for identity in range(first, first + (entry >> 20)):
                 at += 4
-                offsets[first + number] = int.from_bytes(data[at : at + 4], "little")
+                offsets[identity] = _number(data, at)
             at += 4
     return offsets
 
 
-def _listed(data: bytes, record: PptRecord) -> Iterator[PptSlide]:
-    slide: PptSlide | None = None
-    for one in _records(data, record.start, record.end):
-        if one.kind == SLIDE_PERSIST:
-            if slide is not None:
-                yield slide
-            persist = int.from_bytes(data[one.start : one.start + 4], "little")
-            slide = PptSlide(
-                persist, int.from_bytes(data[one.start + 12 : one.start + 16], "little")
-            )
-        elif slide is not None:
-            _told(data, one, slide.texts)
-    if slide is not None:
-        yield slide
+def _listed(data: bytes, document: PptRecord, instance: int) -> list[PptSlide]:
+    """The slides or the notes in the lists of the document."""
+    slides: list[PptSlide] = []
+    for record in _within(data, document):
+        if record.kind == SLIDE_LIST and record.instance == instance:
+            slides += _list_entries(data, record)
+    return slides
 
 
-def _told(data: bytes, record: PptRecord, texts: list[PptText]) -> None:
-    """Add what a record tells: that a text of some kind begins, or what it says."""
-    inside = data[record.start : record.end]
+def _list_entries(data: bytes, slide_list: PptRecord) -> list[PptSlide]:
+    """The entries of one list; the texts after an entry are its own."""
+    slides: list[PptSlide] = []
+    for record in _within(data, slide_list):
+        if record.kind == SLIDE_PERSIST:
+            persist = _number(data, record.start)
+            identity = _number(data, record.start + 12)
+            slides.append(PptSlide(persist, identity))
+        elif slides:
+            _add_text(data, record, slides[-1].texts)
+    return slides
+
+
+def _add_text(data: bytes, record: PptRecord, texts: list[PptText]) -> None:
+    """Add what a record says: that a text of some kind begins, or the text itself."""
+    if record.kind not in {HEADER, CHARS, BYTES}:
+        return
+    content = data[record.start : record.end]
     if record.kind == HEADER:
-        texts.append(PptText(int.from_bytes(inside[:4], "little")))
-    elif record.kind in {CHARS, BYTES}:
-        said = inside.decode(
-            "utf-16-le" if record.kind == CHARS else "latin-1", "replace"
-        )
-        if not texts or texts[-1].said:
-            texts.append(PptText())
-        texts[-1].said = said
+        texts.append(PptText(int.from_bytes(content[:4], "little")))
+    elif record.kind == CHARS:
+        _fill(texts, content.decode("utf-16-le", "replace"))
+    else:
+        _fill(texts, content.decode("latin-1", "replace"))
+
+
+def _fill(texts: list[PptText], text: str) -> None:
+    """The last text says so, unless it says something already."""
+    if not texts or texts[-1].text:
+        texts.append(PptText())
+    texts[-1].text = text
 
 
 def _in_shapes(
-    data: bytes, record: PptRecord, listed: Sequence[PptText]
+    data: bytes, slide: PptRecord, listed: Sequence[PptText]
 ) -> list[PptText]:
     """The texts of a slide's shapes, those that stand in the list at their place; what
     no shape shows last.
     """
     texts: list[PptText] = []
     shown: set[int] = set()
-    table = record
-    for one in _inside(data, record):
-        if one.start < table.end and table is not record:
+    table_end = 0
+    for record in _inside(data, slide):
+        if record.start < table_end:
             continue
-        if one.kind == GROUP and _is_table(data, one):
-            table = one
-            texts.append(PptText(rows=_grid(data, one)))
-        elif one.kind == OUTLINE_REF:
-            at = int.from_bytes(data[one.start : one.start + 4], "little")
-            if at < len(listed) and at not in shown:
-                shown.add(at)
-                texts.append(listed[at])
+        if record.kind == GROUP and _is_table(data, record):
+            table_end = record.end
+            texts.append(PptText(rows=_grid(data, record)))
+        elif record.kind == OUTLINE_REF:
+            index = _number(data, record.start)
+            if index < len(listed) and index not in shown:
+                shown.add(index)
+                texts.append(listed[index])
         else:
-            _told(data, one, texts)
-    return texts + [text for at, text in enumerate(listed) if at not in shown]
+            _add_text(data, record, texts)
+    rest = (text for index, text in enumerate(listed) if index not in shown)
+    return [*texts, *rest]
 
 
 def _is_table(data: bytes, group: PptRecord) -> bool:
     """Whether a group of shapes is a table: its first shape, which stands for the
     group, has the options of one.
     """
-    first = next(
-        (one for one in _records(data, group.start, group.end) if one.kind == SHAPE),
-        None,
-    )
-    for one in () if first is None else _records(data, first.start, first.end):
-        if one.kind in OPTIONS:
-            for number in range(min(one.instance, (one.end - one.start) // 6)):
-                at = one.start + 6 * number
-                if int.from_bytes(data[at : at + 2], "little") & 0x3FFF == TABLE:
-                    return True
-    return False
+    first = _first(_within(data, group), SHAPE)
+    if first is None:
+        return False
+    options = (part for part in _within(data, first) if part.kind in OPTIONS)
+    return any(TABLE in _option_ids(data, record) for record in options)
+
+
+def _option_ids(data: bytes, options: PptRecord) -> Iterator[int]:
+    """The numbers of the properties, which have six bytes each; values follow them."""
+    count = min(options.instance, (options.end - options.start) // 6)
+    for at in range(options.start, options.start + 6 * count, 6):
+        yield int.from_bytes(data[at : at + 2], "little") & OPTION_ID
+
+
+@dataclass(frozen=True, slots=True)
+class PptCell:
+    """A cell of a table: its edges in the units of its group, and its text."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+    text: str
+
+
+def _cells(data: bytes, group: PptRecord) -> Iterator[PptCell]:
+    """The shapes of a table that stand somewhere and have a text box."""
+    for shape in _within(data, group):
+        if shape.kind != SHAPE:
+            continue
+        parts = list(_inside(data, shape))
+        texts: list[PptText] = []
+        for part in parts:
+            _add_text(data, part, texts)
+        anchor = _anchor(parts)
+        if anchor is None or not (texts or _first(parts, TEXT_BOX)):
+            continue
+        edges = struct.unpack_from("<4i", data, anchor.start)
+        text = spacing.clean(" ".join(text.text for text in texts))
+        yield PptCell(*edges, text)
+
+
+def _anchor(parts: Iterable[PptRecord]) -> PptRecord | None:
+    """The record that says where a shape stands in its group."""
+    for part in parts:
+        if part.kind == ANCHOR and part.end - part.start >= 16:
+            return part
+    return None
 
 
 def _grid(data: bytes, group: PptRecord) -> tuple[tuple[str, ...], ...]:
     """The rows of a table, from where its cells stand; a merged cell's text is in all
     it covers while it is short.
     """
-    cells: list[tuple[int, int, int, int, str]] = []
-    for shape in _records(data, group.start, group.end):
-        inside = list(_inside(data, shape)) if shape.kind == SHAPE else []
-        anchor = next(
-            (one for one in inside if one.kind == ANCHOR and one.end - one.start >= 16),
-            None,
-        )
-        texts: list[PptText] = []
-        for one in inside:
-            _told(data, one, texts)
-        if anchor is not None and (
-            texts or any(one.kind == TEXT_BOX for one in inside)
-        ):
-            said = spacing.clean(" ".join(text.said for text in texts))
-            cells.append((*struct.unpack_from("<4i", data, anchor.start), said))
-    lefts, tops = (sorted({cell[at] for cell in cells})[:CELLS] for at in (0, 1))
+    cells = list(_cells(data, group))
+    lefts = sorted({cell.left for cell in cells})[:CELLS]
+    tops = sorted({cell.top for cell in cells})[:CELLS]
     rows = [[""] * len(lefts) for _ in tops]
-    for left, top, right, bottom, said in cells[: CELLS * CELLS]:
-        if left not in lefts or top not in tops:
+    for cell in cells[: CELLS * CELLS]:
+        if cell.left not in lefts or cell.top not in tops:
             continue
-        for row in range(
-            bisect.bisect_left(tops, top), bisect.bisect_left(tops, bottom)
-        ):
-            for column in range(
-                bisect.bisect_left(lefts, left), bisect.bisect_left(lefts, right)
-            ):
-                corner = (lefts[column], tops[row]) == (left, top)
-                rows[row][column] = rows[row][column] or (
-                    said if corner else spacing.spanning(said)
-                )
+        _place(rows, cell, lefts, tops)
     return tuple(map(tuple, rows))
 
 
+def _place(
+    rows: Sequence[list[str]],
+    cell: PptCell,
+    lefts: Sequence[int],
+    tops: Sequence[int],
+) -> None:
+    """Write a cell's text where nothing stands yet: whole in its corner, and while it is
+    short in the rest of what the cell covers.
+    """
+    first_row = bisect.bisect_left(tops, cell.top)
+    first_column = bisect.bisect_left(lefts, cell.left)
+    covered = spacing.spanning(cell.text)
+    for row in range(first_row, bisect.bisect_left(tops, cell.bottom)):
+        for column in range(first_column, bisect.bisect_left(lefts, cell.right)):
+            corner = row == first_row and column == first_column
+            text = cell.text if corner else covered
+            rows[row][column] = rows[row][column] or text
+
+
 def _notes(
-    data: bytes, listed: Sequence[PptSlide], offsets: dict[int, int]
-) -> dict[int, list[units.Block]]:
+    data: bytes, listed: Iterable[PptSlide], offsets: Mapping[int, int]
+) -> dict[int, units.Blocks]:
     """The notes by the number of their slide."""
-    found: dict[int, list[units.Block]] = {}
-    for one in listed:
-        record = _at(data, offsets.get(one.persist, -1))
+    notes: dict[int, units.Blocks] = {}
+    for entry in listed:
+        record = _at(data, offsets.get(entry.persist, -1))
         if record is None or record.kind != NOTES:
             continue
-        atom = next(
-            (
-                part
-                for part in _records(data, record.start, record.end)
-                if part.kind == NOTES_ATOM
-            ),
-            None,
-        )
-        if atom is None:
-            continue
-        identity = int.from_bytes(data[atom.start : atom.start + 4], "little")
-        texts = [text for text in _in_shapes(data, record, one.texts) if text.kind == 2]
-        found[identity] = [
-            units.Block(block.text, "notes")
-            for text in texts
-            for block in _blocks(text)
-            if block.text != "*"
-        ]
-    return found
+        atom = _first(_within(data, record), NOTES_ATOM)
+        if atom is not None:
+            identity = _number(data, atom.start)
+            notes[identity] = _note_blocks(_in_shapes(data, record, entry.texts))
+    return notes
 
 
-def _blocks(text: PptText) -> list[units.Block]:
+def _note_blocks(texts: Iterable[PptText]) -> units.Blocks:
+    """The blocks of those texts that are notes."""
+    blocks: units.Blocks = []
+    for text in texts:
+        if text.kind == NOTES_TEXT:
+            blocks += [
+                units.Block(block.text, "notes")
+                for block in _blocks(text)
+                if block.text != SLIDE_NUMBER
+            ]
+    return blocks
+
+
+def _blocks(text: PptText) -> units.Blocks:
     """A text's paragraphs; a title is one heading. A lone star stands for the number of
     the slide.
     """
     if text.rows:
         return spacing.table(text.rows, header=True)
-    said = text.said.replace("\x0b", "\n" if text.kind not in TITLES else " ")
     if text.kind in TITLES:
-        title = spacing.clean(said)
+        title = spacing.clean(text.text.replace("\x0b", " "))
         return [units.Block(title, "heading", 1)] if title else []
-    parts = (spacing.clean(part) for part in said.split("\r"))
-    return [units.Block(part) for part in parts if part and part != "*"]
+    lines = text.text.replace("\x0b", "\n").split("\r")
+    paragraphs = map(spacing.clean, lines)
+    silent = {"", SLIDE_NUMBER}
+    return [units.Block(line) for line in paragraphs if line not in silent]

@@ -1,9 +1,16 @@
-"""The binary format of Word 97 to 2003: the pieces its text is in, and which paragraphs
-are headings or rows.
+"""Word 97 to 2003 binary format (.doc, [MS-DOC]): text by the piece table, headings and
+table rows by PAPX.
 
-After [MS-DOC]: the FIB tells where the piece table lies, the pieces where the text of
-each range of character positions (CP) lies, the PAPX pages which style the paragraph
-around a byte of the text has.
+The file information block (FIB) at the start of the main stream tells where all else
+lies in the table stream:
+
+    Clx         the piece table: for each piece of the text its first character
+                position (CP) and where its bytes lie in the main stream
+    PlcfBtePapx the pages of 512 bytes that say for ranges of those bytes which style
+                the paragraph has, and what differs from the style (sprms)
+
+The text is one sequence of positions: the body, then footnotes, headers, comments,
+endnotes and text boxes, whose lengths stand in the FIB.
 """
 
 import array
@@ -12,22 +19,51 @@ import struct
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from reverie import errors
 from reverie.ingest.documents import spacing, units
 
-MAGIC, FIRST_97 = 0xA5EC, 0xC1
-ENCRYPTED, SECOND_TABLE = 0x0100, 0x0200
-COUNTS, PAPX, CLX = (
-    0x4C,
-    0x102,
-    0x1A2,
-)  # offsets in the FIB: lengths of the parts, paragraphs, pieces
+# FibBase: wIdent of Word, and as older versions write it; nFib of the
+# first version of this format; the offset of the flags, and two of them.
+MAGIC = 0xA5EC
+OLDER_MAGIC = 0xA5DC
+FIRST_97 = 0xC1
+FLAGS = 0x0A
+ENCRYPTED = 0x0100
+SECOND_TABLE = 0x0200
+# The first and the last byte of the text in files of Word 6 and 95 (fcMin, fcMac).
+OLDER_TEXT = 0x18
+# Offsets in the FIB: the lengths of the parts of the text (ccpText and
+# on), where the PAPX pages are listed (fcPlcfBtePapx), and the piece table (fcClx).
+COUNTS = 0x4C
+PAPX = 0x102
+CLX = 0x1A2
 PAGE = 512
-IN_TABLE, ROW_END, OUTLINE, TABLE_SPEC, TABS = 0x2416, 0x2417, 0x2640, 0xD608, 0xC615
+# Of a Clx: what its parts begin with.
+PROPERTIES_FOLLOW = 1
+PIECES_FOLLOW = 2
+# Of an FcCompressed: one byte a character, and twice the offset.
+NARROW = 0x40000000
+OFFSET = 0x3FFFFFFF
+# Properties of paragraphs: sprmPFInTable, sprmPFTtp, sprmPOutLvl,
+# sprmTDefTable, sprmPChgTabs.
+IN_TABLE = 0x2416
+ROW_END = 0x2417
+OUTLINE = 0x2640
+TABLE_SPEC = 0xD608
+TABS = 0xC615
+# Bytes of a property's operand by the upper bits of its code; 6 says its own length.
 OPERANDS = {0: 1, 1: 1, 2: 2, 3: 4, 4: 2, 5: 2, 7: 3}
-BEGIN, SEPARATE, END = "\x13", "\x14", "\x15"  # of a field
-HEADERS = (2, 3, 7)  # parts that say the same on every page
+# Characters around a field and between its instructions and its result.
+BEGIN = "\x13"
+SEPARATE = "\x14"
+END = "\x15"
+CELL_END = "\x07"
+PARAGRAPH_ENDS = "\r\x07\x0c"
+# Parts that say the same on every page, by their place among the lengths.
+HEADERS = (2, 3, 7)
+DAMAGED = "the file is damaged or cut short"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,86 +90,103 @@ class RangeStyle:
     row_end: bool = False
 
 
+UNSTYLED = RangeStyle(0, 0)
+
+
 def second_table(fib: bytes) -> bool:
     """Which of its two tables the document uses. Locked when it is encrypted,
     Unreadable when it is none.
     """
-    if len(fib) < 0x60 or int.from_bytes(fib[:2], "little") not in {MAGIC, 0xA5DC}:
+    if len(fib) < 0x60 or _number(fib, 0, 2) not in {MAGIC, OLDER_MAGIC}:
         raise errors.Unreadable("not a Word document, or cut short")
-    flags = int.from_bytes(fib[0x0A:0x0C], "little")
+    flags = _number(fib, FLAGS, 2)
     if flags & ENCRYPTED:
         raise errors.Locked("it is encrypted")
     return bool(flags & SECOND_TABLE)
 
 
-def blocks(fib: bytes, table: bytes) -> list[units.Block]:
+def blocks(fib: bytes, table: bytes) -> units.Blocks:
     """The text of the document, then of its footnotes, comments, endnotes and text
     boxes; headers and footers once.
     """
-    if int.from_bytes(fib[2:4], "little") < FIRST_97 or len(fib) < CLX + 8:
+    if _number(fib, 2, 2) < FIRST_97 or len(fib) < CLX + 8:
         return _older(fib)
     text, pieces = _text(fib, table)
-    styles = _styles(fib, table)
-    found: list[units.Block] = []
+    document = WordText(text, pieces, _styles(fib, table))
+    body: units.Blocks = []
     edges: dict[str, units.Block] = {}
     start = 0
     for part, count in enumerate(struct.unpack_from("<8i", fib, COUNTS)):
         end = min(len(text), start + max(0, count))
+        paragraphs = _paragraphs(document, start, end)
         if part in HEADERS:
-            edges |= {
-                block.text: block
-                for block in _paragraphs(text, start, end, pieces, styles)
-            }
+            edges |= {block.text: block for block in paragraphs}
         else:
-            found += _paragraphs(text, start, end, pieces, styles)
+            body += paragraphs
         start = end
-    return found + list(edges.values())
+    return body + list(edges.values())
 
 
-def _older(fib: bytes) -> list[units.Block]:
+def _number(data: bytes, at: int, size: int) -> int:
+    """An unsigned number of so many bytes, the lowest first; what is missing is 0."""
+    return int.from_bytes(data[at : at + size], "little")
+
+
+def _older(fib: bytes) -> units.Blocks:
     """The text of a file of Word 6 or 95, which lies in one piece."""
-    start, end = struct.unpack_from("<II", fib, 0x18)
-    text = _shown(fib[start:end].decode("cp1252", "replace").replace("\x07", "\r"))
-    return [units.Block(said) for part in text.split("\r") if (said := _tidy(part))]
+    start, end = struct.unpack_from("<II", fib, OLDER_TEXT)
+    text = fib[start:end].decode("cp1252", "replace").replace(CELL_END, "\r")
+    paragraphs = map(_tidy, _shown(text).split("\r"))
+    return [units.Block(paragraph) for paragraph in paragraphs if paragraph]
 
 
 def _text(fib: bytes, table: bytes) -> tuple[str, list[TextPiece]]:
     """All characters, one for each position, and the pieces they come from."""
-    start, size = struct.unpack_from("<II", fib, CLX)
-    clx = table[start : start + size]
-    at = 0
-    while (
-        at + 3 <= len(clx) and clx[at] == 1
-    ):  # properties of pieces, which change no text
-        at += 3 + int.from_bytes(clx[at + 1 : at + 3], "little")
-    if at + 5 > len(clx) or clx[at] != 2:
-        raise errors.Unreadable("the file is damaged or cut short")
-    plc = clx[at + 5 : at + 5 + int.from_bytes(clx[at + 1 : at + 5], "little")]
-    count = (len(plc) - 4) // 12
-    if count < 0:
-        raise errors.Unreadable("the file is damaged or cut short")
-    positions = struct.unpack_from(f"<{count + 1}I", plc)
     pieces: list[TextPiece] = []
     texts: list[str] = []
     length = 0
-    for number in range(count):
-        stored = int.from_bytes(plc[4 * (count + 1) + 8 * number + 2 :][:4], "little")
-        size = positions[number + 1] - positions[number]
-        if size <= 0:
-            continue
-        narrow = bool(stored & 0x40000000)
-        offset = (stored & 0x3FFFFFFF) // 2 if narrow else stored & 0x3FFFFFFF
-        said = _characters(
-            fib[offset : offset + size * (1 if narrow else 2)], narrow=narrow
-        )
-        pieces.append(TextPiece(length, offset, 1 if narrow else 2))
-        texts.append(said)
-        length += len(said)
-        if length > len(
-            fib
-        ):  # pieces may share bytes, but no honest text is longer than its file
+    for stored, size in _stored_pieces(_piece_table(fib, table)):
+        narrow = bool(stored & NARROW)
+        width = 1 if narrow else 2
+        offset = stored & OFFSET
+        if narrow:
+            offset //= 2
+        text = _characters(fib[offset : offset + size * width], narrow=narrow)
+        pieces.append(TextPiece(length, offset, width))
+        texts.append(text)
+        length += len(text)
+        # Pieces may share bytes, but no honest text is longer than its file.
+        if length > len(fib):
             raise errors.Unreadable("its text unpacks to more than the file")
     return _shown("".join(texts)), pieces
+
+
+def _piece_table(fib: bytes, table: bytes) -> bytes:
+    """The PlcPcd of the Clx, behind the properties of pieces, which
+    change no text.
+    """
+    start, size = struct.unpack_from("<II", fib, CLX)
+    clx = table[start : start + size]
+    at = 0
+    while at + 3 <= len(clx) and clx[at] == PROPERTIES_FOLLOW:
+        at += 3 + _number(clx, at + 1, 2)
+    if at + 5 > len(clx) or clx[at] != PIECES_FOLLOW:
+        raise errors.Unreadable(DAMAGED)
+    return clx[at + 5 : at + 5 + _number(clx, at + 1, 4)]
+
+
+def _stored_pieces(plc: bytes) -> Iterator[tuple[int, int]]:
+    """Of each piece that is not empty where its text lies (FcCompressed) and how many
+    characters it has. The positions stand before the pieces.
+    """
+    count = (len(plc) - 4) // 12
+    if count < 0:
+        raise errors.Unreadable(DAMAGED)
+    positions = struct.unpack_from(f"<{count + 1}I", plc)
+    first = 4 * (count + 1)
+    for number, (start, end) in enumerate(pairwise(positions)):
+        if end > start:
+            yield _number(plc, first + 8 * number + 2, 4), end - start
 
 
 def _characters(data: bytes, *, narrow: bool) -> str:
@@ -154,8 +207,9 @@ def _shown(text: str) -> str:
     """
     if BEGIN not in text:
         return text
-    out: list[str] = []
-    fields: list[bool] = []  # for each open field whether we are in its instructions
+    shown: list[str] = []
+    # For each open field whether we are in its instructions.
+    fields: list[bool] = []
     hidden = 0
     for sign in text:
         if sign == BEGIN:
@@ -166,69 +220,70 @@ def _shown(text: str) -> str:
             fields[-1] = False
         elif sign == END and fields:
             hidden -= fields.pop()
-        out.append("\0" if hidden or sign in {BEGIN, SEPARATE, END} else sign)
-    return "".join(out)
+        is_mark = sign in {BEGIN, SEPARATE, END}
+        shown.append("\0" if hidden or is_mark else sign)
+    return "".join(shown)
 
 
-def _paragraphs(
-    text: str,
-    start: int,
-    end: int,
-    pieces: Sequence[TextPiece],
-    styles: Sequence[RangeStyle],
-) -> Iterator[units.Block]:
+class WordText:
+    """The whole text of a document with its pieces and the styles of its paragraphs."""
+
+    def __init__(
+        self, text: str, pieces: Sequence[TextPiece], styles: Sequence[RangeStyle]
+    ) -> None:
+        self.text = text
+        self.styled = bool(styles)
+        self._pieces = pieces
+        self._piece_starts = [piece.start for piece in pieces]
+        self._styles = styles
+        self._style_starts = [style.start for style in styles]
+
+    def style(self, position: int) -> RangeStyle:
+        """The style of the paragraph that ends at a position."""
+        number = bisect.bisect_right(self._piece_starts, position) - 1
+        if number < 0:
+            return UNSTYLED
+        piece = self._pieces[number]
+        byte = piece.offset + (position - piece.start) * piece.width
+        index = bisect.bisect_right(self._style_starts, byte) - 1
+        if index < 0 or byte >= self._styles[index].end:
+            return UNSTYLED
+        return self._styles[index]
+
+
+def _paragraphs(document: WordText, start: int, end: int) -> Iterator[units.Block]:
     """The blocks of a range of positions; cells are collected until their row ends."""
-    starts = [piece.start for piece in pieces]
-    ranges = [style.start for style in styles]
     cells: list[str] = []
     inside: list[str] = []
-    at = start
-    for here in range(start, end):
-        sign = text[here]
-        if sign not in "\r\x07\x0c":
+    begin = start
+    for position in range(start, end):
+        sign = document.text[position]
+        if sign not in PARAGRAPH_ENDS:
             continue
-        said = _tidy(text[at:here])
-        at = here + 1
-        style = _style(here, pieces, starts, styles, ranges)
-        if sign == "\x07" and (
-            style.row_end or (not said and not inside and not styles)
-        ):
-            if row := spacing.row(cells):
-                yield units.Block(row, "row") if len(cells) > 1 else units.Block(row)
-            cells = []
-        elif sign == "\x07":
-            cells.append(" ".join([*inside, said]))
-            inside = []
-        elif said and style.in_table:
-            inside.append(said)
-        elif said:
-            yield (
-                units.Block(said, "heading", style.level)
-                if style.level
-                else units.Block(said)
-            )
-    rest = [*cells, *inside, _tidy(text[at:end])]
-    if said := spacing.row(one for one in rest if one):
-        yield units.Block(said)
+        text = _tidy(document.text[begin:position])
+        begin = position + 1
+        style = document.style(position)
+        if sign == CELL_END:
+            empty = not text and not inside
+            if style.row_end or (empty and not document.styled):
+                yield from _row(cells)
+                cells = []
+            else:
+                cells.append(" ".join([*inside, text]))
+                inside = []
+        elif text and style.in_table:
+            inside.append(text)
+        elif text:
+            yield units.paragraph(text, style.level)
+    rest = [*cells, *inside, _tidy(document.text[begin:end])]
+    if text := spacing.row(filter(None, rest)):
+        yield units.Block(text)
 
 
-def _style(
-    here: int,
-    pieces: Sequence[TextPiece],
-    starts: Sequence[int],
-    styles: Sequence[RangeStyle],
-    ranges: Sequence[int],
-) -> RangeStyle:
-    """The style of the paragraph that ends at a position."""
-    number = bisect.bisect_right(starts, here) - 1
-    if number < 0:
-        return RangeStyle(0, 0)
-    piece = pieces[number]
-    byte = piece.offset + (here - piece.start) * piece.width
-    found = bisect.bisect_right(ranges, byte) - 1
-    return (
-        styles[found] if found >= 0 and byte < styles[found].end else RangeStyle(0, 0)
-    )
+def _row(cells: Sequence[str]) -> Iterator[units.Block]:
+    """A row of a table as a block; one of a single cell is plain text."""
+    if text := spacing.row(cells):
+        yield units.Block(text, "row") if len(cells) > 1 else units.Block(text)
 
 
 def _styles(fib: bytes, table: bytes) -> list[RangeStyle]:
@@ -238,65 +293,82 @@ def _styles(fib: bytes, table: bytes) -> list[RangeStyle]:
     start, size = struct.unpack_from("<II", fib, PAPX)
     plc = table[start : start + size]
     count = (len(plc) - 4) // 8
-    found: list[RangeStyle] = []
+    styles: list[RangeStyle] = []
     for number in range(max(0, count)):
-        page = (
-            int.from_bytes(plc[4 * (count + 1) + 4 * number :][:4], "little") & 0x3FFFFF
-        )
-        found += _page(fib[page * PAGE : (page + 1) * PAGE])
-    return sorted(found, key=lambda style: style.start)
+        page = _number(plc, 4 * (count + 1) + 4 * number, 4) & 0x3FFFFF
+        styles += _page(fib[page * PAGE : (page + 1) * PAGE])
+    return sorted(styles, key=lambda style: style.start)
 
 
 def _page(page: bytes) -> Iterator[RangeStyle]:
+    """The ranges of one PapxFkp page: boundaries, then where the
+    properties of each range lie, in words; the last byte counts them.
+    """
     if len(page) < PAGE:
         return
     count = page[PAGE - 1]
     if 4 * (count + 1) + 13 * count > PAGE - 1:
         return
     bounds = struct.unpack_from(f"<{count + 1}I", page)
-    for number in range(count):
+    for number, (start, end) in enumerate(pairwise(bounds)):
         at = page[4 * (count + 1) + 13 * number] * 2
-        if not at:
-            yield RangeStyle(bounds[number], bounds[number + 1])
-            continue
-        size = page[at] * 2 - 1
-        if size < 0:
-            at += 1
-            size = page[at] * 2 if at < PAGE else 0
-        properties = page[at + 1 : at + 1 + size]
-        style = int.from_bytes(properties[:2], "little")
-        level, told = (style if 1 <= style <= 9 else 0), set[int]()
-        for sprm, operand in _sprms(properties[2:]):
-            if sprm == OUTLINE:
-                level = operand + 1 if operand < 9 else 0
-            elif operand:
-                told.add(sprm)
-        yield RangeStyle(
-            bounds[number],
-            bounds[number + 1],
-            min(6, level),
-            IN_TABLE in told,
-            ROW_END in told,
-        )
+        yield _range_style(start, end, _properties(page, at) if at else b"")
+
+
+def _properties(page: bytes, at: int) -> bytes:
+    """A PapxInFkp: its size in words less one byte, or in words in the byte after."""
+    size = page[at] * 2 - 1
+    if size < 0:
+        at += 1
+        size = page[at] * 2 if at < PAGE else 0
+    return page[at + 1 : at + 1 + size]
+
+
+def _range_style(start: int, end: int, properties: bytes) -> RangeStyle:
+    """What the properties of a range say: the style by number, of which 1 to 9 are the
+    headings, then changes to it.
+    """
+    if not properties:
+        return RangeStyle(start, end)
+    style = _number(properties, 0, 2)
+    level = style if 1 <= style <= 9 else 0
+    switches: set[int] = set()
+    for sprm, operand in _sprms(properties[2:]):
+        if sprm == OUTLINE:
+            level = operand + 1 if operand < 9 else 0
+        elif operand:
+            switches.add(sprm)
+    in_table = IN_TABLE in switches
+    return RangeStyle(start, end, min(6, level), in_table, ROW_END in switches)
 
 
 def _sprms(data: bytes) -> Iterator[tuple[int, int]]:
     """The changes to a paragraph: code and first byte of the operand."""
     at = 0
     while at + 3 <= len(data):
-        sprm = int.from_bytes(data[at : at + 2], "little")
-        yield sprm, data[at + 2]
-        size = OPERANDS.get(sprm >> 13)
-        if size is None:
-            size = 1 + data[at + 2]
-            if sprm == TABLE_SPEC:
-                size = 1 + int.from_bytes(data[at + 2 : at + 4], "little")
-            elif sprm == TABS and data[at + 2] == 255:
-                return  # its length is not told; nothing of ours comes after it
-        at += 2 + size
+        sprm = _number(data, at, 2)
+        operand = data[at + 2]
+        yield sprm, operand
+        # The length of these is not told; nothing of ours comes after them.
+        if sprm == TABS and operand == 255:
+            return
+        at += 2 + _operand_size(data, at, sprm)
+
+
+def _operand_size(data: bytes, at: int, sprm: int) -> int:
+    """The bytes of an operand (spra), its own length included."""
+    size = OPERANDS.get(sprm >> 13)
+    if size is not None:
+        return size
+    if sprm == TABLE_SPEC:
+        return 1 + _number(data, at + 2, 2)
+    return 1 + data[at + 2]
 
 
 def _tidy(text: str) -> str:
+    """The text of a paragraph: hyphens and breaks as such, halves of pairs put
+    together.
+    """
     text = text.replace("\x1e", "-").replace("\x0b", " ").replace("\x0e", " ")
     if any("\ud800" <= sign <= "\udfff" for sign in text):
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -1,13 +1,18 @@
-"""OpenDocument texts and presentations (.odt, .odp, .ott): paragraphs, headings, lists,
-tables, notes and comments.
+"""OpenDocument texts and presentations (.odt, .odp; ODF 1.3): paragraphs, headings,
+lists, tables, notes and comments.
+
+All text stands in content.xml; styles.xml adds styles of lists. A paragraph holds its
+text with notes, pictures and boxes anchored in it: a note leaves its mark in the text and
+goes to the end, boxes follow the paragraph.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from reverie import errors
 from reverie.ingest.documents import (
     numbering,
+    odflists,
     odfsheets,
     officeparts,
     packed,
@@ -17,13 +22,34 @@ from reverie.ingest.documents import (
 )
 
 KIND = "an OpenDocument file"
-BREAKS = {"tab": "\t", "line-break": "\n"}
+BREAKS = {"tab": "\t", "line-break": "\n", "s": " "}
+# Elements of ODF 1.3 (parts 3.5 to 3.10) that hold no text to be read.
 SKIPPED = frozenset(
-    ["tracked-changes", "sequence-decls", "forms", "variable-decls", "user-field-decls", "annotation-end", "notes",
-     "settings", "title", "desc", "event-listeners", "glue-point", "header-footer"]
-)  # fmt: skip
-SPANS = 60  # rows or columns that a cell covers
-COVERED = 20_000  # cells of one table that are filled with the text of another
+    [
+        "tracked-changes",
+        "sequence-decls",
+        "forms",
+        "variable-decls",
+        "user-field-decls",
+        "annotation-end",
+        "notes",
+        "settings",
+        "title",
+        "desc",
+        "event-listeners",
+        "glue-point",
+        "header-footer",
+    ]
+)
+# What hangs on a paragraph and is read after it.
+ANCHORED = frozenset(["frame", "custom-shape", "g", "annotation", "text-box", "rect"])
+ROW_GROUPS = frozenset(["table-header-rows", "table-rows", "table-row-group"])
+# Placeholders (presentation:class) that say the same on every slide.
+FURNITURE = frozenset(["footer", "date-time", "page-number", "header"])
+# Rows or columns that a cell covers; set by hand, like the next.
+SPANS = 60
+# Cells of one table that are filled with the text of another.
+COVERED = 20_000
 
 
 @dataclass(slots=True)
@@ -34,7 +60,7 @@ class OdfDocument:
 
     package: packed.Package
     lists: Mapping[str, Mapping[int, numbering.ListLevel]]
-    notes: list[units.Block] = field(default_factory=list[units.Block])
+    notes: units.Blocks = field(default_factory=units.Blocks)
     continued: int = 0
 
 
@@ -47,333 +73,329 @@ class OdfParagraph:
 
 
 @packed.guarded(KIND)
-def read(given: units.Given) -> Iterator[units.Read]:
+def read(source: units.Given) -> Iterator[units.Read]:
     """What it says of itself, then a text as one unit, a presentation slide by slide, a
     spreadsheet by its sheets.
     """
-    package = packed.Package(given.data, KIND)
-    manifest = (
-        package.read("META-INF/manifest.xml")
-        if "META-INF/manifest.xml" in package
-        else b""
-    )
-    if b"encryption-data" in manifest:
+    package = packed.Package(source.data, KIND)
+    if _is_encrypted(package):
         raise errors.Locked("it is encrypted")
     if "content.xml" not in package:
         raise errors.Unreadable(f"not {KIND}")
     yield _about(package)
     if odfsheets.is_spreadsheet(package):
-        yield from odfsheets.read(package, given.first)
+        yield from odfsheets.read(package, source.first)
         return
     root = package.tree("content.xml")
-    document = OdfDocument(package, _lists([root, package.maybe("styles.xml")]))
+    document = OdfDocument(package, odflists.read([root, package.maybe("styles.xml")]))
     slides = officeparts.child(root, "body", "presentation")
     text = officeparts.child(root, "body", "text")
     if slides is not None:
-        yield from _slides(document, slides, given.first)
-    elif text is not None and given.first <= 1:
+        yield from _slides(document, slides, source.first)
+    elif text is not None and source.first <= 1:
         blocks = _blocks(document, text)
         yield units.Unit(1, 1, tuple(blocks + document.notes))
     elif text is None:
         raise errors.Unreadable("neither a text nor slides nor sheets")
 
 
+def _is_encrypted(package: packed.Package) -> bool:
+    """Whether the manifest says how parts are encrypted."""
+    name = "META-INF/manifest.xml"
+    return name in package and b"encryption-data" in package.read(name)
+
+
 def _about(package: packed.Package) -> units.About:
+    """Title, author and time of creation of meta.xml."""
     root = officeparts.child(package.maybe("meta.xml"), "meta")
-    said: dict[str, str] = {}
-    for one in () if root is None else root:
-        said.setdefault(officeparts.local(one), spacing.clean("".join(one.itertext())))
-    author = said.get("initial-creator") or said.get("creator", "")
+    properties: dict[str, str] = {}
+    for element in trees.children(root):
+        text = spacing.clean(trees.full_text(element))
+        properties.setdefault(officeparts.local(element), text)
     return units.About(
-        said.get("title", ""), author, officeparts.iso(said.get("creation-date", ""))
+        properties.get("title", ""),
+        properties.get("initial-creator") or properties.get("creator", ""),
+        officeparts.iso(properties.get("creation-date", "")),
     )
 
 
-def _lists(
-    roots: Iterable[trees.Element | None],
-) -> dict[str, dict[int, numbering.ListLevel]]:
-    """How the levels of each list style count."""
-    found: dict[str, dict[int, numbering.ListLevel]] = {}
-    for root in roots:
-        for style in () if root is None else root.iter("{*}list-style"):
-            levels: dict[int, numbering.ListLevel] = {}
-            for one in style:
-                depth = numbering.whole(officeparts.attribute(one, "level"), 1)
-                form = officeparts.attribute(one, "num-format")
-                if officeparts.local(one) == "list-level-style-number" and form:
-                    kind = {
-                        "a": "lowerLetter",
-                        "A": "upperLetter",
-                        "i": "lowerRoman",
-                        "I": "upperRoman",
-                    }.get(form, "")
-                    around = (
-                        officeparts.attribute(one, "num-prefix"),
-                        officeparts.attribute(one, "num-suffix"),
-                    )
-                    start = numbering.whole(
-                        officeparts.attribute(one, "start-value") or "1"
-                    )
-                    levels[depth] = numbering.ListLevel(
-                        kind or "decimal", "%1".join(around), start
-                    )
-                elif officeparts.local(one) == "list-level-style-bullet":
-                    levels[depth] = numbering.ListLevel("bullet", "-")
-            found.setdefault(officeparts.attribute(style, "name"), levels)
-    return found
-
-
-def _blocks(
-    document: OdfDocument, elements: Iterable[trees.Element]
-) -> list[units.Block]:
-    blocks: list[units.Block] = []
+def _blocks(document: OdfDocument, elements: Iterable[trees.Element]) -> units.Blocks:
+    """The blocks of a text, a cell, a shape or a note; what is unknown is what is in it."""
+    blocks: units.Blocks = []
     for element in elements:
         name = officeparts.local(element)
-        if name in {"p", "h"}:
-            blocks += _paragraph(document, element)
-        elif name == "list":
-            blocks += _list(document, element, "", 1)
-        elif name == "table":
-            blocks += _table(document, element)
-        elif name == "object":
-            blocks += _object(document, element)
-        elif name == "annotation":
-            _comment(document, element)
-        elif name == "frame":
-            blocks += _frame(document, element)
-        elif name not in SKIPPED:
-            blocks += _blocks(document, element)
+        if name not in SKIPPED:
+            read_blocks = READERS.get(name, _blocks)
+            blocks += read_blocks(document, element)
     return blocks
 
 
-def _paragraph(document: OdfDocument, element: trees.Element) -> list[units.Block]:
-    found = OdfParagraph()
-    _collect(document, element, found)
-    text = spacing.clean("".join(found.pieces))
-    blocks: list[units.Block] = []
-    if text and officeparts.local(element) == "h":
-        level = min(
-            6,
-            max(1, numbering.whole(officeparts.attribute(element, "outline-level"), 1)),
-        )
-        blocks.append(units.Block(text, "heading", level))
-    elif text:
-        style = officeparts.attribute(element, "style-name")
-        blocks.append(
-            units.Block(text, "heading", 1) if style == "Title" else units.Block(text)
-        )
-    return blocks + _blocks(document, found.anchored)
+def _joined(document: OdfDocument, elements: Iterable[trees.Element]) -> str:
+    """The texts of blocks as one line."""
+    return units.joined(_blocks(document, elements))
+
+
+def _paragraph(document: OdfDocument, element: trees.Element) -> units.Blocks:
+    """A paragraph or heading, then what hangs on it."""
+    paragraph = OdfParagraph()
+    _collect(document, element, paragraph)
+    text = spacing.clean("".join(paragraph.pieces))
+    blocks = [_text_block(element, text)] if text else []
+    return blocks + _blocks(document, paragraph.anchored)
+
+
+def _text_block(element: trees.Element, text: str) -> units.Block:
+    """A paragraph as a block; h and the style Title are headings."""
+    if officeparts.local(element) == "h":
+        stated = officeparts.attribute(element, "outline-level")
+        level = min(6, max(1, numbering.whole(stated, 1)))
+        return units.Block(text, "heading", level)
+    if officeparts.attribute(element, "style-name") == "Title":
+        return units.Block(text, "heading", 1)
+    return units.Block(text)
 
 
 def _collect(
-    document: OdfDocument, element: trees.Element, found: OdfParagraph
+    document: OdfDocument, element: trees.Element, paragraph: OdfParagraph
 ) -> None:
     """The text of a paragraph; a note leaves its mark and goes to the end, a picture or
     box follows the paragraph.
     """
-    found.pieces.append(element.text or "")
-    for one in element:
-        name = officeparts.local(one)
+    paragraph.pieces.append(element.text or "")
+    for child in element:
+        name = officeparts.local(child)
         if name in BREAKS:
-            found.pieces.append(BREAKS[name])
-        elif name == "s":
-            found.pieces.append(" ")
+            paragraph.pieces.append(BREAKS[name])
         elif name == "note":
-            _note(document, one, found)
-        elif name in {"frame", "custom-shape", "g", "annotation", "text-box", "rect"}:
-            found.anchored.append(one)
+            _note(document, child, paragraph)
+        elif name in ANCHORED:
+            paragraph.anchored.append(child)
         elif name not in SKIPPED and name != "ruby-text":
-            _collect(document, one, found)
-        found.pieces.append(one.tail or "")
+            _collect(document, child, paragraph)
+        paragraph.pieces.append(child.tail or "")
 
 
-def _note(document: OdfDocument, element: trees.Element, found: OdfParagraph) -> None:
-    mark = officeparts.child(element, "note-citation")
+def _note(
+    document: OdfDocument, element: trees.Element, paragraph: OdfParagraph
+) -> None:
+    """A footnote or endnote."""
+    citation = officeparts.child(element, "note-citation")
+    label = spacing.clean(trees.full_text(citation))
     body = officeparts.child(element, "note-body")
-    label = spacing.clean("".join(mark.itertext())) if mark is not None else ""
-    text = " ".join(
-        block.text for block in _blocks(document, () if body is None else body)
-    )
-    found.pieces.append(f" [{label}]")
+    text = _joined(document, trees.children(body))
+    paragraph.pieces.append(f" [{label}]")
     if text:
         document.notes.append(units.Block(f"[{label}] {text}"))
 
 
-def _comment(document: OdfDocument, element: trees.Element) -> None:
-    said, when = (
-        officeparts.child(element, "creator"),
-        officeparts.child(element, "date"),
-    )
-    words = [
-        spacing.clean("".join(one.itertext()))
-        for one in (said, when)
-        if one is not None
-    ]
-    text = " ".join(
-        block.text
-        for block in _blocks(
-            document, [one for one in element if one not in (said, when)]
-        )
-    )
-    if text:
-        document.notes.append(
-            units.Block(f"[Comment {', '.join(word for word in words if word)}] {text}")
-        )
+def _comment(document: OdfDocument, element: trees.Element) -> units.Blocks:
+    """A comment goes to the notes, with who wrote it when; nothing stays in its place."""
+    creator = officeparts.child(element, "creator")
+    date = officeparts.child(element, "date")
+    names = [spacing.clean(trees.full_text(part)) for part in (creator, date)]
+    label = ", ".join(filter(None, names))
+    inside = [part for part in element if part not in (creator, date)]
+    if text := _joined(document, inside):
+        document.notes.append(units.Block(f"[Comment {label}] {text}"))
+    return []
+
+
+def _outer_list(document: OdfDocument, element: trees.Element) -> units.Blocks:
+    """A list that is in no other list."""
+    return _list(document, element, "", 1)
 
 
 def _list(
     document: OdfDocument, element: trees.Element, style: str, depth: int
-) -> list[units.Block]:
+) -> units.Blocks:
+    """The items of a list with their labels; `style` is inherited, `depth` counts from
+    1.
+    """
     style = officeparts.attribute(element, "style-name") or style
-    level = document.lists.get(style, {}).get(depth, numbering.ListLevel("none", ""))
+    levels = document.lists.get(style, {})
+    level = levels.get(depth, numbering.ListLevel("none", ""))
     count = level.start
-    if depth == 1 and officeparts.attribute(element, "continue-numbering") == "true":
+    continues = officeparts.attribute(element, "continue-numbering") == "true"
+    if depth == 1 and continues:
         count = document.continued
-    blocks: list[units.Block] = []
+    blocks: units.Blocks = []
     for item in element:
-        start = officeparts.attribute(item, "start-value")
-        count = numbering.whole(start, 1) if start else count
-        inner: list[units.Block] = []
-        for one in item:
-            if officeparts.local(one) == "list":
-                inner += _list(document, one, style, depth + 1)
-            else:
-                inner += _blocks(document, [one])
-        if (
-            officeparts.local(item) == "list-item"
-            and any(officeparts.local(one) == "p" for one in item)
-            and inner
-        ):
-            inner[0] = _labelled(inner[0], level, count)
+        if stated := officeparts.attribute(item, "start-value"):
+            count = numbering.whole(stated, 1)
+        inside = _list_item(document, item, style, depth)
+        if inside and _is_counted(item):
+            inside[0] = odflists.labelled(inside[0], level, count)
             count += 1
-        blocks += inner
-    document.continued = count if depth == 1 else document.continued
+        blocks += inside
+    if depth == 1:
+        document.continued = count
     return blocks
 
 
-def _labelled(
-    block: units.Block, level: numbering.ListLevel, count: int
-) -> units.Block:
-    label = (
-        "-"
-        if level.format == "bullet"
-        else level.text.replace("%1", numbering.written(count, level.format))
-    )
-    return units.Block(f"{label.strip()} {block.text}".strip(), block.kind, block.level)
+def _list_item(
+    document: OdfDocument, item: trees.Element, style: str, depth: int
+) -> units.Blocks:
+    """The blocks of an item, those of lists inside it too."""
+    blocks: units.Blocks = []
+    for element in item:
+        if officeparts.local(element) == "list":
+            blocks += _list(document, element, style, depth + 1)
+        else:
+            blocks += _blocks(document, [element])
+    return blocks
 
 
-def _table(document: OdfDocument, element: trees.Element) -> list[units.Block]:
+def _is_counted(item: trees.Element) -> bool:
+    """Whether an item has a number: one with a paragraph of its own, no list header."""
+    if officeparts.local(item) != "list-item":
+        return False
+    return officeparts.child(item, "p") is not None
+
+
+def _table(document: OdfDocument, element: trees.Element) -> units.Blocks:
+    """A table row by row, with what merged cells cover."""
     rows: list[list[str]] = []
     covered: dict[tuple[int, int], str] = {}
-    lines = list(_rows(element))
-    for at, line in enumerate(lines):
+    # All rows first: those of a table inside a cell are its own.
+    for number, row in enumerate(list(_rows(element))):
         texts: list[str] = []
-        for cell in line:
-            name = officeparts.local(cell)
-            repeated = min(
-                SPANS,
-                max(
-                    1,
-                    numbering.whole(
-                        officeparts.attribute(cell, "number-columns-repeated"), 1
-                    ),
-                ),
-            )
-            if name == "covered-table-cell":
-                texts += [
-                    covered.get((at, len(texts) + more), "") for more in range(repeated)
-                ]
-            elif name == "table-cell":
-                text = " ".join(block.text for block in _blocks(document, cell))
-                _cover(covered, cell, (at, len(texts)), text)
-                texts += [text, *[spacing.spanning(text)] * (repeated - 1)]
+        for cell in row:
+            _cell(document, cell, (number, texts), covered)
         rows.append(texts)
-    return spacing.table(
-        rows, header=officeparts.child(element, "table-header-rows") is not None
-    )
+    headed = officeparts.child(element, "table-header-rows") is not None
+    return spacing.table(rows, header=headed)
+
+
+def _cell(
+    document: OdfDocument,
+    cell: trees.Element,
+    row: tuple[int, list[str]],
+    covered: dict[tuple[int, int], str],
+) -> None:
+    """Add a cell and its copies to its row, which is its number and its texts so far."""
+    number, texts = row
+    stated = officeparts.attribute(cell, "number-columns-repeated")
+    repeated = min(SPANS, max(1, numbering.whole(stated, 1)))
+    column = len(texts)
+    name = officeparts.local(cell)
+    if name == "covered-table-cell":
+        columns = range(column, column + repeated)
+        texts += [covered.get((number, at), "") for at in columns]
+    elif name == "table-cell":
+        text = _joined(document, cell)
+        _cover(covered, cell, (number, column), text)
+        texts.append(text)
+        texts += [spacing.spanning(text)] * (repeated - 1)
 
 
 def _cover(
     covered: dict[tuple[int, int], str],
     cell: trees.Element,
-    at: tuple[int, int],
+    corner: tuple[int, int],
     text: str,
 ) -> None:
-    """Remember what the cells say that a merged cell covers."""
-    down = min(
-        SPANS, numbering.whole(officeparts.attribute(cell, "number-rows-spanned"), 1)
-    )
-    across = min(
-        SPANS, numbering.whole(officeparts.attribute(cell, "number-columns-spanned"), 1)
-    )
-    if down * across > 1 and len(covered) < COVERED:
-        for row in range(down):
-            for column in range(across):
-                covered[at[0] + row, at[1] + column] = spacing.spanning(text)
+    """Remember what the cells say that a merged cell covers; `corner` is its row and
+    column.
+    """
+    down = _span(cell, "number-rows-spanned")
+    across = _span(cell, "number-columns-spanned")
+    if down * across <= 1 or len(covered) >= COVERED:
+        return
+    top, left = corner
+    for row in range(top, top + down):
+        for column in range(left, left + across):
+            covered[row, column] = spacing.spanning(text)
+
+
+def _span(cell: trees.Element, name: str) -> int:
+    """How many rows or columns a cell covers."""
+    return min(SPANS, numbering.whole(officeparts.attribute(cell, name), 1))
 
 
 def _rows(element: trees.Element) -> Iterator[trees.Element]:
-    for one in element:
-        name = officeparts.local(one)
+    """The rows of a table, also those in groups."""
+    for child in element:
+        name = officeparts.local(child)
         if name == "table-row":
-            yield one
-        elif name in {"table-header-rows", "table-rows", "table-row-group"}:
-            yield from _rows(one)
+            yield child
+        elif name in ROW_GROUPS:
+            yield from _rows(child)
 
 
-def _frame(document: OdfDocument, element: trees.Element) -> list[units.Block]:
+def _frame(document: OdfDocument, element: trees.Element) -> units.Blocks:
     """What a frame shows; of a picture its description. An object's stand-in picture is
     left out.
     """
-    inner = [
-        one for one in element if officeparts.local(one) not in {"image", *SKIPPED}
-    ]
-    blocks = _blocks(document, inner)
-    if not blocks:
-        said = [officeparts.child(element, name) for name in ("title", "desc")]
-        texts = [
-            spacing.clean("".join(one.itertext())) for one in said if one is not None
-        ]
-        blocks = [units.Block(text) for text in dict.fromkeys(texts) if text]
-    return blocks
+    shown = [part for part in element if officeparts.local(part) != "image"]
+    blocks = _blocks(document, shown)
+    return blocks or _description(element)
 
 
-def _object(document: OdfDocument, element: trees.Element) -> list[units.Block]:
-    """An embedded formula or chart."""
+def _description(element: trees.Element) -> units.Blocks:
+    """The title and the description of a frame, once if they are the same."""
+    parts = [officeparts.child(element, name) for name in ("title", "desc")]
+    texts = [spacing.clean(trees.full_text(part)) for part in parts]
+    return [units.Block(text) for text in dict.fromkeys(texts) if text]
+
+
+def _object(document: OdfDocument, element: trees.Element) -> units.Blocks:
+    """An embedded formula (MathML) or chart."""
     name = officeparts.attribute(element, "href").removeprefix("./").strip("/")
     root = document.package.maybe(f"{name}/content.xml") if name else None
     if root is None:
         return []
     if officeparts.local(root) == "math":
-        words = [
-            one.text or "" for one in root.iter("{*}mi", "{*}mn", "{*}mo", "{*}mtext")
-        ]
-        text = spacing.clean(" ".join(words))
-        return [units.Block(text)] if text else []
+        return _formula(root)
     chart = officeparts.child(root, "body", "chart")
     return [] if chart is None else _blocks(document, chart)
+
+
+def _formula(root: trees.Element) -> units.Blocks:
+    """The signs of a formula in their order."""
+    tokens = root.iter("{*}mi", "{*}mn", "{*}mo", "{*}mtext")
+    text = spacing.clean(" ".join(token.text or "" for token in tokens))
+    return [units.Block(text)] if text else []
+
+
+# The elements of which blocks are made in a way of their own.
+READERS: Mapping[str, Callable[[OdfDocument, trees.Element], units.Blocks]] = {
+    "p": _paragraph,
+    "h": _paragraph,
+    "list": _outer_list,
+    "table": _table,
+    "object": _object,
+    "annotation": _comment,
+    "frame": _frame,
+}
 
 
 def _slides(
     document: OdfDocument, slides: trees.Element, first: int
 ) -> Iterator[units.Unit]:
-    pages = [one for one in slides if officeparts.local(one) == "page"]
+    """The slides from the first one asked for on."""
+    pages = [page for page in slides if officeparts.local(page) == "page"]
     for number, page in enumerate(pages, start=1):
         if number < first:
             continue
-        title: list[units.Block] = []
-        blocks: list[units.Block] = []
-        for shape in page:
-            kind = officeparts.attribute(shape, "class")
-            found = _blocks(document, [shape])
-            if kind in {"title", "subtitle"} and found:
-                text = " ".join(block.text for block in found)
-                heading = units.Block(text, "heading", 1 if kind == "title" else 2)
-                (title if kind == "title" else blocks).append(heading)
-            elif kind not in {"footer", "date-time", "page-number", "header"}:
-                blocks += found
-        notes = officeparts.child(page, "notes")
-        said = _blocks(document, () if notes is None else notes) + document.notes
-        document.notes.clear()
-        blocks = title + blocks + [units.Block(block.text, "notes") for block in said]
-        yield units.Unit(number, len(pages), tuple(blocks), {"slide": number})
+        blocks = tuple(_slide(document, page))
+        yield units.Unit(number, len(pages), blocks, {"slide": number})
+
+
+def _slide(document: OdfDocument, page: trees.Element) -> units.Blocks:
+    """The blocks of a slide: its title, its texts, its notes and comments."""
+    titles: units.Blocks = []
+    texts: units.Blocks = []
+    for shape in page:
+        kind = officeparts.attribute(shape, "class")
+        blocks = _blocks(document, [shape])
+        title = units.joined(blocks)
+        if kind == "title" and blocks:
+            titles.append(units.Block(title, "heading", 1))
+        elif kind == "subtitle" and blocks:
+            texts.append(units.Block(title, "heading", 2))
+        elif kind not in FURNITURE:
+            texts += blocks
+    notes = _blocks(document, trees.children(officeparts.child(page, "notes")))
+    notes += document.notes
+    document.notes.clear()
+    return titles + texts + [units.Block(note.text, "notes") for note in notes]

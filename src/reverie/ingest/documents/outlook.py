@@ -1,10 +1,15 @@
-"""Outlook messages (.msg): headers, the body in whichever form it has, attachments as
-files of their own.
+"""Outlook messages (.msg, [MS-OXMSG]): headers, body, attachments as files of their own.
+
+A message is a storage of a compound file. Properties of fixed length (dates, code pages)
+stand in one stream, all others in a stream each, named by tag and type: __substg1.0_0037
+and 001F is the subject in UTF-16, 001E the same in an older encoding, 0102 bytes. Each
+recipient and attachment is a storage inside; an attached message is a storage like its
+own.
 """
 
 import datetime as dt
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from reverie import errors
@@ -20,15 +25,49 @@ from reverie.ingest.documents import (
 )
 
 KIND = "an Outlook message"
+# Names of streams and storages ([MS-OXMSG] 2.2 to 2.4); the third is an attached
+# message (PidTagAttachDataObject).
 PROPERTIES = "__properties_version1.0"
-ATTACHED, EMBEDDED, RECIPIENT = (
-    "__attach_version1.0_#",
-    "__substg1.0_3701000D",
-    "__recip_version1.0_#",
-)
-DEEPEST = 10  # messages inside messages
-SENT, DELIVERED, CODEPAGE, MESSAGE_CODEPAGE = 0x0039, 0x0E06, 0x3FDE, 0x3FFD
+ATTACHED = "__attach_version1.0_#"
+EMBEDDED = "__substg1.0_3701000D"
+RECIPIENT = "__recip_version1.0_#"
+# Bytes before the properties of a whole message, an attached one, a recipient.
+WHOLE_HEAD = 32
+EMBEDDED_HEAD = 24
+RECIPIENT_HEAD = 8
+PROPERTY = 16
+MOST_PROPERTY_BYTES = 1024 * 1024
+# Messages inside messages; set by hand.
+DEEPEST = 10
+# Properties of fixed length ([MS-OXPROPS]): PidTagClientSubmitTime,
+# PidTagMessageDeliveryTime, PidTagInternetCodepage, PidTagMessageCodepage,
+# PidTagRecipientType.
+SENT = 0x0039
+DELIVERED = 0x0E06
+CODEPAGE = 0x3FDE
+MESSAGE_CODEPAGE = 0x3FFD
+RECIPIENT_TYPE = 0x0C15
+TO = 1
+COPY = 2
+# Properties with texts, as the names of streams write them.
+SUBJECT = "0037"
+BODY = "1000"
+HTML = "1013"
+DISPLAY_TO = "0E04"
+DISPLAY_CC = "0E03"
+SENDER_NAMES = ("0C1A", "0042")
+SENDER_ADDRESSES = ("5D01", "5D02", "0C1F")
+DISPLAY_NAME = "3001"
+ADDRESSES = ("39FE", "3003")
+FILE_NAMES = ("3707", "3704", DISPLAY_NAME)
+MIME_TYPE = "370E"
+# Properties with bytes (PtypBinary): the page, the compressed rich text, a file.
+HTML_BYTES = "10130102"
+RICH_TEXT = "10090102"
+ATTACHED_BYTES = "37010102"
+# FILETIME counts steps of 100 ns from here; up to the year 9000.
 EPOCH = dt.datetime(1601, 1, 1, tzinfo=dt.UTC)
+LAST_TICK = 2**61
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +90,13 @@ class OutlookMessage:
         if wide:
             return wide.decode("utf-16-le", "replace").replace("\0", "")
         narrow = self.data(f"{key}001E")
-        return (
-            charsets.decode(narrow, self.encoding())[0].replace("\0", "")
-            if narrow
-            else ""
-        )
+        if not narrow:
+            return ""
+        return charsets.decode(narrow, self.encoding())[0].replace("\0", "")
+
+    def first(self, keys: Iterable[str]) -> str:
+        """The first of several texts that is there, cleaned, else ""."""
+        return spacing.clean(next(filter(None, map(self.text, keys)), ""))
 
     def encoding(self) -> str:
         """The name of the encoding its bytes are in, "" when it does not say."""
@@ -67,57 +108,57 @@ class OutlookMessage:
 
 
 @packed.guarded(KIND)
-def read(given: units.Given) -> Iterator[units.Read]:
+def read(source: units.Given) -> Iterator[units.Read]:
     """What it says of itself, one unit with its headers and body, then its attachments.
 
     A message inside the message is part of the text: it lies there in pieces, not as a
     file.
     """
-    file = compound.Compound(given.data, KIND)
+    file = compound.Compound(source.data, KIND)
     if not file.has(PROPERTIES):
         raise errors.Unreadable(f"not {KIND}")
-    whole = OutlookMessage(file, [], _fixed(file, [], 32))
+    message = _opened(file, [], WHOLE_HEAD)
     yield units.About(
-        spacing.clean(whole.text("0037")),
-        _sender(whole),
-        _when(whole).replace(" ", "T"),
-        whole.encoding(),
+        spacing.clean(message.text(SUBJECT)),
+        _sender(message),
+        _when(message).replace(" ", "T"),
+        message.encoding(),
     )
-    if given.first <= 1:
-        yield units.Unit(1, 1, tuple(_message(whole, 0)))
+    if source.first <= 1:
+        yield units.Unit(1, 1, tuple(_message(message, 0)))
     yield from _attachments(file)
 
 
-def _fixed(file: compound.Compound, at: list[str], skip: int) -> dict[int, bytes]:
-    """The properties of fixed length: after a head of `skip` bytes entries of 16, the
-    value in the last 8.
+def _opened(file: compound.Compound, path: list[str], head: int) -> OutlookMessage:
+    """A message or recipient with its properties of fixed length: after a head of so
+    many bytes entries of 16, the value in the last 8.
     """
-    data = file.read(*at, PROPERTIES)[: 1024 * 1024]
-    found: dict[int, bytes] = {}
-    for start in range(skip, len(data) - 15, 16):
-        found[int.from_bytes(data[start + 2 : start + 4], "little")] = data[
-            start + 8 : start + 16
-        ]
-    return found
+    data = file.read(*path, PROPERTIES)[:MOST_PROPERTY_BYTES]
+    fixed: dict[int, bytes] = {}
+    for start in range(head, len(data) - PROPERTY + 1, PROPERTY):
+        entry = data[start : start + PROPERTY]
+        fixed[int.from_bytes(entry[2:4], "little")] = entry[8:]
+    return OutlookMessage(file, path, fixed)
 
 
 def _when(message: OutlookMessage) -> str:
+    """When a message was sent, else when it came; ISO 8601 with a space, "" for never."""
     for key in (SENT, DELIVERED):
         ticks = int.from_bytes(message.fixed.get(key, b""), "little")
-        if 0 < ticks < 2**61:  # up to the year 9000
-            try:
-                moment = EPOCH + dt.timedelta(microseconds=ticks // 10)
-            except OverflowError:
-                continue
-            return moment.replace(microsecond=0).isoformat(" ")
+        if not 0 < ticks < LAST_TICK:
+            continue
+        try:
+            moment = EPOCH + dt.timedelta(microseconds=ticks // 10)
+        except OverflowError:
+            continue
+        return moment.replace(microsecond=0).isoformat(" ")
     return ""
 
 
 def _sender(message: OutlookMessage) -> str:
-    name = spacing.clean(message.text("0C1A") or message.text("0042"))
-    address = spacing.clean(
-        message.text("5D01") or message.text("5D02") or message.text("0C1F")
-    )
+    """The name and the address of who sent a message."""
+    name = message.first(SENDER_NAMES)
+    address = message.first(SENDER_ADDRESSES)
     if not address or "@" not in address or address == name:
         return name
     return f"{name} <{address}>" if name else address
@@ -127,77 +168,77 @@ def _recipients(message: OutlookMessage, shown: str, kind: int) -> str:
     """Those of one kind (1 to, 2 copy) with their addresses; the line that Outlook
     shows when none are listed.
     """
-    found: list[str] = []
-    for name in message.file.storages(message.at, RECIPIENT):
-        at = [*message.at, name]
-        one = OutlookMessage(message.file, at, _fixed(message.file, at, 8))
-        if int.from_bytes(one.fixed.get(0x0C15, b"")[:4], "little") == kind:
-            who, address = (
-                spacing.clean(one.text("3001")),
-                spacing.clean(one.text("39FE") or one.text("3003")),
-            )
-            named = who and who != address and "@" in address
-            found.append(
-                f"{who} <{address}>" if named else address if "@" in address else who
-            )
-    return "; ".join(one for one in found if one) or spacing.clean(message.text(shown))
+    names: list[str] = []
+    for storage in message.file.storages(message.at, RECIPIENT):
+        path = [*message.at, storage]
+        recipient = _opened(message.file, path, RECIPIENT_HEAD)
+        stated = recipient.fixed.get(RECIPIENT_TYPE, b"")[:4]
+        if int.from_bytes(stated, "little") == kind:
+            names.append(_recipient(recipient))
+    return "; ".join(filter(None, names)) or spacing.clean(message.text(shown))
 
 
-def _message(message: OutlookMessage, depth: int) -> list[units.Block]:
+def _recipient(recipient: OutlookMessage) -> str:
+    """The name and the address of a recipient, or which of them is known."""
+    name = spacing.clean(recipient.text(DISPLAY_NAME))
+    address = recipient.first(ADDRESSES)
+    if "@" not in address:
+        return name
+    return f"{name} <{address}>" if name and name != address else address
+
+
+def _message(message: OutlookMessage, depth: int) -> units.Blocks:
+    """A message's subject, headers and body, then the messages inside it."""
     if depth > DEEPEST:
         raise errors.Unreadable("messages are nested too deeply")
     headers = {
         "From": _sender(message),
-        "To": _recipients(message, "0E04", 1),
-        "Cc": _recipients(message, "0E03", 2),
+        "To": _recipients(message, DISPLAY_TO, TO),
+        "Cc": _recipients(message, DISPLAY_CC, COPY),
         "Date": _when(message),
     }
-    subject = spacing.clean(message.text("0037"))
+    subject = spacing.clean(message.text(SUBJECT))
     blocks = [units.Block(subject, "heading", 1)] if subject else []
-    blocks += [units.Block(f"{name}: {said}") for name, said in headers.items() if said]
+    for name, value in headers.items():
+        if value:
+            blocks.append(units.Block(f"{name}: {value}"))
     blocks += _body(message)
-    for name in message.file.storages(message.at, ATTACHED):
-        inner = [*message.at, name, EMBEDDED]
-        if message.file.has(*inner, PROPERTIES):
-            blocks += _message(
-                OutlookMessage(message.file, inner, _fixed(message.file, inner, 24)),
-                depth + 1,
-            )
+    for storage in message.file.storages(message.at, ATTACHED):
+        path = [*message.at, storage, EMBEDDED]
+        if message.file.has(*path, PROPERTIES):
+            inner = _opened(message.file, path, EMBEDDED_HEAD)
+            blocks += _message(inner, depth + 1)
     return blocks
 
 
-def _body(message: OutlookMessage) -> list[units.Block]:
+def _body(message: OutlookMessage) -> units.Blocks:
     """The text: as plain text, else from the page, else from the compressed rich text."""
-    plain = message.text("1000")
+    plain = message.text(BODY)
     if plain.strip():
-        return [
-            units.Block(said)
-            for part in _paragraphs(plain)
-            if (said := spacing.lines(part))
-        ]
-    page = message.data("10130102") or message.text("1013").encode()
+        paragraphs = map(spacing.lines, _paragraphs(plain))
+        return [units.Block(paragraph) for paragraph in paragraphs if paragraph]
+    page = message.data(HTML_BYTES) or message.text(HTML).encode()
     if page.strip():
         root = markup.page(markup.decoded(page, message.encoding())[0])
         return [] if root is None else markup.blocks(root)
-    packed_text = message.data("10090102")
-    if not packed_text:
+    compressed = message.data(RICH_TEXT)
+    if not compressed:
         return []
-    source, encoding = rtf.decoded(richtext.unpacked(packed_text))
+    source, encoding = rtf.decoded(richtext.unpacked(compressed))
     return rtf.blocks(source, encoding)
 
 
 def _paragraphs(text: str) -> list[str]:
+    """The paragraphs of a plain text."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n\n")
 
 
 def _attachments(file: compound.Compound) -> Iterator[units.EmbeddedFile]:
-    for number, name in enumerate(file.storages([], ATTACHED), start=1):
-        one = OutlookMessage(file, [name], {})
-        data = one.data("37010102")
+    """The files attached to the outermost message."""
+    for number, storage in enumerate(file.storages([], ATTACHED), start=1):
+        attachment = OutlookMessage(file, [storage], {})
+        data = attachment.data(ATTACHED_BYTES)
         if data:
-            called = spacing.clean(
-                one.text("3707") or one.text("3704") or one.text("3001")
-            )
-            yield units.EmbeddedFile(
-                called or f"attachment-{number}", spacing.clean(one.text("370E")), data
-            )
+            name = attachment.first(FILE_NAMES) or f"attachment-{number}"
+            mime = spacing.clean(attachment.text(MIME_TYPE))
+            yield units.EmbeddedFile(name, mime, data)

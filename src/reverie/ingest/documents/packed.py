@@ -1,6 +1,4 @@
-"""The guard before packed formats: parts of a zip are read under caps, and failures get
-names.
-"""
+"""Zip bomb guard: parts of a zip-based document are read under caps, failures get names."""
 
 import functools
 import io
@@ -12,15 +10,16 @@ from typing import IO
 from reverie import errors
 from reverie.ingest.documents import compound, trees, units
 
+# Limits of one document, set by hand (docs/decisions/0020): its parts, the bytes read
+# of all together, the bytes of one that is held as a tree, which takes several times as
+# much.
 MEMBERS = 20_000
-LARGEST = 1024 * 1024 * 1024  # bytes read from one document, all parts together
-PART = (
-    64 * 1024 * 1024
-)  # bytes of one part that is held as a tree, which takes several times as much
-RATIO, FROM = (
-    300,
-    8 * 1024 * 1024,
-)  # from so many bytes on, so many times its packed size is no document
+LARGEST = 1024 * 1024 * 1024
+PART = 64 * 1024 * 1024
+# From so many bytes on, so many times its packed size is no document.
+RATIO = 300
+FROM = 8 * 1024 * 1024
+# Bytes read at a time.
 CHUNK = 256 * 1024
 
 
@@ -30,7 +29,10 @@ class Capped:
     """
 
     def __init__(self, file: IO[bytes], package: "Package", packed: int) -> None:
-        self._file, self._package, self._packed, self._read = file, package, packed, 0
+        self._file = file
+        self._package = package
+        self._packed = packed
+        self._read = 0
 
     def read(self, size: int = CHUNK) -> bytes:
         """The next bytes. Unreadable once the member or the document unpacks to more
@@ -63,12 +65,13 @@ class Package:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except zipfile.BadZipFile as error:
             raise errors.Unreadable("the file is cut short") from error
-        found = self._zip.infolist()
-        if len(found) > MEMBERS:
+        members = self._zip.infolist()
+        if len(members) > MEMBERS:
             raise errors.Unreadable(f"it has more than {MEMBERS} parts")
-        if any(info.flag_bits & 1 for info in found):
+        # Bit 0 of the general purpose flag (APPNOTE 4.4.4).
+        if any(member.flag_bits & 1 for member in members):
             raise errors.Locked("it is encrypted")
-        self._infos = {_key(info.filename): info for info in found}
+        self._infos = {_key(member.filename): member for member in members}
 
     def __contains__(self, name: str) -> bool:
         return _key(name) in self._infos
@@ -102,7 +105,9 @@ class Package:
 
     def read(self, name: str, limit: int = PART) -> bytes:
         """A whole member of at most `limit` bytes."""
-        stream, pieces, size = self.stream(name), list[bytes](), 0
+        stream = self.stream(name)
+        pieces: list[bytes] = []
+        size = 0
         while piece := stream.read():
             size += len(piece)
             if size > limit:
@@ -142,10 +147,12 @@ def guarded(kind: str) -> Callable[[units.Reader], units.Reader]:
     """
 
     def wrap(read: units.Reader) -> units.Reader:
+        """The reader with the guard around it."""
+
         @functools.wraps(read)
-        def reader(given: units.Given) -> Iterator[units.Read]:
+        def reader(source: units.Given) -> Iterator[units.Read]:
             try:
-                yield from read(given)
+                yield from read(source)
             except errors.ReverieError:
                 raise
             except RecursionError as error:
@@ -168,16 +175,19 @@ def guarded(kind: str) -> Callable[[units.Reader], units.Reader]:
 
 
 def _refuse_compound(data: bytes, kind: str) -> None:
+    """Raise Locked for an encrypted package, Unreadable for an older format."""
     if compound.Compound(data, kind).has("EncryptedPackage"):
         raise errors.Locked("it is encrypted")
     raise errors.Unreadable(f"not {kind} but of an older Office format")
 
 
 def _key(name: str) -> str:
+    """A name as it is compared: with slashes, without case."""
     return name.replace("\\", "/").lstrip("/").lower()
 
 
 def _syntax(error: Exception) -> str:
+    """Why XML could not be read, for people."""
     text = str(error)
     if "depth" in text.lower():
         return "its parts are nested too deeply"

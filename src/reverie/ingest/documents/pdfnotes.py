@@ -1,10 +1,9 @@
-"""What lies on or in a PDF beside its text: filled-in fields, notes on a page, files
-put inside.
-"""
+"""PDF annotations, form fields (AcroForm) and embedded files (PDF 32000)."""
 
 import ctypes
 import mimetypes
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -13,6 +12,7 @@ import pypdfium2.raw as pdfium
 
 from reverie.ingest.documents import pdftext, units
 
+# Limits, set by hand.
 MOST_ON_A_PAGE = 2_000
 MOST_FILES = 200
 LARGEST_FILE = 64 * 1024 * 1024
@@ -37,6 +37,7 @@ FIELDS = (
     pdfium.FPDF_FORMFIELD_CHECKBOX,
     pdfium.FPDF_FORMFIELD_RADIOBUTTON,
 )
+# A flag of a text field (PDF 32000-1, 12.7.4.3).
 PASSWORD_FIELD = 1 << 13
 
 
@@ -60,40 +61,31 @@ def on_page(page: pypdfium2.PdfPage) -> Iterator[units.Block]:
 
 
 def _text(annotation: Any, page: pypdfium2.PdfPage) -> str:
+    """The text of an annotation: the value of a field, or what was written."""
     kind = pdfium.FPDFAnnot_GetSubtype(annotation)
     if kind == pdfium.FPDF_ANNOT_WIDGET:
         return _field(annotation, page.formenv.raw) if page.formenv else ""
     if kind in NOTES:
         return _string(
-            lambda buffer, size: pdfium.FPDFAnnot_GetStringValue(
-                annotation, b"Contents", buffer, size
-            )
+            partial(pdfium.FPDFAnnot_GetStringValue, annotation, b"Contents")
         )
     return ""
 
 
 def _field(annotation: Any, form: Any) -> str:
+    """A field that is filled in, with the name that people see or else its own."""
     if pdfium.FPDFAnnot_GetFormFieldType(form, annotation) not in FIELDS:
         return ""
     if pdfium.FPDFAnnot_GetFormFieldFlags(form, annotation) & PASSWORD_FIELD:
         return ""
-    value = _string(
-        lambda buffer, size: pdfium.FPDFAnnot_GetFormFieldValue(
-            form, annotation, buffer, size
-        )
-    )
+    value = _string(partial(pdfium.FPDFAnnot_GetFormFieldValue, form, annotation))
     if value in ("", "Off"):
         return ""
     name = _string(
-        lambda buffer, size: pdfium.FPDFAnnot_GetFormFieldAlternateName(
-            form, annotation, buffer, size
-        )
+        partial(pdfium.FPDFAnnot_GetFormFieldAlternateName, form, annotation)
     )
-    name = name or _string(
-        lambda buffer, size: pdfium.FPDFAnnot_GetFormFieldName(
-            form, annotation, buffer, size
-        )
-    )
+    if not name:
+        name = _string(partial(pdfium.FPDFAnnot_GetFormFieldName, form, annotation))
     return f"{name}: {value}" if name else value
 
 
@@ -119,13 +111,15 @@ def files(document: pypdfium2.PdfDocument) -> Iterator[units.EmbeddedFile]:
             pdfium.FPDFAttachment_GetFile(file, None, 0, size)
             if not 0 < size.value <= LARGEST_FILE:
                 continue
-            name, data = file.get_name(), bytes(file.get_data())
+            name = file.get_name()
+            data = bytes(file.get_data())
         except pypdfium2.PdfiumError:
             continue
-        name = (
-            PurePosixPath(pdftext.clean(name).replace("\\", "/")).name
-            or f"attachment {index + 1}"
-        )
-        yield units.EmbeddedFile(
-            name, mimetypes.guess_type(name)[0] or "application/octet-stream", data
-        )
+        name = _base_name(name) or f"attachment {index + 1}"
+        mime = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        yield units.EmbeddedFile(name, mime, data)
+
+
+def _base_name(path: str) -> str:
+    """The last part of a path, with slashes or backslashes."""
+    return PurePosixPath(pdftext.clean(path).replace("\\", "/")).name

@@ -1,7 +1,12 @@
-"""The text layer of a page of a PDF: lines with their boxes and type, in the order they
-are read in.
+"""The text layer of a PDF page (PDF 32000): lines with boxes and type in reading order.
+
+PDFium gives characters in the order of the file with their boxes. They are split into
+rows where it ends a line, rows into segments where nothing stands for long (a column, a
+cell), and segments become lines with the size and weight of their type. `layout` puts
+lines of mixed-up columns in order.
 """
 
+import bisect
 import ctypes
 import re
 import unicodedata
@@ -16,15 +21,27 @@ import pypdfium2.raw as pdfium
 
 from reverie.ingest.documents import layout
 
+# Thresholds are set by hand where nothing else is said; bench/extraction.py measures
+# PDFs with them (docs/decisions/0020).
 MOST_CHARACTERS = 200_000
+# pdfium's mark for a word that goes on in the next line.
 BROKEN_WORD = "\x02"
-GAP = 1.5  # of the height of the type: wider than between words, so a cell or a column ends here
+# Of the height of the type: wider than between words, so a cell or a column ends here.
+GAP = 1.5
+# Of the rows: so many that stand on both sides of a gutter mix the columns up.
+MIXED = 0.4
 BOLD = re.compile(r"bold|black|heavy|-medi$|[a-z]{2}bx\d|-bd", re.IGNORECASE)
 BOLD_WEIGHT = 600
+# Arabic letters.
 LETTERS = "ا-يٱ-ۓ"
 SCRIPTS_MEET = re.compile(rf"(?<=[{LETTERS}])(?=[A-Za-z])|(?<=[A-Za-z])(?=[{LETTERS}])")
-LATIN_ENDS = "\u0250"
+LAM = "ل"
 ALEFS = "اأإآٱ"
+# The first letter after the Latin blocks: shorter words have footnotes there.
+LATIN_ENDS = "\u0250"
+# Of a line's height: how far above its floor a footnote's number ends, how high it is.
+RAISED = 0.15
+SMALLER = 0.85
 # Letters that are shapes of others: Latin ligatures, Arabic by its place in the word.
 SHAPES = re.compile("[\ufb00-\ufb06\ufb50-\ufdff\ufe70-\ufefc]+")
 # Codes that no Unicode text has, and a font of Windows's own does.
@@ -52,22 +69,28 @@ def lines(page: pypdfium2.PdfPage) -> list[layout.LayoutLine]:
     unless columns are mixed up.
     """
     with closing(page.get_textpage()) as layer:
-        found = [
-            _segments(row, layer) for row in _rows(_glyphs(layer, page.get_rotation()))
-        ]
-    found = [segments for segments in found if segments]
-    pieces = [piece for segments in found for piece in segments]
+        glyphs = _glyphs(layer, page.get_rotation())
+        segmented = [_segments(row, layer) for row in _rows(glyphs)]
+    rows = [segments for segments in segmented if segments]
+    pieces = [piece for segments in rows for piece in segments]
     gutter = layout.find_gutter(pieces)
-    if gutter is not None:
-        mixed = sum(
-            segments[0].right < gutter < segments[-1].left for segments in found
-        )
-        if mixed >= max(layout.ROWS, 0.4 * len(found)):
-            return layout.in_order(pieces)
-    return [_whole(segments) for segments in found]
+    if gutter is not None and _is_mixed(rows, gutter):
+        return layout.in_order(pieces)
+    return [_whole(segments) for segments in rows]
+
+
+def _is_mixed(rows: Sequence[Sequence[layout.LayoutLine]], gutter: float) -> bool:
+    """Whether the file's own order runs across the columns."""
+    mixed = 0
+    for row in rows:
+        first = row[0]
+        last = row[-1]
+        mixed += first.right < gutter < last.left
+    return mixed >= max(layout.ROWS, MIXED * len(rows))
 
 
 def _glyphs(layer: pypdfium2.PdfTextPage, rotation: int) -> Iterator[Glyph]:
+    """The characters of a page in the order of the file, with their boxes."""
     raw: Any = layer.raw
     box = pdfium.FS_RECTF()
     for index in range(min(layer.count_chars(), MOST_CHARACTERS)):
@@ -95,19 +118,17 @@ def _shown(
 
 
 def _rows(glyphs: Iterator[Glyph]) -> Iterator[list[Glyph]]:
+    """The glyphs line by line. After a broken word pdfium goes on with the next line as
+    if it were the same.
+    """
     row: list[Glyph] = []
     for glyph in glyphs:
-        if glyph.text in "\r\n":
-            if row:
-                yield row
-            row = []
-        else:
+        ends_line = glyph.text in "\r\n"
+        if not ends_line:
             row.append(glyph)
-            if (
-                glyph.text == BROKEN_WORD
-            ):  # pdfium goes on with the next line as if it were the same
-                yield row
-                row = []
+        if row and (ends_line or glyph.text == BROKEN_WORD):
+            yield row
+            row = []
     if row:
         yield row
 
@@ -116,30 +137,43 @@ def _segments(
     row: Sequence[Glyph], layer: pypdfium2.PdfTextPage
 ) -> list[layout.LayoutLine]:
     """A row cut where nothing stands for long, in the order of reading."""
-    drawn = [
-        glyph for glyph in row if not glyph.text.isspace() and glyph.right > glyph.left
-    ]
+    drawn = [glyph for glyph in row if _is_drawn(glyph)]
     if not drawn:
         return []
     size = _type_size(layer, drawn[len(drawn) // 2])
-    cuts: list[float] = []
-    end = min(glyph.left for glyph in drawn)
-    for glyph in sorted(drawn, key=lambda each: each.left):
-        if glyph.left - end > GAP * size:
-            cuts.append((glyph.left + end) / 2)
-        end = max(end, glyph.right)
+    cuts = _gaps(drawn, GAP * size)
     pieces: list[list[Glyph]] = [[] for _ in range(len(cuts) + 1)]
     for glyph in row:
-        pieces[sum(glyph.left >= cut for cut in cuts)].append(glyph)
-    made = [_line(piece, size, layer) for piece in pieces]
-    return [line for line in made if line.text]
+        pieces[bisect.bisect_right(cuts, glyph.left)].append(glyph)
+    segments = [_line(piece, size, layer) for piece in pieces]
+    return [line for line in segments if line.text]
+
+
+def _is_drawn(glyph: Glyph) -> bool:
+    """Whether a glyph leaves a mark on the page."""
+    return glyph.right > glyph.left and not glyph.text.isspace()
+
+
+def _gaps(drawn: Sequence[Glyph], least: float) -> list[float]:
+    """The middles of the gaps in a row that are wider, from left to right."""
+    middles: list[float] = []
+    by_left = sorted(drawn, key=lambda glyph: glyph.left)
+    end = by_left[0].left
+    for glyph in by_left:
+        if glyph.left - end > least:
+            middles.append((glyph.left + end) / 2)
+        end = max(end, glyph.right)
+    return middles
 
 
 def _line(
     glyphs: Sequence[Glyph], size: float, layer: pypdfium2.PdfTextPage
 ) -> layout.LayoutLine:
-    drawn = [glyph for glyph in glyphs if not glyph.text.isspace()] or list(glyphs)
-    telling = (drawn[0], drawn[len(drawn) // 2], drawn[-1])
+    """Glyphs as a line; its type is bold if that of three of them is."""
+    drawn = [glyph for glyph in glyphs if not glyph.text.isspace()]
+    drawn = drawn or list(glyphs)
+    middle = drawn[len(drawn) // 2]
+    telling = (drawn[0], middle, drawn[-1])
     return layout.LayoutLine(
         clean(_spelled(glyphs)),
         min(glyph.left for glyph in drawn),
@@ -152,15 +186,16 @@ def _line(
 
 
 def _whole(segments: Sequence[layout.LayoutLine]) -> layout.LayoutLine:
+    """The segments of a row as one line, in the direction of its script."""
     if len(segments) == 1:
         return segments[0]
     written = "".join(segment.text for segment in segments)
-    return layout.joined_row(
-        segments[::-1] if _right_to_left(written) else segments, tabular=True
-    )
+    ordered = segments[::-1] if _right_to_left(written) else segments
+    return layout.joined_row(ordered, tabular=True)
 
 
 def _right_to_left(text: str) -> bool:
+    """Whether most letters are of scripts written so (bidirectional classes R and AL)."""
     kinds = [unicodedata.bidirectional(letter) for letter in text if letter.isalpha()]
     return 2 * sum(kind in ("R", "AL") for kind in kinds) > len(kinds)
 
@@ -172,38 +207,35 @@ def _spelled(glyphs: Sequence[Glyph]) -> str:
     letters: list[str] = []
     height = median(glyph.bottom - glyph.top for glyph in glyphs)
     floor = median(glyph.bottom for glyph in glyphs)
-    word = 0
+    word_length = 0
     before: Glyph | None = None
     for glyph in glyphs:
-        if (
-            before
-            and glyph.text == "ل"
-            and before.text in ALEFS
-            and _same_place(before, glyph)
-        ):
+        if before and glyph.text == LAM and _is_alef(before, glyph):
             # Turning the line round turns lam-alef round too, which is one glyph.
             letters.insert(-1, glyph.text)
             continue
-        raised = (
-            floor - glyph.bottom > 0.15 * height
-            and glyph.bottom - glyph.top < 0.85 * height
-        )
-        if (
-            glyph.text.isdigit()
-            and raised
-            and before
-            and before.text.isalpha()
-            and (word > 3 or before.text > "\u0250")
-        ):
-            letters.append(" ")
-        word = word + 1 if glyph.text.isalpha() else 0
+        if before and glyph.text.isdigit() and _is_raised(glyph, floor, height):
+            long_enough = word_length > 3 or before.text > LATIN_ENDS
+            if long_enough and before.text.isalpha():
+                letters.append(" ")
+        word_length = word_length + 1 if glyph.text.isalpha() else 0
         letters.append(glyph.text)
         before = glyph
     return "".join(letters)
 
 
-def _same_place(one: Glyph, other: Glyph) -> bool:
-    return abs(one.left - other.left) < 0.01 and abs(one.right - other.right) < 0.01
+def _is_alef(before: Glyph, glyph: Glyph) -> bool:
+    """Whether the letter before is an alef in the same place: half of a ligature."""
+    if before.text not in ALEFS or abs(before.left - glyph.left) >= 0.01:
+        return False
+    return abs(before.right - glyph.right) < 0.01
+
+
+def _is_raised(glyph: Glyph, floor: float, height: float) -> bool:
+    """Whether a glyph is small and stands above the floor of its line."""
+    if floor - glyph.bottom <= RAISED * height:
+        return False
+    return glyph.bottom - glyph.top < SMALLER * height
 
 
 def clean(text: str) -> str:
@@ -211,15 +243,19 @@ def clean(text: str) -> str:
     each other.
     """
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    text = SHAPES.sub(
-        lambda shapes: unicodedata.normalize("NFKC", shapes[0]),
-        REMOVED.sub("", text.translate(WINDOWS)),
-    )
+    text = REMOVED.sub("", text.translate(WINDOWS))
+    text = SHAPES.sub(_plain_shape, text)
     text = unicodedata.normalize("NFC", SCRIPTS_MEET.sub(" ", text))
     return SPACES.sub(" ", text).strip()
 
 
+def _plain_shape(shapes: re.Match[str]) -> str:
+    """The letters that shapes stand for (NFKC)."""
+    return unicodedata.normalize("NFKC", shapes[0])
+
+
 def _type_size(layer: pypdfium2.PdfTextPage, glyph: Glyph) -> float:
+    """The height of the type as drawn, by the font size and the matrix."""
     matrix = pdfium.FS_MATRIX()
     size: float = pdfium.FPDFText_GetFontSize(layer.raw, glyph.index)
     if pdfium.FPDFText_GetMatrix(layer.raw, glyph.index, matrix):
@@ -228,11 +264,12 @@ def _type_size(layer: pypdfium2.PdfTextPage, glyph: Glyph) -> float:
 
 
 def _bold(layer: pypdfium2.PdfTextPage, index: int) -> bool:
+    """Whether a character's font is bold, by its weight or its name."""
     if pdfium.FPDFText_GetFontWeight(layer.raw, index) >= BOLD_WEIGHT:
         return True
     name = ctypes.create_string_buffer(128)
     flags = ctypes.c_int()
     length = pdfium.FPDFText_GetFontInfo(layer.raw, index, name, 128, flags)
-    return 0 < length <= 128 and bool(
-        BOLD.search(name.value.decode("utf-8", "replace"))
-    )
+    if not 0 < length <= 128:
+        return False
+    return BOLD.search(name.value.decode("utf-8", "replace")) is not None

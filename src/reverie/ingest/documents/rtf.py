@@ -1,4 +1,4 @@
-"""Rich Text Format (.rtf), read with striprtf."""
+"""Rich Text Format (.rtf): paragraphs and table rows, read with striprtf."""
 
 import re
 from collections.abc import Iterator
@@ -10,9 +10,12 @@ from reverie.ingest import charsets
 from reverie.ingest.documents import packed, spacing, units
 
 KIND = "a Rich Text file"
-LARGEST = (
-    64 * 1024 * 1024
-)  # bytes of text: striprtf takes some fifty times as much memory
+# Bytes of text: striprtf takes some fifty times as much memory.
+LARGEST = 64 * 1024 * 1024
+# The parts of a file in which its encoding, and what it says of itself, must stand.
+FIRST = 4096
+HEAD = 65536
+LINE_ENDS = re.compile(r"[\n\f\v\u2028\u2029]")
 PICTURE = re.compile(
     r"\\(?:pngblip|jpegblip|emfblip|wmetafile\d?|dibitmap\d?|macpict|objdata)[^{}\\]{0,100}"
     r"(?:\\[a-z]{1,20}-?\d{0,9} ?){0,20}[0-9a-fA-F\s]{64,}"
@@ -23,24 +26,22 @@ CREATED = re.compile(r"\{\\creatim\\yr(\d{4})\\mo(\d{1,2})\\dy(\d{1,2})")
 
 
 @packed.guarded(KIND)
-def read(given: units.Given) -> Iterator[units.Read]:
+def read(source: units.Given) -> Iterator[units.Read]:
     """What it says of itself, then its paragraphs as one unit; the cells of a table's
     row are joined by " | ".
     """
-    if not given.data.lstrip().startswith(b"{\\rtf"):
-        raise errors.Unreadable(
-            f"not {KIND}" if given.data.strip() else "the file is empty"
-        )
-    source, encoding = decoded(given.data)
-    yield _about(source, encoding)
-    if given.first <= 1:
-        yield units.Unit(1, 1, tuple(blocks(source, encoding)))
+    if not source.data.lstrip().startswith(b"{\\rtf"):
+        empty = not source.data.strip()
+        raise errors.Unreadable("the file is empty" if empty else f"not {KIND}")
+    text, encoding = decoded(source.data)
+    yield _about(text, encoding)
+    if source.first <= 1:
+        yield units.Unit(1, 1, tuple(blocks(text, encoding)))
 
 
 def decoded(data: bytes) -> tuple[str, str]:
     """The source of a file and the encoding its letters beyond ASCII are in."""
-    found = CODEPAGE.search(data[:4096].decode("latin-1"))
-    encoding = (charsets.lookup(f"cp{found.group(1)}") if found else None) or "cp1252"
+    encoding = _codepage(data[:FIRST].decode("latin-1")) or "cp1252"
     source = PICTURE.sub("", data.decode(encoding, "replace"))
     if len(source) > LARGEST:
         raise errors.Unreadable(
@@ -49,36 +50,45 @@ def decoded(data: bytes) -> tuple[str, str]:
     return source, encoding
 
 
-def blocks(source: str, encoding: str) -> list[units.Block]:
+def _codepage(head: str) -> str | None:
+    """The name of the encoding that \\ansicpg states, None for none that is known."""
+    stated = CODEPAGE.search(head)
+    return charsets.lookup(f"cp{stated.group(1)}") if stated else None
+
+
+def blocks(source: str, encoding: str) -> units.Blocks:
     """The paragraphs of a file's source."""
-    text = _unpacked(source, encoding)
-    found: list[units.Block] = []
-    for line in re.split(r"[\n\f\v\u2028\u2029]", text):
+    paragraphs: units.Blocks = []
+    for line in LINE_ENDS.split(_unpacked(source, encoding)):
         cells = line.split("|")
-        if (
-            len(cells) > 2 and not cells[-1].strip()
-        ):  # striprtf ends each cell with a bar, also the last
-            said = spacing.row(cells)
-            found += [units.Block(said, "row")] if said else []
-        elif said := spacing.clean(line):
-            found.append(units.Block(said))
-    return found
+        # striprtf ends each cell with a bar, also the last.
+        is_row = len(cells) > 2 and not cells[-1].strip()
+        text = spacing.row(cells) if is_row else spacing.clean(line)
+        if text:
+            paragraphs.append(units.Block(text, "row" if is_row else "text"))
+    return paragraphs
 
 
 def _about(source: str, encoding: str) -> units.About:
-    head = source[:65536]
-    said = {
-        key: spacing.clean(_unpacked(f"{{\\rtf1 {text}}}", encoding))
-        for key, text in INFO.findall(head)
-    }
-    when = CREATED.search(head)
-    created = (
-        "-".join([when.group(1), when.group(2).zfill(2), when.group(3).zfill(2)])
-        if when
-        else ""
-    )
-    return units.About(said.get("title", ""), said.get("author", ""), created, encoding)
+    """What the group \\info says: title, author, day of creation."""
+    head = source[:HEAD]
+    properties: dict[str, str] = {}
+    for key, text in INFO.findall(head):
+        properties[key] = spacing.clean(_unpacked(f"{{\\rtf1 {text}}}", encoding))
+    title = properties.get("title", "")
+    author = properties.get("author", "")
+    return units.About(title, author, _created(head), encoding)
+
+
+def _created(head: str) -> str:
+    """The day of creation as ISO 8601, "" without one."""
+    created = CREATED.search(head)
+    if created is None:
+        return ""
+    year, month, day = created.groups()
+    return f"{year}-{month.zfill(2)}-{day.zfill(2)}"
 
 
 def _unpacked(source: str, encoding: str) -> str:
+    """The plain text of a source, by striprtf."""
     return str(striprtf.rtf_to_text(source, encoding=encoding, errors="ignore"))  # pyright: ignore[reportUnknownArgumentType]

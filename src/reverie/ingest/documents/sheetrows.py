@@ -1,5 +1,5 @@
-"""How the rows of a sheet become units: which row names the columns, rows by their
-numbers, memory bounded.
+"""Table rows of a sheet as units: header row detection, rows by their numbers, memory
+bounded.
 """
 
 import datetime as dt
@@ -9,15 +9,19 @@ from dataclasses import dataclass, field
 from reverie import errors
 from reverie.ingest.documents import spacing, units
 
-ROWS = 5_000  # of one unit
-CHARACTERS = 4_000_000  # of one unit
-MOST = 256_000_000  # characters of one document: many cells can share one long text
-CELL, ROW = (
-    32_767,
-    500_000,
-)  # characters kept of a cell (Excel's own limit) and of a row
-GAP = 10  # a longer run of empty cells is written as one
-COLUMNS, MOST_ROWS = 16_384, 1_048_576
+# Of one unit; set by hand.
+ROWS = 5_000
+CHARACTERS = 4_000_000
+# Characters of one document, set by hand: many cells can share one long text.
+MOST = 256_000_000
+# Characters kept of a cell (Excel's own limit) and of a row (set by hand).
+CELL = 32_767
+ROW = 500_000
+# A longer run of empty cells is written as one; set by hand.
+GAP = 10
+# Excel's own limits of a sheet.
+COLUMNS = 16_384
+MOST_ROWS = 1_048_576
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ class Writer:
     number: int = 0
     characters: int = 0
     _offset: int = -1
-    _blocks: list[units.Block] = field(default_factory=list[units.Block])
+    _blocks: units.Blocks = field(default_factory=units.Blocks)
     _size: int = 0
     _rows: int = 0
 
@@ -63,46 +67,42 @@ class Writer:
         At least one, maybe empty.
         """
         self._offset = -1
-        some = False
+        begun = self.number
         before: Row | None = None
         header: units.Block | None = None
-        for row, after in _with_next(
-            row for row in rows if any(cell.text for cell in row.cells)
-        ):
-            starts = (
-                before is None
-                or row.number > max(before.number, before.last) + 1
-                or len(before.cells) == 1
-            )
-            block = self._block(row, named=starts and _names_columns(row, after))
+        filled = (row for row in rows if any(cell.text for cell in row.cells))
+        for row, after in _with_next(filled):
+            named = _begins_table(row, before) and _names_columns(row, after)
+            block = self._block(row, named=named)
             before = row
-            header = block if block.kind == "header" else header
-            if self._rows >= ROWS or self._size >= CHARACTERS:
+            if named:
+                header = block
+            if self._is_full():
                 yield from self._unit(name)
-                some = True
                 if header is not None and header is not block:
                     self._add(header)
             self._add(block)
         for block in rest:
             self._add(block)
-        if self._blocks or not some:
+        if self._blocks or self.number == begun:
             yield from self._unit(name)
 
+    def _is_full(self) -> bool:
+        """Whether the next row is to be of another unit."""
+        return self._rows >= ROWS or self._size >= CHARACTERS
+
     def _block(self, row: Row, *, named: bool) -> units.Block:
+        """A row as a block; its texts are aligned with those of the header above."""
+        first = row.cells[0].column
         if named:
-            self._offset = row.cells[0].column
-        kind = "header" if named else "row"
-        start = (
-            min(row.cells[0].column, self._offset)
-            if self._offset >= 0
-            else row.cells[0].column
-        )
+            self._offset = first
+        start = min(first, self._offset) if self._offset >= 0 else first
         text = spacing.row(_spread(row.cells, start))[:ROW]
-        return units.Block(
-            text, kind, place={"rows": [row.number, max(row.number, row.last)]}
-        )
+        rows = [row.number, max(row.number, row.last)]
+        return units.Block(text, "header" if named else "row", place={"rows": rows})
 
     def _add(self, block: units.Block) -> None:
+        """Add a block to the unit. Unreadable when the document grows too large."""
         self._blocks.append(block)
         self._rows += 1
         self._size += len(block.text)
@@ -113,12 +113,15 @@ class Writer:
             )
 
     def _unit(self, name: str) -> Iterator[units.Unit]:
+        """The unit so far, unless it is known already; begin the next one."""
         self.number += 1
-        blocks, self._blocks, self._rows, self._size = tuple(self._blocks), [], 0, 0
+        blocks = tuple(self._blocks)
+        self._blocks = []
+        self._rows = 0
+        self._size = 0
         if self.number >= self.first:
-            yield units.Unit(
-                self.number, self.total, blocks, {"sheet": spacing.clean(name)}
-            )
+            place = {"sheet": spacing.clean(name)}
+            yield units.Unit(self.number, self.total, blocks, place)
 
 
 def _spread(cells: Sequence[Cell], start: int) -> Iterator[str]:
@@ -133,25 +136,31 @@ def _spread(cells: Sequence[Cell], start: int) -> Iterator[str]:
         at = cell.column + 1
 
 
+def _begins_table(row: Row, before: Row | None) -> bool:
+    """Whether a row is the first of a table: after nothing, an empty row or a title."""
+    if before is None or len(before.cells) == 1:
+        return True
+    return row.number > max(before.number, before.last) + 1
+
+
 def _names_columns(row: Row, after: Row | None) -> bool:
     """Whether a row at the start of a table is its header: texts (or years) over a row
     that is filled as well.
     """
-    if (
-        len(row.cells) < 2
-        or after is None
-        or after.number != row.number + 1
-        or len(after.cells) < 2
-    ):
+    if after is None or after.number != row.number + 1:
+        return False
+    if len(row.cells) < 2 or len(after.cells) < 2:
         return False
     return all(not cell.number or _year(cell.text) for cell in row.cells)
 
 
 def _year(text: str) -> bool:
+    """Whether a text is a year that may name a column."""
     return len(text) == 4 and text.isdecimal() and text[:2] in {"18", "19", "20"}
 
 
 def _with_next(rows: Iterable[Row]) -> Iterator[tuple[Row, Row | None]]:
+    """Each row with the one after it, None after the last."""
     before: Row | None = None
     for row in rows:
         if before is not None:

@@ -1,10 +1,14 @@
-"""Spreadsheets (.xlsx, .xlsm, .xltx, .xls): a unit a sheet, row by row with the numbers
-the sheet gives its rows.
+"""Excel workbooks (.xlsx; SpreadsheetML, ECMA-376; .xls): a unit a sheet, table rows
+with the numbers the sheet gives them.
+
+The workbook lists its sheets. Their cells are streamed, since a sheet may be large; texts
+stand in a list that all sheets share, and a number is a date if the number format of its
+cell style is one. Charts, shapes and comments are parts of their own.
 """
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -26,10 +30,14 @@ from reverie.ingest.documents import (
 
 KIND = "an Excel workbook"
 Moment = dt.datetime | dt.time | dt.timedelta | None
-TEXTS = 256 * 1024 * 1024  # characters of the shared texts, which are all held
-SMALL = 100 * 1024  # bytes of a sheet that surely is one unit
+# Characters of the shared strings, which are all held; set by hand.
+TEXTS = 256 * 1024 * 1024
+# Bytes of a sheet that surely is one unit; set by hand.
+SMALL = 100 * 1024
 WHOLE = re.compile(r"[0-9]{1,9}")
 REFERENCE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
+# Of cells of type "b" (ST_CellType).
+BOOLEANS = {"1": "TRUE", "0": "FALSE"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +53,16 @@ class Book:
 
 
 @packed.guarded(KIND)
-def read(given: units.Given) -> Iterator[units.Read]:
+def read(source: units.Given) -> Iterator[units.Read]:
     """What it says of itself, then its sheets in their order; a long sheet in several
     units. Hidden sheets too.
     """
-    if given.data.startswith(compound.MAGIC):
-        if compound.Compound(given.data, KIND).has("EncryptedPackage"):
+    if source.data.startswith(compound.MAGIC):
+        if compound.Compound(source.data, KIND).has("EncryptedPackage"):
             raise errors.Locked("it is encrypted")
-        yield from oldsheets.read(given)
+        yield from oldsheets.read(source)
         return
-    package = packed.Package(given.data, KIND)
+    package = packed.Package(source.data, KIND)
     part = officeparts.main(package, "xl/workbook.xml")
     root = package.tree(part)
     if officeparts.local(root) != "workbook":
@@ -62,107 +70,141 @@ def read(given: units.Given) -> Iterator[units.Read]:
     yield officeparts.about(package)
     relations = officeparts.relations(package, part)
     book = _book(package, root, relations)
-    listed = officeparts.child(root, "sheets")
-    sheets = [
-        (officeparts.attribute(one, "name"), relation.target)
-        for one in (() if listed is None else listed)
-        if (relation := relations.get(officeparts.reference(one, "id"))) is not None
-        and relation.target in package
-    ]
+    sheets = _listed(package, root, relations)
     small = all(package.size(target) < SMALL for _, target in sheets)
-    writer = sheetrows.Writer(given.first, len(sheets) if small else 0)
+    writer = sheetrows.Writer(source.first, len(sheets) if small else 0)
     for name, target in sheets:
         yield from writer.sheet(name, _rows(book, target), _around(package, target))
+
+
+def _listed(
+    package: packed.Package,
+    root: trees.Element,
+    relations: officeparts.Relations,
+) -> list[tuple[str, str]]:
+    """The sheets in their order: the name and the part of each."""
+    sheets: list[tuple[str, str]] = []
+    for element in trees.children(officeparts.child(root, "sheets")):
+        relation = relations.get(officeparts.reference(element, "id"))
+        if relation is not None and relation.target in package:
+            name = officeparts.attribute(element, "name")
+            sheets.append((name, relation.target))
+    return sheets
 
 
 def _book(
     package: packed.Package,
     root: trees.Element,
-    relations: Mapping[str, officeparts.PartRelation],
+    relations: officeparts.Relations,
 ) -> Book:
+    """What the sheets of a workbook share."""
+    texts = _shared_strings(package, relations)
+    styles = officeparts.first_of_kind(relations, "styles", package)
+    properties = officeparts.child(root, "workbookPr")
+    late = False
+    if properties is not None:
+        late = officeparts.attribute(properties, "date1904") in {"1", "true"}
+    return Book(package, texts, _formats(styles), late)
+
+
+def _shared_strings(
+    package: packed.Package, relations: officeparts.Relations
+) -> list[str]:
+    """The shared strings in their order. Unreadable when they unpack to too much."""
     texts: list[str] = []
     size = 0
     for part in officeparts.of_kind(relations, "sharedStrings", package):
         for item in package.elements(part, "si"):
-            texts.append(_rich(item))
-            size += len(texts[-1])
+            text = _rich(item)
+            texts.append(text)
+            size += len(text)
             if size > TEXTS:
                 raise errors.Unreadable(
                     f"its texts unpack to more than {TEXTS // 1024 // 1024} MB"
                 )
-    styles = officeparts.of_kind(relations, "styles", package)
-    late = officeparts.child(root, "workbookPr")
-    return Book(
-        package,
-        texts,
-        _formats(package.maybe(styles[0])) if styles else [],
-        late is not None and officeparts.attribute(late, "date1904") in {"1", "true"},
-    )
+    return texts
 
 
 def _rich(element: trees.Element) -> str:
-    """The text of a cell in runs, without the readings that Japanese texts carry beside
-    them.
+    """The text of a cell in runs, without the readings (furigana) that Japanese texts
+    carry beside them.
     """
-    pieces = [
-        one.text or ""
-        for one in element.iter("{*}t")
-        if (parent := one.getparent()) is None or officeparts.local(parent) != "rPh"
-    ]
-    return spacing.clean("".join(pieces))
+    runs = [run.text or "" for run in element.iter("{*}t") if not _is_reading(run)]
+    return spacing.clean("".join(runs))
+
+
+def _is_reading(run: trees.Element) -> bool:
+    """Whether a run is furigana."""
+    parent = run.getparent()
+    return parent is not None and officeparts.local(parent) == "rPh"
 
 
 def _formats(root: trees.Element | None) -> list[str]:
     """For each cell style "date", "time" (a length of time) or "": what a number in it
-    is shown as.
+    is shown as. [] without styles.
     """
+    if root is None:
+        return []
     codes: dict[str, str] = {
         str(number): code for number, code in numbers.BUILTIN_FORMATS.items()
     }
-    for one in () if root is None else root.iter("{*}numFmt"):
-        codes[officeparts.attribute(one, "numFmtId")] = officeparts.attribute(
-            one, "formatCode"
-        )
-    kinds: list[str] = []
-    used = officeparts.child(root, "cellXfs")
-    for one in () if used is None else used:
-        code = codes.get(officeparts.attribute(one, "numFmtId"), "")
-        kind = "date" if numbers.is_date_format(code) else ""
-        kinds.append("time" if kind and numbers.is_timedelta_format(code) else kind)
-    return kinds
+    for number_format in root.iter("{*}numFmt"):
+        number = officeparts.attribute(number_format, "numFmtId")
+        codes[number] = officeparts.attribute(number_format, "formatCode")
+    styles = trees.children(officeparts.child(root, "cellXfs"))
+    return [
+        _moment_kind(codes.get(officeparts.attribute(style, "numFmtId"), ""))
+        for style in styles
+    ]
+
+
+def _moment_kind(code: str) -> str:
+    """ "date", "time" (a length of time) or "" by a number format's code."""
+    if not numbers.is_date_format(code):
+        return ""
+    return "time" if numbers.is_timedelta_format(code) else "date"
 
 
 def _rows(book: Book, part: str) -> Iterator[sheetrows.Row]:
     """The rows of a sheet while it is unpacked; a row or cell without a number follows
     the one before.
     """
-    seen, number, column = 0, 0, -1
+    seen = 0
+    number = 0
+    column = -1
     cells: dict[int, sheetrows.Cell] = {}
     for element in book.package.elements(part, "c", "row"):
-        if str(element.tag).endswith("}row"):
-            stated = element.get("r") or ""
-            seen += 1
-            if seen > sheetrows.MOST_ROWS:
-                raise errors.Unreadable(
-                    f"a sheet unpacks to more than {sheetrows.MOST_ROWS} rows"
-                )
-            number = int(stated) if WHOLE.fullmatch(stated) else number + 1
-            if cells:
-                yield sheetrows.Row(number, [cells[at] for at in sorted(cells)])
-            cells, column = {}, -1
+        if not str(element.tag).endswith("}row"):
+            column = _cell_column(element, column + 1)
+            cell = _cell(book, element, column)
+            if cell.text and column < sheetrows.COLUMNS:
+                cells[column] = cell
             continue
-        found = REFERENCE.fullmatch(element.get("r") or "")
-        column = _column(found.group(1)) if found else column + 1
-        cell = _cell(book, element, column)
-        if cell.text and column < sheetrows.COLUMNS:
-            cells[column] = cell
+        seen += 1
+        if seen > sheetrows.MOST_ROWS:
+            raise errors.Unreadable(
+                f"a sheet unpacks to more than {sheetrows.MOST_ROWS} rows"
+            )
+        stated = element.get("r") or ""
+        number = int(stated) if WHOLE.fullmatch(stated) else number + 1
+        if cells:
+            yield sheetrows.Row(number, [cells[at] for at in sorted(cells)])
+        cells = {}
+        column = -1
+
+
+def _cell_column(element: trees.Element, following: int) -> int:
+    """The column that a cell's reference ("AB12") names, else the following one."""
+    reference = REFERENCE.fullmatch(element.get("r") or "")
+    return _column(reference.group(1)) if reference else following
 
 
 def _column(letters: str) -> int:
-    at = 0
+    """The number from 0 of a column that is called "A" or "AB"."""
+    number = 0
     for letter in letters:
-        at = at * 26 + ord(letter) - 64
-    return at - 1
+        number = number * 26 + ord(letter) - 64
+    return number - 1
 
 
 def _cell(book: Book, element: trees.Element, column: int) -> sheetrows.Cell:
@@ -172,49 +214,62 @@ def _cell(book: Book, element: trees.Element, column: int) -> sheetrows.Cell:
     kind = element.get("t") or "n"
     if kind == "inlineStr":
         return sheetrows.Cell(column, _rich(element))
-    text = ""
-    for stored in element:
-        if str(stored.tag).endswith("}v"):
-            text = stored.text or ""
-    if kind == "s":
-        at = int(text) if WHOLE.fullmatch(text) else -1
-        return sheetrows.Cell(
-            column, book.texts[at] if 0 <= at < len(book.texts) else ""
-        )
-    if kind == "b":
-        return sheetrows.Cell(column, {"1": "TRUE", "0": "FALSE"}.get(text, text))
+    stored = _stored(element)
     if kind == "n":
-        return sheetrows.Cell(
-            column, _number(book, element.get("s") or "0", text), number=True
-        )
-    return sheetrows.Cell(
-        column, "" if kind == "e" else spacing.clean(text), number=kind == "d"
-    )
+        number = _number(book, element.get("s") or "0", stored)
+        return sheetrows.Cell(column, number, number=True)
+    if kind == "s":
+        return sheetrows.Cell(column, _shared(book, stored))
+    if kind == "b":
+        return sheetrows.Cell(column, BOOLEANS.get(stored, stored))
+    text = "" if kind == "e" else spacing.clean(stored)
+    return sheetrows.Cell(column, text, number=kind == "d")
+
+
+def _stored(element: trees.Element) -> str:
+    """The last value in a cell, "" without one."""
+    text = ""
+    for child in element:
+        if str(child.tag).endswith("}v"):
+            text = child.text or ""
+    return text
+
+
+def _shared(book: Book, text: str) -> str:
+    """A shared string by its index, "" when there is none of it."""
+    if not WHOLE.fullmatch(text) or int(text) >= len(book.texts):
+        return ""
+    return book.texts[int(text)]
 
 
 def _number(book: Book, style: str, text: str) -> str:
-    at = int(style) if WHOLE.fullmatch(style) else 0
-    kind = book.dates[at] if at < len(book.dates) else ""
+    """A number as people write it, or the moment that its style shows it as."""
+    index = int(style) if WHOLE.fullmatch(style) else 0
+    kind = book.dates[index] if index < len(book.dates) else ""
     if kind:
         try:
-            epoch = serials.MAC_EPOCH if book.late else serials.WINDOWS_EPOCH
-            value = cast(
-                "Moment", serials.from_excel(float(text), epoch, kind == "time")
-            )
-            return sheetrows.moment(value) if value is not None else ""
+            return _moment(float(text), kind, late=book.late)
         except (ValueError, OverflowError):
             pass  # no date after all: the number as it stands
     return officeparts.number(text.strip())
 
 
-def _around(package: packed.Package, part: str) -> list[units.Block]:
+def _moment(serial: float, kind: str, *, late: bool) -> str:
+    """A serial number of days as a date, a time or a length of time. Raises ValueError
+    or OverflowError for what is none.
+    """
+    epoch = serials.MAC_EPOCH if late else serials.WINDOWS_EPOCH
+    value = cast("Moment", serials.from_excel(serial, epoch, kind == "time"))
+    return sheetrows.moment(value) if value is not None else ""
+
+
+def _around(package: packed.Package, part: str) -> units.Blocks:
     """What stands on a sheet beside its cells: texts of shapes, charts, and comments."""
     relations = officeparts.relations(package, part)
-    blocks: list[units.Block] = []
+    blocks: units.Blocks = []
     for drawing in officeparts.of_kind(relations, "drawing", package):
-        root = package.maybe(drawing)
         inner = officeparts.relations(package, drawing)
-        for body in () if root is None else root.iter("{*}txBody"):
+        for body in trees.descendants(package.maybe(drawing), "{*}txBody"):
             blocks += [units.Block(text) for text in officeparts.texts(body)]
         for chart in officeparts.of_kind(inner, "chart", package):
             blocks += officeparts.chart(package, chart)
@@ -223,46 +278,65 @@ def _around(package: packed.Package, part: str) -> list[units.Block]:
     return blocks + _comments(package, relations)
 
 
+@dataclass(frozen=True, slots=True)
+class SheetComment:
+    """A comment: the cell it is on, who wrote it and when, as far as is known."""
+
+    text: str
+    cell: str
+    author: str
+    created: str = ""
+
+    def block(self) -> units.Block:
+        """The comment as a block."""
+        label = ", ".join(filter(None, [self.cell, self.author, self.created]))
+        return units.Block(f"[Comment {label}] {self.text}")
+
+
 def _comments(
-    package: packed.Package, relations: Mapping[str, officeparts.PartRelation]
-) -> list[units.Block]:
+    package: packed.Package, relations: officeparts.Relations
+) -> units.Blocks:
     """Comments with their cells. Of a conversation the notes repeat the first words:
     those are left out.
     """
+    comments = list(_threaded(package, relations))
+    threaded = {comment.cell for comment in comments}
+    for part in officeparts.of_kind(relations, "comments", package):
+        notes = _notes(package.maybe(part))
+        comments += [note for note in notes if note.cell not in threaded]
+    return [comment.block() for comment in comments if comment.text]
+
+
+def _threaded(
+    package: packed.Package, relations: officeparts.Relations
+) -> Iterator[SheetComment]:
+    """The comments of conversations ([MS-XLSX])."""
+    people = _people(package)
+    for part in officeparts.of_kind(relations, "threadedComment", package):
+        for element in trees.descendants(package.maybe(part), "{*}threadedComment"):
+            yield SheetComment(
+                spacing.clean(trees.full_text(element)),
+                element.get("ref") or "",
+                people.get(element.get("personId") or "", ""),
+                officeparts.iso(element.get("dT") or ""),
+            )
+
+
+def _people(package: packed.Package) -> dict[str, str]:
+    """The names of those who take part in conversations, by id."""
     people: dict[str, str] = {}
     for name in package.names():
         if name.lower().startswith("xl/persons/"):
-            root = package.maybe(name)
-            people |= (
-                {}
-                if root is None
-                else {one.get("id") or "": one.get("displayName") or "" for one in root}
-            )
-    found: list[tuple[str, ...]] = []
-    for part in officeparts.of_kind(relations, "threadedComment", package):
-        root = package.maybe(part)
-        for one in () if root is None else root.iter("{*}threadedComment"):
-            said = people.get(one.get("personId") or "", "")
-            text = spacing.clean("".join(one.itertext()))
-            found.append(
-                (text, one.get("ref") or "", said, officeparts.iso(one.get("dT") or ""))
-            )
-    threaded = {cell for _, cell, *_ in found}
-    for part in officeparts.of_kind(relations, "comments", package):
-        root = package.maybe(part)
-        authors = (
-            []
-            if root is None
-            else [spacing.clean(one.text or "") for one in root.iter("{*}author")]
-        )
-        for one in () if root is None else root.iter("{*}comment"):
-            cell, at = one.get("ref") or "", numbering.whole(one.get("authorId") or "")
-            if cell not in threaded:
-                found.append(
-                    (_rich(one), cell, authors[at] if at < len(authors) else "")
-                )
-    return [
-        units.Block(f"[Comment {', '.join(filter(None, of))}] {text}")
-        for text, *of in found
-        if text
-    ]
+            for person in trees.children(package.maybe(name)):
+                people[person.get("id") or ""] = person.get("displayName") or ""
+    return people
+
+
+def _notes(root: trees.Element | None) -> Iterator[SheetComment]:
+    """The comments of the older kind, which newer versions call notes."""
+    names = trees.descendants(root, "{*}author")
+    authors = [spacing.clean(name.text or "") for name in names]
+    for element in trees.descendants(root, "{*}comment"):
+        index = numbering.whole(element.get("authorId") or "")
+        author = authors[index] if index < len(authors) else ""
+        yield SheetComment(_rich(element), element.get("ref") or "", author)

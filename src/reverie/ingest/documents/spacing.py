@@ -1,6 +1,4 @@
-"""How text taken from a document is tidied: composed letters, single spaces, no control
-characters; cells and rows.
-"""
+"""Normalisation of extracted text (NFC, white space, control characters); table rows."""
 
 import re
 import unicodedata
@@ -14,22 +12,22 @@ UNWANTED = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u200b\u2060\ufeff\ufffe\uffff\ud800-\udfff]"
 )
 SPACE = re.compile(r"\s+")
-SPANNED = 60  # characters; a longer text stands once in the cells it covers
+LINE_ENDS = re.compile(r"\r\n|[\n\r\v\f\u2028\u2029]")
+# Characters, set by hand: a longer text stands once in the cells it covers.
+SPANNED = 60
 
 
 def clean(text: str) -> str:
     """One paragraph: NFC, every run of white space one space, nothing invisible."""
     text = UNWANTED.sub("", text)
-    return SPACE.sub(
-        " ", text if text.isascii() else unicodedata.normalize("NFC", text)
-    ).strip()
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+    return SPACE.sub(" ", text).strip()
 
 
 def lines(text: str) -> str:
     """Several lines: each cleaned, empty ones at most one in a row."""
-    cleaned = "\n".join(
-        clean(line) for line in re.split(r"\r\n|[\n\r\v\f\u2028\u2029]", text)
-    )
+    cleaned = "\n".join(map(clean, LINE_ENDS.split(text)))
     return re.sub(r"\n{3,}", "\n\n", cleaned).strip()
 
 
@@ -43,7 +41,7 @@ def row(cells: Iterable[str]) -> str:
     return " | ".join(kept).strip()
 
 
-def table(rows: Sequence[Sequence[str]], *, header: bool) -> list[units.Block]:
+def table(rows: Sequence[Sequence[str]], *, header: bool) -> units.Blocks:
     """A table as blocks. The first row is its header when `header` says so; a table of
     one column is plain text.
     """

@@ -1,5 +1,5 @@
-"""Trees of XML and HTML: what is used of lxml, typed, with its parsers set so that
-foreign files can do no harm.
+"""XML and HTML trees by lxml, typed, with parsers hardened against hostile files (XXE,
+billion laughs).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -92,12 +92,19 @@ def elements(stream: Readable, tags: Sequence[str]) -> Iterator[Element]:
         remove_comments=True,
         remove_pis=True,
     )
-    for _, found in cast("Iterator[tuple[str, Element]]", walk):
-        yield found
-        found.clear()
-        parent = found.getparent()
-        while parent is not None and (before := found.getprevious()) is not None:
-            parent.remove(before)
+    for _, element in cast("Iterator[tuple[str, Element]]", walk):
+        yield element
+        element.clear()
+        _forget_before(element)
+
+
+def _forget_before(element: Element) -> None:
+    """Free the elements that stand before one in its parent."""
+    parent = element.getparent()
+    if parent is None:
+        return
+    while (before := element.getprevious()) is not None:
+        parent.remove(before)
 
 
 def page(text: str) -> Element | None:
@@ -117,6 +124,21 @@ def page(text: str) -> Element | None:
     if any("depth" in str(entry.message).lower() for entry in parser.error_log):
         raise errors.Unreadable("its parts are nested too deeply")
     return cast("Element", root)
+
+
+def children(element: Element | None, *tags: str) -> Iterator[Element]:
+    """The children of an element, of those tags if any are given; none of None."""
+    return iter(()) if element is None else element.iterchildren(*tags)
+
+
+def descendants(element: Element | None, *tags: str) -> Iterator[Element]:
+    """An element itself and all below it, of those tags if any are given; none of None."""
+    return iter(()) if element is None else element.iter(*tags)
+
+
+def full_text(element: Element | None) -> str:
+    """All text inside an element, "" of None."""
+    return "" if element is None else "".join(element.itertext())
 
 
 def walk(root: Element, *events: str) -> Walker:

@@ -1,8 +1,8 @@
-"""What readers of documents take and hand over: a document's bytes, and its units of
-text with their places.
+"""The reader interface of document parsers: bytes in, units of text with their places
+out.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -10,6 +10,7 @@ Place = Mapping[str, int | str | list[int]]
 """Where a text stands: `page`, `slide`, `sheet` and `rows` ([first, last], as the sheet
 numbers them), `section`.
 """
+PlaceDict = dict[str, int | str | list[int]]
 Kind = Literal["text", "heading", "row", "header", "notes"]
 
 
@@ -40,7 +41,21 @@ class Block:
     text: str
     kind: Kind = "text"
     level: int = 0
-    place: Place = field(default_factory=dict[str, int | str | list[int]])
+    place: Place = field(default_factory=PlaceDict)
+
+
+Blocks = list[Block]
+"""Blocks in reading order."""
+
+
+def paragraph(text: str, level: int = 0) -> Block:
+    """A paragraph, or a heading of a level above 0."""
+    return Block(text, "heading", level) if level else Block(text)
+
+
+def joined(blocks: Iterable[Block]) -> str:
+    """The texts of blocks as one line: of a cell, a note, a comment."""
+    return " ".join(block.text for block in blocks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +70,7 @@ class Unit:
     number: int
     total: int
     blocks: tuple[Block, ...]
-    place: Place = field(default_factory=dict[str, int | str | list[int]])
+    place: Place = field(default_factory=PlaceDict)
     remark: str = ""
 
 

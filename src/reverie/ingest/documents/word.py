@@ -1,8 +1,8 @@
-"""Word documents (.docx, .docm, .dotx): the text in reading order with headings, lists,
-tables, notes and comments.
+"""Word documents (.docx; WordprocessingML, ECMA-376) as text in reading order, with
+headings, lists, tables, notes and comments.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from reverie import errors
@@ -17,15 +17,35 @@ from reverie.ingest.documents import (
 )
 
 KIND = "a Word document"
+# Elements of WordprocessingML (ECMA-376 part 1, 17) that hold no text to be read: what
+# was deleted or moved away, instructions of fields, properties.
 LEFT_OUT = frozenset(
-    ["del", "moveFrom", "delText", "instrText", "delInstrText", "rPr", "pPr", "sdtPr", "tblPr", "trPr", "tcPr",
-     "sectPr", "fldData", "Fallback"]
-)  # fmt: skip
+    [
+        "del",
+        "moveFrom",
+        "delText",
+        "instrText",
+        "delInstrText",
+        "rPr",
+        "pPr",
+        "sdtPr",
+        "tblPr",
+        "trPr",
+        "tcPr",
+        "sectPr",
+        "fldData",
+        "Fallback",
+    ]
+)
+# Elements around blocks, rows or cells that add nothing themselves.
 WRAPPERS = frozenset(
     ["sdt", "sdtContent", "customXml", "smartTag", "ins", "moveTo", "body", "Choice"]
 )
+# Elements of a run that stand for one character.
 BREAKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": "\t"}
-NOTES = (("footnotes", "footnote"), ("endnotes", "endnote"))
+NOTES = {"footnotes": "footnote", "endnotes": "endnote"}
+# The bit of w:tblLook's mask that says that the first row is a header.
+FIRST_ROW = 0x20
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +65,7 @@ class DocxDocument:
     """What the parts of one document share while it is walked."""
 
     package: packed.Package
-    relations: Mapping[str, officeparts.PartRelation]
+    relations: officeparts.Relations
     styles: Mapping[str, ParagraphStyle]
     lists: numbering.Lists
 
@@ -56,92 +76,96 @@ class DocxParagraph:
 
     pieces: list[str] = field(default_factory=list[str])
     boxes: list[trees.Element] = field(default_factory=list[trees.Element])
-    drawn: list[units.Block] = field(default_factory=list[units.Block])
+    drawn: units.Blocks = field(default_factory=units.Blocks)
 
 
 @packed.guarded(KIND)
-def read(given: units.Given) -> Iterator[units.Read]:
+def read(source: units.Given) -> Iterator[units.Read]:
     """What it says of itself, then one unit: headers, the body, footnotes, endnotes,
     comments and footers.
     """
-    package = packed.Package(given.data, KIND)
+    package = packed.Package(source.data, KIND)
     part = officeparts.main(package, "word/document.xml")
     root = package.tree(part)
     if officeparts.local(root) != "document":
         raise errors.Unreadable(f"not {KIND}")
     yield officeparts.about(package)
-    if given.first > 1:
+    if source.first > 1:
         return
     relations = officeparts.relations(package, part)
     document = DocxDocument(
         package,
         relations,
-        _styles(_named(package, relations, "styles")),
-        numbering.read(_named(package, relations, "numbering")),
+        _styles(officeparts.first_of_kind(relations, "styles", package)),
+        numbering.read(officeparts.first_of_kind(relations, "numbering", package)),
     )
-    body = officeparts.child(root, "body")
     blocks = _edges(document, "header")
-    blocks += _blocks(document, () if body is None else body)
-    for kind, note in NOTES:
+    blocks += _blocks(document, trees.children(officeparts.child(root, "body")))
+    for kind, note in NOTES.items():
         blocks += _notes(document, kind, note)
     blocks += _comments(document)
     blocks += _edges(document, "footer")
     yield units.Unit(1, 1, tuple(blocks))
 
 
-def _named(
-    package: packed.Package,
-    relations: Mapping[str, officeparts.PartRelation],
-    kind: str,
-) -> trees.Element | None:
-    parts = officeparts.of_kind(relations, kind, package)
-    return package.maybe(parts[0]) if parts else None
-
-
 def _styles(root: trees.Element | None) -> dict[str, ParagraphStyle]:
-    found: dict[str, ParagraphStyle] = {}
-    for one in () if root is None else root.iterchildren("{*}style"):
-        name = officeparts.value(one, "name").lower()
-        level = 1 if name == "title" else 0
-        if name.startswith("heading ") and name[8:].isdecimal():
-            level = min(6, numbering.whole(name[8:], 1))
-        outline = officeparts.value(one, "pPr", "outlineLvl")
-        if not level and outline:
-            level = _outline(outline)
-        depth = officeparts.value(one, "pPr", "numPr", "ilvl")
-        found[officeparts.attribute(one, "styleId")] = ParagraphStyle(
-            level,
-            officeparts.value(one, "pPr", "numPr", "numId"),
-            numbering.whole(depth) if depth else -1,
-            officeparts.value(one, "basedOn"),
-        )
-    return {name: _resolved(found, name) for name in found}
+    """The paragraph styles by id, each with what it inherits."""
+    styles: dict[str, ParagraphStyle] = {}
+    for element in trees.children(root, "{*}style"):
+        styles[officeparts.attribute(element, "styleId")] = _style(element)
+    return {name: _resolved(styles, name) for name in styles}
+
+
+def _style(element: trees.Element) -> ParagraphStyle:
+    """A style by itself, without what it inherits."""
+    depth = officeparts.value(element, "pPr", "numPr", "ilvl")
+    return ParagraphStyle(
+        _style_level(element),
+        officeparts.value(element, "pPr", "numPr", "numId"),
+        numbering.whole(depth) if depth else -1,
+        officeparts.value(element, "basedOn"),
+    )
+
+
+def _style_level(element: trees.Element) -> int:
+    """The heading level of a style by its built-in name, else by its outline level."""
+    name = officeparts.value(element, "name").lower()
+    if name == "title":
+        return 1
+    if name.startswith("heading ") and name[8:].isdecimal():
+        level = min(6, numbering.whole(name[8:], 1))
+        if level:
+            return level
+    outline = officeparts.value(element, "pPr", "outlineLvl")
+    return _outline(outline) if outline else 0
 
 
 def _resolved(styles: Mapping[str, ParagraphStyle], name: str) -> ParagraphStyle:
     """A style with what it takes over from those it builds on."""
-    out, seen, at = ParagraphStyle(), set[str](), name
-    while at in styles and at not in seen:
-        seen.add(at)
-        one = styles[at]
-        depth = out.depth if out.depth >= 0 else one.depth
-        out = ParagraphStyle(
-            out.level or one.level, out.list or one.list, depth, one.base
+    resolved = ParagraphStyle()
+    seen: set[str] = set()
+    while name in styles and name not in seen:
+        seen.add(name)
+        base = styles[name]
+        resolved = ParagraphStyle(
+            resolved.level or base.level,
+            resolved.list or base.list,
+            resolved.depth if resolved.depth >= 0 else base.depth,
+            base.base,
         )
-        at = one.base
-    return out
+        name = base.base
+    return resolved
 
 
 def _outline(value: str) -> int:
+    """The heading level of an outline level (0 to 8, 9 is body text); 0 for none."""
     level = numbering.whole(value, 9)
     return level + 1 if level < 6 else 0
 
 
-def _blocks(
-    document: DocxDocument, elements: Iterable[trees.Element]
-) -> list[units.Block]:
+def _blocks(document: DocxDocument, elements: Iterable[trees.Element]) -> units.Blocks:
     """The blocks of a body, a cell, a text box or a note."""
-    blocks: list[units.Block] = []
+    blocks: units.Blocks = []
     for element in elements:
         name = officeparts.local(element)
         if name == "p":
@@ -153,137 +177,193 @@ def _blocks(
     return blocks
 
 
-def _paragraph(document: DocxDocument, element: trees.Element) -> list[units.Block]:
-    found = DocxParagraph()
-    _collect(document, element, found)
+def _joined(document: DocxDocument, elements: Iterable[trees.Element]) -> str:
+    """The texts of blocks as one line: of a cell, a note, a comment."""
+    return units.joined(_blocks(document, elements))
+
+
+def _paragraph(document: DocxDocument, element: trees.Element) -> units.Blocks:
+    """A paragraph with its list label, then the text boxes and drawings anchored in it."""
+    paragraph = DocxParagraph()
+    _collect(document, element, paragraph)
+    text = spacing.clean("".join(paragraph.pieces))
+    blocks = [_text_block(document, element, text)] if text else []
+    for box in paragraph.boxes:
+        blocks += _blocks(document, box)
+    return blocks + paragraph.drawn
+
+
+def _text_block(
+    document: DocxDocument, element: trees.Element, text: str
+) -> units.Block:
+    """The text of a paragraph as a block, with its level and label."""
     properties = officeparts.child(element, "pPr")
-    style = document.styles.get(
-        officeparts.value(properties, "pStyle"), ParagraphStyle()
-    )
+    style_id = officeparts.value(properties, "pStyle")
+    style = document.styles.get(style_id, ParagraphStyle())
     outline = officeparts.value(properties, "outlineLvl")
     level = _outline(outline) if outline else style.level
-    text = spacing.clean("".join(found.pieces))
-    blocks: list[units.Block] = []
-    if text:
-        label = _label(document, properties, style)
-        text = f"{label} {text}" if label else text
-        blocks.append(
-            units.Block(text, "heading", level) if level else units.Block(text)
-        )
-    for box in found.boxes:
-        blocks += _blocks(document, box)
-    return blocks + found.drawn
+    label = _label(document, properties, style)
+    if label:
+        text = f"{label} {text}"
+    return units.paragraph(text, level)
 
 
 def _label(
     document: DocxDocument, properties: trees.Element | None, style: ParagraphStyle
 ) -> str:
+    """What stands before a paragraph that is an item of a list, "" for any other."""
     own = officeparts.child(properties, "numPr")
     number = officeparts.value(own, "numId") or style.list
-    depth = officeparts.value(own, "ilvl")
-    if not number or number == "0":
+    # 0 takes a paragraph out of the list of its style (w:numId).
+    if number in {"", "0"}:
         return ""
-    at = numbering.whole(depth) if depth else max(0, style.depth)
-    return document.lists.label(number, min(numbering.LEVELS - 1, at))
+    stated = officeparts.value(own, "ilvl")
+    depth = numbering.whole(stated) if stated else max(0, style.depth)
+    return document.lists.label(number, min(numbering.LEVELS - 1, depth))
 
 
 def _collect(
-    document: DocxDocument, element: trees.Element, found: DocxParagraph
+    document: DocxDocument, element: trees.Element, paragraph: DocxParagraph
 ) -> None:
     """The text of a paragraph's runs; what was deleted with tracked changes is left
     out.
     """
-    for one in element:
-        name = officeparts.local(one)
+    for child in element:
+        name = officeparts.local(child)
         if name in LEFT_OUT:
             continue
         if name == "t":
-            found.pieces.append(one.text or "")
+            paragraph.pieces.append(child.text or "")
         elif name in BREAKS:
-            found.pieces.append(BREAKS[name])
-        elif name == "oMath":
-            found.pieces.append(f" {equations.latex(one)} ")
-        elif name == "txbxContent":
-            found.boxes.append(one)
-        elif name in {"chart", "relIds"}:
-            found.drawn += _drawn(document, one, name)
-        elif name == "AlternateContent":
-            _collect(document, _alternative(one), found)
-        elif name == "sdt":
-            _control(document, one, found)
+            paragraph.pieces.append(BREAKS[name])
         else:
-            _collect(document, one, found)
+            collect = COLLECTORS.get(name, _collect)
+            collect(document, child, paragraph)
+
+
+def _equation(
+    _document: DocxDocument, element: trees.Element, paragraph: DocxParagraph
+) -> None:
+    """m:oMath, as LaTeX."""
+    paragraph.pieces.append(f" {equations.latex(element)} ")
+
+
+def _box(
+    _document: DocxDocument, element: trees.Element, paragraph: DocxParagraph
+) -> None:
+    """A text box, which is read after the paragraph."""
+    paragraph.boxes.append(element)
+
+
+def _chart(
+    document: DocxDocument, element: trees.Element, paragraph: DocxParagraph
+) -> None:
+    """A chart, whose table follows the paragraph."""
+    relation_id = officeparts.reference(element, "id")
+    paragraph.drawn += _drawn(document, relation_id, officeparts.chart)
+
+
+def _diagram(
+    document: DocxDocument, element: trees.Element, paragraph: DocxParagraph
+) -> None:
+    """A SmartArt diagram, whose texts follow the paragraph."""
+    relation_id = officeparts.reference(element, "dm")
+    paragraph.drawn += _drawn(document, relation_id, officeparts.diagram)
+
+
+def _alternatives(
+    document: DocxDocument, element: trees.Element, paragraph: DocxParagraph
+) -> None:
+    """mc:AlternateContent: one of the forms that are given."""
+    _collect(document, _alternative(element), paragraph)
 
 
 def _alternative(element: trees.Element) -> trees.Element:
     """Of the forms in which a drawing is given the first; the older one when the first
     shows nothing we read.
     """
-    choice, fallback = (
-        officeparts.child(element, "Choice"),
-        officeparts.child(element, "Fallback"),
-    )
+    choice = officeparts.child(element, "Choice")
+    fallback = officeparts.child(element, "Fallback")
     if choice is None:
         return element if fallback is None else fallback
-    if (
-        fallback is not None
-        and next(choice.iter("{*}t", "{*}chart", "{*}relIds"), None) is None
-    ):
+    shown = next(choice.iter("{*}t", "{*}chart", "{*}relIds"), None)
+    if shown is None and fallback is not None:
         return fallback
     return choice
 
 
 def _control(
-    document: DocxDocument, element: trees.Element, found: DocxParagraph
+    document: DocxDocument, element: trees.Element, paragraph: DocxParagraph
 ) -> None:
     """A content control; a check box is [x] or [ ]."""
     box = officeparts.child(element, "sdtPr", "checkbox")
-    if box is None:
-        content = officeparts.child(element, "sdtContent")
-        if content is not None:
-            _collect(document, content, found)
+    if box is not None:
+        checked = officeparts.is_true(officeparts.value(box, "checked"))
+        paragraph.pieces.append("[x]" if checked else "[ ]")
         return
-    found.pieces.append(
-        "[x]" if officeparts.value(box, "checked") in {"1", "true", "on"} else "[ ]"
-    )
+    content = officeparts.child(element, "sdtContent")
+    if content is not None:
+        _collect(document, content, paragraph)
 
 
 def _drawn(
-    document: DocxDocument, element: trees.Element, name: str
-) -> list[units.Block]:
-    relation = document.relations.get(
-        officeparts.reference(element, "id" if name == "chart" else "dm")
-    )
+    document: DocxDocument,
+    relation_id: str,
+    read_part: Callable[[packed.Package, str], units.Blocks],
+) -> units.Blocks:
+    """A chart or diagram that is a part of its own."""
+    relation = document.relations.get(relation_id)
     if relation is None or relation.external:
         return []
-    read_part = officeparts.chart if name == "chart" else officeparts.diagram
     return read_part(document.package, relation.target)
 
 
-def _table(document: DocxDocument, element: trees.Element) -> list[units.Block]:
+# The elements of a run that are more than text.
+COLLECTORS: Mapping[
+    str, Callable[[DocxDocument, trees.Element, DocxParagraph], None]
+] = {
+    "oMath": _equation,
+    "txbxContent": _box,
+    "chart": _chart,
+    "relIds": _diagram,
+    "AlternateContent": _alternatives,
+    "sdt": _control,
+}
+
+
+def _table(document: DocxDocument, element: trees.Element) -> units.Blocks:
     """A table row by row. One of a single cell is a frame around text."""
-    lines = [
-        list(_inner(line, "tc"))
-        for line in _inner(element, "tr")
-        if officeparts.child(line, "trPr", "del") is None
-    ]
-    if sum(map(len, lines)) == 1:
-        return _blocks(document, next(line[0] for line in lines if line))
-    rows: list[list[str]] = []
+    rows = _table_cells(element)
+    cells = [cell for row in rows for cell in row]
+    if len(cells) == 1:
+        return _blocks(document, cells[0])
+    texts: list[list[str]] = []
     above: dict[int, str] = {}
-    for line in lines:
-        texts: list[str] = []
-        for cell in line:
-            _cell(document, cell, texts, above)
-        rows.append(
-            texts if len(line) > 1 else texts[:1]
-        )  # one across the whole table says it once
+    for row in rows:
+        row_texts: list[str] = []
+        for cell in row:
+            _cell(document, cell, row_texts, above)
+        # A cell across the whole table says its text once.
+        texts.append(row_texts if len(row) > 1 else row_texts[:1])
+    return spacing.table(texts, header=_has_header(element))
+
+
+def _table_cells(element: trees.Element) -> list[list[trees.Element]]:
+    """The cells of each row that was not deleted with tracked changes."""
+    return [
+        list(_inner(row, "tc"))
+        for row in _inner(element, "tr")
+        if officeparts.child(row, "trPr", "del") is None
+    ]
+
+
+def _has_header(element: trees.Element) -> bool:
+    """Whether the first row repeats on each page, or looks like a header."""
     first = next(_inner(element, "tr"), None)
+    if officeparts.child(first, "trPr", "tblHeader") is not None:
+        return True
     look = officeparts.child(element, "tblPr", "tblLook")
-    header = officeparts.child(first, "trPr", "tblHeader") is not None or (
-        look is not None and _first_row(look)
-    )
-    return spacing.table(rows, header=header)
+    return look is not None and _first_row(look)
 
 
 def _cell(
@@ -291,70 +371,71 @@ def _cell(
 ) -> None:
     """Add one cell to its row, and what stands in the further columns it covers."""
     properties = officeparts.child(cell, "tcPr")
-    wide = max(1, numbering.whole(officeparts.value(properties, "gridSpan"), 1, 60))
+    span = officeparts.value(properties, "gridSpan")
+    columns = max(1, numbering.whole(span, 1, 60))
     merged = officeparts.child(properties, "vMerge")
-    at = len(texts)
+    column = len(texts)
     if merged is not None and officeparts.attribute(merged, "val") != "restart":
-        text = above.get(at, "")
+        text = above.get(column, "")
     else:
-        text = " ".join(block.text for block in _blocks(document, cell))
-        above[at] = spacing.spanning(text)
-    texts += [text, *[spacing.spanning(text)] * (wide - 1)]
+        text = _joined(document, cell)
+        above[column] = spacing.spanning(text)
+    texts.append(text)
+    texts += [spacing.spanning(text)] * (columns - 1)
 
 
 def _first_row(look: trees.Element) -> bool:
-    value = officeparts.attribute(look, "firstRow")
-    if value:
-        return value in {"1", "true", "on"}
+    """Whether a table sets off its first row."""
+    stated = officeparts.attribute(look, "firstRow")
+    if stated:
+        return officeparts.is_true(stated)
     mask = officeparts.attribute(look, "val")
-    return bool(mask) and bool(int(mask, 16) & 0x20)
+    return bool(mask) and bool(int(mask, 16) & FIRST_ROW)
 
 
 def _inner(element: trees.Element, name: str) -> Iterator[trees.Element]:
     """The rows of a table or the cells of a row, also those inside content controls and
     insertions.
     """
-    for one in element:
-        found = officeparts.local(one)
-        if found == name:
-            yield one
-        elif found in WRAPPERS:
-            yield from _inner(one, name)
+    for child in element:
+        child_name = officeparts.local(child)
+        if child_name == name:
+            yield child
+        elif child_name in WRAPPERS:
+            yield from _inner(child, name)
 
 
-def _notes(document: DocxDocument, kind: str, note: str) -> list[units.Block]:
-    root = _named(document.package, document.relations, kind)
-    blocks: list[units.Block] = []
-    for one in () if root is None else root.iterchildren(f"{{*}}{note}"):
-        if officeparts.attribute(one, "type") in {"", "normal"}:
-            text = " ".join(block.text for block in _blocks(document, one))
-            if text:
-                blocks.append(
-                    units.Block(f"[{officeparts.attribute(one, 'id')}] {text}")
-                )
+def _notes(document: DocxDocument, kind: str, note: str) -> units.Blocks:
+    """Footnotes or endnotes with their ids; separators are of another type."""
+    root = officeparts.first_of_kind(document.relations, kind, document.package)
+    blocks: units.Blocks = []
+    for element in trees.children(root, f"{{*}}{note}"):
+        if officeparts.attribute(element, "type") not in {"", "normal"}:
+            continue
+        if text := _joined(document, element):
+            mark = officeparts.attribute(element, "id")
+            blocks.append(units.Block(f"[{mark}] {text}"))
     return blocks
 
 
-def _comments(document: DocxDocument) -> list[units.Block]:
-    root = _named(document.package, document.relations, "comments")
-    blocks: list[units.Block] = []
-    for one in () if root is None else root.iterchildren("{*}comment"):
-        text = " ".join(block.text for block in _blocks(document, one))
-        author = spacing.clean(officeparts.attribute(one, "author"))
+def _comments(document: DocxDocument) -> units.Blocks:
+    """The comments with who wrote them."""
+    root = officeparts.first_of_kind(document.relations, "comments", document.package)
+    blocks: units.Blocks = []
+    for element in trees.children(root, "{*}comment"):
+        text = _joined(document, element)
+        author = spacing.clean(officeparts.attribute(element, "author"))
+        label = f"[Comment by {author}]" if author else "[Comment]"
         if text:
-            blocks.append(
-                units.Block(
-                    f"[Comment by {author}] {text}" if author else f"[Comment] {text}"
-                )
-            )
+            blocks.append(units.Block(f"{label} {text}"))
     return blocks
 
 
-def _edges(document: DocxDocument, kind: str) -> list[units.Block]:
+def _edges(document: DocxDocument, kind: str) -> units.Blocks:
     """The headers or footers of all sections and kinds of pages, each text once."""
-    found: dict[str, units.Block] = {}
+    texts: dict[str, None] = {}
     for part in officeparts.of_kind(document.relations, kind, document.package):
         root = document.package.maybe(part)
-        for block in () if root is None else _blocks(document, root):
-            found.setdefault(block.text, units.Block(block.text))
-    return list(found.values())
+        for block in _blocks(document, trees.children(root)):
+            texts.setdefault(block.text)
+    return [units.Block(text) for text in texts]
