@@ -146,10 +146,10 @@ async def test_ingestion_stands_idle_without_a_model(
         "embedding",
         "index",
         "heat",
-        "extraction",
-        "ingestion",
+        "rule_extraction",
+        "model_extraction",
     ]
-    idle = await standing(database, owner, "ingestion")
+    idle = await standing(database, owner, "model_extraction")
     assert (idle.trouble, idle.letters, idle.waits_for) == (
         None,
         [],
@@ -324,7 +324,7 @@ async def test_a_poisonous_record_is_put_aside(
         async def parked() -> bool:
             # The pauses between the tries are cut short: they are 15 seconds in all.
             async with database.transaction(owner) as tx:
-                await tx.run("UPDATE letter SET retry_at = now() WHERE NOT dead")
+                await tx.run("UPDATE dead_letter SET retry_at = now() WHERE NOT dead")
                 letters = await slots.letters(tx, owner, "embedding")
             return bool(letters and letters[0].dead)
 

@@ -91,7 +91,7 @@ _WELL = "UPDATE slot SET trouble = NULL, trouble_since = NULL WHERE user_id = %s
 _RESET = "UPDATE slot SET xid = 0, seq = 0 WHERE user_id = %s AND name = %s"
 _REWIND = "UPDATE slot SET xid = 0 WHERE user_id = %s"
 _POST = """
-INSERT INTO letter AS old (user_id, slot, record_id, seq, attempts, reason, retry_at, dead)
+INSERT INTO dead_letter AS old (user_id, slot, record_id, seq, attempts, reason, retry_at, dead)
 VALUES (%(user)s, %(slot)s, %(record)s, %(seq)s, 1, %(reason)s, now() + interval '1 second', false)
 ON CONFLICT (user_id, slot, record_id) DO UPDATE SET
     seq = greatest(old.seq, excluded.seq),
@@ -102,12 +102,12 @@ ON CONFLICT (user_id, slot, record_id) DO UPDATE SET
     dead = old.attempts + 1 >= %(tries)s
 """
 _DUE = """
-SELECT record_id, seq, attempts, reason, dead FROM letter
+SELECT record_id, seq, attempts, reason, dead FROM dead_letter
 WHERE user_id = %s AND slot = %s AND retry_at <= now() ORDER BY retry_at LIMIT %s
 """
-_ALL = "SELECT record_id, seq, attempts, reason, dead FROM letter WHERE user_id = %s AND slot = %s ORDER BY seq"
-_DONE = "DELETE FROM letter WHERE user_id = %s AND slot = %s AND record_id = %s"
-_AGAIN = "UPDATE letter SET retry_at = now() WHERE user_id = %s"
+_ALL = "SELECT record_id, seq, attempts, reason, dead FROM dead_letter WHERE user_id = %s AND slot = %s ORDER BY seq"
+_DONE = "DELETE FROM dead_letter WHERE user_id = %s AND slot = %s AND record_id = %s"
+_AGAIN = "UPDATE dead_letter SET retry_at = now() WHERE user_id = %s"
 
 
 async def cursor(tx: db.Transaction, user: db.HasUser, slot: str) -> Cursor:
