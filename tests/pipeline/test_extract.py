@@ -302,7 +302,9 @@ async def test_without_a_model_the_slot_waits_and_begins_at_the_beginning(
         await quiet(database, owner)
     async with database.transaction(owner) as tx:
         waiting = next(
-            one for one in await worker.standings(tx, owner) if one.slot == "model_extraction"
+            one
+            for one in await worker.standings(tx, owner)
+            if one.slot == "model_extraction"
         )
     assert (waiting.waits_for, waiting.behind) == ("a language model", 1)
     away = opened("http://127.0.0.1:9", retries=0)

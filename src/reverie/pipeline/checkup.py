@@ -9,7 +9,7 @@ from typing import Literal
 from reverie import db, errors
 from reverie.access import callers
 from reverie.llm import chat, embedding
-from reverie.pipeline import embed, models, slots, worker
+from reverie.pipeline import dead_letters, embed, models, worker
 from reverie.records import catalogue
 
 
@@ -42,7 +42,7 @@ async def examine(
     found: list[Finding] = []
     async with database.transaction(caller) as tx:
         if retry:
-            await slots.again(tx, caller)
+            await dead_letters.retry_now(tx, caller)
         found += [_of_slot(one) for one in await worker.standings(tx, caller, language)]
         counts = {
             d.name: int(
