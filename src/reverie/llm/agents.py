@@ -1,5 +1,4 @@
-"""The door's face for agents: a model of pydantic-ai that asks another one by the
-rules.
+"""Agents with tools: the gateway's face, a model of pydantic-ai that asks another.
 
 Everything an agent's request carries is judged and masked together: instructions,
 turns, calls of tools and what they returned. What cannot be read here, an image for
@@ -63,8 +62,8 @@ class _Unreadable(Exception):
 class Guarded(WrapperModel):
     """The configured model number `number`, for one caller and one feature.
 
-    An agent's models may fall back to another only by asking `model` for it: each is
-    its own door.
+    An agent's models may fall back to another only by asking `model` for it: each goes
+    through the gateway by itself.
     """
 
     def __init__(
@@ -72,7 +71,7 @@ class Guarded(WrapperModel):
     ) -> None:
         self._target, self._endpoint, client = models.bare(number)
         super().__init__(client.model)
-        self._door = models.opening
+        self._gateway = models.model_gateway
         self._origin = origin
 
     async def request(
@@ -107,7 +106,7 @@ class Guarded(WrapperModel):
             )
 
         most = (model_settings or {}).get("max_tokens") or 0
-        passed = await self._door.call(
+        passed = await self._gateway.call(
             origin, texts, [(self._target, send)], most_out=most
         )
         if not passed.masked.tokens:
@@ -134,7 +133,7 @@ class Guarded(WrapperModel):
         )
 
     async def count_tokens(self, *_: Any, **__: Any) -> Any:
-        """Some providers count by being sent everything, beside the door."""
+        """Some providers count by being sent everything, beside the gateway."""
         raise errors.ModelUnavailable("Tokens are counted by the door.")
 
     async def _translated(

@@ -143,12 +143,18 @@ class _Attempt(Generic[T]):
             self.failure = failure
 
     def pause(self) -> float | None:
-        """Seconds until the same model is asked again; None when it is not."""
-        if not isinstance(self.failure, errors.ModelBusy):
+        """Seconds until the same model is asked again; None when it is not.
+
+        Exponential backoff with jitter: half a second, one, two, …, or what the
+        provider asked for if that is more.
+        """
+        busy = self.failure
+        retries = self.route.target.retries
+        if not isinstance(busy, errors.ModelBusy) or self.number >= retries:
             return None
-        if self.number >= self.route.target.retries:
-            return None
-        return _pause(self.number, self.failure)
+        after_s = busy.details.get("after_s")
+        own = _FIRST_WAIT_S * 2**self.number * random.uniform(0.75, 1.25)
+        return max(own, float(after_s) if isinstance(after_s, int | float) else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +175,7 @@ class GatewayRules:
 
 
 class Gateway:
-    """A process holds one. It opens for a call, or says why not."""
+    """The gateway: lets a call through to a model, or says why not. A process has one."""
 
     def __init__(self, database: db.Database, rules: GatewayRules) -> None:
         self._database = database
@@ -225,7 +231,9 @@ class Gateway:
                 route = attempt.route
                 with attempt.guarded():
                     async with self._turn(call, route) as meter:
-                        async with _patience(route.target):
+                        async with lanes.time_limit(
+                            route.target.name, route.target.timeout_s
+                        ):
                             reply = await attempt.send(route.masked.texts)
                         meter.tokens_in, meter.tokens_out = _counted(reply, meter)
                     return _routed(reply.value, route, meter)
@@ -417,36 +425,16 @@ def _counted(reply: Reply[T], meter: _Meter) -> tuple[int, int]:
     return max(reply.tokens_in, 0) or meter.tokens_in, max(reply.tokens_out, 0)
 
 
-def _pause(attempt: int, busy: errors.ModelBusy) -> float:
-    """Exponential backoff with jitter, in seconds: half a second, one, two, …, or what
-    the provider asked for if that is more.
-    """
-    after_s = busy.details.get("after_s")
-    own = _FIRST_WAIT_S * 2**attempt * random.uniform(0.75, 1.25)
-    return max(own, float(after_s) if isinstance(after_s, int | float) else 0.0)
-
-
-@asynccontextmanager
-async def _patience(target: Target) -> AsyncGenerator[None]:
-    try:
-        async with asyncio.timeout(target.timeout_s):
-            yield
-    except TimeoutError:
-        raise errors.ModelUnavailable(
-            f"{target.name} takes longer than {target.timeout_s:g} s."
-        ) from None
-
-
 async def _restored(
     route: _Route, pieces: AsyncGenerator[str | Reply[None]], meter: _Meter
 ) -> AsyncGenerator[str]:
     """The pieces of an answer as their reader may see them; each must come within the
     time-out.
     """
-    restoring = route.masked.stream() if route.masked.tokens else None
+    unmasking = route.masked.stream() if route.masked.tokens else None
     letters = 0
     while True:
-        async with _patience(route.target):
+        async with lanes.time_limit(route.target.name, route.target.timeout_s):
             piece = await anext(pieces, None)
         if piece is None:
             break
@@ -455,8 +443,8 @@ async def _restored(
             continue
         letters += len(piece)
         meter.tokens_out = letters // _LETTERS_A_TOKEN + 1
-        ready = restoring.feed(piece) if restoring else piece
+        ready = unmasking.feed(piece) if unmasking else piece
         if ready:
             yield ready
-    if restoring and (rest := restoring.close()):
+    if unmasking and (rest := unmasking.close()):
         yield rest

@@ -29,7 +29,7 @@ from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings
 
 from reverie import config, errors
-from reverie.providers import chat_models, smollm
+from reverie.providers import chat_base, smollm
 
 _PASSING = (
     exceptions.ModelRateLimitError,
@@ -47,8 +47,8 @@ _NONSENSE = (ValueError, TypeError, AttributeError, LookupError)
 
 
 def client(
-    settings: config.LanguageModel, where: chat_models.Endpoint
-) -> chat_models.Client:
+    settings: config.LanguageModel, where: chat_base.Endpoint
+) -> chat_base.Client:
     """A client for this endpoint."""
     return _Client(settings, where)
 
@@ -57,7 +57,7 @@ class _Client:
     """A model of pydantic-ai, opened at the first call."""
 
     def __init__(
-        self, settings: config.LanguageModel, where: chat_models.Endpoint
+        self, settings: config.LanguageModel, where: chat_base.Endpoint
     ) -> None:
         self._settings = settings
         self._where = where
@@ -69,7 +69,7 @@ class _Client:
             self._model = _opened(self._settings, self._where)
         return self._model
 
-    async def ask(self, prompt: chat_models.Prompt) -> chat_models.Completion:
+    async def ask(self, prompt: chat_base.Prompt) -> chat_base.Completion:
         model = await self._ready()
         with translated(self._where):
             response = await model.request(
@@ -78,13 +78,13 @@ class _Client:
         text = "".join(
             part.content for part in response.parts if isinstance(part, TextPart)
         )
-        return chat_models.Completion(
+        return chat_base.Completion(
             text, response.usage.input_tokens, response.usage.output_tokens
         )
 
     async def stream(
-        self, prompt: chat_models.Prompt
-    ) -> AsyncGenerator[str | chat_models.Completion]:
+        self, prompt: chat_base.Prompt
+    ) -> AsyncGenerator[str | chat_base.Completion]:
         model = await self._ready()
         with translated(self._where):
             asked = model.request_stream(
@@ -105,16 +105,14 @@ class _Client:
                     if piece:
                         yield piece
                 usage = answer.usage
-                yield chat_models.Completion(
-                    "", usage.input_tokens, usage.output_tokens
-                )
+                yield chat_base.Completion("", usage.input_tokens, usage.output_tokens)
 
     async def _ready(self) -> Model:
         """The model; the built-in one is loaded beside the loop."""
         return self._model or await asyncio.to_thread(lambda: self.model)
 
 
-def _opened(settings: config.LanguageModel, where: chat_models.Endpoint) -> Model:
+def _opened(settings: config.LanguageModel, where: chat_base.Endpoint) -> Model:
     url, key = where.base_url, settings.api_key or "none"
     if where.provider == "builtin":
         served = smollm.served()
@@ -148,7 +146,7 @@ async def _bare(request: httpx2.Request) -> None:
 
 
 def _openai(
-    where: chat_models.Endpoint, url: str, key: str, http: httpx2.AsyncClient
+    where: chat_base.Endpoint, url: str, key: str, http: httpx2.AsyncClient
 ) -> Model:
     vendor, models = _imported("openai", "openai")
     made = vendor.AsyncOpenAI(
@@ -223,7 +221,7 @@ def _imported(vendor: str, family: str) -> tuple[Any, Any]:
         ) from missing
 
 
-def _messages(prompt: chat_models.Prompt) -> list[ModelMessage]:
+def _messages(prompt: chat_base.Prompt) -> list[ModelMessage]:
     made: list[ModelMessage] = []
     asked: list[SystemPromptPart | UserPromptPart] = []
     for one in prompt.messages:
@@ -240,11 +238,11 @@ def _messages(prompt: chat_models.Prompt) -> list[ModelMessage]:
     return [*made, ModelRequest(parts=asked)] if asked else made
 
 
-def _settings(prompt: chat_models.Prompt) -> ModelSettings:
+def _settings(prompt: chat_base.Prompt) -> ModelSettings:
     return ModelSettings(max_tokens=prompt.max_tokens)
 
 
-def _parameters(model: Model, prompt: chat_models.Prompt) -> ModelRequestParameters:
+def _parameters(model: Model, prompt: chat_base.Prompt) -> ModelRequestParameters:
     """With a schema, the provider holds the model to it where it can."""
     if prompt.schema is None or not model.profile.get(
         "supports_json_schema_output", False
@@ -257,7 +255,7 @@ def _parameters(model: Model, prompt: chat_models.Prompt) -> ModelRequestParamet
 
 
 @contextmanager
-def translated(where: chat_models.Endpoint) -> Generator[None]:
+def translated(where: chat_base.Endpoint) -> Generator[None]:
     """What went wrong, as our errors: without a word of what was asked or answered."""
     name = where.name
     try:
