@@ -1,4 +1,4 @@
-"""The embedding slot: one vector for each text and model, never made twice.
+"""The embedding slot: embeddings of texts, one a model, and their backfill.
 
 After a change of model the vectors of the new one are made bit by bit, while search
 goes on with those of the old one; when they are complete the old ones are dropped.

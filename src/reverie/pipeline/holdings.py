@@ -1,6 +1,4 @@
-"""What is kept and where: documents, passages, vectors, every byte on disk, and who is
-connected right now.
-"""
+"""What is kept and where: disk usage by kind, and outbound connections."""
 
 import asyncio
 import os

@@ -1,6 +1,4 @@
-"""The models of a user's vectors: which was chosen, how many vectors each has, what its
-similarities mean.
-"""
+"""The embedding models of a user: which is chosen, vectors each, calibration."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -38,24 +38,17 @@ async def follow(
         while True:
             began = time.monotonic()
             async with database.transaction(caller) as tx:
-                standings = [
-                    one
-                    for one in await worker.standings(tx, caller)
-                    if not one.waits_for
-                ]
+                standings = await _followed(tx, embeddings, caller)
                 coverage = embed.Coverage(0, 0)
                 if embeddings.model:
                     coverage = await embed.coverage(tx, caller, embeddings.model)
-                else:
-                    standings = [
-                        one for one in standings if one.slot != embed.EMBEDDING.name
-                    ]
                 upgrading = await index.outdated(tx, caller)
-            trouble = next((one.trouble for one in standings if one.trouble), "")
+            troubles = [standing.trouble for standing in standings if standing.trouble]
+            trouble = troubles[0] if troubles else ""
             looked = time.monotonic() - began
             yield Progress(coverage.texts, coverage.vectors, trouble)
             behind = upgrading or any(
-                one.behind and not one.trouble for one in standings
+                standing.behind and not standing.trouble for standing in standings
             )
             waited = waited + _EVERY_S if trouble else 0.0
             if not behind and (not trouble or waited > _PATIENCE_S):
@@ -63,3 +56,17 @@ async def follow(
             await asyncio.sleep(
                 max(_EVERY_S, 5 * looked)
             )  # counting a million takes a while
+
+
+async def _followed(
+    tx: db.Transaction, embeddings: embedding.Embeddings, caller: callers.Caller
+) -> list[worker.Standing]:
+    """How the slots stand that can work at all: without a model, some wait for it."""
+    standings = [
+        standing
+        for standing in await worker.standings(tx, caller)
+        if not standing.waits_for
+    ]
+    if embeddings.model:
+        return standings
+    return [standing for standing in standings if standing.slot != embed.EMBEDDING.name]

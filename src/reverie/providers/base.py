@@ -1,4 +1,4 @@
-"""What a model client offers."""
+"""What a client of embedding models and rerankers offers, and its calibration."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

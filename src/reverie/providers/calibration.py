@@ -1,5 +1,6 @@
-"""What the similarities of any model mean, measured with sentences of our own in six
-languages.
+"""Calibration of any model's similarities, by sentences of our own.
+
+They are in six languages.
 
 `calibration_texts.json` holds parallel passages, questions that some of them answer
 (`asked` says which), and queries as people type them.

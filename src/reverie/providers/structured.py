@@ -1,4 +1,4 @@
-"""JSON that a model wrote: read with patience, and checked one item at a time."""
+"""Structured output: JSON that a model wrote, read with patience and validated."""
 
 import json
 import re

@@ -83,19 +83,21 @@ class Domain(Generic[R]):
     def shown(self) -> tuple[str, ...]:
         """The columns of the JSON form: without the user, and without what is hidden."""
         return tuple(
-            one for one in self.columns if one != "user_id" and one not in self.hidden
+            name
+            for name in self.columns
+            if name != "user_id" and name not in self.hidden
         )
 
     @functools.cached_property
     def own(self) -> tuple[str, ...]:
         """The columns of the kind itself."""
         common = db.names(Record)
-        return tuple(one for one in self.columns if one not in common)
+        return tuple(name for name in self.columns if name not in common)
 
     @functools.cached_property
     def sent(self) -> tuple[str, ...]:
         """The columns of the kind that may be sent: all but the derived ones."""
-        return tuple(one for one in self.own if one not in self.derived)
+        return tuple(name for name in self.own if name not in self.derived)
 
     @functools.cached_property
     def new(self) -> type[pydantic.BaseModel]:
@@ -322,7 +324,7 @@ def fetched(domain: Domain[R], rows: Sequence[Mapping[str, Any]]) -> dict[UUID, 
         domain.record(**{db.field(name): value for name, value in row.items()})
         for row in rows
     ]
-    return {one.id: one for one in made}
+    return {record.id: record for record in made}
 
 
 async def fetch(

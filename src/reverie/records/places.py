@@ -1,6 +1,4 @@
-"""Where a record's passages stand: in their order, each with its place and what lies
-around it.
-"""
+"""Where a record's passages stand: in their order, with what lies around each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
