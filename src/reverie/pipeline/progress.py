@@ -1,8 +1,8 @@
-"""Following until everything is derived, with how far it is: for commands that end."""
+"""Progress of the worker until everything is derived: for commands that end."""
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
 from reverie import db
@@ -43,8 +43,7 @@ async def follow(
                 if embeddings.model:
                     coverage = await embed.coverage(tx, caller, embeddings.model)
                 upgrading = await index.outdated(tx, caller)
-            troubles = [standing.trouble for standing in standings if standing.trouble]
-            trouble = troubles[0] if troubles else ""
+            trouble = _trouble(standings)
             looked = time.monotonic() - began
             yield Progress(coverage.texts, coverage.vectors, trouble)
             behind = upgrading or any(
@@ -53,9 +52,16 @@ async def follow(
             waited = waited + _EVERY_S if trouble else 0.0
             if not behind and (not trouble or waited > _PATIENCE_S):
                 return
-            await asyncio.sleep(
-                max(_EVERY_S, 5 * looked)
-            )  # counting a million takes a while
+            # Counting a million takes a while.
+            await asyncio.sleep(max(_EVERY_S, 5 * looked))
+
+
+def _trouble(standings: Sequence[worker.Standing]) -> str:
+    """What is wrong with the first slot that has any."""
+    for standing in standings:
+        if standing.trouble:
+            return standing.trouble
+    return ""
 
 
 async def _followed(

@@ -60,16 +60,7 @@ def endpoint(settings: config.LanguageModel) -> chat_base.Endpoint | None:
     if settings.provider == "none":
         return None
     kind = _KINDS[settings.provider]
-    own = bool(settings.base_url) and settings.provider == "openai"
-    if own and not settings.model:
-        raise errors.Misconfigured(
-            "A server of your own needs `model`.", hint="Set it under [model]."
-        )
-    if kind.key and not own and not settings.api_key:
-        raise errors.Misconfigured(
-            f"The provider `{settings.provider}` needs `api_key`.",
-            hint="Set it under [model] in config.toml.",
-        )
+    _need_settings(settings, kind)
     if settings.provider == "builtin":
         return _builtin(kind)
     model = settings.model or kind.model
@@ -81,6 +72,20 @@ def endpoint(settings: config.LanguageModel) -> chat_base.Endpoint | None:
         url,
         places.of(url, model, local=settings.local),
     )
+
+
+def _need_settings(settings: config.LanguageModel, kind: _Kind) -> None:
+    """Raise Misconfigured for what a provider needs and was not set."""
+    own = bool(settings.base_url) and settings.provider == "openai"
+    if own and not settings.model:
+        raise errors.Misconfigured(
+            "A server of your own needs `model`.", hint="Set it under [model]."
+        )
+    if kind.key and not own and not settings.api_key:
+        raise errors.Misconfigured(
+            f"The provider `{settings.provider}` needs `api_key`.",
+            hint="Set it under [model] in config.toml.",
+        )
 
 
 def _builtin(kind: _Kind) -> chat_base.Endpoint:

@@ -266,29 +266,15 @@ def translated(where: chat_base.Endpoint) -> Generator[None]:
             f"{name} takes too long.", hint="Raise `timeout_s` under [model]."
         ) from None
     except exceptions.ModelConnectionError as gone:
-        if gone.phase in ("write", "read"):
-            raise errors.ModelBusy(f"The connection to {name} broke off.") from None
-        hint = (
-            "Is Ollama running? `ollama serve` starts it."
-            if where.provider == "ollama"
-            else ""
-        )
-        raise errors.ModelUnavailable(
-            f"{name} does not answer at {where.base_url}.", hint=hint
-        ) from None
+        raise _disconnected(where, gone) from None
     except _PASSING as busy:
         wait = min(busy.retry_after or 0.0, _LONGEST_WAIT_S)
         raise errors.ModelBusy(
             f"{name} answered {_status(busy)}.", details={"after_s": wait}
         ) from None
     except _OF_THE_ACCOUNT as refused:
-        hint = "Check `api_key` and `model` under [model]."
-        if where.provider == "ollama" and isinstance(
-            refused, exceptions.ModelNotFoundError
-        ):
-            hint = f"Try `ollama pull {where.model}`."
         raise errors.ModelUnavailable(
-            f"{name} answered {_status(refused)}.", hint=hint
+            f"{name} answered {_status(refused)}.", hint=_of_account(where, refused)
         ) from None
     except (
         exceptions.ModelRequestRejectedError,
@@ -308,6 +294,28 @@ def translated(where: chat_base.Endpoint) -> Generator[None]:
         raise errors.ModelUnavailable(
             f"The answer of {name} makes no sense ({type(odd).__name__})."
         ) from None
+
+
+def _disconnected(
+    where: chat_base.Endpoint, gone: exceptions.ModelConnectionError
+) -> errors.ModelUnavailable:
+    """Broken off half-way, which passes, or no server at all."""
+    if gone.phase in ("write", "read"):
+        return errors.ModelBusy(f"The connection to {where.name} broke off.")
+    hint = ""
+    if where.provider == "ollama":
+        hint = "Is Ollama running? `ollama serve` starts it."
+    return errors.ModelUnavailable(
+        f"{where.name} does not answer at {where.base_url}.", hint=hint
+    )
+
+
+def _of_account(where: chat_base.Endpoint, refused: Exception) -> str:
+    """What to do about a refusal that concerns the key or the model's name."""
+    missing = isinstance(refused, exceptions.ModelNotFoundError)
+    if missing and where.provider == "ollama":
+        return f"Try `ollama pull {where.model}`."
+    return "Check `api_key` and `model` under [model]."
 
 
 def _status(failure: Exception) -> str:
