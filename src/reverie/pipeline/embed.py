@@ -221,9 +221,13 @@ async def _dropped(work: slots.Work, model: str) -> bool:
     """
     async with work.database.transaction(work.user) as tx:
         standing = await models.known(tx, work.user)
-        present = next((one for one in standing if one.name == model), None)
+        present = next((known for known in standing if known.name == model), None)
         old = next(
-            (one for one in standing if present and one.chosen_at < present.chosen_at),
+            (
+                other
+                for other in standing
+                if present and other.chosen_at < present.chosen_at
+            ),
             None,
         )
         if old is None:

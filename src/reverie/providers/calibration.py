@@ -67,7 +67,7 @@ def measured(
     """
     plain = _parts(questions, passages, asked)
     means = base.LanguageMeans(queries.mean(axis=1))
-    freed = np.stack([means.without(one) for one in questions])
+    freed = np.stack([means.without(rows) for rows in questions])
     parts = _parts(freed, passages, asked)
     if parts.distance > _GAIN * plain.distance:
         return _calibration(parts, means)

@@ -225,16 +225,16 @@ def _imported(vendor: str, family: str) -> tuple[Any, Any]:
 def _messages(prompt: chat_base.Prompt) -> list[ModelMessage]:
     made: list[ModelMessage] = []
     asked: list[SystemPromptPart | UserPromptPart] = []
-    for one in prompt.messages:
-        if one.role == "assistant":
+    for message in prompt.messages:
+        if message.role == "assistant":
             made += [ModelRequest(parts=asked)] if asked else []
-            made.append(ModelResponse(parts=[TextPart(one.text)]))
+            made.append(ModelResponse(parts=[TextPart(message.text)]))
             asked = []
         else:
             asked.append(
-                SystemPromptPart(one.text)
-                if one.role == "system"
-                else UserPromptPart(one.text)
+                SystemPromptPart(message.text)
+                if message.role == "system"
+                else UserPromptPart(message.text)
             )
     return [*made, ModelRequest(parts=asked)] if asked else made
 

@@ -29,7 +29,7 @@ OPENAI = Speech(
     "openai",
     "/embeddings",
     {},
-    lambda answer: [one["embedding"] for one in answer["data"]],
+    lambda answer: [item["embedding"] for item in answer["data"]],
 )
 # What is longer than the model's context is cut there: better a vector of its beginning
 # than none.

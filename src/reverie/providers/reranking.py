@@ -25,7 +25,7 @@ class RemoteReranker:
 
     def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
         scores = self._scores(self._asked(query, list(texts)), len(texts))
-        self._logits = self._logits or any(not 0 <= one <= 1 for one in scores)
+        self._logits = self._logits or any(not 0 <= score <= 1 for score in scores)
         return base.probabilities(scores) if self._logits else scores
 
     def _asked(self, query: str, texts: list[str]) -> Any:

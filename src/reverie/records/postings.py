@@ -179,12 +179,12 @@ async def _members(
     """The passages of segments, by place. They never change, so this process keeps
     those it has seen lately.
     """
-    new = [one for one in ids if (user.user_id, one) not in _seen]
+    new = [segment_id for segment_id in ids if (user.user_id, segment_id) not in _seen]
     for row in await tx.rows(_MEMBERS, (user.user_id, new), binary=True) if new else ():
         _seen[user.user_id, row["id"]] = np.frombuffer(row["passages"], IDS).astype(
             np.int64
         )
-    found = {one: _seen[user.user_id, one] for one in ids}
+    found = {segment_id: _seen[user.user_id, segment_id] for segment_id in ids}
     while len(_seen) > _SEEN:
         _seen.pop(next(iter(_seen)))
     return found
@@ -287,16 +287,19 @@ async def _insert(
         await tx.run(_POSTINGS, parameters)
 
 
-def crowded(known: Sequence[Segment]) -> list[int]:
+def crowded(segments: Sequence[Segment]) -> list[int]:
     """Segments of about one size that are too many: to be packed together."""
     tiers: dict[int, list[Segment]] = {}
-    for one in known:
-        tier = int(np.log(max(one.size, SMALLEST) / SMALLEST) / np.log(FACTOR))
-        tiers.setdefault(tier, []).append(one)
+    for segment in segments:
+        tier = int(np.log(max(segment.size, SMALLEST) / SMALLEST) / np.log(FACTOR))
+        tiers.setdefault(tier, []).append(segment)
     for tier in sorted(tiers):
         mine = tiers[tier]
-        if len(mine) >= FACTOR and sum(one.size for one in mine[-FACTOR:]) <= LARGEST:
-            return [one.id for one in mine[-FACTOR:]]
+        if (
+            len(mine) >= FACTOR
+            and sum(segment.size for segment in mine[-FACTOR:]) <= LARGEST
+        ):
+            return [segment.id for segment in mine[-FACTOR:]]
     return []
 
 
