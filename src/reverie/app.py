@@ -105,11 +105,11 @@ async def opened(settings: config.Config) -> AsyncGenerator[App]:
         await runner.migrate(owner_url)
         database = db.Database(app_url)
         await database.open()
-        opening = gateway.Gateway(database, _rules(settings))
-        models = chat.Models(settings.model, opening)
+        model_gateway = gateway.Gateway(database, _rules(settings))
+        models = chat.Models(settings.model, model_gateway)
         cache = settings.home / "cache"
         embeddings = embedding.Embeddings(
-            settings.embedding, settings.reranker, cache=cache, opening=opening
+            settings.embedding, settings.reranker, cache=cache, gateway=model_gateway
         )
         try:
             timezone = users.local_timezone(os.environ.get("TZ", ""))

@@ -316,7 +316,7 @@ async def filled(database: db.Database, caller: callers.Caller) -> None:
         )
         await tx.run("INSERT INTO slot (user_id, name) VALUES (%s, 's')", (me,))
         await tx.run(
-            "INSERT INTO letter VALUES (%s, 's', %s, 1, 1, 'r', now(), false)",
+            "INSERT INTO dead_letter VALUES (%s, 's', %s, 1, 1, 'r', now(), false)",
             (me, uuid4()),
         )
         await tx.run("INSERT INTO imported_file VALUES (%s, 'p', 'd', now(), 1)", (me,))

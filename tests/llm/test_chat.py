@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from reverie import config, errors
-from reverie.providers import chat_models
+from reverie.providers import chat_base, chat_models
 from tests.llm import model_server, vendors
 
-PROMPT = chat_models.Prompt(
+PROMPT = chat_base.Prompt(
     (
-        chat_models.Message("system", "Be short."),
-        chat_models.Message("user", "Hello"),
-        chat_models.Message("assistant", "Hi."),
-        chat_models.Message("user", "Who am I?"),
+        chat_base.Message("system", "Be short."),
+        chat_base.Message("user", "Hello"),
+        chat_base.Message("assistant", "Hi."),
+        chat_base.Message("user", "Who am I?"),
     ),
     max_tokens=50,
 )
@@ -45,7 +45,7 @@ STREAMS: dict[str, Callable[[list[str]], bytes]] = {
 PROVIDERS = sorted(ANSWERS)
 
 
-def opened(provider: str, url: str, **more: object) -> chat_models.Client:
+def opened(provider: str, url: str, **more: object) -> chat_base.Client:
     given = {
         "provider": provider,
         "api_key": "secret",
@@ -65,7 +65,7 @@ def opened(provider: str, url: str, **more: object) -> chat_models.Client:
 
 async def test_openai_is_asked_in_its_form() -> None:
     with model_server.serving(lambda _: (200, vendors.openai("You."))) as server:
-        assert await opened("openai", server.url).ask(PROMPT) == chat_models.Completion(
+        assert await opened("openai", server.url).ask(PROMPT) == chat_base.Completion(
             "You.", 11, 7
         )
         asked = server.asked[0]
@@ -102,7 +102,7 @@ async def test_anthropic_is_asked_in_its_form() -> None:
     with model_server.serving(lambda _: (200, vendors.anthropic("You."))) as server:
         assert await opened("anthropic", server.url).ask(
             PROMPT
-        ) == chat_models.Completion("You.", 11, 7)
+        ) == chat_base.Completion("You.", 11, 7)
         asked = server.asked[0]
         assert asked.path.startswith("/v1/messages")
         assert b"secret" in asked.raw
@@ -120,7 +120,7 @@ async def test_anthropic_is_asked_in_its_form() -> None:
 
 async def test_google_is_asked_in_its_form() -> None:
     with model_server.serving(lambda _: (200, vendors.google("You."))) as server:
-        assert await opened("google", server.url).ask(PROMPT) == chat_models.Completion(
+        assert await opened("google", server.url).ask(PROMPT) == chat_base.Completion(
             "You.", 11, 7
         )
         asked = server.asked[0]
@@ -143,7 +143,7 @@ async def test_in_pieces(provider: str) -> None:
         assert "".join(one for one in found if isinstance(one, str)) == "".join(pieces)
         assert len(found) > 3
         last = found[-1]
-        assert isinstance(last, chat_models.Completion)
+        assert isinstance(last, chat_base.Completion)
         assert (last.tokens_in, last.tokens_out >= 7) == (11, True)
 
 
@@ -152,7 +152,7 @@ async def test_a_schema_reaches_whoever_can_hold_a_model_to_it(provider: str) ->
     with model_server.serving(
         lambda _: (200, ANSWERS[provider]('{"items": []}'))
     ) as server:
-        prompt = chat_models.Prompt(PROMPT.messages, 50, SCHEMA)
+        prompt = chat_base.Prompt(PROMPT.messages, 50, SCHEMA)
         assert (await opened(provider, server.url).ask(prompt)).text == '{"items": []}'
         body = str(server.asked[0].body)
         assert "'items'" in body
@@ -300,20 +300,20 @@ async def test_the_toy() -> None:
     assert (where.place, where.toy) == ("local", True)
     client = chat_models.client(settings, where)
     said = await client.ask(
-        chat_models.Prompt((chat_models.Message("user", "Say hello."),), 16)
+        chat_base.Prompt((chat_base.Message("user", "Say hello."),), 16)
     )
     assert said.text
     assert said.tokens_in > 0 < said.tokens_out <= 16
     found = [
         one
         async for one in client.stream(
-            chat_models.Prompt((chat_models.Message("user", "Say hello."),), 16)
+            chat_base.Prompt((chat_base.Message("user", "Say hello."),), 16)
         )
     ]
     assert len(found) > 2
     held = await client.ask(
-        chat_models.Prompt(
-            (chat_models.Message("user", "My cats are Tom and Kim. Name them."),),
+        chat_base.Prompt(
+            (chat_base.Message("user", "My cats are Tom and Kim. Name them."),),
             60,
             SCHEMA,
         )

@@ -47,7 +47,7 @@ async def quiet(
             found = [
                 one
                 for one in await worker.standings(tx, owner, models)
-                if one.slot in ("extraction", "ingestion")
+                if one.slot in ("rule_extraction", "model_extraction")
             ]
         waiting = [one for one in found if not one.waits_for]
         if all(not one.behind and not one.letters for one in waiting):
@@ -302,7 +302,9 @@ async def test_without_a_model_the_slot_waits_and_begins_at_the_beginning(
         await quiet(database, owner)
     async with database.transaction(owner) as tx:
         waiting = next(
-            one for one in await worker.standings(tx, owner) if one.slot == "ingestion"
+            one
+            for one in await worker.standings(tx, owner)
+            if one.slot == "model_extraction"
         )
     assert (waiting.waits_for, waiting.behind) == ("a language model", 1)
     away = opened("http://127.0.0.1:9", retries=0)
@@ -313,7 +315,7 @@ async def test_without_a_model_the_slot_waits_and_begins_at_the_beginning(
                 ill = next(
                     one
                     for one in await worker.standings(tx, owner, away)
-                    if one.slot == "ingestion"
+                    if one.slot == "model_extraction"
                 )
             if ill.trouble:
                 break
@@ -426,7 +428,7 @@ async def test_a_real_tiny_model_over_twenty_notes(
         standing = next(
             one
             for one in await worker.standings(tx, owner, models)
-            if one.slot == "ingestion"
+            if one.slot == "model_extraction"
         )
     assert (standing.behind, standing.letters) == (0, [])
     logged = await rows(database, owner)

@@ -2,8 +2,11 @@
 every scope.
 """
 
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -15,8 +18,15 @@ from reverie import config, db, embedded
 from reverie.access import callers
 from reverie.llm import embedding
 from reverie.migrations import runner
-from reverie.pipeline import progress
-from reverie.records import base, notes
+from reverie.pipeline import (
+    dead_letters,
+    model_extraction,
+    progress,
+    rule_extraction,
+    slots,
+    worker,
+)
+from reverie.records import base, changes, notes
 from reverie.search import query as queries
 from reverie.search import search
 
@@ -281,3 +291,153 @@ async def test_notes_with_headings_are_cut_by_section_after_an_upgrade(
             *["Birds > Herons"] * (len(found) - 1),
         ]
         assert len(found) > 1
+
+
+# As 0009 kept them: how far a slot has come, and what it could not follow.
+SLOT = """
+INSERT INTO slot (user_id, name, xid, seq, trouble, trouble_since, updated_at)
+VALUES (%(user)s, %(slot)s, %(xid)s, %(seq)s, %(trouble)s, %(since)s, %(since)s)
+"""
+LETTER = """
+INSERT INTO letter (user_id, slot, record_id, seq, attempts, reason, retry_at, dead)
+VALUES (%(user)s, %(slot)s, %(record)s, %(seq)s, %(attempts)s, 'broken', %(retry)s, %(dead)s)
+"""
+LONG_AGO = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+async def noted(
+    database: db.Database, caller: callers.Caller, count: int
+) -> Sequence[changes.Change]:
+    """Some notes, each in a transaction of its own; the changes that tell of them."""
+    for number in range(count):
+        async with database.transaction(caller) as tx:
+            await base.create(tx, caller, notes.NOTES, {"content": f"note {number}"})
+    async with database.transaction(caller) as tx:
+        return await changes.after(tx, caller, xid=0, seq=0, limit=count)
+
+
+async def halfway(
+    database: db.Database, caller: callers.Caller, log: Sequence[changes.Change]
+) -> None:
+    """Slots of 0009 in the middle of the log: `extraction` after the third change,
+    `ingestion` after the fourth and in trouble; a letter waits, another is dead.
+    """
+    cursors = {
+        "extraction": (log[2], None),
+        "ingestion": (log[3], "The model is away."),
+        "embedding": (log[5], None),
+    }
+    letters = (
+        ("extraction", log[0], 2, False, datetime.now(UTC)),
+        ("ingestion", log[1], 7, True, datetime(2100, 1, 1, tzinfo=UTC)),
+        ("embedding", log[2], 1, False, LONG_AGO),
+    )
+    async with database.transaction(caller) as tx:
+        for slot, (change, trouble) in cursors.items():
+            values = {"user": caller.user_id, "slot": slot, "trouble": trouble}
+            place = {"xid": change.xid, "seq": change.seq, "since": LONG_AGO}
+            await tx.run(SLOT, values | place)
+        for slot, change, attempts, dead, retry in letters:
+            values = {"user": caller.user_id, "slot": slot, "retry": retry}
+            of_change = {"record": change.record_id, "seq": change.seq}
+            await tx.run(
+                LETTER, values | of_change | {"attempts": attempts, "dead": dead}
+            )
+
+
+async def test_slots_under_new_names_go_on_where_they_stood(
+    old: db.Database,
+    cluster: embedded.EmbeddedServer,
+    empty: str,
+    monkeypatch: pytest.MonkeyPatch,
+    words_alone: embedding.Embeddings,
+) -> None:
+    monkeypatch.undo()
+    url = cluster.place.url(embedded.OWNER_ROLE, database=empty)
+    everything = runner.files()
+    monkeypatch.setattr(
+        runner, "files", lambda: [one for one in everything if one[0] < "0010"]
+    )
+    await runner.migrate(url)
+    everybody = [await somebody(old, name) for name in ("owner", "other")]
+    logs = {caller.user_id: await noted(old, caller, 6) for caller in everybody}
+    for caller in everybody:
+        await halfway(old, caller, logs[caller.user_id])
+
+    monkeypatch.undo()
+    assert await runner.migrate(url) == ["0010_stored_names.sql"]
+    for caller in everybody:
+        log = logs[caller.user_id]
+        async with old.transaction(caller) as tx:
+            rows = await tx.rows("SELECT * FROM slot ORDER BY name")
+            assert [
+                (row["name"], row["xid"], row["seq"], row["trouble"]) for row in rows
+            ] == [
+                ("embedding", log[5].xid, log[5].seq, None),
+                ("model_extraction", log[3].xid, log[3].seq, "The model is away."),
+                ("rule_extraction", log[2].xid, log[2].seq, None),
+            ]
+            assert {row["updated_at"] for row in rows} == {LONG_AGO}
+            assert {row["trouble_since"] for row in rows} == {LONG_AGO}
+            assert [
+                (
+                    row["slot"],
+                    row["record_id"],
+                    row["seq"],
+                    row["attempts"],
+                    row["dead"],
+                )
+                for row in await tx.rows("SELECT * FROM dead_letter ORDER BY slot")
+            ] == [
+                ("embedding", log[2].record_id, log[2].seq, 1, False),
+                ("model_extraction", log[1].record_id, log[1].seq, 7, True),
+                ("rule_extraction", log[0].record_id, log[0].seq, 2, False),
+            ]
+    async with old.transaction(None) as tx:
+        assert await tx.value("SELECT count(*) FROM slot") == 0
+        assert await tx.value("SELECT count(*) FROM dead_letter") == 0
+
+    followed: list[tuple[str, UUID, int]] = []
+
+    def recording(slot: slots.Slot) -> slots.Slot:
+        async def follow(work: slots.Work, batch: Sequence[changes.Change]) -> None:
+            followed.extend((slot.name, work.user.user_id, one.seq) for one in batch)
+
+        return replace(slot, before=follow, asks=False)
+
+    of_names = (rule_extraction.EXTRACTION, model_extraction.INGESTION)
+    async with worker.Worker(
+        old, words_alone, followers=[recording(slot) for slot in of_names]
+    ).running():
+        for caller in everybody:
+            for slot in of_names:
+                await until_quiet(old, caller, slot.name)
+    expected: list[tuple[str, UUID, int]] = []
+    for user, log in logs.items():
+        of_rules = (log[0], *log[3:])  # the letter, and what comes after the cursor
+        of_model = (log[1], *log[4:])
+        expected += [("rule_extraction", user, one.seq) for one in of_rules]
+        expected += [("model_extraction", user, one.seq) for one in of_model]
+    assert sorted(followed) == sorted(expected)
+    for caller in everybody:
+        async with old.transaction(caller) as tx:
+            for slot in of_names:
+                last = logs[caller.user_id][-1]
+                assert await slots.cursor(tx, caller, slot.name) == slots.Cursor(
+                    last.xid, last.seq
+                )
+            left = await tx.rows("SELECT slot FROM dead_letter")
+            assert [row["slot"] for row in left] == ["embedding"]
+
+
+async def until_quiet(database: db.Database, caller: callers.Caller, slot: str) -> None:
+    """Wait until a slot has nothing to follow and nothing to try again."""
+    for _ in range(1000):
+        async with database.transaction(caller) as tx:
+            at = await slots.cursor(tx, caller, slot)
+            behind = await changes.behind(tx, caller, xid=at.xid, seq=at.seq)
+            letters = await dead_letters.of_slot(tx, caller, slot)
+        if not behind and not letters:
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError((slot, behind, letters))

@@ -17,7 +17,7 @@ import pytest
 from reverie import config, db, embedded, errors
 from reverie.access import callers, users
 from reverie.llm import embedding
-from reverie.pipeline import embed, heat, rebuild, slots, worker
+from reverie.pipeline import dead_letters, embed, heat, rebuild, slots, worker
 from reverie.records import base, catalogue, notes
 from tests.pipeline import embedder
 from tests.pipeline.conftest import accesses, caught_up, standing, vectors
@@ -146,10 +146,10 @@ async def test_ingestion_stands_idle_without_a_model(
         "embedding",
         "index",
         "heat",
-        "extraction",
-        "ingestion",
+        "rule_extraction",
+        "model_extraction",
     ]
-    idle = await standing(database, owner, "ingestion")
+    idle = await standing(database, owner, "model_extraction")
     assert (idle.trouble, idle.letters, idle.waits_for) == (
         None,
         [],
@@ -324,8 +324,8 @@ async def test_a_poisonous_record_is_put_aside(
         async def parked() -> bool:
             # The pauses between the tries are cut short: they are 15 seconds in all.
             async with database.transaction(owner) as tx:
-                await tx.run("UPDATE letter SET retry_at = now() WHERE NOT dead")
-                letters = await slots.letters(tx, owner, "embedding")
+                await tx.run("UPDATE dead_letter SET retry_at = now() WHERE NOT dead")
+                letters = await dead_letters.of_slot(tx, owner, "embedding")
             return bool(letters and letters[0].dead)
 
         await until(parked, "it is given up")
@@ -334,7 +334,7 @@ async def test_a_poisonous_record_is_put_aside(
         letter = at.letters[0]
         assert (letter.record_id, letter.attempts, letter.dead) == (
             bad,
-            slots.TRIES,
+            dead_letters.TRIES,
             True,
         )
         assert "400" in letter.reason

@@ -104,7 +104,7 @@ def vectors(
     made = embedding.Embeddings(
         config.Embedding.model_validate(given),
         config.RerankerModel.model_validate(given),
-        opening=gateway.Gateway(
+        gateway=gateway.Gateway(
             database, gateway.GatewayRules(KEY, known=acquaintances.known)
         ),
     )

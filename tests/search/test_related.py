@@ -35,7 +35,7 @@ async def read(
         for _ in range(1000):
             async with database.transaction(caller) as tx:
                 found = await worker.standings(tx, caller)
-            if not next(one.behind for one in found if one.slot == "extraction"):
+            if not next(one.behind for one in found if one.slot == "rule_extraction"):
                 return
             await asyncio.sleep(0.02)
     raise AssertionError(found)

@@ -116,7 +116,10 @@ def _of_models(reverie: app.App) -> checkup.Finding:
     `reverie models --test` does.
     """
     states = reverie.models.states()
-    if any(one.place == "cloud" for one in states) and not reverie.models.opening.masks:
+    if (
+        any(one.place == "cloud" for one in states)
+        and not reverie.models.model_gateway.masks
+    ):
         remedy = "Bring `pseudonym.key` back from your backup; until then nothing private is sent to a cloud."
         return checkup.Finding(
             "wrong", "language model", "the key of the pseudonyms is not usable", remedy

@@ -1,5 +1,4 @@
-"""The door's face for agents: a model of pydantic-ai that asks another one by the
-rules.
+"""Agents with tools: the gateway's face, a model of pydantic-ai that asks another.
 
 Everything an agent's request carries is judged and masked together: instructions,
 turns, calls of tools and what they returned. What cannot be read here, an image for
@@ -63,8 +62,8 @@ class _Unreadable(Exception):
 class Guarded(WrapperModel):
     """The configured model number `number`, for one caller and one feature.
 
-    An agent's models may fall back to another only by asking `model` for it: each is
-    its own door.
+    An agent's models may fall back to another only by asking `model` for it: each goes
+    through the gateway by itself.
     """
 
     def __init__(
@@ -72,7 +71,7 @@ class Guarded(WrapperModel):
     ) -> None:
         self._target, self._endpoint, client = models.bare(number)
         super().__init__(client.model)
-        self._door = models.opening
+        self._gateway = models.model_gateway
         self._origin = origin
 
     async def request(
@@ -94,10 +93,10 @@ class Guarded(WrapperModel):
         except _Unreadable:
             origin = replace(origin, unreadable=True)
 
-        async def send(given: Sequence[str]) -> gateway.Reply[ModelResponse]:
+        async def send(sent: Sequence[str]) -> gateway.Reply[ModelResponse]:
             turns, parameters = messages, model_request_parameters
-            if given != tuple(texts):
-                following = iter(given)
+            if sent != tuple(texts):
+                following = iter(sent)
                 turns, parameters = _changed(
                     messages, model_request_parameters, lambda _: next(following)
                 )
@@ -107,13 +106,13 @@ class Guarded(WrapperModel):
             )
 
         most = (model_settings or {}).get("max_tokens") or 0
-        passed = await self._door.call(
+        routed = await self._gateway.call(
             origin, texts, [(self._target, send)], most_out=most
         )
-        if not passed.masked.tokens:
-            return passed.value
-        parts = [_restored(part, passed.masked) for part in passed.value.parts]
-        return replace(passed.value, parts=parts)
+        if not routed.masked.tokens:
+            return routed.value
+        parts = [_restored(part, routed.masked) for part in routed.value.parts]
+        return replace(routed.value, parts=parts)
 
     @asynccontextmanager
     async def request_stream(
@@ -134,7 +133,7 @@ class Guarded(WrapperModel):
         )
 
     async def count_tokens(self, *_: Any, **__: Any) -> Any:
-        """Some providers count by being sent everything, beside the door."""
+        """Some providers count by being sent everything, beside the gateway."""
         raise errors.ModelUnavailable("Tokens are counted by the door.")
 
     async def _translated(
@@ -167,25 +166,22 @@ def _changed(
 ) -> tuple[list[ModelMessage], ModelRequestParameters]:
     """Every text of a request, changed, always in the same order."""
     made: list[ModelMessage] = []
-    for one in messages:
-        if isinstance(one, ModelRequest):
-            instructions = (
-                change(one.instructions) if one.instructions else one.instructions
-            )
-            parts = [_request_part(part, change) for part in one.parts]
-            made.append(replace(one, parts=parts, instructions=instructions))
+    for message in messages:
+        if isinstance(message, ModelRequest):
+            instructions = message.instructions
+            if instructions:
+                instructions = change(instructions)
+            request = [_request_part(part, change) for part in message.parts]
+            made.append(replace(message, parts=request, instructions=instructions))
         else:
-            made.append(
-                replace(one, parts=[_response_part(part, change) for part in one.parts])
-            )
-    told = parameters.instruction_parts
-    if told:
-        parameters = replace(
-            parameters,
-            instruction_parts=[
-                replace(part, content=change(part.content)) for part in told
-            ],
-        )
+            response = [_response_part(part, change) for part in message.parts]
+            made.append(replace(message, parts=response))
+    if parameters.instruction_parts:
+        parts = [
+            replace(part, content=change(part.content))
+            for part in parameters.instruction_parts
+        ]
+        parameters = replace(parameters, instruction_parts=parts)
     return made, parameters
 
 
@@ -196,7 +192,7 @@ def _request_part(part: ModelRequestPart, change: _Change) -> ModelRequestPart:
         if isinstance(part.content, str):
             return replace(part, content=change(part.content))
         return replace(
-            part, content=[_user_content(one, change) for one in part.content]
+            part, content=[_user_content(content, change) for content in part.content]
         )
     if isinstance(part, ToolReturnPart | RetryFeedbackPart):
         return replace(part, content=_value(part.content, change))
@@ -223,48 +219,53 @@ def _restored(
     part: ModelResponsePart, masked: masking.MaskedTexts
 ) -> ModelResponsePart:
     if isinstance(part, ToolCallPart):
-        given = part.args
-        try:
-            args = (
-                json.dumps(masked.restored(json.loads(given)), ensure_ascii=False)
-                if isinstance(given, str)
-                else None
-            )
-        except ValueError:
-            args = masked.restore(str(given))
-        return replace(part, args=masked.restored(given) if args is None else args)
+        return replace(part, args=_restored_arguments(part.args, masked))
     return _response_part(part, masked.restore)
 
 
-def _arguments(given: Any, change: _Change) -> Any:
+def _restored_arguments(args: Any, masked: masking.MaskedTexts) -> Any:
+    """The arguments of a tool with real values again: inside of JSON, where they are
+    that.
+    """
+    if not isinstance(args, str):
+        return masked.restored(args)
+    try:
+        return json.dumps(masked.restored(json.loads(args)), ensure_ascii=False)
+    except ValueError:
+        return masked.restore(args)
+
+
+def _arguments(args: Any, change: _Change) -> Any:
     """The arguments of a tool, which may come as JSON text: changed inside, so that
     they stay JSON.
     """
-    if not isinstance(given, str):
-        return _value(given, change)
+    if not isinstance(args, str):
+        return _value(args, change)
     try:
-        return json.dumps(_value(json.loads(given), change), ensure_ascii=False)
+        return json.dumps(_value(json.loads(args), change), ensure_ascii=False)
     except ValueError:
-        return change(given)
+        return change(args)
 
 
-def _value(found: Any, change: _Change) -> Any:
-    if found is None or isinstance(found, bool):
-        return found
-    if isinstance(found, int | float | str):
-        changed = change(str(found))  # a telephone number may come as a number
-        return found if changed == str(found) else changed
-    if isinstance(found, date | UUID | Decimal):
-        return change(str(found))
-    if isinstance(found, pydantic.BaseModel):
-        return _value(found.model_dump(mode="json"), change)
-    if isinstance(found, Mapping):
-        return dict(
-            _entry(str(key), value, change)
-            for key, value in cast(Mapping[Any, Any], found).items()
-        )
-    if isinstance(found, list | tuple):
-        return [_value(one, change) for one in cast(Sequence[Any], found)]
+def _value(value: Any, change: _Change) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int | float | str):
+        changed = change(str(value))  # a telephone number may come as a number
+        return value if changed == str(value) else changed
+    if isinstance(value, date | UUID | Decimal):
+        return change(str(value))
+    if isinstance(value, pydantic.BaseModel):
+        return _value(value.model_dump(mode="json"), change)
+    return _collection(value, change)
+
+
+def _collection(value: Any, change: _Change) -> Any:
+    if isinstance(value, Mapping):
+        entries = cast(Mapping[Any, Any], value).items()
+        return dict(_entry(str(key), inner, change) for key, inner in entries)
+    if isinstance(value, list | tuple):
+        return [_value(inner, change) for inner in cast(Sequence[Any], value)]
     raise _Unreadable
 
 
@@ -300,13 +301,16 @@ async def run(
     The first message is its instruction, the last one what it works on. A tool's
     docstring tells the model what it does.
     """
-    told, asked = request.messages[0].text, request.messages[-1].text
+    instructions, question = request.messages[0].text, request.messages[-1].text
     agent = Agent(
-        model(models, caller, request), instructions=told, tools=list(tools), retries=1
+        model(models, caller, request),
+        instructions=instructions,
+        tools=list(tools),
+        retries=1,
     )
     try:
         result = await agent.run(
-            asked, usage_limits=UsageLimits(request_limit=most_calls)
+            question, usage_limits=UsageLimits(request_limit=most_calls)
         )
     except (UnexpectedModelBehavior, UsageLimitExceeded) as lost:
         raise errors.Invalid(f"The model did not come to an end: {lost}.") from lost

@@ -1,6 +1,4 @@
-"""Asking language models: the door's face for answers, whole, in pieces or as checked
-items.
-"""
+"""Chat with language models: answers whole, in pieces (streaming) or structured."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -13,11 +11,11 @@ import pydantic
 from reverie import config, db, errors
 from reverie.llm import gateway
 from reverie.privacy import routing
-from reverie.providers import chat_models, lanes, structured
+from reverie.providers import chat_base, chat_models, lanes, structured
 
 M = TypeVar("M", bound=pydantic.BaseModel)
 Level = routing.Level
-Message = chat_models.Message
+Message = chat_base.Message
 Lane = lanes.Lane
 
 WOULD_ADD = (
@@ -79,11 +77,11 @@ class ModelState:
 
 
 @dataclass(frozen=True, slots=True)
-class _One:
-    """A configured model."""
+class _ConfiguredModel:
+    """A configured model: where it is, who asks it, and how the gateway sees it."""
 
-    endpoint: chat_models.Endpoint
-    client: chat_models.Client
+    endpoint: chat_base.Endpoint
+    client: chat_base.Client
     target: gateway.Target
 
 
@@ -92,13 +90,13 @@ class Models:
     none need be configured.
     """
 
-    def __init__(self, settings: config.Model, opening: gateway.Gateway) -> None:
-        self._door = opening
-        self._all = [
-            made
-            for number, one in enumerate((settings, *settings.fallback))
-            if (made := _opened(one, retries=settings.retries, first=number == 0))
+    def __init__(self, settings: config.Model, gateway: gateway.Gateway) -> None:
+        self._gateway = gateway
+        configured = [_opened(settings, retries=settings.retries, first=True)] + [
+            _opened(fallback, retries=settings.retries, first=False)
+            for fallback in settings.fallback
         ]
+        self._all = [model for model in configured if model is not None]
 
     @property
     def there(self) -> bool:
@@ -106,31 +104,31 @@ class Models:
         return bool(self._all)
 
     @property
-    def opening(self) -> gateway.Gateway:
+    def model_gateway(self) -> gateway.Gateway:
         """What every call goes through."""
-        return self._door
+        return self._gateway
 
     def states(self) -> list[ModelState]:
         """Every configured model. Asks nobody."""
         return [
             ModelState(
-                one.endpoint.name,
-                one.endpoint.place,
-                one.endpoint.toy,
-                one.target.turns.waiting,
+                model.endpoint.name,
+                model.endpoint.place,
+                model.endpoint.toy,
+                model.target.turns.waiting,
             )
-            for one in self._all
+            for model in self._all
         ]
 
     def bare(
         self, number: int
-    ) -> tuple[gateway.Target, chat_models.Endpoint, chat_models.Client]:
-        """A model without its door: for the door that wraps it (`agents`), and nobody
-        else.
+    ) -> tuple[gateway.Target, chat_base.Endpoint, chat_base.Client]:
+        """A model without the gateway: for the face that wraps it (`agents`), and
+        nobody else.
         """
         self._need()
-        one = self._all[number]
-        return one.target, one.endpoint, one.client
+        model = self._all[number]
+        return model.target, model.endpoint, model.client
 
     async def ask(
         self, caller: db.HasUser, request: ChatRequest, *, only: int | None = None
@@ -138,21 +136,23 @@ class Models:
         """An answer. Raises ModelUnavailable, Confined, BudgetSpent, Invalid. `only`
         asks one model and no other.
         """
-        passed = await self._passed(caller, request, None, only=only)
-        return _answer(passed, self._toy(passed.target))
+        routed = await self._call(caller, request, None, only=only)
+        return _answer(routed, self._toy(routed.target))
 
     async def stream(
         self, caller: db.HasUser, request: ChatRequest
     ) -> AsyncGenerator[str | ChatAnswer]:
-        """An answer in pieces; the last one is an Answer with the whole text. Raises
+        """An answer in pieces; the last one is a ChatAnswer with the whole text. Raises
         what `ask` raises.
         """
         self._need()
         parts: list[str] = []
-        texts = [one.text for one in request.messages]
-        ways = [(one.target, _streaming(one.client, request)) for one in self._all]
-        pieces = self._door.stream(
-            origin(caller, request), texts, ways, most_out=request.max_tokens
+        texts = [message.text for message in request.messages]
+        targets = [
+            (model.target, _streaming(model.client, request)) for model in self._all
+        ]
+        pieces = self._gateway.stream(
+            origin(caller, request), texts, targets, most_out=request.max_tokens
         )
         async with aclosing(pieces):
             async for piece in pieces:
@@ -175,30 +175,25 @@ class Models:
         """Items of a form, each checked by itself; if none fits, it is asked once more.
         Raises what `ask` does.
         """
-        told = replace(
-            request,
-            messages=(
-                *request.messages,
-                Message("system", structured.instruction(item)),
-            ),
-        )
+        instruction = Message("system", structured.instruction(item))
+        instructed = replace(request, messages=(*request.messages, instruction))
         schema: dict[str, Any] | None = structured.schema_of(item)
         refused: errors.Invalid | None = None
-        found: ItemsAnswer[M] | None = None
+        answer: ItemsAnswer[M] | None = None
         for again in (False, True):
             try:
-                found = await self._items(caller, told, item, schema)
-                if found.items or not found.refused:
-                    return found
+                answer = await self._items(caller, instructed, item, schema)
+                if answer.items or not answer.refused:
+                    return answer
             # some servers refuse a schema that they cannot hold a model to
             except errors.Invalid as failure:
                 if again:
                     raise
                 refused = failure
             schema = None
-        if found is None:
+        if answer is None:
             raise refused or errors.ModelUnavailable("The model answered nothing.")
-        return found
+        return answer
 
     async def _items(
         self,
@@ -207,28 +202,30 @@ class Models:
         item: type[M],
         schema: dict[str, Any] | None,
     ) -> ItemsAnswer[M]:
-        passed = await self._passed(caller, request, schema)
-        answer = _answer(passed, self._toy(passed.target))
-        read = structured.parse(passed.value.text)
-        if read is None:
+        routed = await self._call(caller, request, schema)
+        answer = _answer(routed, self._toy(routed.target))
+        parsed = structured.parse(routed.value.text)
+        if parsed is None:
             return ItemsAnswer((), 1, answer)
-        checked = structured.checked(passed.masked.restored(read), item)
+        checked = structured.checked(routed.masked.restored(parsed), item)
         return ItemsAnswer(checked.items, checked.refused, answer)
 
-    async def _passed(
+    async def _call(
         self,
         caller: db.HasUser,
         request: ChatRequest,
         schema: dict[str, Any] | None,
         *,
         only: int | None = None,
-    ) -> gateway.Routed[chat_models.Completion]:
+    ) -> gateway.Routed[chat_base.Completion]:
         self._need()
-        texts = [one.text for one in request.messages]
+        texts = [message.text for message in request.messages]
         chosen = self._all if only is None else [self._all[only]]
-        ways = [(one.target, _sending(one.client, request, schema)) for one in chosen]
-        return await self._door.call(
-            origin(caller, request), texts, ways, most_out=request.max_tokens
+        targets = [
+            (model.target, _sending(model.client, request, schema)) for model in chosen
+        ]
+        return await self._gateway.call(
+            origin(caller, request), texts, targets, most_out=request.max_tokens
         )
 
     def _need(self) -> None:
@@ -236,7 +233,7 @@ class Models:
             raise errors.ModelUnavailable(WOULD_ADD, hint=HOW)
 
     def _toy(self, target: gateway.Target) -> bool:
-        return any(one.endpoint.toy for one in self._all if one.target is target)
+        return any(model.endpoint.toy for model in self._all if model.target is target)
 
 
 async def ask(models: Models, caller: db.HasUser, request: ChatRequest) -> ChatAnswer:
@@ -247,26 +244,32 @@ async def ask(models: Models, caller: db.HasUser, request: ChatRequest) -> ChatA
 def stream(
     models: Models, caller: db.HasUser, request: ChatRequest
 ) -> AsyncGenerator[str | ChatAnswer]:
-    """The same in pieces; the last one is an Answer."""
+    """The same in pieces; the last one is a ChatAnswer."""
     return models.stream(caller, request)
 
 
 def _opened(
     settings: config.LanguageModel, *, retries: int, first: bool
-) -> _One | None:
-    where = chat_models.endpoint(settings)
-    if where is None:
+) -> _ConfiguredModel | None:
+    endpoint = chat_models.endpoint(settings)
+    if endpoint is None:
         if not first:
             raise errors.Misconfigured(
                 "A fallback needs a `provider`.",
                 hint="Set it under [[model.fallback]].",
             )
         return None
-    places = settings.concurrency or (1 if where.place == "local" else 4)
+    # Set by hand: of a model on this machine, one answer at a time.
+    at_a_time = settings.concurrency or (1 if endpoint.place == "local" else 4)
     target = gateway.Target(
-        where.name, where.place, lanes.Lanes(places), settings.timeout_s, retries
+        endpoint.name,
+        endpoint.place,
+        lanes.Lanes(at_a_time),
+        settings.timeout_s,
+        retries,
     )
-    return _One(where, chat_models.client(settings, where), target)
+    client = chat_models.client(settings, endpoint)
+    return _ConfiguredModel(endpoint, client, target)
 
 
 def origin(caller: db.HasUser, request: ChatRequest) -> gateway.Origin:
@@ -285,37 +288,36 @@ def origin(caller: db.HasUser, request: ChatRequest) -> gateway.Origin:
 
 def _prompt(
     request: ChatRequest, texts: Sequence[str], schema: dict[str, Any] | None
-) -> chat_models.Prompt:
+) -> chat_base.Prompt:
     turns = [
-        Message(one.role, text)
-        for one, text in zip(request.messages, texts, strict=True)
+        Message(message.role, text)
+        for message, text in zip(request.messages, texts, strict=True)
     ]
-    return chat_models.Prompt(turns, request.max_tokens, schema)
+    return chat_base.Prompt(turns, request.max_tokens, schema)
 
 
 def _sending(
-    client: chat_models.Client, request: ChatRequest, schema: dict[str, Any] | None
-) -> gateway.Send[chat_models.Completion]:
-    async def send(texts: Sequence[str]) -> gateway.Reply[chat_models.Completion]:
-        said = await client.ask(_prompt(request, texts, schema))
-        return gateway.Reply(said, said.tokens_in, said.tokens_out)
+    client: chat_base.Client, request: ChatRequest, schema: dict[str, Any] | None
+) -> gateway.Send[chat_base.Completion]:
+    async def send(texts: Sequence[str]) -> gateway.Reply[chat_base.Completion]:
+        completion = await client.ask(_prompt(request, texts, schema))
+        return gateway.Reply(completion, completion.tokens_in, completion.tokens_out)
 
     return send
 
 
-def _streaming(client: chat_models.Client, request: ChatRequest) -> gateway.Pieces:
+def _streaming(client: chat_base.Client, request: ChatRequest) -> gateway.Pieces:
     async def send(texts: Sequence[str]) -> AsyncGenerator[str | gateway.Reply[None]]:
         async with aclosing(client.stream(_prompt(request, texts, None))) as pieces:
             async for piece in pieces:
-                yield (
-                    piece
-                    if isinstance(piece, str)
-                    else gateway.Reply(None, piece.tokens_in, piece.tokens_out)
-                )
+                if isinstance(piece, str):
+                    yield piece
+                else:
+                    yield gateway.Reply(None, piece.tokens_in, piece.tokens_out)
 
     return send
 
 
-def _answer(passed: gateway.Routed[chat_models.Completion], toy: bool) -> ChatAnswer:
-    text = passed.masked.restore(passed.value.text)
-    return ChatAnswer(text, passed.action, passed.target.name, passed.tokens, toy)
+def _answer(routed: gateway.Routed[chat_base.Completion], toy: bool) -> ChatAnswer:
+    text = routed.masked.restore(routed.value.text)
+    return ChatAnswer(text, routed.action, routed.target.name, routed.tokens, toy)

@@ -1,5 +1,6 @@
-"""The door's face for vectors. A model of this machine gets texts as they are, any
-other one by the rules.
+"""Embeddings of texts, and reranking: the gateway's face for vectors.
+
+A model of this machine gets texts as they are, any other one by the rules.
 """
 
 import asyncio
@@ -12,7 +13,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from typing_extensions import TypeIs
 
 from reverie import config, errors
 from reverie.llm import gateway
@@ -21,13 +21,10 @@ from reverie.providers import (
     base,
     builtin,
     calibration,
+    configured,
     http,
     lanes,
     lexicon,
-    local,
-    places,
-    remote,
-    reranking,
 )
 
 log = logging.getLogger(__name__)
@@ -91,22 +88,22 @@ class Embeddings:
         reranker: config.RerankerModel | None = None,
         *,
         cache: Path | None = None,
-        opening: gateway.Gateway | None = None,
+        gateway: gateway.Gateway | None = None,
     ) -> None:
         reranker = reranker or config.RerankerModel()
-        self._embedders = _embedders(settings, cache)
-        self._reranker = _reranker(reranker, cache)
-        self._door = opening
+        self._embedders = configured.embedders(settings, cache)
+        self._reranker = configured.reranker(reranker, cache)
+        self._gateway = gateway
         # Models that are not on this machine: nothing reaches them but through the
-        # door.
+        # gateway.
         self._away = {
-            one.name: _target(one.name, one.server)
-            for one in self._embedders.values()
-            if _cloud(one)
+            embedder.name: _target(embedder.name, embedder.server)
+            for embedder in self._embedders.values()
+            if configured.in_cloud(embedder)
         }
         self._judge_away = (
             _target(f"{reranker.model}@reranker", self._reranker.server)
-            if _cloud(self._reranker)
+            if configured.in_cloud(self._reranker)
             else None
         )
         self.models: tuple[str, ...] = tuple(self._embedders)
@@ -119,8 +116,8 @@ class Embeddings:
         self._words = ThreadPoolExecutor(max_workers=1, thread_name_prefix="lexicon")
         self._judge = lanes.Threads(1, "reranker", errors.RerankerUnavailable)
         self._threads = {
-            name: lanes.Threads(one.places, "embedder", errors.EmbedderUnavailable)
-            for name, one in self._embedders.items()
+            name: lanes.Threads(embedder.places, "embedder", errors.EmbedderUnavailable)
+            for name, embedder in self._embedders.items()
         }
 
     @property
@@ -143,7 +140,7 @@ class Embeddings:
         """What a model's similarities mean: shipped, or measured, or else a rough
         floor.
         """
-        return self._there(model).calibration or measured or _DEFAULT
+        return self._named(model).calibration or measured or _DEFAULT
 
     def by_coverage(self, vectors: Mapping[str, int]) -> list[str]:
         """The models to ask, best first: those with most vectors, the present one
@@ -151,19 +148,17 @@ class Embeddings:
 
         Without any vectors, the present one.
         """
-        most = max((vectors.get(one, 0) for one in self.models), default=0)
-        held = [one for one in self.models if vectors.get(one, 0)] or list(
-            self.models[:1]
-        )
+        most = max((vectors.get(name, 0) for name in self.models), default=0)
+        covering = [name for name in self.models if vectors.get(name, 0)]
+        if not covering:
+            covering = list(self.models[:1])
 
-        def rank(one: str) -> int:
-            return (
-                most
-                if one == self.model and vectors.get(one, 0) >= _NEARLY * most
-                else vectors.get(one, 0)
-            )
+        def rank(name: str) -> int:
+            count = vectors.get(name, 0)
+            nearly_all = name == self.model and count >= _NEARLY * most
+            return most if nearly_all else count
 
-        return sorted(held, key=rank, reverse=True)
+        return sorted(covering, key=rank, reverse=True)
 
     def leaves(self, model: str | None = None) -> bool:
         """Whether a model is elsewhere: then critical texts have no vectors of it."""
@@ -175,10 +170,10 @@ class Embeddings:
         """How private each text is, its record's own level in `bases`: for a model
         elsewhere, and else nobody asks.
         """
-        if self._door is None or not self.leaves(model):
+        if self._gateway is None or not self.leaves(model):
             return [gateway.Level.LOW] * len(texts)
         levels = [sensitivity.named(base) for base in bases]
-        return await self._door.judged(texts, levels)
+        return await self._gateway.judged(texts, levels)
 
     async def passages(
         self,
@@ -193,7 +188,7 @@ class Embeddings:
         A model elsewhere wants an `origin`; Confined when one of the texts must not
         leave. Without, it is bulk work.
         """
-        embedder = self._there(model)
+        embedder = self._named(model)
         return await self._run(embedder, embedder.passages, texts, origin, "bulk")
 
     async def query(
@@ -210,17 +205,19 @@ class Embeddings:
         `measured` is what was kept of `measure`; a model that comes with its
         calibration does not need it.
         """
-        embedder = self._there(model)
-        known = self.calibrated(embedder.name, measured)
+        embedder = self._named(model)
+        meaning = self.calibrated(embedder.name, measured)
         try:
             vectors = await self._run(
                 embedder, embedder.queries, [text], origin, "query"
             )
         except errors.Confined as kept:
             raise errors.EmbedderUnavailable(kept.message, hint=kept.hint) from None
-        if known.means is not None:
-            vectors = known.means.without(vectors)
-        return QueryVector(embedder.name, [float(value) for value in vectors[0]], known)
+        if meaning.means is not None:
+            vectors = meaning.means.without(vectors)
+        return QueryVector(
+            embedder.name, [float(value) for value in vectors[0]], meaning
+        )
 
     async def measure(
         self, model: str, *, origin: gateway.Origin | None = None
@@ -232,7 +229,7 @@ class Embeddings:
         """
         if model not in self._measured:
             try:
-                self._measured[model] = await self._measure(self._there(model), origin)
+                self._measured[model] = await self._measure(self._named(model), origin)
             except errors.Invalid as refused:
                 log.warning(
                     "the model %s cannot be measured: %s", model, refused.message
@@ -255,17 +252,17 @@ class Embeddings:
         judge = self._reranker
         lane = origin.lane if origin else "query"
 
-        async def asked(given: Sequence[str]) -> list[float]:
+        async def ask(sent: Sequence[str]) -> list[float]:
             return await self._judge.run(
-                lane, lambda: judge.rerank(given[0], list(given[1:]))
+                lane, lambda: judge.rerank(sent[0], list(sent[1:]))
             )
 
         try:
             async with asyncio.timeout(self._patience_s):
                 if self._judge_away is None:
-                    return await asked([query, *texts])
+                    return await ask([query, *texts])
                 return await self._through(
-                    self._judge_away, asked, [query, *texts], origin
+                    self._judge_away, ask, [query, *texts], origin
                 )
         except errors.Confined as kept:
             raise errors.RerankerUnavailable(kept.message, hint=kept.hint) from None
@@ -287,8 +284,8 @@ class Embeddings:
     def close(self) -> None:
         """Let the threads go."""
         self._words.shutdown(wait=False, cancel_futures=True)
-        for one in (self._judge, *self._threads.values()):
-            one.close()
+        for threads in (self._judge, *self._threads.values()):
+            threads.close()
 
     async def _measure(
         self, embedder: base.Embedder, origin: gateway.Origin | None
@@ -315,37 +312,36 @@ class Embeddings:
         """In the lane of its origin, or else in `lane`."""
         lane = origin.lane if origin else lane
 
-        async def asked(given: Sequence[str]) -> Vectors:
+        async def ask(sent: Sequence[str]) -> Vectors:
             calls = [
-                functools.partial(embed, bit) for bit in bits(given, embedder.letters)
+                functools.partial(embed, bit) for bit in bits(sent, embedder.letters)
             ]
             parts = await self._threads[embedder.name].each(lane, calls)
             return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
         target = self._away.get(embedder.name)
-        return await (
-            asked(texts)
-            if target is None
-            else self._through(target, asked, texts, origin)
-        )
+        if target is None:
+            return await ask(texts)
+        return await self._through(target, ask, texts, origin)
 
     async def _through(
         self,
         target: gateway.Target,
-        asked: Callable[[Sequence[str]], Awaitable[T]],
+        ask: Callable[[Sequence[str]], Awaitable[T]],
         texts: Sequence[str],
         origin: gateway.Origin | None,
     ) -> T:
         """Ask a model elsewhere, by the rules. Nobody's call is no call."""
-        if self._door is None or origin is None:
+        if self._gateway is None or origin is None:
             raise errors.Confined(
                 f"{target.name} is not on this machine, and it is not known who asks it."
             )
 
-        async def send(given: Sequence[str]) -> gateway.Reply[T]:
-            return gateway.Reply(await asked(given))
+        async def send(sent: Sequence[str]) -> gateway.Reply[T]:
+            return gateway.Reply(await ask(sent))
 
-        return (await self._door.call(origin, texts, [(target, send)])).value
+        routed = await self._gateway.call(origin, texts, [(target, send)])
+        return routed.value
 
     async def _rows(
         self,
@@ -367,7 +363,7 @@ class Embeddings:
         ]
         return np.concatenate(parts).reshape(len(rows), len(rows[0]), -1)
 
-    def _there(self, model: str | None) -> base.Embedder:
+    def _named(self, model: str | None) -> base.Embedder:
         if not self.models:
             raise errors.EmbedderUnavailable(
                 "No embedding model is configured: search goes by words.",
@@ -397,103 +393,5 @@ def bits(texts: Sequence[str], letters: int) -> Iterator[list[str]]:
     yield bit
 
 
-def _cloud(one: object) -> TypeIs[remote.Remote | reranking.RemoteReranker]:
-    """Whether a model is on a server that is not this machine's or its network's."""
-    return (
-        isinstance(one, remote.Remote | reranking.RemoteReranker)
-        and one.server.place == "cloud"
-    )
-
-
 def _target(name: str, server: http.ModelServer) -> gateway.Target:
     return gateway.Target(name[:200], server.place, lanes.Lanes(2), server.timeout_s)
-
-
-def _embedders(
-    settings: config.Embedding, cache: Path | None
-) -> dict[str, base.Embedder]:
-    """By name, the present one first. Unless there shall be none, the built-in one can
-    always embed.
-    """
-    present = _embedder(settings, cache)
-    if present is None:
-        return {}
-    found: list[base.Embedder | None] = [present]
-    if settings.previous is not None:
-        found.append(_embedder(settings.previous, cache))
-    found.append(builtin.Builtin())
-    by_name: dict[str, base.Embedder] = {}
-    for one in found:
-        if one is not None:
-            by_name.setdefault(one.name, one)
-    return by_name
-
-
-def _embedder(
-    settings: config.EmbeddingModel, cache: Path | None
-) -> base.Embedder | None:
-    if settings.provider == "builtin":
-        return builtin.Builtin(dimensions=settings.dimensions)
-    if settings.provider == "none":
-        return None
-    _needs(settings.provider, model=settings.model)
-    if settings.provider == "fastembed":
-        return local.Local(
-            local.source(settings.model, cache=cache),
-            pooling=settings.pooling,
-            version=settings.version,
-            dimensions=settings.dimensions,
-        )
-    speech, url = (
-        (remote.OPENAI, "")
-        if settings.provider == "openai"
-        else (remote.OLLAMA, remote.OLLAMA_URL)
-    )
-    url = settings.base_url or url
-    _needs(settings.provider, base_url=url)
-    place = places.of(url, settings.model, local=settings.local)
-    server = http.ModelServer(
-        url,
-        settings.api_key,
-        settings.timeout_s,
-        "embedding",
-        errors.EmbedderUnavailable,
-        place,
-    )
-    return remote.Remote(
-        server,
-        speech,
-        model=settings.model,
-        version=settings.version,
-        dimensions=settings.dimensions,
-    )
-
-
-def _reranker(
-    settings: config.RerankerModel, cache: Path | None
-) -> base.Reranker | None:
-    if settings.provider == "none":
-        return None
-    _needs(settings.provider, model=settings.model, part="reranker")
-    if settings.provider == "fastembed":
-        return local.LocalReranker(local.source(settings.model, cache=cache))
-    _needs(settings.provider, base_url=settings.base_url, part="reranker")
-    place = places.of(settings.base_url, settings.model, local=settings.local)
-    server = http.ModelServer(
-        settings.base_url,
-        settings.api_key,
-        settings.timeout_s,
-        "reranking",
-        errors.RerankerUnavailable,
-        place,
-    )
-    return reranking.RemoteReranker(server, model=settings.model)
-
-
-def _needs(provider: str, *, part: str = "embedding", **given: str) -> None:
-    for name, value in given.items():
-        if not value:
-            raise errors.Misconfigured(
-                f"The {part} provider `{provider}` needs `{name}`.",
-                hint=f"Set it under [{part}].",
-            )

@@ -1,17 +1,16 @@
-"""The door itself: where a call may go, what it carries, when its turn is, and its row
-in the log.
+"""The gateway: routes calls to models, with masking, rate limits, retries and a log.
 
-`llm`, `asking` and `agents` are its faces: one for vectors, one for answers, one for
-agents. Nothing else uses it.
+`embedding`, `chat` and `agents` are its faces: one for vectors, one for answers, one
+for agents. Nothing else uses it.
 """
 
 import asyncio
 import logging
 import random
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 from uuid import UUID
 
 from reverie import db, errors
@@ -25,6 +24,7 @@ T = TypeVar("T")
 Level = routing.Level
 Lane = lanes.Lane
 
+# Set by hand, like the next.
 _FIRST_WAIT_S = 0.5
 # What takes longer to be judged is taken for the worst.
 _PATIENCE_S = 20.0
@@ -54,7 +54,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A model that may be asked, as the door sees it."""
+    """A model that may be asked, as the gateway sees it."""
 
     name: str
     place: places.Place
@@ -80,7 +80,7 @@ Pieces = Callable[[Sequence[str]], AsyncGenerator["str | Reply[None]"]]
 
 @dataclass(frozen=True, slots=True)
 class Routed(Generic[T]):
-    """An answer with its way: which model gave it, what was done to the question, and
+    """An answer with its route: which model gave it, what was done to the question, and
     how to read what it says.
     """
 
@@ -98,7 +98,7 @@ class _Meter:
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _Route:
     """One model that may get a call, and what it gets."""
 
     target: Target
@@ -108,7 +108,7 @@ class _Way:
 
 @dataclass(slots=True)
 class _Call:
-    """A call on its way: its level is the same for whoever is asked, and it is masked
+    """A call under way: its level is the same for whoever is asked, and it is masked
     once.
     """
 
@@ -117,6 +117,44 @@ class _Call:
     level: Level
     most_out: int
     hidden: masking.MaskedTexts | None = None
+    failure: errors.ReverieError | None = None
+
+
+@dataclass(slots=True)
+class _Attempt(Generic[T]):
+    """One try of a call at one model. What becomes of it decides what comes next."""
+
+    route: _Route
+    send: T
+    number: int
+    begun: bool = False
+    failure: errors.ReverieError | None = None
+
+    @contextmanager
+    def guarded(self) -> Generator[None]:
+        """Note a failure that another try or model may mend; once a piece of the answer
+        was given, it is raised.
+        """
+        try:
+            yield
+        except (errors.Unavailable, errors.Invalid) as failure:
+            if self.begun:
+                raise
+            self.failure = failure
+
+    def pause(self) -> float | None:
+        """Seconds until the same model is asked again; None when it is not.
+
+        Exponential backoff with jitter: half a second, one, two, …, or what the
+        provider asked for if that is more.
+        """
+        busy = self.failure
+        retries = self.route.target.retries
+        if not isinstance(busy, errors.ModelBusy) or self.number >= retries:
+            return None
+        after_s = busy.details.get("after_s")
+        own = _FIRST_WAIT_S * 2**self.number * random.uniform(0.75, 1.25)
+        return max(own, float(after_s) if isinstance(after_s, int | float) else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +175,7 @@ class GatewayRules:
 
 
 class Gateway:
-    """A process holds one. It opens for a call, or says why not."""
+    """The gateway: lets a call through to a model, or says why not. A process has one."""
 
     def __init__(self, database: db.Database, rules: GatewayRules) -> None:
         self._database = database
@@ -178,7 +216,7 @@ class Gateway:
         self,
         origin: Origin,
         texts: Sequence[str],
-        ways: Sequence[tuple[Target, Send[T]]],
+        targets: Sequence[tuple[Target, Send[T]]],
         *,
         most_out: int = 0,
     ) -> Routed[T]:
@@ -188,88 +226,77 @@ class Gateway:
         else the last one's Unavailable.
         """
         call = _Call(origin, texts, await self.level(origin, texts), most_out)
-        failure: errors.ReverieError | None = None
-        for target, send in ways:
-            way = await self._way(call, target)
-            if way is None:
-                continue
-            for attempt in range(target.retries + 1):
-                try:
-                    async with self._turn(call, way) as meter:
-                        async with _patience(way.target):
-                            reply = await send(way.masked.texts)
+        async with aclosing(self._attempts(call, targets)) as attempts:
+            async for attempt in attempts:
+                route = attempt.route
+                with attempt.guarded():
+                    async with self._turn(call, route) as meter:
+                        async with lanes.time_limit(
+                            route.target.name, route.target.timeout_s
+                        ):
+                            reply = await attempt.send(route.masked.texts)
                         meter.tokens_in, meter.tokens_out = _counted(reply, meter)
-                    tokens = meter.tokens_in + meter.tokens_out
-                    return Routed(
-                        reply.value, way.target, way.action, way.masked, tokens
-                    )
-                except errors.ModelBusy as busy:
-                    failure = busy
-                    if attempt < way.target.retries:
-                        await asyncio.sleep(_pause(attempt, busy))
-                except (errors.Unavailable, errors.Invalid) as away:
-                    failure = away
-                    break
-        raise failure or await self._refused(call)
+                    return _routed(reply.value, route, meter)
+        raise call.failure or await self._refused(call)
 
     async def stream(
         self,
         origin: Origin,
         texts: Sequence[str],
-        ways: Sequence[tuple[Target, Pieces]],
+        targets: Sequence[tuple[Target, Pieces]],
         *,
         most_out: int = 0,
     ) -> AsyncGenerator[str | Routed[None]]:
-        """The answer in pieces, restored; the last one is Passed. Once a piece was
+        """The answer in pieces, restored; the last one is Routed. Once a piece was
         given, nobody else is asked.
         """
         call = _Call(origin, texts, await self.level(origin, texts), most_out)
-        failure: errors.ReverieError | None = None
-        for target, send in ways:
-            way = await self._way(call, target)
-            if way is None:
-                continue
-            for attempt in range(target.retries + 1):
-                begun = False
-                try:
+        async with aclosing(self._attempts(call, targets)) as attempts:
+            async for attempt in attempts:
+                route = attempt.route
+                with attempt.guarded():
                     async with (
-                        self._turn(call, way) as meter,
-                        aclosing(send(way.masked.texts)) as pieces,
-                        aclosing(_restored(way, pieces, meter)) as restored,
+                        self._turn(call, route) as meter,
+                        aclosing(attempt.send(route.masked.texts)) as pieces,
+                        aclosing(_restored(route, pieces, meter)) as restored,
                     ):
                         async for piece in restored:
-                            begun = True
+                            attempt.begun = True
                             yield piece
-                    yield Routed(
-                        None,
-                        way.target,
-                        way.action,
-                        way.masked,
-                        meter.tokens_in + meter.tokens_out,
-                    )
+                    yield _routed(None, route, meter)
                     return
-                except errors.ModelBusy as busy:
-                    if begun:
-                        raise
-                    failure = busy
-                    if attempt < way.target.retries:
-                        await asyncio.sleep(_pause(attempt, busy))
-                except (errors.Unavailable, errors.Invalid) as away:
-                    if begun:
-                        raise
-                    failure = away
-                    break
-        raise failure or await self._refused(call)
+        raise call.failure or await self._refused(call)
 
-    async def _way(self, call: _Call, target: Target) -> _Way | None:
+    async def _attempts(
+        self, call: _Call, targets: Sequence[tuple[Target, T]]
+    ) -> AsyncGenerator[_Attempt[T]]:
+        """The tries of a call: each model that may have the texts in its turn, a busy
+        one again after a pause (retry with exponential backoff).
+
+        Whoever takes a try makes it; what it failed of is then in `call.failure`.
+        """
+        for target, send in targets:
+            route = await self._route(call, target)
+            if route is None:
+                continue
+            for number in range(target.retries + 1):
+                attempt = _Attempt(route, send, number)
+                yield attempt
+                call.failure = attempt.failure
+                pause = attempt.pause()
+                if pause is None:
+                    break
+                await asyncio.sleep(pause)
+
+    async def _route(self, call: _Call, target: Target) -> _Route | None:
         """What a model gets of a call, or None if it may not have it."""
         action = routing.decide(call.level, target.place)
         if action == "blocked":
             return None
         if action != "sent_pseudonymised":
-            return _Way(target, action, masking.MaskedTexts(tuple(call.texts), {}))
+            return _Route(target, action, masking.MaskedTexts(tuple(call.texts), {}))
         call.hidden = call.hidden or await self._masked(call.origin, call.texts)
-        return _Way(target, action, call.hidden) if call.hidden else None
+        return _Route(target, action, call.hidden) if call.hidden else None
 
     async def _masked(
         self, origin: Origin, texts: Sequence[str]
@@ -299,23 +326,19 @@ class Gateway:
             return None
 
     @asynccontextmanager
-    async def _turn(self, call: _Call, way: _Way) -> AsyncGenerator[_Meter]:
+    async def _turn(self, call: _Call, route: _Route) -> AsyncGenerator[_Meter]:
         """A call's turn at its provider. Its row is there before it begins: without a
         row there is no call.
         """
         origin = call.origin
-        estimate = sum(map(len, way.masked.texts)) // _LETTERS_A_TOKEN + 1
-        async with way.target.turns.place(origin.lane):
-            await self._afford(origin, way.target, estimate + call.most_out)
-            entry = routing_log.Entry(
-                feature=origin.feature,
-                domain=origin.domain,
-                record=origin.record,
-                lane=origin.lane,
-                level=call.level,
-                action=way.action,
-                destination=way.target.place,
-                model=way.target.name,
+        estimate = sum(map(len, route.masked.texts)) // _LETTERS_A_TOKEN + 1
+        async with route.target.turns.place(origin.lane):
+            await self._afford(origin, route.target, estimate + call.most_out)
+            entry = _entry(
+                call,
+                action=route.action,
+                destination=route.target.place,
+                model=route.target.name,
                 tokens_in=estimate,
             )
             async with self._database.transaction(origin.caller) as tx:
@@ -364,21 +387,13 @@ class Gateway:
 
     async def _refused(self, call: _Call) -> errors.Confined:
         """No model may have it: that is a row, too."""
-        origin, level = call.origin, call.level
-        entry = routing_log.Entry(
-            feature=origin.feature,
-            domain=origin.domain,
-            record=origin.record,
-            lane=origin.lane,
-            level=level,
-            action="blocked",
-            destination="",
-            model="",
-            outcome="refused",
+        origin = call.origin
+        entry = _entry(
+            call, action="blocked", destination="", model="", outcome="refused"
         )
         async with self._database.transaction(origin.caller) as tx:
             await routing_log.append(tx, origin.caller, entry)
-        if level is Level.CRITICAL:
+        if call.level is Level.CRITICAL:
             return errors.Confined(
                 "This is too private to leave this machine, and there is no model here to ask.",
                 hint='Add one under [model]: provider = "ollama", or "builtin" to try.',
@@ -388,38 +403,38 @@ class Gateway:
         )
 
 
+def _entry(call: _Call, **route: Any) -> routing_log.Entry:
+    """A row of the routing log, with what is the same for every row of a call."""
+    origin = call.origin
+    return routing_log.Entry(
+        feature=origin.feature,
+        domain=origin.domain,
+        record=origin.record,
+        lane=origin.lane,
+        level=call.level,
+        **route,
+    )
+
+
+def _routed(value: T, route: _Route, meter: _Meter) -> Routed[T]:
+    tokens = meter.tokens_in + meter.tokens_out
+    return Routed(value, route.target, route.action, route.masked, tokens)
+
+
 def _counted(reply: Reply[T], meter: _Meter) -> tuple[int, int]:
     return max(reply.tokens_in, 0) or meter.tokens_in, max(reply.tokens_out, 0)
 
 
-def _pause(attempt: int, busy: errors.ModelBusy) -> float:
-    """What the provider asked for, or half a second, one, two, …, scattered."""
-    asked = busy.details.get("after_s")
-    own = _FIRST_WAIT_S * 2**attempt * random.uniform(0.75, 1.25)
-    return max(own, float(asked) if isinstance(asked, int | float) else 0.0)
-
-
-@asynccontextmanager
-async def _patience(target: Target) -> AsyncGenerator[None]:
-    try:
-        async with asyncio.timeout(target.timeout_s):
-            yield
-    except TimeoutError:
-        raise errors.ModelUnavailable(
-            f"{target.name} takes longer than {target.timeout_s:g} s."
-        ) from None
-
-
 async def _restored(
-    way: _Way, pieces: AsyncGenerator[str | Reply[None]], meter: _Meter
+    route: _Route, pieces: AsyncGenerator[str | Reply[None]], meter: _Meter
 ) -> AsyncGenerator[str]:
     """The pieces of an answer as their reader may see them; each must come within the
     time-out.
     """
-    restoring = way.masked.stream() if way.masked.tokens else None
+    unmasking = route.masked.stream() if route.masked.tokens else None
     letters = 0
     while True:
-        async with _patience(way.target):
+        async with lanes.time_limit(route.target.name, route.target.timeout_s):
             piece = await anext(pieces, None)
         if piece is None:
             break
@@ -428,8 +443,8 @@ async def _restored(
             continue
         letters += len(piece)
         meter.tokens_out = letters // _LETTERS_A_TOKEN + 1
-        ready = restoring.feed(piece) if restoring else piece
+        ready = unmasking.feed(piece) if unmasking else piece
         if ready:
             yield ready
-    if restoring and (rest := restoring.close()):
+    if unmasking and (rest := unmasking.close()):
         yield rest

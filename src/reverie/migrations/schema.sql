@@ -143,6 +143,19 @@ CREATE TABLE contact (
 
 ALTER TABLE ONLY contact FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE dead_letter (
+    user_id uuid NOT NULL,
+    slot text NOT NULL,
+    record_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    attempts integer NOT NULL,
+    reason text NOT NULL,
+    retry_at timestamp with time zone NOT NULL,
+    dead boolean NOT NULL
+);
+
+ALTER TABLE ONLY dead_letter FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE diary (
     user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
     id uuid CONSTRAINT record_id_not_null NOT NULL,
@@ -417,19 +430,6 @@ CREATE TABLE ingestion_file (
 );
 
 ALTER TABLE ONLY ingestion_file FORCE ROW LEVEL SECURITY;
-
-CREATE TABLE letter (
-    user_id uuid NOT NULL,
-    slot text NOT NULL,
-    record_id uuid NOT NULL,
-    seq bigint NOT NULL,
-    attempts integer NOT NULL,
-    reason text NOT NULL,
-    retry_at timestamp with time zone NOT NULL,
-    dead boolean NOT NULL
-);
-
-ALTER TABLE ONLY letter FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE link (
     user_id uuid NOT NULL,
@@ -825,6 +825,9 @@ ALTER TABLE ONLY chat
 ALTER TABLE ONLY contact
     ADD CONSTRAINT contact_pkey PRIMARY KEY (user_id, id);
 
+ALTER TABLE ONLY dead_letter
+    ADD CONSTRAINT dead_letter_pkey PRIMARY KEY (user_id, slot, record_id);
+
 ALTER TABLE ONLY diary
     ADD CONSTRAINT diary_pkey PRIMARY KEY (user_id, id);
 
@@ -875,9 +878,6 @@ ALTER TABLE ONLY ingestion_file
 
 ALTER TABLE ONLY ingestion
     ADD CONSTRAINT ingestion_pkey PRIMARY KEY (user_id, id);
-
-ALTER TABLE ONLY letter
-    ADD CONSTRAINT letter_pkey PRIMARY KEY (user_id, slot, record_id);
 
 ALTER TABLE ONLY link
     ADD CONSTRAINT link_pkey PRIMARY KEY (user_id, id);
@@ -1060,6 +1060,9 @@ ALTER TABLE ONLY card
 ALTER TABLE ONLY change
     ADD CONSTRAINT change_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
+ALTER TABLE ONLY dead_letter
+    ADD CONSTRAINT dead_letter_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
 ALTER TABLE ONLY embedding
     ADD CONSTRAINT embedding_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
@@ -1095,9 +1098,6 @@ ALTER TABLE ONLY ingestion_file
 
 ALTER TABLE ONLY ingestion
     ADD CONSTRAINT ingestion_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
-
-ALTER TABLE ONLY letter
-    ADD CONSTRAINT letter_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
 ALTER TABLE ONLY link
     ADD CONSTRAINT link_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
@@ -1184,6 +1184,8 @@ ALTER TABLE chat ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE contact ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE dead_letter ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE diary ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE email ENABLE ROW LEVEL SECURITY;
@@ -1220,8 +1222,6 @@ ALTER TABLE ingestion ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE ingestion_file ENABLE ROW LEVEL SECURITY;
 
-ALTER TABLE letter ENABLE ROW LEVEL SECURITY;
-
 ALTER TABLE link ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE login ENABLE ROW LEVEL SECURITY;
@@ -1251,6 +1251,8 @@ CREATE POLICY owner ON change USING ((user_id = (NULLIF(current_setting('reverie
 CREATE POLICY owner ON chat USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON contact USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON dead_letter USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON diary USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
@@ -1285,8 +1287,6 @@ CREATE POLICY owner ON imported_file USING ((user_id = (NULLIF(current_setting('
 CREATE POLICY owner ON ingestion USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON ingestion_file USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
-
-CREATE POLICY owner ON letter USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON link USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
@@ -1382,6 +1382,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE chat TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE contact TO reverie_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE dead_letter TO reverie_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE diary TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE email TO reverie_app;
@@ -1415,8 +1417,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE imported_file TO reverie_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ingestion TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ingestion_file TO reverie_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE letter TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE link TO reverie_app;
 

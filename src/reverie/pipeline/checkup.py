@@ -1,6 +1,4 @@
-"""The health of what is derived: slots in trouble, changes put aside, texts without
-vectors, records out of search.
-"""
+"""Health check of what is derived: slots, dead letters, embeddings, search."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +7,7 @@ from typing import Literal
 from reverie import db, errors
 from reverie.access import callers
 from reverie.llm import chat, embedding
-from reverie.pipeline import embed, models, slots, worker
+from reverie.pipeline import dead_letters, embed, models, worker
 from reverie.records import catalogue
 
 
@@ -39,78 +37,73 @@ async def examine(
     """Look at everything that can be wrong without a word. With `retry`, what was put
     aside is due at once.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     async with database.transaction(caller) as tx:
         if retry:
-            await slots.again(tx, caller)
-        found += [_of_slot(one) for one in await worker.standings(tx, caller, language)]
-        counts = {
-            d.name: int(
-                await tx.value(db.compose(_LIVE, table=d.name), (caller.user_id,))
-            )
-            for d in _domains()
-        }
+            await dead_letters.retry_now(tx, caller)
+        standings = await worker.standings(tx, caller, language)
+        findings += [_of_slot(standing) for standing in standings]
+        counts: dict[str, int] = {}
+        for name in catalogue.DOMAINS:
+            live = db.compose(_LIVE, table=name)
+            counts[name] = int(await tx.value(live, (caller.user_id,)))
         cards = int(await tx.value(_CARDS, (caller.user_id,)))
         coverage = await embed.coverage(tx, caller, embeddings.model)
-        standing = await models.known(tx, caller)
+        known_models = await models.known(tx, caller)
         version = str(await tx.value(_VERSION))
     total = sum(counts.values())
     if cards != total:
         state = f"{total} records, but search knows {cards}"
-        found.append(Finding("wrong", "search", state, "Run `reverie rebuild`."))
-    held = ", ".join(
+        findings.append(Finding("wrong", "search", state, "Run `reverie rebuild`."))
+    by_kind = ", ".join(
         f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count
     )
-    found.append(
+    findings.append(
         Finding(
             "ok",
             "records",
-            f"{total} ({held})" if total else "none yet",
+            f"{total} ({by_kind})" if total else "none yet",
             "" if total else "reverie import",
         )
     )
     if embeddings.model:
-        found += _of_vectors(embeddings, coverage, standing)
-    found.append(await _of_embedder(embeddings, caller))
+        findings += _of_vectors(embeddings, coverage, known_models)
+    findings.append(await _of_embedder(embeddings, caller))
     if embeddings.reranks:
-        found.append(await _of_reranker(embeddings, caller))
-    found.append(Finding("ok", "server", version, ""))
-    return found
+        findings.append(await _of_reranker(embeddings, caller))
+    findings.append(Finding("ok", "server", version, ""))
+    return findings
 
 
-def _domains() -> list[catalogue.AnyDomain]:
-    return list(catalogue.DOMAINS.values())
-
-
-def _of_slot(one: worker.Standing) -> Finding:
-    about = f"slot {one.slot}"
-    dead = [letter for letter in one.letters if letter.dead]
+def _of_slot(standing: worker.Standing) -> Finding:
+    about = f"slot {standing.slot}"
+    dead = [letter for letter in standing.letters if letter.dead]
     if dead:
         state = f"{len(dead)} changes were put aside: {dead[-1].reason}"
         return Finding(
             "wrong", about, state, "Mend the cause, then run `reverie doctor --retry`."
         )
-    if one.trouble:
+    if standing.trouble:
         return Finding(
             "wrong",
             about,
-            f"{one.behind} changes wait: {one.trouble}",
+            f"{standing.behind} changes wait: {standing.trouble}",
             "It goes on by itself once mended.",
         )
-    if one.waits_for:
-        return Finding("ok", about, f"waits for {one.waits_for}", "")
-    if one.letters:
+    if standing.waits_for:
+        return Finding("ok", about, f"waits for {standing.waits_for}", "")
+    if standing.letters:
         return Finding(
             "degraded",
             about,
-            f"{len(one.letters)} changes are tried again: {one.letters[-1].reason}",
+            f"{len(standing.letters)} changes are tried again: {standing.letters[-1].reason}",
             "",
         )
-    if one.behind:
+    if standing.behind:
         return Finding(
             "degraded",
             about,
-            f"{one.behind} changes to follow",
+            f"{standing.behind} changes to follow",
             "`reverie up` follows them.",
         )
     return Finding("ok", about, "up to date", "")
@@ -123,38 +116,44 @@ def _of_vectors(
 ) -> list[Finding]:
     """How far the present model is, and what becomes of the others' vectors until then."""
     used = models.used(embeddings, standing)
-    others = [one for one in standing if one.name != embeddings.model and one.vectors]
-    found = [_of_coverage(coverage, new=embeddings.model if others else "")]
-    for one in others:
-        state = f"the previous model {one.name} has {one.vectors:,} vectors"
-        if one.name == used:
-            found.append(
-                Finding(
-                    "degraded",
-                    "previous model",
-                    f"{state}, used until the new one covers more",
-                    "",
-                )
-            )
-        elif one.name not in embeddings.models and coverage.vectors < coverage.texts:
-            remedy = "Name it under [embedding.previous], and they are used until then."
-            found.append(
-                Finding(
-                    "degraded",
-                    "previous model",
-                    f"{state}, which nobody can ask",
-                    remedy,
-                )
-            )
-        else:
-            found.append(Finding("ok", "previous model", state, ""))
-    present = next((one for one in standing if one.name == embeddings.model), None)
-    if present and not present.measured_at and not embeddings.shipped(present.name):
-        state = f"{present.name} has not been measured yet: a rough floor is used"
-        found.append(
-            Finding("degraded", "similarities", state, "`reverie up` measures it.")
-        )
-    return found
+    previous = [
+        model for model in standing if model.name != embeddings.model and model.vectors
+    ]
+    findings = [_of_coverage(coverage, new=embeddings.model if previous else "")]
+    for model in previous:
+        in_use = model.name == used
+        findings.append(_of_previous(embeddings, coverage, model, in_use=in_use))
+    for model in standing:
+        if model.name == embeddings.model:
+            findings += _of_calibration(embeddings, model)
+    return findings
+
+
+def _of_previous(
+    embeddings: embedding.Embeddings,
+    coverage: embed.Coverage,
+    model: models.KnownModel,
+    *,
+    in_use: bool,
+) -> Finding:
+    about = "previous model"
+    state = f"the previous model {model.name} has {model.vectors:,} vectors"
+    if in_use:
+        state = f"{state}, used until the new one covers more"
+        return Finding("degraded", about, state, "")
+    if model.name not in embeddings.models and coverage.vectors < coverage.texts:
+        remedy = "Name it under [embedding.previous], and they are used until then."
+        return Finding("degraded", about, f"{state}, which nobody can ask", remedy)
+    return Finding("ok", about, state, "")
+
+
+def _of_calibration(
+    embeddings: embedding.Embeddings, present: models.KnownModel
+) -> list[Finding]:
+    if present.measured_at or embeddings.shipped(present.name):
+        return []
+    state = f"{present.name} has not been measured yet: a rough floor is used"
+    return [Finding("degraded", "similarities", state, "`reverie up` measures it.")]
 
 
 def _of_coverage(coverage: embed.Coverage, *, new: str) -> Finding:

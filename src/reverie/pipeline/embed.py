@@ -1,4 +1,4 @@
-"""The embedding slot: one vector for each text and model, never made twice.
+"""The embedding slot: embeddings of texts, one a model, and their backfill.
 
 After a change of model the vectors of the new one are made bit by bit, while search
 goes on with those of the old one; when they are complete the old ones are dropped.
@@ -221,9 +221,13 @@ async def _dropped(work: slots.Work, model: str) -> bool:
     """
     async with work.database.transaction(work.user) as tx:
         standing = await models.known(tx, work.user)
-        present = next((one for one in standing if one.name == model), None)
+        present = next((known for known in standing if known.name == model), None)
         old = next(
-            (one for one in standing if present and one.chosen_at < present.chosen_at),
+            (
+                other
+                for other in standing
+                if present and other.chosen_at < present.chosen_at
+            ),
             None,
         )
         if old is None:

@@ -42,13 +42,15 @@ async def clean(
     if really:
         await nodes.bump(tx, caller)
     found = [
-        one for one in await nodes.orphans(tx, caller) if visibility.sees(caller, one)
+        node
+        for node in await nodes.orphans(tx, caller)
+        if visibility.sees(caller, node)
     ]
     if really:
         hashes = [
-            nodes.hash_of(one.kind, one.name, one.description, one.properties)
-            for one in found
+            nodes.hash_of(node.kind, node.name, node.description, node.properties)
+            for node in found
         ]
-        await nodes.drop(tx, caller, [one.id for one in found])
-        await embed.drop(tx, caller, [one for one in hashes if one])
+        await nodes.drop(tx, caller, [node.id for node in found])
+        await embed.drop(tx, caller, [digest for digest in hashes if digest])
     return found

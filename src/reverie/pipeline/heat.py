@@ -1,6 +1,4 @@
-"""The heat slot: a create, an update and a restore warm their record; a delete does
-not.
-"""
+"""The heat slot: writing warms a record, deleting does not."""
 
 from collections.abc import Sequence
 

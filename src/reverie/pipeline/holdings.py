@@ -1,6 +1,4 @@
-"""What is kept and where: documents, passages, vectors, every byte on disk, and who is
-connected right now.
-"""
+"""What is kept and where: disk usage by kind, and outbound connections."""
 
 import asyncio
 import os
@@ -56,18 +54,18 @@ class Holdings:
             "model": self.model,
             "document_bytes": self.document_bytes,
             "stored": [
-                {"what": one.what, "where": one.where, "bytes": one.bytes}
-                for one in self.stored
+                {"what": kind.what, "where": kind.where, "bytes": kind.bytes}
+                for kind in self.stored
             ],
             "outbound": {
-                "connections": sum(one.count for one in self.outbound),
+                "connections": sum(connection.count for connection in self.outbound),
                 "destinations": [
                     {
-                        "destination": one.destination,
-                        "port": one.port,
-                        "count": one.count,
+                        "destination": connection.destination,
+                        "port": connection.port,
+                        "count": connection.count,
                     }
-                    for one in self.outbound
+                    for connection in self.outbound
                 ],
                 "complete": self.told_all,
             },

@@ -1,6 +1,4 @@
-"""The index slot: packs the terms of fresh passages into lists, so that search stays
-fast however much is kept.
-"""
+"""The index slot: packs fresh passages into posting lists (inverted index)."""
 
 from collections.abc import Sequence
 

@@ -78,7 +78,7 @@ async def read(work: slots.Work, batch: Sequence[changes.Change]) -> None:
     await embed.nodes(work)
 
 
-INGESTION = slots.Slot("ingestion", before=read, asks=True)
+INGESTION = slots.Slot("model_extraction", before=read, asks=True)
 
 
 async def _learn(

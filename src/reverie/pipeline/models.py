@@ -1,6 +1,4 @@
-"""The models of a user's vectors: which was chosen, how many vectors each has, what its
-similarities mean.
-"""
+"""The embedding models of a user: which is chosen, vectors each, calibration."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -87,7 +85,8 @@ async def forget(tx: db.Transaction, user: db.HasUser) -> None:
 def used(embeddings: embedding.Embeddings, models: Sequence[KnownModel]) -> str:
     """The model that search asks first."""
     return next(
-        iter(embeddings.by_coverage({one.name: one.vectors for one in models})), ""
+        iter(embeddings.by_coverage({model.name: model.vectors for model in models})),
+        "",
     )
 
 
@@ -99,7 +98,7 @@ async def calibrate(work: slots.Work, names: Sequence[str]) -> None:
     that is away, too.
     """
     async with work.database.transaction(work.user) as tx:
-        standing = {one.name: one for one in await known(tx, work.user)}
+        standing = {model.name: model for model in await known(tx, work.user)}
     for name in names:
         present = name == work.embeddings.model
         there = standing.get(name)

@@ -1,8 +1,8 @@
-"""Following until everything is derived, with how far it is: for commands that end."""
+"""Progress of the worker until everything is derived: for commands that end."""
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
 from reverie import db
@@ -38,28 +38,41 @@ async def follow(
         while True:
             began = time.monotonic()
             async with database.transaction(caller) as tx:
-                standings = [
-                    one
-                    for one in await worker.standings(tx, caller)
-                    if not one.waits_for
-                ]
+                standings = await _followed(tx, embeddings, caller)
                 coverage = embed.Coverage(0, 0)
                 if embeddings.model:
                     coverage = await embed.coverage(tx, caller, embeddings.model)
-                else:
-                    standings = [
-                        one for one in standings if one.slot != embed.EMBEDDING.name
-                    ]
                 upgrading = await index.outdated(tx, caller)
-            trouble = next((one.trouble for one in standings if one.trouble), "")
+            trouble = _trouble(standings)
             looked = time.monotonic() - began
             yield Progress(coverage.texts, coverage.vectors, trouble)
             behind = upgrading or any(
-                one.behind and not one.trouble for one in standings
+                standing.behind and not standing.trouble for standing in standings
             )
             waited = waited + _EVERY_S if trouble else 0.0
             if not behind and (not trouble or waited > _PATIENCE_S):
                 return
-            await asyncio.sleep(
-                max(_EVERY_S, 5 * looked)
-            )  # counting a million takes a while
+            # Counting a million takes a while.
+            await asyncio.sleep(max(_EVERY_S, 5 * looked))
+
+
+def _trouble(standings: Sequence[worker.Standing]) -> str:
+    """What is wrong with the first slot that has any."""
+    for standing in standings:
+        if standing.trouble:
+            return standing.trouble
+    return ""
+
+
+async def _followed(
+    tx: db.Transaction, embeddings: embedding.Embeddings, caller: callers.Caller
+) -> list[worker.Standing]:
+    """How the slots stand that can work at all: without a model, some wait for it."""
+    standings = [
+        standing
+        for standing in await worker.standings(tx, caller)
+        if not standing.waits_for
+    ]
+    if embeddings.model:
+        return standings
+    return [standing for standing in standings if standing.slot != embed.EMBEDDING.name]

@@ -1,5 +1,4 @@
-"""Makes all derived data again from the records: passages, terms, vectors, what they
-say in the graph.
+"""Rebuild: makes all derived data again from the records (reindex, backfill).
 
 Heat, imports and what was done to the graph by hand are not derived; what a model read
 is not paid for twice.

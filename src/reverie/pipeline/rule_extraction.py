@@ -144,7 +144,7 @@ async def read(work: slots.Work, batch: Sequence[changes.Change]) -> None:
     await embed.nodes(work)
 
 
-EXTRACTION = slots.Slot("extraction", before=read)
+EXTRACTION = slots.Slot("rule_extraction", before=read)
 
 
 async def _learn(work: slots.Work, found: Collection[ReadableRecord]) -> None:

@@ -1,18 +1,14 @@
-"""Slots: followers of the change log, each with a cursor of its own, and the letters
-they could not deliver.
-"""
+"""Slots: consumers of the change log (change data capture), each with a cursor."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
 
 from reverie import db
 from reverie.access import users
 from reverie.llm import chat, embedding
 from reverie.records import changes
 
-TRIES = 5
 BATCH = 64
 
 
@@ -60,17 +56,6 @@ class Cursor:
     trouble_since: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """One change that a slot could not follow."""
-
-    record_id: UUID
-    seq: int
-    attempts: int
-    reason: str
-    dead: bool
-
-
 _CURSOR = (
     "SELECT xid, seq, trouble, trouble_since FROM slot WHERE user_id = %s AND name = %s"
 )
@@ -90,24 +75,6 @@ ON CONFLICT (user_id, name) DO UPDATE
 _WELL = "UPDATE slot SET trouble = NULL, trouble_since = NULL WHERE user_id = %s AND name = %s AND trouble IS NOT NULL"
 _RESET = "UPDATE slot SET xid = 0, seq = 0 WHERE user_id = %s AND name = %s"
 _REWIND = "UPDATE slot SET xid = 0 WHERE user_id = %s"
-_POST = """
-INSERT INTO letter AS old (user_id, slot, record_id, seq, attempts, reason, retry_at, dead)
-VALUES (%(user)s, %(slot)s, %(record)s, %(seq)s, 1, %(reason)s, now() + interval '1 second', false)
-ON CONFLICT (user_id, slot, record_id) DO UPDATE SET
-    seq = greatest(old.seq, excluded.seq),
-    attempts = old.attempts + 1,
-    reason = excluded.reason,
-    retry_at = now() + interval '1 second'
-        * CASE WHEN old.attempts + 1 >= %(tries)s THEN 600 ELSE power(2, old.attempts) END,
-    dead = old.attempts + 1 >= %(tries)s
-"""
-_DUE = """
-SELECT record_id, seq, attempts, reason, dead FROM letter
-WHERE user_id = %s AND slot = %s AND retry_at <= now() ORDER BY retry_at LIMIT %s
-"""
-_ALL = "SELECT record_id, seq, attempts, reason, dead FROM letter WHERE user_id = %s AND slot = %s ORDER BY seq"
-_DONE = "DELETE FROM letter WHERE user_id = %s AND slot = %s AND record_id = %s"
-_AGAIN = "UPDATE letter SET retry_at = now() WHERE user_id = %s"
 
 
 async def cursor(tx: db.Transaction, user: db.HasUser, slot: str) -> Cursor:
@@ -155,42 +122,3 @@ async def rewind(tx: db.Transaction, user: db.HasUser) -> None:
     the order.
     """
     await tx.run(_REWIND, (user.user_id,))
-
-
-async def post(
-    tx: db.Transaction, user: db.HasUser, slot: str, change: changes.Change, reason: str
-) -> None:
-    """Put a change aside: tried again after 1, 2, 4, 8 seconds, then dead and tried
-    every ten minutes.
-    """
-    values = {
-        "user": user.user_id,
-        "slot": slot,
-        "record": change.record_id,
-        "seq": change.seq,
-        "reason": reason[:500],
-        "tries": TRIES,
-    }
-    await tx.run(_POST, values)
-
-
-async def due(tx: db.Transaction, user: db.HasUser, slot: str) -> list[Letter]:
-    """Letters whose time has come."""
-    return await tx.all(Letter, _DUE, (user.user_id, slot, BATCH))
-
-
-async def letters(tx: db.Transaction, user: db.HasUser, slot: str) -> list[Letter]:
-    """Every letter of a slot."""
-    return await tx.all(Letter, _ALL, (user.user_id, slot))
-
-
-async def delivered(
-    tx: db.Transaction, user: db.HasUser, slot: str, letter: Letter
-) -> bool:
-    """A letter has been followed after all; False when somebody else has done so."""
-    return bool(await tx.run(_DONE, (user.user_id, slot, letter.record_id)))
-
-
-async def again(tx: db.Transaction, user: db.HasUser) -> int:
-    """Try every letter now, the dead ones too; returns how many there are."""
-    return await tx.run(_AGAIN, (user.user_id,))

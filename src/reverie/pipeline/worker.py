@@ -1,6 +1,4 @@
-"""The worker: lets every slot follow the change log, each at its own pace, none in the
-way of another.
-"""
+"""The worker: runs every slot, the consumers of the change log, each at its own pace."""
 
 import asyncio
 import contextlib
@@ -15,6 +13,7 @@ from reverie.access import users
 from reverie.graph import links, nodes
 from reverie.llm import chat, embedding
 from reverie.pipeline import (
+    dead_letters,
     embed,
     index,
     model_extraction,
@@ -55,8 +54,8 @@ class Worker:
         self._database = database
         self._embeddings = embeddings
         self._models = models
-        self._followers = [one for one in followers if not _waits_for(one, models)]
-        self._wake = {one.name: asyncio.Event() for one in self._followers}
+        self._followers = [slot for slot in followers if not _waits_for(slot, models)]
+        self._wake = {slot.name: asyncio.Event() for slot in self._followers}
         self._cooled = 0.0
         self._reached: dict[tuple[str, UUID], bytes | None] = {}
 
@@ -65,8 +64,8 @@ class Worker:
         """Work in the background for as long as the block lasts."""
         await self._begin()
         tasks = [
-            asyncio.create_task(self._follow(one), name=f"slot {one.name}")
-            for one in self._followers
+            asyncio.create_task(self._follow(slot), name=f"slot {slot.name}")
+            for slot in self._followers
         ]
         tasks.append(asyncio.create_task(self._listen(), name="listen"))
         try:
@@ -83,7 +82,7 @@ class Worker:
         for user in await users.all_users(self._database):
             reference = users.Reference(user.user_id)
             async with self._database.transaction(reference) as tx:
-                await slots.again(tx, reference)
+                await dead_letters.retry_now(tx, reference)
                 if self._embeddings.model:
                     await models.choose(tx, reference, self._embeddings.model)
                 if await changes.adopt(tx, reference):
@@ -165,7 +164,7 @@ class Worker:
         try:
             while await _step(slot, work):
                 pass
-            await _deliver(slot, work)
+            await _retry(slot, work)
             await self._complete(slot, work)
         except errors.Unavailable as ill:
             if isinstance(ill, errors.DatabaseUnavailable):
@@ -224,13 +223,7 @@ async def _finish(
         raise
     except Exception as failure:  # noqa: BLE001 - a slot may fail in any way; the change is put aside with the reason
         if len(batch) == 1:
-            await slots.post(
-                tx,
-                work.user,
-                slot.name,
-                batch[0],
-                f"{type(failure).__name__}: {failure}",
-            )
+            await _put_aside(tx, slot, work, batch[0], failure)
             return
         for change in batch:
             await _finish(tx, slot, work, [change])
@@ -252,33 +245,40 @@ async def _attempt(
         if len(batch) == 1:
             log.warning("slot %s put a change aside: %r", slot.name, failure)
             async with work.database.transaction(work.user) as tx:
-                await slots.post(
-                    tx,
-                    work.user,
-                    slot.name,
-                    batch[0],
-                    f"{type(failure).__name__}: {failure}",
-                )
+                await _put_aside(tx, slot, work, batch[0], failure)
             return []
-        return [one for change in batch for one in await _attempt(slot, work, [change])]
+        followed: list[changes.Change] = []
+        for change in batch:
+            followed += await _attempt(slot, work, [change])
+        return followed
     return batch
 
 
-async def _deliver(slot: slots.Slot, work: slots.Work) -> None:
+async def _put_aside(
+    tx: db.Transaction,
+    slot: slots.Slot,
+    work: slots.Work,
+    change: changes.Change,
+    failure: Exception,
+) -> None:
+    reason = f"{type(failure).__name__}: {failure}"
+    await dead_letters.put(tx, work.user, slot.name, change, reason)
+
+
+async def _retry(slot: slots.Slot, work: slots.Work) -> None:
+    """Try the dead letters that are due; a change that is no more is followed by
+    nothing.
+    """
     async with work.database.transaction(work.user) as tx:
-        letters = await slots.due(tx, work.user, slot.name)
-        found = {
-            one.seq: one
-            for one in await changes.given(
-                tx, work.user, [letter.seq for letter in letters]
-            )
-        }
+        letters = await dead_letters.due(tx, work.user, slot.name, limit=slots.BATCH)
+        rows = await changes.given(tx, work.user, [letter.seq for letter in letters])
+    by_seq = {change.seq: change for change in rows}
     for letter in letters:
-        batch = [found[letter.seq]] if letter.seq in found else []
+        batch = [by_seq[letter.seq]] if letter.seq in by_seq else []
         if batch and not await _attempt(slot, work, batch):
             continue
         async with work.database.transaction(work.user) as tx:
-            if await slots.delivered(tx, work.user, slot.name, letter):
+            if await dead_letters.remove(tx, work.user, slot.name, letter):
                 await _finish(tx, slot, work, batch)
 
 
@@ -289,7 +289,7 @@ class Standing:
     slot: str
     behind: int
     trouble: str | None
-    letters: list[slots.Letter]
+    letters: list[dead_letters.DeadLetter]
     waits_for: str
 
 
@@ -299,15 +299,15 @@ async def standings(
     """How all slots stand for a user, for `doctor` and progress; without a model, one
     waits for it.
     """
-    found: list[Standing] = []
+    everything: list[Standing] = []
     for slot in SLOTS:
         at = await slots.cursor(tx, user, slot.name)
         behind = await changes.behind(tx, user, xid=at.xid, seq=at.seq)
-        letters = await slots.letters(tx, user, slot.name)
-        found.append(
+        letters = await dead_letters.of_slot(tx, user, slot.name)
+        everything.append(
             Standing(slot.name, behind, at.trouble, letters, _waits_for(slot, models))
         )
-    return found
+    return everything
 
 
 def _waits_for(slot: slots.Slot, models: chat.Models | None) -> str:

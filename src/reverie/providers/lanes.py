@@ -1,5 +1,6 @@
-"""Who goes first to a provider: questions before what is just happening, and that
-before background work.
+"""Lanes: a priority queue of calls to a provider, with a limit of calls at a time.
+
+Questions go before what is just happening, and that before background work.
 """
 
 import asyncio
@@ -34,7 +35,7 @@ class Lanes:
     @property
     def waiting(self) -> int:
         """How many calls wait for a place."""
-        return sum(not one.done() for _, _, one in self._waiting)
+        return sum(not turn.done() for _, _, turn in self._waiting)
 
     def number(self) -> int:
         """The next number: of a lane, the lower one goes first."""
@@ -104,17 +105,17 @@ class Threads:
         """
         series = _Series(self.turns, lane)
         loop = asyncio.get_running_loop()
-        found: list[T] = []
+        results: list[T] = []
         try:
             for number, call in enumerate(calls, start=1):
                 await series.turn
-                given = self._begun(call)
+                running = self._begun(call)
                 series.begin(last=number == len(calls))
-                given.add_done_callback(lambda _: _tell(loop, series.over))
-                found.append(await asyncio.wrap_future(given))
+                running.add_done_callback(lambda _: _tell(loop, series.over))
+                results.append(await asyncio.wrap_future(running))
         finally:
             series.stop()
-        return found
+        return results
 
     def _begun(self, call: Callable[[], T]) -> futures.Future[T]:
         try:
@@ -169,3 +170,15 @@ class _Series:
 def _tell(loop: asyncio.AbstractEventLoop, over: Callable[[], None]) -> None:
     with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
         loop.call_soon_threadsafe(over)
+
+
+@asynccontextmanager
+async def time_limit(name: str, seconds: float) -> AsyncGenerator[None]:
+    """Raise ModelUnavailable, naming the model, when the block takes longer."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        raise errors.ModelUnavailable(
+            f"{name} takes longer than {seconds:g} s."
+        ) from None

@@ -1,6 +1,4 @@
-"""Whether a question holds any word of a language: gibberish must find nothing, and a
-model cannot tell.
-"""
+"""Gibberish detection: whether a question holds any word of a language."""
 
 import re
 from pathlib import Path

@@ -1,5 +1,6 @@
-"""Models in this process by fastembed, an optional package: by the name of one it
-knows, or from a folder of yours.
+"""Embeddings and reranking in this process by fastembed, an optional package.
+
+By the name of a model that it knows, or from a folder of yours.
 
 A folder holds `model.onnx` (or `onnx/model.onnx`), `tokenizer.json` and
 `tokenizer_config.json`, and needs no network.
@@ -91,8 +92,8 @@ class Local:
         pooling = {"mean": "MEAN", "cls": "CLS", "last": "LAST_TOKEN"}[self._pooling]
         known = f"{self.name}:{self._source.folder}"
         if all(
-            one["model"] != known
-            for one in fastembed.TextEmbedding.list_supported_models()
+            described_model["model"] != known
+            for described_model in fastembed.TextEmbedding.list_supported_models()
         ):
             fastembed.TextEmbedding.add_custom_model(
                 known,
@@ -136,8 +137,8 @@ class LocalReranker:
         described = importlib.import_module("fastembed.common.model_description")
         known = f"{self._source.name}:{self._source.folder}"
         if all(
-            one["model"] != known
-            for one in encoders.TextCrossEncoder.list_supported_models()
+            described_model["model"] != known
+            for described_model in encoders.TextCrossEncoder.list_supported_models()
         ):
             sources = described.ModelSource(hf=known)
             encoders.TextCrossEncoder.add_custom_model(
@@ -159,7 +160,11 @@ def source(model: str, *, cache: Path | None) -> ModelSource:
     if not folder.is_absolute():
         return ModelSource(model, kept)
     file = next(
-        (one for one in ("model.onnx", "onnx/model.onnx") if (folder / one).is_file()),
+        (
+            name
+            for name in ("model.onnx", "onnx/model.onnx")
+            if (folder / name).is_file()
+        ),
         "",
     )
     if not file or not (folder / "tokenizer.json").is_file():

@@ -1,6 +1,4 @@
-"""Where a model server is: on this machine or its own network, or somewhere else, which
-is a cloud.
-"""
+"""Where a model server is: this machine or its own network, or a cloud."""
 
 import ipaddress
 import re

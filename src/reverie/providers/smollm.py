@@ -1,5 +1,6 @@
-"""SmolLM2-135M in this process: a toy to try every path with no network, far too small
-to be believed.
+"""The built-in chat model, SmolLM2-135M in this process: a toy.
+
+To try every path with no network, far too small to be believed.
 
 llama.cpp serves it on a port of this machine that only this process has the key of.
 """

@@ -1,13 +1,14 @@
-"""JSON that a model wrote: read with patience, and checked one item at a time."""
+"""Structured output: JSON that a model wrote, read with patience and validated."""
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 import pydantic
 
+_CLOSING = {"{": "}", "[": "]"}
 M = TypeVar("M", bound=pydantic.BaseModel)
 _FENCE = re.compile(r"```[\w-]*\s*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
@@ -107,6 +108,14 @@ def _whole(text: str) -> Any:
         pass
     else:
         return cast(Any, found) if isinstance(found, list | dict) else None
+    values = _values(text)
+    if not values:
+        return None
+    return values[0] if len(values) == 1 else _joined(values)
+
+
+def _values(text: str) -> list[Any]:
+    """Every JSON object and list among the words of a text."""
     values: list[Any] = []
     at = 0
     for _ in range(_MOST_TRIES):
@@ -122,9 +131,7 @@ def _whole(text: str) -> Any:
             continue
         values.append(value)
         at = end
-    if not values:
-        return None
-    return values[0] if len(values) == 1 else _joined(values)
+    return values
 
 
 def _joined(values: list[Any]) -> Any:
@@ -145,28 +152,35 @@ def _balanced(text: str, start: int) -> tuple[str, int]:
     whole value.
     """
     stack: list[str] = []
-    quoted = escaped = False
     last: tuple[int, str] | None = None
-    for at in range(start, len(text)):
-        letter = text[at]
-        if quoted:
-            if not escaped and letter == '"':
-                quoted = False
-            escaped = not escaped and letter == "\\"
-        elif letter == '"':
-            quoted = True
-        elif letter in "{[":
-            stack.append("}" if letter == "{" else "]")
-        elif letter in "}]":
-            if not stack or stack.pop() != letter:
-                return text[start:at], at
-            if not stack:
-                return text[start : at + 1], at + 1
-            last = (at + 1, "".join(reversed(stack)))
+    for at, bracket in _brackets(text, start):
+        if bracket in _CLOSING:
+            stack.append(_CLOSING[bracket])
+            continue
+        if not stack or stack.pop() != bracket:
+            return text[start:at], at
+        if not stack:
+            return text[start : at + 1], at + 1
+        last = (at + 1, "".join(reversed(stack)))
     if last is None:
         return text[start:], len(text)
     end, closing = last
     return text[start:end] + closing, len(text)
+
+
+def _brackets(text: str, start: int) -> Iterator[tuple[int, str]]:
+    """The brackets from `start` on that are in no string, each with its place."""
+    quoted = escaped = False
+    for at in range(start, len(text)):
+        character = text[at]
+        if quoted:
+            if not escaped and character == '"':
+                quoted = False
+            escaped = not escaped and character == "\\"
+        elif character == '"':
+            quoted = True
+        elif character in "{[}]":
+            yield at, character
 
 
 def _loaded(bit: str) -> Any:

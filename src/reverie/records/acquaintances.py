@@ -1,6 +1,4 @@
-"""Whom the owner knows: names, addresses and numbers of contacts, as the detector of
-personal values wants them.
-"""
+"""Known values of contacts (names, addresses, numbers), for detecting personal data."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -19,7 +17,7 @@ WHERE user_id = %s AND deleted_at IS NULL ORDER BY id
 async def known(tx: db.Transaction, caller: db.HasUser) -> Sequence[spans.KnownValue]:
     """Everything by which a contact could be told, each value once."""
     rows = await tx.rows(_CONTACTS, (caller.user_id,))
-    return tuple(dict.fromkeys(one for row in rows for one in _values(row)))
+    return tuple(dict.fromkeys(value for row in rows for value in _values(row)))
 
 
 def _values(row: Mapping[str, Any]) -> Iterator[spans.KnownValue]:

@@ -1,5 +1,4 @@
-"""Records of every domain: create, get, list, update, delete and restore, each write
-with its change row.
+"""Records of every domain (CRUD), each write with a row in the change log.
 
 A domain is declared by a module of its own (notes.py, events.py, …); who has read one
 of them knows them all.
@@ -84,19 +83,21 @@ class Domain(Generic[R]):
     def shown(self) -> tuple[str, ...]:
         """The columns of the JSON form: without the user, and without what is hidden."""
         return tuple(
-            one for one in self.columns if one != "user_id" and one not in self.hidden
+            name
+            for name in self.columns
+            if name != "user_id" and name not in self.hidden
         )
 
     @functools.cached_property
     def own(self) -> tuple[str, ...]:
         """The columns of the kind itself."""
         common = db.names(Record)
-        return tuple(one for one in self.columns if one not in common)
+        return tuple(name for name in self.columns if name not in common)
 
     @functools.cached_property
     def sent(self) -> tuple[str, ...]:
         """The columns of the kind that may be sent: all but the derived ones."""
-        return tuple(one for one in self.own if one not in self.derived)
+        return tuple(name for name in self.own if name not in self.derived)
 
     @functools.cached_property
     def new(self) -> type[pydantic.BaseModel]:
@@ -161,6 +162,61 @@ _TIERS: dict[Tier, LiteralString] = {
     "cold": "coalesce(heat.heat, 0) <= 0.2",
 }
 _NOBODY = UUID(int=0)
+# Others have changed the record so often meanwhile: then under its lock. Set by hand.
+_OPTIMISTIC_ROUNDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRecord(Generic[R]):
+    """A new record before its transaction: checked columns, sensitivity and all."""
+
+    domain: Domain[R]
+    columns: Mapping[str, Any]
+
+
+async def prepared(
+    caller: callers.Caller, domain: Domain[R], values: Mapping[str, Any]
+) -> PreparedRecord[R]:
+    """Check a new record and compute its sensitivity, which takes long where the text
+    is long: no transaction need be open. Raises Invalid.
+    """
+    checked = fields.checked(domain.name, domain.new, values, partial=False)
+    checked["custom"] = checked["custom"] or {}
+    columns = domain.prepare(checked, caller) if domain.prepare else checked
+    wish = columns["sensitivity"]
+    computed = await _level(domain, columns)
+    level = sensitivity.decided(computed, sensitivity.named(wish) if wish else None)
+    columns["sensitivity"] = level.word
+    return PreparedRecord(domain, columns)
+
+
+async def insert(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    new: PreparedRecord[R],
+    *,
+    source: str = "local",
+    record_id: UUID | None = None,
+) -> R:
+    """Keep a prepared record, its change row and its passages. Raises Conflict."""
+    domain = new.domain
+    names = [name for name in domain.columns if name in new.columns]
+    statement = db.compose(
+        _INSERT,
+        table=domain.name,
+        columns=["user_id", "source", *names],
+        values=db.placeholders(["user_id", "source", *names]),
+        all=domain.columns,
+    )
+    parameters = _parameters(domain, new.columns) | {
+        "id": record_id,
+        "user_id": caller.user_id,
+        "source": source,
+    }
+    record = await _guarded(tx, domain, statement, parameters)
+    await _index(tx, caller, domain, None, record)
+    await _log(tx, caller, domain, record, "create", domain.own, source)
+    return record
 
 
 async def create(
@@ -172,58 +228,39 @@ async def create(
     source: str = "local",
     record_id: UUID | None = None,
 ) -> R:
-    """Keep a new record, its change row and its passages. Raises Invalid, Conflict."""
-    given = fields.checked(domain.name, domain.new, values, partial=False)
-    given["custom"] = given["custom"] or {}
-    ready = domain.prepare(given, caller) if domain.prepare else given
-    wanted = ready["sensitivity"]
-    level = sensitivity.decided(
-        await _level(domain, ready), sensitivity.named(wanted) if wanted else None
-    )
-    ready["sensitivity"] = level.word
-    names = [name for name in domain.columns if name in ready]
-    statement = db.compose(
-        _INSERT,
-        table=domain.name,
-        columns=["user_id", "source", *names],
-        values=db.placeholders(["user_id", "source", *names]),
-        all=domain.columns,
-    )
-    parameters = _parameters(domain, ready) | {
-        "id": record_id,
-        "user_id": caller.user_id,
-        "source": source,
-    }
-    record = await _guarded(tx, domain, statement, parameters)
-    await _known(tx, caller, domain, None, record)
-    await _log(tx, caller, domain, record, "create", domain.own, source)
-    return record
+    """Keep a new record, its change row and its passages. Raises Invalid, Conflict.
+
+    For a transaction that does more than this: `prepared` and `insert` leave none open
+    while the sensitivity is computed.
+    """
+    new = await prepared(caller, domain, values)
+    return await insert(tx, caller, new, source=source, record_id=record_id)
 
 
 async def _level(domain: Domain[Any], values: Mapping[str, Any]) -> sensitivity.Level:
     """How private a record is by what it holds."""
-    held = {name: values[name] for name in (*domain.own, "custom") if name in values}
-    return await asyncio.to_thread(sensitivity.of_record, domain.name, held)
+    content = {name: values[name] for name in (*domain.own, "custom") if name in values}
+    return await asyncio.to_thread(sensitivity.of_record, domain.name, content)
 
 
 async def _following(
     domain: Domain[Any],
     before: Mapping[str, Any],
     after: Mapping[str, Any],
-    wanted: Sensitivity | None,
+    wish: Sensitivity | None,
 ) -> Sensitivity:
     """The level of a changed record: the owner's word where there is one, and else what
     its content asks for.
     """
     now = await _level(domain, after)
-    if wanted:
-        return sensitivity.decided(now, sensitivity.named(wanted)).word
+    if wish:
+        return sensitivity.decided(now, sensitivity.named(wish)).word
     return sensitivity.followed(
         sensitivity.named(before["sensitivity"]), await _level(domain, before), now
     ).word
 
 
-async def _known(
+async def _index(
     tx: db.Transaction,
     caller: callers.Caller,
     domain: Domain[R],
@@ -287,7 +324,7 @@ def fetched(domain: Domain[R], rows: Sequence[Mapping[str, Any]]) -> dict[UUID, 
         domain.record(**{db.field(name): value for name, value in row.items()})
         for row in rows
     ]
-    return {one.id: one for one in made}
+    return {record.id: record for record in made}
 
 
 async def fetch(
@@ -354,33 +391,92 @@ async def update(
 ) -> R:
     """Change some fields. What stays the same writes nothing. Raises Invalid, NotFound,
     Conflict.
+
+    For a transaction that does more than this: `revise` has none open while the
+    sensitivity is computed.
     """
-    given = fields.checked(domain.name, domain.change, values, partial=True)
-    old = await _locked(tx, caller, domain, record_id)
-    if old.deleted_at is not None:
+    checked = fields.checked(domain.name, domain.change, values, partial=True)
+    old = await _live(tx, caller, domain, record_id)
+    changed = await _changed(caller, domain, old, checked)
+    return await _write(tx, caller, domain, old, changed)
+
+
+async def revise(
+    database: db.Database,
+    caller: callers.Caller,
+    domain: Domain[R],
+    record_id: UUID,
+    values: Mapping[str, Any],
+) -> R:
+    """`update` in a transaction of its own, which begins when all is computed
+    (optimistic concurrency): if the record has changed meanwhile, it is computed again.
+    """
+    checked = fields.checked(domain.name, domain.change, values, partial=True)
+    async with database.transaction(caller) as tx:
+        old = await get(tx, caller, domain, record_id)
+    for _ in range(_OPTIMISTIC_ROUNDS):
+        changed = await _changed(caller, domain, old, checked)
+        async with database.transaction(caller) as tx:
+            present = await _live(tx, caller, domain, record_id)
+            if present == old:
+                return await _write(tx, caller, domain, old, changed)
+        old = present
+    async with database.transaction(caller) as tx:
+        return await update(tx, caller, domain, record_id, values)
+
+
+async def _live(
+    tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID
+) -> R:
+    """A record that is not deleted, locked."""
+    record = await _locked(tx, caller, domain, record_id)
+    if record.deleted_at is not None:
         raise _missing(domain)
+    return record
+
+
+async def _changed(
+    caller: callers.Caller, domain: Domain[R], old: R, checked: dict[str, Any]
+) -> dict[str, Any]:
+    """The columns of a record that get another value by checked values, in the order of
+    the table: sensitivity among them if it follows. Raises Invalid.
+    """
     before = {name: getattr(old, db.field(name)) for name in domain.columns}
-    merged = before | given
+    merged = before | checked
     if domain.prepare:
-        merged = domain.prepare(
-            {k: v for k, v in merged.items() if k not in domain.derived or k in given},
-            caller,
-        )
-    changed = [
-        name
-        for name in domain.columns
-        if name in merged and merged[name] != before[name]
-    ]
-    if not changed:
-        return old
+        sent = {
+            name: value
+            for name, value in merged.items()
+            if name not in domain.derived or name in checked
+        }
+        merged = domain.prepare(sent, caller)
+    if not _differing(domain, before, merged):
+        return {}
     merged["sensitivity"] = await _following(
-        domain, before, merged, given.get("sensitivity")
+        domain, before, merged, checked.get("sensitivity")
     )
-    changed = [
-        name
+    return _differing(domain, before, merged)
+
+
+def _differing(
+    domain: Domain[Any], before: Mapping[str, Any], after: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The columns of `after` that have another value than `before`."""
+    return {
+        name: after[name]
         for name in domain.columns
-        if name in merged and merged[name] != before[name]
-    ]
+        if name in after and after[name] != before[name]
+    }
+
+
+async def _write(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    domain: Domain[R],
+    old: R,
+    changed: Mapping[str, Any],
+) -> R:
+    """Write the changed columns of a locked record, with its change row and passages."""
     if not changed:
         return old
     assignments = [
@@ -393,15 +489,10 @@ async def update(
         assignments=db.join(", ", assignments),
         all=domain.columns,
     )
-    keys = {"user_id": caller.user_id, "id": record_id}
-    record = await _guarded(
-        tx,
-        domain,
-        statement,
-        _parameters(domain, {n: merged[n] for n in changed}) | keys,
-    )
-    await _known(tx, caller, domain, old, record)
-    await _log(tx, caller, domain, record, "update", changed, record.source)
+    keys = {"user_id": caller.user_id, "id": old.id}
+    record = await _guarded(tx, domain, statement, _parameters(domain, changed) | keys)
+    await _index(tx, caller, domain, old, record)
+    await _log(tx, caller, domain, record, "update", list(changed), record.source)
     return record
 
 
@@ -411,9 +502,7 @@ async def delete(
     """Delete softly: out of every list and every search at once, and restorable. Raises
     NotFound.
     """
-    old = await _locked(tx, caller, domain, record_id)
-    if old.deleted_at is not None:
-        raise _missing(domain)
+    await _live(tx, caller, domain, record_id)
     record = await _guarded(
         tx, domain, _sql(_DELETED, domain), {"user": caller.user_id, "id": record_id}
     )
@@ -434,7 +523,7 @@ async def restore(
     record = await _guarded(
         tx, domain, _sql(_RESTORED, domain), {"user": caller.user_id, "id": record_id}
     )
-    await _known(tx, caller, domain, None, record)
+    await _index(tx, caller, domain, None, record)
     await _log(tx, caller, domain, record, "restore", (), record.source)
     return record
 

@@ -1,4 +1,4 @@
-"""All domains, by name."""
+"""The catalogue of all domains (kinds of records), by name."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -23,8 +23,8 @@ from reverie.records import (
 )
 
 DOMAINS: Mapping[str, base.Domain[Any]] = {
-    one.name: one
-    for one in (
+    kind.name: kind
+    for kind in (
         notes.NOTES,
         events.EVENTS,
         contacts.CONTACTS,
@@ -48,9 +48,9 @@ AnyDomain = base.Domain[Any]
 
 def domain(name: str) -> base.Domain[Any]:
     """A domain by its name or its plural. Raises Invalid naming those there are."""
-    for one in DOMAINS.values():
-        if name in (one.name, one.plural):
-            return one
+    for kind in DOMAINS.values():
+        if name in (kind.name, kind.plural):
+            return kind
     raise errors.Invalid(
         f"There is no domain `{name}`.", hint=f"There are {', '.join(DOMAINS)}."
     )
@@ -60,15 +60,15 @@ def readable(caller: callers.Caller) -> tuple[str, ...]:
     """The domains whose records the caller may read, by name. Raises Forbidden when
     there is none.
     """
-    found = tuple(
-        one.name for one in DOMAINS.values() if caller.may(one.plural, "read")
+    names = tuple(
+        kind.name for kind in DOMAINS.values() if caller.may(kind.plural, "read")
     )
-    if not found:
+    if not names:
         raise errors.Forbidden(
             "This token may not read any domain.",
             hint="It needs a scope such as notes:read.",
         )
-    return found
+    return names
 
 
 def asked(caller: callers.Caller, names: Iterable[str] | None) -> tuple[str, ...]:
@@ -78,6 +78,6 @@ def asked(caller: callers.Caller, names: Iterable[str] | None) -> tuple[str, ...
     domains = [domain(name) for name in names or ()]
     if not domains:
         return readable(caller)
-    for one in domains:
-        caller.need(one.plural, "read")
-    return tuple(dict.fromkeys(one.name for one in domains))
+    for kind in domains:
+        caller.need(kind.plural, "read")
+    return tuple(dict.fromkeys(kind.name for kind in domains))

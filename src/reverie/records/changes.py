@@ -1,6 +1,4 @@
-"""The change log: one row for each change of a record, written in the record's own
-transaction.
-"""
+"""The change log (change data capture): a row for each change, in its transaction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -172,14 +170,14 @@ async def since(
     nothing (it may repeat).
     """
     stamp: datetime = await tx.value(_STAMP)
-    found = await tx.all(
+    rows = await tx.all(
         Change, _SINCE, {"user": caller.user_id, "since": moment, "domain": domain}
     )
-    found.sort(key=lambda change: change.seq)
+    rows.sort(key=lambda change: change.seq)
     return Since(
-        created=[one for one in found if one.action == "create"],
-        updated=[one for one in found if one.action in ("update", "restore")],
-        deleted=[one for one in found if one.action == "delete"],
+        created=[row for row in rows if row.action == "create"],
+        updated=[row for row in rows if row.action in ("update", "restore")],
+        deleted=[row for row in rows if row.action == "delete"],
         response_timestamp=stamp,
     )
 

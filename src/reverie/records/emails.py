@@ -37,7 +37,7 @@ class Email(base.Record):
 
 
 def _text(email: Email) -> passages.Text:
-    names = [one.get("name") or "" for one in email.attachments]
+    names = [attachment.get("name") or "" for attachment in email.attachments]
     keywords = " ".join([email.from_ or "", *email.to, *email.cc, *names])
     sections = [passages.Section(email.body_text)] if email.body_text.strip() else []
     people = [email.from_ or "", *email.to, *email.cc]

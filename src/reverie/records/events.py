@@ -1,4 +1,7 @@
-"""Events: what happens when, in its own time zone; a local day stays that local day."""
+"""Events, and recurrence rules (RRULE, RFC 5545) expanded into occurrences.
+
+Each is in its own time zone; a local day stays that local day.
+"""
 
 import zoneinfo
 from collections.abc import Iterator, Sequence
@@ -72,6 +75,15 @@ class Occurrence:
     day: date
 
 
+# What dateutil raises for what is no rule.
+_BROKEN_RULE = (
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    IndexError,
+    OverflowError,
+)
 _STEPS = {
     "HOURLY": timedelta(hours=1),
     "DAILY": timedelta(days=1),
@@ -128,34 +140,16 @@ def _prepare(values: dict[str, Any], caller: callers.Caller) -> dict[str, Any]:
 
 def _placed(values: dict[str, Any], caller: callers.Caller) -> dict[str, Any]:
     start: datetime | date = values["start"]
-    end: datetime | date | None = values["end"]
     all_day = values["all_day"] or not isinstance(start, datetime)
-    name = values.get("timezone") or ""
-    if not name:
-        name = (
-            _zone_name(start)
-            if isinstance(start, datetime) and start.tzinfo
-            else caller.timezone
-        )
+    name = values.get("timezone") or _default_zone(start, caller)
     local = zone(name)
     begin = _moment(start, local).astimezone(local)
     if all_day:
         begin = begin.replace(hour=0, minute=0, second=0, microsecond=0)
-    finish = _moment(end, local).astimezone(local) if end is not None else None
-    if all_day and (finish is None or finish <= begin):
-        finish = datetime.combine(
-            begin.date() + timedelta(days=1), time.min, tzinfo=local
-        )
-    if finish is not None and finish < begin:
-        raise errors.Invalid(
-            "This event ends before it starts.",
-            hint="`end` must be later than `start`.",
-        )
-    last = (
-        begin
-        if finish is None or finish == begin
-        else finish - timedelta(microseconds=1)
-    )
+    finish = _finish(values["end"], begin, local, all_day=all_day)
+    last = begin
+    if finish is not None and finish != begin:
+        last = finish - timedelta(microseconds=1)
     _rules(values["recurrence"], begin)
     return values | {
         "all_day": all_day,
@@ -167,17 +161,38 @@ def _placed(values: dict[str, Any], caller: callers.Caller) -> dict[str, Any]:
     }
 
 
+def _default_zone(start: datetime | date, caller: callers.Caller) -> str:
+    """The zone that a start comes with, or else the caller's."""
+    if isinstance(start, datetime) and start.tzinfo:
+        return _zone_name(start)
+    return caller.timezone
+
+
+def _finish(
+    end: datetime | date | None, begin: datetime, local: tzinfo, *, all_day: bool
+) -> datetime | None:
+    """The end of an event in its zone; a whole day ends at a midnight. Raises Invalid."""
+    finish = None if end is None else _moment(end, local).astimezone(local)
+    if all_day and (finish is None or finish <= begin):
+        tomorrow = begin.date() + timedelta(days=1)
+        finish = datetime.combine(tomorrow, time.min, tzinfo=local)
+    if finish is not None and finish < begin:
+        raise errors.Invalid(
+            "This event ends before it starts.",
+            hint="`end` must be later than `start`.",
+        )
+    return finish
+
+
 def local_start(event: Event) -> datetime:
     """When it starts, in its own zone."""
     return _moment(event.start, UTC).astimezone(zone(event.timezone))
 
 
 def _local_end(event: Event) -> datetime | None:
-    return (
-        None
-        if event.end is None
-        else _moment(event.end, UTC).astimezone(zone(event.timezone))
-    )
+    if event.end is None:
+        return None
+    return _moment(event.end, UTC).astimezone(zone(event.timezone))
 
 
 def _rules(
@@ -202,14 +217,7 @@ def _rules(
             forceset=True,
             ignoretz=True,
         )
-    except (
-        ValueError,
-        TypeError,
-        KeyError,
-        AttributeError,
-        IndexError,
-        OverflowError,
-    ) as broken:
+    except _BROKEN_RULE as broken:
         raise errors.Invalid(
             f"This recurrence is not valid: {broken}.",
             hint="Such as RRULE:FREQ=WEEKLY.",
@@ -256,30 +264,33 @@ def _wall_clock(line: str, start: datetime) -> str:
     """
     head, _, values = line.partition(":")
     name = head.upper().partition(";")[0]
-    given = next(
-        (
-            one.partition("=")[2]
-            for one in head.split(";")[1:]
-            if one.upper().startswith("TZID=")
-        ),
-        "",
-    )
     if name in ("RRULE", "EXRULE"):
-        parts = [
-            p
-            if not p.upper().startswith("UNTIL=")
-            else f"UNTIL={_local(p[6:], '', start)}"
-            for p in values.split(";")
-        ]
-        return f"{name}:{';'.join(part for part in parts if part)}"
+        parts = [_until(part, start) for part in values.split(";") if part]
+        return f"{name}:{';'.join(parts)}"
     if name not in ("RDATE", "EXDATE"):
         raise errors.Invalid(
             f"{name} is not part of a recurrence.", hint="RRULE, RDATE and EXDATE are."
         )
+    tzid = _tzid(head)
     moments = [
-        _local(value.partition("/")[0], given, start) for value in values.split(",")
+        _local(value.partition("/")[0], tzid, start) for value in values.split(",")
     ]
     return f"{name}:{','.join(moments)}"
+
+
+def _until(part: str, start: datetime) -> str:
+    """A part of a rule; its end, if it is that, in the event's wall-clock time."""
+    if not part.upper().startswith("UNTIL="):
+        return part
+    return f"UNTIL={_local(part[6:], '', start)}"
+
+
+def _tzid(head: str) -> str:
+    """The zone in the parameters before the colon, as in `EXDATE;TZID=Asia/Tokyo`."""
+    for parameter in head.split(";")[1:]:
+        if parameter.upper().startswith("TZID="):
+            return parameter.partition("=")[2]
+    return ""
 
 
 def _local(stamp: str, tzid: str, start: datetime) -> str:
@@ -308,39 +319,35 @@ def occurrences(
     """
     begin = local_start(event)
     finish = _local_end(event) or begin
-    days = finish.date() - begin.date()
-    before = days + timedelta(days=1)
-    lower = (
-        datetime.combine(first, time.min) - before
-        if first - date.min > before
-        else _EVER
-    )
+    before = finish.date() - begin.date() + timedelta(days=1)
+    lower = _EVER
+    if first - date.min > before:
+        lower = datetime.combine(first, time.min) - before
     rules = _rules(event.recurrence, begin, lower)
-    wall = (
-        [begin.replace(tzinfo=None)]
-        if rules is None
-        else rules.xafter(lower, count=most, inc=True)
-    )
-    length = (
-        finish.replace(tzinfo=None) - begin.replace(tzinfo=None)
-        if event.all_day
-        else finish - begin
-    )
-    for moment in wall:
+    once = [begin.replace(tzinfo=None)]
+    for moment in rules.xafter(lower, count=most, inc=True) if rules else once:
         start = moment.replace(tzinfo=begin.tzinfo)
-        end = (
-            moment + length
-            if event.all_day
-            else (start.astimezone(UTC) + length).astimezone(begin.tzinfo)
-        )
-        end = end.replace(tzinfo=begin.tzinfo) if event.all_day else end
-        last_day = (
-            start.date() if end == start else (end - timedelta(microseconds=1)).date()
-        )
+        end = _shifted(event, moment, begin, finish)
+        last_day = start.date()
+        if end != start:
+            last_day = (end - timedelta(microseconds=1)).date()
         if start.date() > last:
             return
         if last_day >= first:
             yield Occurrence(event, start, end, start.date())
+
+
+def _shifted(
+    event: Event, moment: datetime, begin: datetime, finish: datetime
+) -> datetime:
+    """The end of the occurrence that begins at a wall-clock time: days stay whole days,
+    and hours pass whatever the clocks do.
+    """
+    if event.all_day:
+        length = finish.replace(tzinfo=None) - begin.replace(tzinfo=None)
+        return (moment + length).replace(tzinfo=begin.tzinfo)
+    start = moment.replace(tzinfo=begin.tzinfo)
+    return (start.astimezone(UTC) + (finish - begin)).astimezone(begin.tzinfo)
 
 
 _BETWEEN = """
@@ -367,23 +374,28 @@ async def agenda(
             "This range ends before it starts.", hint="`to` must not be before `from`."
         )
     statement = db.compose(_BETWEEN, all=EVENTS.columns)
-    found = await tx.all(
+    events = await tx.all(
         Event, statement, {"user": caller.user_id, "first": first, "last": last}
     )
-    all_times = [
-        one for event in found for one in occurrences(event, first, last, most=most)
+    everything = [
+        occurrence
+        for event in events
+        for occurrence in occurrences(event, first, last, most=most)
     ]
-    return sorted(
-        all_times, key=lambda one: (one.day, not one.event.all_day, one.start)
-    )[:most]
+    return sorted(everything, key=_agenda_order)[:most]
+
+
+def _agenda_order(occurrence: Occurrence) -> tuple[date, bool, datetime]:
+    """By day, whole days first."""
+    return occurrence.day, not occurrence.event.all_day, occurrence.start
 
 
 def _text(event: Event) -> passages.Text:
     parts = [part for part in (event.description, event.location) if part]
     people = [
         part
-        for one in event.attendees
-        for part in (one.get("name"), one.get("email"))
+        for attendee in event.attendees
+        for part in (attendee.get("name"), attendee.get("email"))
         if part
     ]
     sections = [passages.Section("\n".join(parts))] if parts else []
@@ -406,11 +418,9 @@ def _title(event: Event) -> str:
 
 def _summary(event: Event) -> str:
     start = local_start(event)
-    return (
-        f"{_title(event)} {start:%Y-%m-%d}"
-        if event.all_day
-        else f"{_title(event)} {start:%Y-%m-%d %H:%M}"
-    )
+    if event.all_day:
+        return f"{_title(event)} {start:%Y-%m-%d}"
+    return f"{_title(event)} {start:%Y-%m-%d %H:%M}"
 
 
 def _line(event: Event, now: datetime) -> str:

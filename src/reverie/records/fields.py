@@ -1,6 +1,4 @@
-"""What may be sent of a record: models made from its dataclass, and the one place where
-values are checked.
-"""
+"""Validation of what may be sent of a record: pydantic models of its dataclass."""
 
 import dataclasses
 import json
@@ -29,7 +27,7 @@ def checked(
     them in the details.
     """
     try:
-        found = model.model_validate(dict(values))
+        sent = model.model_validate(dict(values))
     except pydantic.ValidationError as refused:
         problems = [
             {"field": _path(e["loc"]), "problem": e["msg"]} for e in refused.errors()
@@ -40,8 +38,8 @@ def checked(
             hint=f"Fields: {', '.join(field.alias or key for key, field in model.model_fields.items())}.",
             details={"problems": problems},
         ) from None
-    names = found.model_fields_set if partial else type(found).model_fields.keys()
-    return {db.column(one): getattr(found, one) for one in names}
+    names = sent.model_fields_set if partial else type(sent).model_fields.keys()
+    return {db.column(name): getattr(sent, name) for name in names}
 
 
 def model(
@@ -95,22 +93,26 @@ def _clean(value: Any, depth: int = 0) -> Any:
     if depth > _DEEPEST:
         raise ValueError(f"more than {_DEEPEST} levels cannot be kept")
     if isinstance(value, str):
-        if "\x00" in value:
-            raise ValueError("a NUL character cannot be kept")
-        try:
-            value.encode("utf-8")
-        except UnicodeEncodeError:
-            raise ValueError("half a surrogate pair cannot be kept") from None
+        _clean_text(value)
     elif isinstance(value, Mapping):
-        for key, one in typing.cast(Mapping[Any, Any], value).items():
+        for key, item in typing.cast(Mapping[Any, Any], value).items():
             _clean(key, depth + 1)
-            _clean(one, depth + 1)
+            _clean(item, depth + 1)
     elif isinstance(value, list | tuple):
-        for one in typing.cast(Sequence[Any], value):
-            _clean(one, depth + 1)
+        for item in typing.cast(Sequence[Any], value):
+            _clean(item, depth + 1)
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{value} cannot be kept")
     return typing.cast(Any, value)
+
+
+def _clean_text(value: str) -> None:
+    if "\x00" in value:
+        raise ValueError("a NUL character cannot be kept")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError("half a surrogate pair cannot be kept") from None
 
 
 def _clean_json(value: Any) -> Any:

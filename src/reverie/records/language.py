@@ -1,4 +1,4 @@
-"""Which language a text is in, told by its function words, and the stems of its words."""
+"""Language detection by function words (stop words), and stemming (Snowball)."""
 
 from collections.abc import Iterable
 from functools import lru_cache

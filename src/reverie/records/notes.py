@@ -45,7 +45,9 @@ def _sections(note: Note, title: str) -> Iterator[passages.Section]:
         for piece in passages.pieces_of(text):
             # What the passage says itself, or the title of the note, is not said again.
             head = " > ".join(
-                one for one in titles if one not in piece and one != title
+                title_above
+                for title_above in titles
+                if title_above not in piece and title_above != title
             )
             yield passages.Section(piece, place, head, whole=True)
 
@@ -72,7 +74,7 @@ def _by_heading(content: str) -> Iterator[tuple[tuple[str, ...], str]]:
                 *[""] * (level - 1 - len(titles)),
                 compact.clip(heading[2], _CLIP),
             ]
-            above = tuple(one for one in titles if one)
+            above = tuple(heading for heading in titles if heading)
         lines.append(line)
     yield above, "\n".join(lines)
 

@@ -1,14 +1,13 @@
-"""Cards and passages: what search shows and ranks of each live record, written in the
-record's own transaction.
+"""Cards and passages: the full-text index of each live record, and cutting (chunking).
 
-So a record is found by its words at commit, and a deleted or edited text is gone at
-once. Lists of postings follow.
+They are written in the record's own transaction, so a record is found by its words at
+commit, and a deleted or edited text is gone at once. Lists of postings follow.
 """
 
 import asyncio
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
@@ -138,7 +137,8 @@ def embedded_text(title: str, text: str, head: str = "") -> str:
     """What the embedder reads of a passage: the record's title and what stands above it
     give it its context.
     """
-    return "\n".join(one for one in (title if text != title else "", head, text) if one)
+    lines = (title if text != title else "", head, text)
+    return "\n".join(line for line in lines if line)
 
 
 def content_hash(title: str, text: str, head: str = "") -> bytes:
@@ -166,27 +166,33 @@ async def write(
     if old is not None:
         await _drop(tx, caller, record_id)
     # A long document takes seconds, in which others want to be answered.
-    long = sum(len(one.text) for one in new.sections) > _LONG
-    made = await asyncio.to_thread(_split, new) if long else _split(new)
-    parameters: dict[str, object] = {
+    long = sum(len(section.text) for section in new.sections) > _LONG
+    pieces = await asyncio.to_thread(_split, new) if long else _split(new)
+    card: dict[str, object] = {
         "user": caller.user_id,
         "record": record_id,
         "domain": domain,
         "title": new.title,
         "at": new.at,
         "tags": list(new.tags),
-        "people": [terms.fold(one) for one in new.people if one],
+        "people": [terms.fold(person) for person in new.people if person],
         "category": terms.fold(new.category or ""),
         "origin": terms.fold(new.origin),
         "sensitivity": sensitivity,
-        "places": [db.json(one.place) for one in made],
-        "texts": [one.text for one in made],
-        "heads": [one.head for one in made],
-        "hashes": [content_hash(new.title, one.text, one.head) for one in made],
-        "lengths": [one.terms.length for one in made],
-        "terms": [postings.packed(one.terms.weights) for one in made],
     }
-    await tx.run(_WRITE, parameters)
+    await tx.run(_WRITE, card | _columns(new.title, pieces))
+
+
+def _columns(title: str, pieces: Sequence[_Passage]) -> dict[str, object]:
+    """The columns of a record's passages, each a list in their order."""
+    return {
+        "places": [db.json(piece.place) for piece in pieces],
+        "texts": [piece.text for piece in pieces],
+        "heads": [piece.head for piece in pieces],
+        "hashes": [content_hash(title, piece.text, piece.head) for piece in pieces],
+        "lengths": [piece.terms.length for piece in pieces],
+        "terms": [postings.packed(piece.terms.weights) for piece in pieces],
+    }
 
 
 async def remove(
@@ -251,15 +257,15 @@ async def pack(tx: db.Transaction, user: db.HasUser, *, most: int = 32_768) -> b
             await tx.rows(_TAKE, {"user": user.user_id, "most": most}, binary=True),
         )
         return True
-    known = await postings.segments(tx, user)
-    crowd = postings.crowded(known)
+    segments = await postings.segments(tx, user)
+    crowd = postings.crowded(segments)
     if not crowd:
         return False
-    total = sum(one.size for one in known)
-    if total > _TOO_MUCH * await tx.value(_ALIVE, (user.user_id,)):
-        crowd = (
-            [*crowd, known[0].id] if known[0].id not in crowd else crowd
-        )  # the largest has most that is gone
+    total = sum(segment.size for segment in segments)
+    largest = segments[0].id  # it has most that is gone
+    too_much = total > _TOO_MUCH * await tx.value(_ALIVE, (user.user_id,))
+    if too_much and largest not in crowd:
+        crowd = [*crowd, largest]
     ids = await postings.members(tx, user, crowd)
     await postings.drop(tx, user, crowd)
     await postings.pack(
@@ -298,23 +304,31 @@ def pieces_of(text: str, limit: int = LIMIT) -> list[str]:
     """
     pieces: list[str] = []
     current = ""
-    for paragraph in _PARAGRAPH.split(text):
-        glue = "\n\n"
-        for sentence in (
-            [paragraph] if len(paragraph) <= limit else _SENTENCE.split(paragraph)
-        ):
-            for part in _hard(sentence.strip(), limit):
-                if len(current) > FRAGMENT and len(current) + len(part) > limit:
-                    pieces.append(current)
-                    current = part
-                else:
-                    current = f"{current}{glue}{part}" if current else part
-                glue = " "
+    for glue, part in _parts(text, limit):
+        if len(current) > FRAGMENT and len(current) + len(part) > limit:
+            pieces.append(current)
+            current = part
+        else:
+            current = f"{current}{glue}{part}" if current else part
     if current and len(current) <= FRAGMENT and pieces:
         pieces[-1] = f"{pieces[-1]}\n\n{current}"
     elif current:
         pieces.append(current)
     return pieces
+
+
+def _parts(text: str, limit: int) -> Iterator[tuple[str, str]]:
+    """Paragraphs, or their sentences where they are long, each with what ties it to
+    what came before.
+    """
+    for paragraph in _PARAGRAPH.split(text):
+        long = len(paragraph) > limit
+        sentences = _SENTENCE.split(paragraph) if long else [paragraph]
+        glue = "\n\n"
+        for sentence in sentences:
+            for part in _hard(sentence.strip(), limit):
+                yield glue, part
+                glue = " "
 
 
 def _hard(sentence: str, limit: int) -> list[str]:

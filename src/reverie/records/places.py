@@ -1,6 +1,4 @@
-"""Where a record's passages stand: in their order, each with its place and what lies
-around it.
-"""
+"""Where a record's passages stand: in their order, with what lies around each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -61,7 +59,10 @@ async def around(
 ) -> dict[int, PlacedPassage]:
     """A passage and its neighbours, by number. Raises NotFound."""
     values = {"user": user.user_id, "record": record_id, "number": number}
-    found = {one.number: one for one in await tx.all(PlacedPassage, _AROUND, values)}
+    found = {
+        passage.number: passage
+        for passage in await tx.all(PlacedPassage, _AROUND, values)
+    }
     if number not in found:
         raise errors.NotFound(
             "There is no such passage.", hint="The document may have changed."

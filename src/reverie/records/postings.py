@@ -1,5 +1,4 @@
-"""Postings: which passages hold a term and how much, in lists per term that are packed
-from the passages themselves.
+"""Posting lists (inverted index) for BM25, packed from the passages themselves.
 
 A list is a few numpy arrays, so a million passages take some hundred megabytes and are
 read in milliseconds (docs/decisions/0002). Lists are made a segment of passages at a
@@ -104,7 +103,7 @@ def of_rows(rows: Sequence[Mapping[str, Any]], keys: Sequence[int]) -> Floats:
     """The same of rows with `terms`."""
     held = [row["terms"] or b"" for row in rows]
     return frequencies(
-        b"".join(held), np.array([len(one) for one in held], np.int64), keys
+        b"".join(held), np.array([len(terms) for terms in held], np.int64), keys
     )
 
 
@@ -169,7 +168,7 @@ async def lists(tx: db.Transaction, user: db.HasUser, keys: Sequence[int]) -> Li
         held,
         entries,
         held_by,
-        await _members(tx, user, [one.id for one in held]),
+        await _members(tx, user, [segment.id for segment in held]),
         fresh,
     )
 
@@ -180,12 +179,12 @@ async def _members(
     """The passages of segments, by place. They never change, so this process keeps
     those it has seen lately.
     """
-    new = [one for one in ids if (user.user_id, one) not in _seen]
+    new = [segment_id for segment_id in ids if (user.user_id, segment_id) not in _seen]
     for row in await tx.rows(_MEMBERS, (user.user_id, new), binary=True) if new else ():
         _seen[user.user_id, row["id"]] = np.frombuffer(row["passages"], IDS).astype(
             np.int64
         )
-    found = {one: _seen[user.user_id, one] for one in ids}
+    found = {segment_id: _seen[user.user_id, segment_id] for segment_id in ids}
     while len(_seen) > _SEEN:
         _seen.pop(next(iter(_seen)))
     return found
@@ -197,18 +196,18 @@ async def pack(
     """Make a segment of some passages (id, terms, length)."""
     if not rows:
         return
-    known = await segments(tx, user)
+    segments_now = await segments(tx, user)
     lengths = np.array([row["length"] for row in rows], np.float32)
     words = int(lengths.sum())
-    average = (sum(one.words for one in known) + words) / (
-        sum(one.size for one in known) + len(rows)
+    average = (sum(segment.words for segment in segments_now) + words) / (
+        sum(segment.size for segment in segments_now) + len(rows)
     )
     ids = np.array([row["id"] for row in rows], IDS).tobytes()
     segment = await tx.value(_SEGMENT, (user.user_id, len(rows), words, ids))
     held = [row["terms"] or b"" for row in rows]
     at = np.repeat(
         np.arange(len(rows), dtype=np.uint32),
-        [len(one) // HELD.itemsize for one in held],
+        [len(terms) // HELD.itemsize for terms in held],
     )
     every = np.frombuffer(b"".join(held), HELD)
     order = np.argsort(every["term"], kind="stable")
@@ -288,16 +287,19 @@ async def _insert(
         await tx.run(_POSTINGS, parameters)
 
 
-def crowded(known: Sequence[Segment]) -> list[int]:
+def crowded(segments: Sequence[Segment]) -> list[int]:
     """Segments of about one size that are too many: to be packed together."""
     tiers: dict[int, list[Segment]] = {}
-    for one in known:
-        tier = int(np.log(max(one.size, SMALLEST) / SMALLEST) / np.log(FACTOR))
-        tiers.setdefault(tier, []).append(one)
+    for segment in segments:
+        tier = int(np.log(max(segment.size, SMALLEST) / SMALLEST) / np.log(FACTOR))
+        tiers.setdefault(tier, []).append(segment)
     for tier in sorted(tiers):
         mine = tiers[tier]
-        if len(mine) >= FACTOR and sum(one.size for one in mine[-FACTOR:]) <= LARGEST:
-            return [one.id for one in mine[-FACTOR:]]
+        if (
+            len(mine) >= FACTOR
+            and sum(segment.size for segment in mine[-FACTOR:]) <= LARGEST
+        ):
+            return [segment.id for segment in mine[-FACTOR:]]
     return []
 
 
@@ -306,7 +308,9 @@ async def members(
 ) -> list[int]:
     """The passages of some segments, those that are gone included."""
     rows = await tx.rows(_MEMBERS, (user.user_id, list(ids)), binary=True)
-    return [int(one) for row in rows for one in np.frombuffer(row["passages"], IDS)]
+    return [
+        int(passage) for row in rows for passage in np.frombuffer(row["passages"], IDS)
+    ]
 
 
 async def drop(tx: db.Transaction, user: db.HasUser, ids: Sequence[int]) -> None:

@@ -37,7 +37,7 @@ class Task(base.Record):
 
 
 def _text(task: Task) -> passages.Text:
-    steps = "\n".join(one["text"] for one in task.checklist)
+    steps = "\n".join(item["text"] for item in task.checklist)
     body = "\n".join(part for part in (task.description, steps) if part)
     due = (
         dt.datetime.combine(task.due, dt.time(12), tzinfo=dt.UTC) if task.due else None
@@ -55,7 +55,7 @@ def _text(task: Task) -> passages.Text:
 
 
 def _line(task: Task, now: dt.datetime) -> str:
-    done = sum(one["done"] for one in task.checklist)
+    done = sum(item["done"] for item in task.checklist)
     parts = [
         "☑" if task.completed_at else "☐",
         compact.clip(task.title, 48),

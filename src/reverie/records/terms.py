@@ -1,5 +1,6 @@
-"""How text becomes the terms that lexical search compares: the one place where writing
-and asking must agree.
+"""Tokenisation for full-text search: words, stems and other terms, of texts and queries.
+
+The one place where writing and asking must agree.
 
 A word gives its folded form (case, accents and width do not matter) and, marked with
 `~`, the stem of its language. A chunk such as `INV-2024-0017`, `ana@example.org` or
@@ -9,7 +10,7 @@ pair (`absatz 2`); Chinese, Japanese and Korean give pairs of characters.
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -103,33 +104,43 @@ def of_query(text: str) -> list[QueryTerm]:
     is in.
     """
     spoken = words(text)
-    told = language.detect(spoken)
-    idle = (
-        language.FUNCTION_WORDS[told]
-        if told
-        else frozenset[str]().union(*language.FUNCTION_WORDS.values())
-    )
-    kept = [word for word in spoken if word not in idle]
-    idle_folded = (
-        {fold(word) for word in spoken if word in idle} if kept else set[str]()
-    )
-    found: dict[str, QueryTerm] = {}
+    stop_words = _stop_words(spoken)
+    if len(stop_words) == len(set(spoken)):
+        return list(_grouped(text, frozenset()).values())
+    by_term = _grouped(text, {fold(word) for word in stop_words})
+    # A stem goes with its word: of a group whose word was left out, nothing stays.
+    groups = {term.group for term in by_term.values() if not _is_stem(term.term)}
+    return [term for term in by_term.values() if term.group in groups]
+
+
+def _stop_words(spoken: Sequence[str]) -> set[str]:
+    """The function words of a text, in its language or else in any."""
+    detected = language.detect(spoken)
+    if detected:
+        function_words = language.FUNCTION_WORDS[detected]
+    else:
+        function_words = frozenset[str]().union(*language.FUNCTION_WORDS.values())
+    return {word for word in spoken if word in function_words}
+
+
+def _grouped(text: str, without: Collection[str]) -> dict[str, QueryTerm]:
+    """Each term once, with the group of its word; but for the words of `without`."""
+    by_term: dict[str, QueryTerm] = {}
     group = 0
     for term, is_word in _scan(text, language.LANGUAGES):
-        group += is_word or not term.startswith("~")
-        exact = not is_word and not term.startswith("~")
-        if (
-            len(term) <= _LONGEST
-            and term not in found
-            and not (is_word and term in idle_folded)
-        ):
-            found[term] = QueryTerm(
-                term, group, STEM_WEIGHT if term.startswith("~") else 1.0, exact
-            )
-    if kept:
-        groups = {one.group for one in found.values() if not one.term.startswith("~")}
-        found = {term: one for term, one in found.items() if one.group in groups}
-    return list(found.values())
+        stem = _is_stem(term)
+        group += is_word or not stem
+        if len(term) > _LONGEST or term in by_term:
+            continue
+        if is_word and term in without:
+            continue
+        weight = STEM_WEIGHT if stem else 1.0
+        by_term[term] = QueryTerm(term, group, weight, exact=not is_word and not stem)
+    return by_term
+
+
+def _is_stem(term: str) -> bool:
+    return term.startswith("~")
 
 
 def plain(text: str) -> list[str]:
@@ -145,15 +156,21 @@ def _scan(text: str, languages: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
         whole = _fold_word(chunk)
         if not whole:
             continue
-        found = _WORD.findall(chunk.lower())
-        for word in found:
+        parts = _WORD.findall(chunk.lower())
+        for word in parts:
             yield from _word(word, languages)
-        compound = _INNER.search(chunk) is not None and not _PLAIN_INNER.match(chunk)
-        if compound and (len(found) > 1 or not chunk.isalnum()) and whole not in found:
+        if whole not in parts and _is_compound(chunk, parts):
             yield whole, False
         if before and (_has_digit(before) or _has_digit(whole)):
             yield f"{before} {whole}", False
         before = whole
+
+
+def _is_compound(chunk: str, parts: Sequence[str]) -> bool:
+    """Whether a chunk such as `INV-2024-0017` is a term beside its parts."""
+    if _INNER.search(chunk) is None or _PLAIN_INNER.match(chunk):
+        return False
+    return len(parts) > 1 or not chunk.isalnum()
 
 
 def _word(word: str, languages: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
@@ -163,7 +180,7 @@ def _word(word: str, languages: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
         return
     yield _fold_word(word), True
     if len(word) > 3 and not _has_digit(word):
-        for stem in {_fold_word(language.stem(word, one)) for one in languages}:
+        for stem in {_fold_word(language.stem(word, name)) for name in languages}:
             yield f"~{stem}", False
 
 

@@ -25,23 +25,29 @@ class BankTransaction(base.Record):
     text: str | None = None
 
 
-def _text(one: BankTransaction) -> passages.Text:
-    title = one.counterparty or one.text or f"{one.amount} {one.currency}"
-    noon = dt.datetime.combine(one.date, dt.time(12), tzinfo=dt.UTC)
-    sections = [passages.Section(one.text)] if one.text and one.text != title else []
-    amount = f"{one.amount} {one.currency}"
+def _text(payment: BankTransaction) -> passages.Text:
+    title = (
+        payment.counterparty or payment.text or f"{payment.amount} {payment.currency}"
+    )
+    noon = dt.datetime.combine(payment.date, dt.time(12), tzinfo=dt.UTC)
+    sections = (
+        [passages.Section(payment.text)]
+        if payment.text and payment.text != title
+        else []
+    )
+    amount = f"{payment.amount} {payment.currency}"
     return passages.Text(
         title,
         sections,
-        keywords=f"{amount} {amount.lstrip('-')} {one.date}",
+        keywords=f"{amount} {amount.lstrip('-')} {payment.date}",
         at=noon,
-        people=[one.counterparty or ""],
+        people=[payment.counterparty or ""],
     )
 
 
-def _line(one: BankTransaction, now: dt.datetime) -> str:
-    what = compact.clip(one.counterparty or one.text or "", 32)
-    return f"{one.date} {one.amount} {one.currency} {what}".rstrip()
+def _line(payment: BankTransaction, now: dt.datetime) -> str:
+    what = compact.clip(payment.counterparty or payment.text or "", 32)
+    return f"{payment.date} {payment.amount} {payment.currency} {what}".rstrip()
 
 
 TRANSACTIONS = base.Domain(
@@ -49,8 +55,8 @@ TRANSACTIONS = base.Domain(
     plural="transactions",
     record=BankTransaction,
     text=_text,
-    summary=lambda one: (
-        f"{one.date} {one.amount} {one.currency} {one.counterparty or ''}".rstrip()
+    summary=lambda payment: (
+        f"{payment.date} {payment.amount} {payment.currency} {payment.counterparty or ''}".rstrip()
     ),
     line=_line,
     order="t.date DESC, t.id",

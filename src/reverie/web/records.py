@@ -61,8 +61,9 @@ async def _create(
     parameters.read(request, parameters.Parameters)
     values = await parameters.body(request)
     caller = middleware.caller_of(request)
+    new = await base.prepared(caller, domain, values)
     async with reverie.database.transaction(caller) as tx:
-        record = await base.create(tx, caller, domain, values)
+        record = await base.insert(tx, caller, new)
     location = f"{middleware.PREFIX}/{domain.plural}/{record.id}"
     return envelope.answer(
         forms.record(domain, record), status=201, headers={"Location": location}
@@ -89,10 +90,9 @@ async def _update(
     parameters.read(request, parameters.Parameters)
     values = await parameters.body(request)
     caller = middleware.caller_of(request)
-    async with reverie.database.transaction(caller) as tx:
-        record = await base.update(
-            tx, caller, domain, parameters.record_id(request), values
-        )
+    record = await base.revise(
+        reverie.database, caller, domain, parameters.record_id(request), values
+    )
     return envelope.answer(forms.record(domain, record))
 
 
