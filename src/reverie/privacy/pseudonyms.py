@@ -217,7 +217,7 @@ def _with_literals(
     places: Iterable[spans.FoldedSpan | spans.Span],
     literals: Iterable[tuple[int, int]],
 ) -> list[spans.FoldedSpan]:
-    return mask_spans.settled(
+    return mask_spans.merge(
         text,
         [
             *places,
