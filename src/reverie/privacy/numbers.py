@@ -197,7 +197,7 @@ def _phone(
     end = run.end()
     if not _has_phone_length(raw) or _is_code_or_date(text, start, end):
         return None
-    if raw.startswith("(") and ")" not in raw:
+    if _has_open_bracket(raw):
         start += 1
     shown = text[start:end]
     international = shown.startswith(("+", "00", "(+", "(00"))
@@ -208,6 +208,10 @@ def _phone(
     if _is_grouped(shown) and not _is_amount(text, shown, end):
         return spans.FoldedSpan(start, end, "phone", _PHONE_SHAPE_SCORE)
     return None
+
+
+def _has_open_bracket(raw: str) -> bool:
+    return raw.startswith("(") and ")" not in raw
 
 
 def _has_phone_length(raw: str) -> bool:
