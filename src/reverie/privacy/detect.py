@@ -18,8 +18,6 @@ from reverie.privacy import (
     spans,
 )
 
-Known = spans.KnownValue
-Span = spans.Span
 # A cue stands in so many characters before its value.
 _CUE_REACH = 60
 # A pattern with `when` is read where so many words of that list stand.

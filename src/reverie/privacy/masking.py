@@ -8,7 +8,9 @@ from typing import Any, cast
 from reverie import db
 from reverie.privacy import detect, pseudonyms, rules, spans, unmasking, vault
 
-Known = Callable[[db.Transaction, db.HasUser], Awaitable[Sequence[spans.KnownValue]]]
+KnownValues = Callable[
+    [db.Transaction, db.HasUser], Awaitable[Sequence[spans.KnownValue]]
+]
 """The names that a user's own contacts and graph know."""
 
 # Set by hand: a call that cannot be masked in this time fails, and nothing is sent.
@@ -55,7 +57,7 @@ async def mask(
     *,
     scope: str,
     key: vault.Key,
-    known: Known = nobody,
+    known: KnownValues = nobody,
     patterns: rules.Rules | None = None,
     model: bool = False,
 ) -> MaskedTexts:

@@ -129,15 +129,15 @@ def of_record(
     return highest([of_domain(domain), *levels.values()])
 
 
-def decided(computed: Level, wanted: Level | None) -> Level:
+def decided(computed: Level, chosen: Level | None) -> Level:
     """What the owner's word makes of a level: raised at will, lowered to normal at
     most, and critical stays.
     """
-    if wanted is None or computed == _CRITICAL:
+    if chosen is None or computed == _CRITICAL:
         return computed
-    if wanted >= computed:
-        return wanted
-    return highest([wanted, _NORMAL])
+    if chosen >= computed:
+        return chosen
+    return highest([chosen, _NORMAL])
 
 
 def followed(kept: Level, before: Level, now: Level) -> Level:
