@@ -498,12 +498,12 @@ def test_spans_that_overlap_or_touch_become_one() -> None:
         spans.FoldedSpan(22, 25, "person"),
         spans.FoldedSpan(5, 5, "date"),
     ]
-    assert [text[one.start : one.end] for one in mask_spans.settled(text, places)] == [
+    assert [text[one.start : one.end] for one in mask_spans.merge(text, places)] == [
         "Ana García2",
         "王伟李娜",
         "Ana",
     ]
-    assert mask_spans.settled(text, places)[0].kind == "person"
+    assert mask_spans.merge(text, places)[0].kind == "person"
 
 
 def test_scopes() -> None:

@@ -169,7 +169,7 @@ class GatewayRules:
     key: vault.Key | None = field(default=None, repr=False)
     scope: Literal["user", "conversation"] = "user"
     daily_tokens: int = 0
-    known: masking.Known = masking.nobody
+    known: masking.KnownValues = masking.nobody
     patterns: rules.Rules | None = None
     model: bool = False
 

@@ -1,3 +1,4 @@
-"""What may leave this machine: finding personal values, how sensitive a text is,
-pseudonyms, routing.
+"""Privacy: PII detection, sensitivity classification, pseudonymisation and routing.
+
+It decides what may leave this machine.
 """

@@ -1,9 +1,10 @@
-"""Finds personal values in a text: known ones, patterns, digits with check digits,
-names and addresses.
+"""PII detection: known values, patterns, check digits, names and addresses in a text.
+
+docs/decisions/0013 says why there is no model; `bench/privacy.py` measures it.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from reverie.privacy import (
     addresses,
@@ -17,16 +18,23 @@ from reverie.privacy import (
     spans,
 )
 
-Known = spans.KnownValue
-Span = spans.Span
+# A cue stands in so many characters before its value.
 _CUE_REACH = 60
-_CLINICAL_FROM = 2
-_FUNCTION_WORD = re.compile(r"[^\W\d_]+")
-_SAMPLE = 4000
-_BARE = " \n.,;:!?\"'"
+# A pattern with `when` is read where so many words of that list stand.
+_WHEN_FROM = 2
+_WORD = re.compile(r"[^\W\d_]+")
+# The language is told from so many characters.
+_LANGUAGE_SAMPLE = 4000
+_SIGNS_BEFORE = " \n.,;:!?\"'"
+_SIGNS_BEHIND = " \n,;:"
+# Pieces of these kinds that touch are one value.
+_MERGED_KINDS = frozenset({"person", "address"})
 # Capitalised names of people seen once are looked for in the rest of the text when they
 # are at least so sure.
 _REPEATED_FROM = 0.7
+# Set by hand (docs/decisions/0013); below spans.STRONG: context more than identity.
+_NATIONALITY_SCORE = 0.35
+_REPEATED_SCORE = 0.6
 
 
 def find(
@@ -44,33 +52,37 @@ def find(
     optional NER model too.
     """
     folded = folding.fold(text)
-    held = with_rules or rules.load()
-    spoken = language if language is not None else tell_language(folded.text)
-    found = list(_all(folded.text, held, known, spoken))
+    ruleset = with_rules or rules.load()
+    if language is None:
+        language = tell_language(folded.text)
+    candidates = list(_candidates(folded.text, ruleset, known, language))
     if model:
-        found += ner.find(folded.text, spoken)
+        candidates += ner.find(folded.text, language)
+    settled = spans.settle(_trim(folded.text, candidates))
     return [
-        spans.Span(start, end, one.kind, one.score, text[start:end])
-        for one in _joined(folded.text, spans.settle(_tidy(folded.text, found)))
-        for start, end in [folded.back(one.start, one.end)]
+        _original(text, folded, span) for span in _merge_touching(folded.text, settled)
     ]
 
 
+def _original(text: str, folded: folding.Folded, span: spans.FoldedSpan) -> spans.Span:
+    start, end = folded.back(span.start, span.end)
+    return spans.Span(start, end, span.kind, span.score, text[start:end])
+
+
 def tell_language(text: str) -> str:
-    """en, es or de by the function words of its beginning; "" when they do not tell."""
-    words = [folding.plain(word) for word in _FUNCTION_WORD.findall(text[:_SAMPLE])]
-    counts = sorted(
-        (
-            (sum(word in known for word in words), name)
-            for name, known in _FUNCTION.items()
-        ),
-        reverse=True,
-    )
-    (best, name), (second, _) = counts[0], counts[1]
-    return name if best >= second + 1 and best else ""
+    """Language detection: en, es or de by the function words of a text's beginning; ""
+    when they do not tell.
+    """
+    words = [folding.plain(word) for word in _WORD.findall(text[:_LANGUAGE_SAMPLE])]
+    counts = [
+        (sum(word in function_words for word in words), language)
+        for language, function_words in _FUNCTION_WORDS.items()
+    ]
+    (best, language), (second, _), *_rest = sorted(counts, reverse=True)
+    return language if best > second else ""
 
 
-_FUNCTION = {
+_FUNCTION_WORDS = {
     language: frozenset(words.split())
     for language, words in {
         "en": """
@@ -90,72 +102,88 @@ _FUNCTION = {
 }
 
 
-def _all(
-    text: str, held: rules.Rules, personal: Sequence[spans.KnownValue], language: str
+def _candidates(
+    text: str,
+    ruleset: rules.Rules,
+    known: Sequence[spans.KnownValue],
+    language: str,
 ) -> Iterator[spans.FoldedSpan]:
-    reading = names.read(text, held.words, language)
-    if personal:
-        yield from known_values.find(text, known_values.index(personal))
-    yield from _patterns(text, held, reading)
-    yield from _listed(reading)
-    yield from numbers.find(text, held.words["order"])
+    """What each reader finds in a folded text; candidates may overlap."""
+    reading = names.read(text, ruleset.words, language)
+    if known:
+        yield from known_values.find(text, known_values.index(known))
+    yield from _find_patterns(text, ruleset, reading)
+    yield from _find_nationalities(reading)
+    yield from numbers.find(text, ruleset.words["order"])
     yield from addresses.find(reading)
-    people = list(names.find(reading))
-    yield from people
-    yield from _again(reading, people)
+    named = list(names.find(reading))
+    yield from named
+    yield from _find_repeated(reading, named)
 
 
-def _patterns(
-    text: str, held: rules.Rules, reading: names.TokenizedText
+def _find_patterns(
+    text: str, ruleset: rules.Rules, reading: names.TokenizedText
 ) -> Iterator[spans.FoldedSpan]:
     seen = {token.plain for token in reading.tokens}
     lowered = folding.lower(text)
-    for pattern in held.patterns:
-        if pattern.only and reading.language not in ("", pattern.only):
-            continue
-        if (
-            pattern.when
-            and len(held.words.get(pattern.when, frozenset()) & seen) < _CLINICAL_FROM
-        ):
+    order = ruleset.words["order"]
+    for pattern in ruleset.patterns:
+        conditional = pattern.only or pattern.when
+        if conditional and not _applies(pattern, ruleset, reading.language, seen):
             continue
         for match in pattern.match.finditer(lowered if pattern.lowered else text):
             extent = _extent(pattern, match, reading)
-            if extent is None or extent[1] <= extent[0]:
+            if extent is None or not _is_confirmed(pattern, text, extent, order):
                 continue
-            start, end = extent
-            if pattern.check and not check_digits.CHECKS[pattern.check](
-                text[start:end]
-            ):
-                continue
-            if pattern.cue and not pattern.cue.search(
-                text, max(0, start - _CUE_REACH), start
-            ):
-                continue
-            if pattern.kind == "phone" and numbers.ordered(
-                text, start, held.words["order"]
-            ):
-                continue
-            yield spans.FoldedSpan(start, end, pattern.kind, pattern.score)
+            yield spans.FoldedSpan(*extent, pattern.kind, pattern.score)
 
 
-def _listed(reading: names.TokenizedText) -> Iterator[spans.FoldedSpan]:
+def _applies(
+    pattern: rules.Pattern, ruleset: rules.Rules, language: str, seen: Set[str]
+) -> bool:
+    """Whether a pattern is for a text of this language with these words."""
+    if pattern.only and language not in ("", pattern.only):
+        return False
+    if not pattern.when:
+        return True
+    expected = ruleset.words.get(pattern.when, frozenset())
+    return len(expected & seen) >= _WHEN_FROM
+
+
+def _is_confirmed(
+    pattern: rules.Pattern, text: str, extent: tuple[int, int], order: Set[str]
+) -> bool:
+    """Whether a match is not empty, has its check digits and its cue, and is no number
+    of an order.
+    """
+    start, end = extent
+    if end <= start:
+        return False
+    if pattern.check and not check_digits.CHECKS[pattern.check](text[start:end]):
+        return False
+    if pattern.cue and not pattern.cue.search(text, max(0, start - _CUE_REACH), start):
+        return False
+    return pattern.kind != "phone" or not numbers.ordered(text, start, order)
+
+
+def _find_nationalities(reading: names.TokenizedText) -> Iterator[spans.FoldedSpan]:
     """Words that are findings by themselves: nationalities and religions."""
+    nationalities = reading.words["nationality"]
     for token in reading.tokens:
-        if token.plain in reading.words["nationality"]:
-            yield spans.FoldedSpan(token.start, token.end, "nationality", 0.35)
+        if token.plain in nationalities:
+            yield spans.FoldedSpan(
+                token.start, token.end, "nationality", _NATIONALITY_SCORE
+            )
 
 
 def _extent(
     pattern: rules.Pattern, match: re.Match[str], reading: names.TokenizedText
 ) -> tuple[int, int] | None:
+    """Where the value of a match lies: its group `value`, the match, or what follows."""
     if pattern.take == "address":
         return addresses.take(reading, match.end())
     if pattern.take:
-        if (
-            match.end() < len(reading.text)
-            and reading.text[match.end() - 1].isalnum()
-            and (reading.text[match.end()].isalnum())
-        ):
+        if _cuts_word(reading.text, match.end()):
             return None
         return names.take(reading, match.end(), pattern.take)
     if "value" in pattern.match.groupindex:
@@ -163,62 +191,75 @@ def _extent(
     return match.span()
 
 
-def _again(
-    reading: names.TokenizedText, people: Iterable[spans.FoldedSpan]
+def _cuts_word(text: str, end: int) -> bool:
+    """Whether a cue ends inside a word."""
+    return end < len(text) and text[end - 1].isalnum() and text[end].isalnum()
+
+
+def _find_repeated(
+    reading: names.TokenizedText, named: Iterable[spans.FoldedSpan]
 ) -> Iterator[spans.FoldedSpan]:
     """Parts of a name that was found in full, wherever else they stand with a capital."""
+    parts = _name_parts(reading, named)
+    if not parts:
+        return
+    for token in reading.tokens:
+        word = token.plain.removesuffix("'s")
+        if token.capital and word in parts:
+            end = token.start + len(word)
+            yield spans.FoldedSpan(token.start, end, "person", _REPEATED_SCORE)
+
+
+def _name_parts(
+    reading: names.TokenizedText, named: Iterable[spans.FoldedSpan]
+) -> set[str]:
     parts: set[str] = set()
-    for one in people:
-        if one.kind == "person" and one.score >= _REPEATED_FROM:
-            words = _FUNCTION_WORD.findall(reading.text[one.start : one.end])
-            parts |= {folding.plain(word) for word in words if len(word) > 2}
-    parts -= (
-        reading.words["particles"]
-        | reading.words["function"]
-        | reading.words["not_names"]
-    )
-    if parts:
-        for token in reading.tokens:
-            word = token.plain.removesuffix("'s")
-            if token.capital and word in parts:
-                yield spans.FoldedSpan(
-                    token.start, token.start + len(word), "person", 0.6
-                )
+    for span in named:
+        if span.kind == "person" and span.score >= _REPEATED_FROM:
+            words = _WORD.findall(reading.text[span.start : span.end])
+            parts.update(folding.plain(word) for word in words if len(word) > 2)
+    for category in ("particles", "function", "not_names"):
+        parts -= reading.words[category]
+    return parts
 
 
-def _tidy(text: str, found: Iterable[spans.FoldedSpan]) -> Iterator[spans.FoldedSpan]:
-    for one in found:
-        start, end = one.start, one.end
-        while start < end and text[start] in _BARE:
+def _trim(
+    text: str, candidates: Iterable[spans.FoldedSpan]
+) -> Iterator[spans.FoldedSpan]:
+    """Candidates without spaces and signs at their edges; nothing of those that hold
+    nothing else.
+    """
+    for span in candidates:
+        start, end = span.start, span.end
+        while start < end and text[start] in _SIGNS_BEFORE:
             start += 1
-        while end > start and text[end - 1] in " \n,;:":
+        while end > start and text[end - 1] in _SIGNS_BEHIND:
             end -= 1
         if end > start:
-            yield spans.FoldedSpan(start, end, one.kind, one.score)
+            yield spans.FoldedSpan(start, end, span.kind, span.score)
 
 
-def _joined(
+def _merge_touching(
     text: str, settled: Sequence[spans.FoldedSpan]
 ) -> Iterator[spans.FoldedSpan]:
     """Without leftovers that are only signs; pieces of one kind that touch become one."""
     last: spans.FoldedSpan | None = None
-    for one in _tidy(text, settled):
-        if not any(char.isalnum() for char in text[one.start : one.end]):
+    for span in _trim(text, settled):
+        if not any(char.isalnum() for char in text[span.start : span.end]):
             continue
-        gap = text[last.end : one.start] if last else "\n"
-        if (
-            last
-            and last.kind == one.kind
-            and gap.strip(" ") == ""
-            and len(gap) <= 1
-            and one.kind in ("person", "address")
-        ):
-            last = spans.FoldedSpan(
-                last.start, one.end, one.kind, max(last.score, one.score)
-            )
-            continue
-        if last:
+        if last is None:
+            last = span
+        elif _is_continued(text, last, span):
+            score = max(last.score, span.score)
+            last = spans.FoldedSpan(last.start, span.end, span.kind, score)
+        else:
             yield last
-        last = one
-    if last:
+            last = span
+    if last is not None:
         yield last
+
+
+def _is_continued(text: str, first: spans.FoldedSpan, second: spans.FoldedSpan) -> bool:
+    if first.kind != second.kind or first.kind not in _MERGED_KINDS:
+        return False
+    return text[first.end : second.start] in ("", " ")

@@ -1,5 +1,6 @@
-"""What a token looks like: `Person_7F3K9ABCDEFGH`. A word that says the kind, and a
-core that says which one.
+"""Tokens of pseudonymisation: how `Person_7F3K9ABCDEFGH` is written and recognised.
+
+A word says the kind of the value, and a core says which value.
 
 A core is 13 characters of Crockford's base 32 (65 bits, no I, L, O or U), or 26 where
 13 were taken. It always holds a digit of 2 to 9, which no letter is mistaken for, so
@@ -94,10 +95,10 @@ def core_of(token: str) -> tuple[str, str] | None:
     """The core and the spelling (`U42`, or nothing) of a token of ours; None if it is
     none.
     """
-    found = _OURS.search(token)
-    return (found[1], found[2] or "") if found else None
+    match = _OURS.search(token)
+    return (match[1], match[2] or "") if match else None
 
 
 def looks(text: str) -> list[tuple[int, int]]:
     """Where a text holds what looks like a token, whoever made it."""
-    return [found.span() for found in _LOOKS.finditer(text)]
+    return [match.span() for match in _LOOKS.finditer(text)]

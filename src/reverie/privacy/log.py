@@ -1,5 +1,4 @@
-"""The routing log: one row a call of a model, with where it went and nothing of what it
-said.
+"""Routing log: one row a call of a model, with where it went and nothing of its text.
 
 The row is there before the call: what left this machine is in the log even if the
 process was killed meanwhile.

@@ -1,6 +1,4 @@
-"""Stretches: which parts of a text are replaced as one, given where personal values lie
-in it.
-"""
+"""Pseudonymisation: which spans of a text are masked as one."""
 
 import re
 from collections.abc import Iterable
@@ -9,12 +7,13 @@ from dataclasses import replace
 from reverie import errors
 from reverie.privacy import spans
 
-_RUN = re.compile(r"[0-9A-Za-z]*")
-_ENDING = re.compile(r"[A-Za-z]{0,3}\Z")
+_LETTERS_AND_DIGITS = re.compile(r"[0-9A-Za-z]*")
+# Up to three letters behind a name are its ending: `Anas`, `Petrovnas`.
+_WORD_ENDING = re.compile(r"[A-Za-z]{0,3}\Z")
 
 
-def settled(
-    text: str, given: Iterable[spans.FoldedSpan | spans.Span]
+def merge(
+    text: str, detected: Iterable[spans.FoldedSpan | spans.Span]
 ) -> list[spans.FoldedSpan]:
     """Spans that do not overlap, in order, each free to be replaced by a token that can
     be told from what follows.
@@ -24,25 +23,25 @@ def settled(
     longer: hiding too much is the cheaper mistake. White space at the edges stays
     outside. Raises Invalid for a span that is not of this text.
     """
-    found: list[spans.FoldedSpan] = []
-    for span in sorted(
-        filter(None, (_trimmed(text, one) for one in given)),
-        key=lambda one: (one.start, -one.end),
-    ):
-        span = replace(span, end=_grown(text, span.end))
-        if found and _as_one(text, found[-1], span):
-            last = found.pop()
-            kind = max(
-                last, span, key=lambda one: (one.end - one.start, one.score)
-            ).kind
-            span = spans.FoldedSpan(
-                last.start, max(last.end, span.end), kind, max(last.score, span.score)
-            )
-        found.append(span)
-    return found
+    trimmed = [_without_white_space(text, span) for span in detected]
+    ordered = sorted(
+        (span for span in trimmed if span.start < span.end),
+        key=lambda span: (span.start, -span.end),
+    )
+    merged: list[spans.FoldedSpan] = []
+    for span in ordered:
+        grown = replace(span, end=_end_of_word(text, span.end))
+        if merged and _is_one(text, merged[-1], grown):
+            merged[-1] = _union(merged[-1], grown)
+        else:
+            merged.append(grown)
+    return merged
 
 
-def _trimmed(text: str, span: spans.FoldedSpan | spans.Span) -> spans.FoldedSpan | None:
+def _without_white_space(
+    text: str, span: spans.FoldedSpan | spans.Span
+) -> spans.FoldedSpan:
+    """The span without white space at its edges; empty if there is nothing else."""
     if not 0 <= span.start <= span.end <= len(text):
         raise errors.Invalid(
             f"A span from {span.start} to {span.end} is not of a text of {len(text)} characters."
@@ -52,14 +51,28 @@ def _trimmed(text: str, span: spans.FoldedSpan | spans.Span) -> spans.FoldedSpan
         start += 1
     while start < end and text[end - 1].isspace():
         end -= 1
-    return spans.FoldedSpan(start, end, span.kind, span.score) if start < end else None
+    return spans.FoldedSpan(start, end, span.kind, span.score)
 
 
-def _grown(text: str, end: int) -> int:
-    run = _RUN.match(text, end)
-    return end if run is None or _ENDING.match(run.group()) else run.end()
+def _end_of_word(text: str, end: int) -> int:
+    behind = _LETTERS_AND_DIGITS.match(text, end)
+    if behind is None or _WORD_ENDING.match(behind.group()):
+        return end
+    return behind.end()
 
 
-def _as_one(text: str, first: spans.FoldedSpan, second: spans.FoldedSpan) -> bool:
-    between = text[first.end : second.start]
-    return second.start < first.end or bool(_ENDING.match(between))
+def _is_one(text: str, first: spans.FoldedSpan, second: spans.FoldedSpan) -> bool:
+    """Whether spans overlap, touch, or have only a word's ending between them."""
+    if second.start < first.end:
+        return True
+    return _WORD_ENDING.match(text[first.end : second.start]) is not None
+
+
+def _union(first: spans.FoldedSpan, second: spans.FoldedSpan) -> spans.FoldedSpan:
+    longer = max(first, second, key=lambda span: (span.end - span.start, span.score))
+    return spans.FoldedSpan(
+        first.start,
+        max(first.end, second.end),
+        longer.kind,
+        max(first.score, second.score),
+    )

@@ -1,6 +1,4 @@
-"""Texts that travel together, masked and restored as one: the same value has the same
-pseudonym in all of them.
-"""
+"""Pseudonymisation of texts that travel together: masked and unmasked as one."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -10,10 +8,13 @@ from typing import Any, cast
 from reverie import db
 from reverie.privacy import detect, pseudonyms, rules, spans, unmasking, vault
 
-Known = Callable[[db.Transaction, db.HasUser], Awaitable[Sequence[spans.KnownValue]]]
+KnownValues = Callable[
+    [db.Transaction, db.HasUser], Awaitable[Sequence[spans.KnownValue]]
+]
 """The names that a user's own contacts and graph know."""
 
-_PATIENCE_S = 20.0
+# Set by hand: a call that cannot be masked in this time fails, and nothing is sent.
+_TIMEOUT_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +28,16 @@ class MaskedTexts:
         """A text with what its pseudonyms stand for; no others than these."""
         return unmasking.restore(text, self.tokens) if self.tokens else text
 
-    def restored(self, found: Any) -> Any:
+    def restored(self, value: Any) -> Any:
         """The same for every text inside a JSON value."""
-        if isinstance(found, str):
-            return self.restore(found)
-        if isinstance(found, Mapping):
-            pairs = cast(Mapping[Any, Any], found).items()
-            return {self.restored(key): self.restored(value) for key, value in pairs}
-        if isinstance(found, list):
-            return [self.restored(one) for one in cast(list[Any], found)]
-        return found
+        if isinstance(value, str):
+            return self.restore(value)
+        if isinstance(value, Mapping):
+            pairs = cast(Mapping[Any, Any], value).items()
+            return {self.restored(key): self.restored(item) for key, item in pairs}
+        if isinstance(value, list):
+            return [self.restored(item) for item in cast(list[Any], value)]
+        return value
 
     def stream(self) -> unmasking.Stream:
         """For an answer that comes in pieces."""
@@ -56,7 +57,7 @@ async def mask(
     *,
     scope: str,
     key: vault.Key,
-    known: Known = nobody,
+    known: KnownValues = nobody,
     patterns: rules.Rules | None = None,
     model: bool = False,
 ) -> MaskedTexts:
@@ -64,18 +65,19 @@ async def mask(
 
     Raises whatever goes wrong: then nothing may be sent.
     """
-    async with asyncio.timeout(_PATIENCE_S):
+    async with asyncio.timeout(_TIMEOUT_S):
         async with database.transaction(caller) as tx:
             names = tuple(await known(tx, caller))
-        found = await asyncio.to_thread(
-            lambda: [
-                detect.find(text, known=names, with_rules=patterns, model=model)
-                for text in texts
-            ]
-        )
-        given = list(zip(texts, found, strict=True))
+
+        def find(text: str) -> list[spans.Span]:
+            return detect.find(text, known=names, with_rules=patterns, model=model)
+
+        detected = await asyncio.to_thread(lambda: [find(text) for text in texts])
+        pairs = list(zip(texts, detected, strict=True))
         # Committed before anything is sent: what was rolled back could not be restored.
         async with database.transaction(caller) as tx:
-            masked = await pseudonyms.mask_all(tx, caller, given, scope=scope, key=key)
-    tokens = {token: value for one in masked for token, value in one.tokens.items()}
-    return MaskedTexts(tuple(one.text for one in masked), tokens)
+            masked = await pseudonyms.mask_all(tx, caller, pairs, scope=scope, key=key)
+    tokens: dict[str, str] = {}
+    for text in masked:
+        tokens.update(text.tokens)
+    return MaskedTexts(tuple(text.text for text in masked), tokens)

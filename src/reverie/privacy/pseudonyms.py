@@ -1,5 +1,4 @@
-"""Pseudonyms: the map from personal values to the tokens that stand for them, and texts
-with the ones for the others.
+"""Pseudonymisation: the map from personal values to tokens, and texts masked with it.
 
 The map is the table `pseudonym`: a keyed digest finds a value's token, and the value
 itself is encrypted. A token is made of the digest, so two processes make the same one;
@@ -18,7 +17,10 @@ from reverie.privacy import forms, mask_spans, spans, spelling, unmasking, vault
 USER = "user"
 """The scope in which a value has one token for all that a user does."""
 
+# With as many cores a value finds a free one: each is an independent digest.
 _ATTEMPTS = 8
+# Numbers of spellings: U2 to U999.
+_SPELLINGS = 998
 
 _KEY = "SELECT id FROM pseudonym_key WHERE user_id = %s"
 _KEEP_KEY = (
@@ -66,18 +68,20 @@ class MaskedText:
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """A value to find a token for. A spelling other than the first is another one, `of`
-    the core of the first.
+    """A value to find a token for. A spelling other than the first is another one;
+    `first_core` is the core of the first.
     """
 
     kind: str
     digest: bytes
     spelling: str
-    of: str = ""
+    first_core: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
+    """A row of the map, its value opened."""
+
     kind: str
     digest: bytes
     core: str
@@ -85,7 +89,7 @@ class _Row:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Map:
     """Whose map, which part of it, and its key."""
 
     tx: db.Transaction
@@ -111,18 +115,16 @@ def scope_of(
     """The scope of a call. What belongs to no conversation (embedding, extraction,
     sleep) is the user's.
     """
-    return (
-        USER
-        if setting == "user" or conversation is None
-        else f"conversation:{conversation}"
-    )
+    if setting == "user" or conversation is None:
+        return USER
+    return f"conversation:{conversation}"
 
 
 async def mask(
     tx: db.Transaction,
     caller: db.HasUser,
     text: str,
-    given: Iterable[spans.FoldedSpan | spans.Span],
+    detected: Iterable[spans.FoldedSpan | spans.Span],
     *,
     scope: str,
     key: vault.Key,
@@ -131,11 +133,9 @@ async def mask(
     """A text with a token in place of each span. Raises KeyLost, and Invalid for spans
     of another text.
     """
-    return (
-        await mask_all(
-            tx, caller, [(text, given)], scope=scope, key=key, regions=regions
-        )
-    )[0]
+    texts = [(text, detected)]
+    masked = await mask_all(tx, caller, texts, scope=scope, key=key, regions=regions)
+    return masked[0]
 
 
 async def mask_all(
@@ -153,29 +153,22 @@ async def mask_all(
     A text that holds something like a token gets a token for that too, so that it pulls
     nobody's name out. `restore(masked.text, masked.tokens)` is the text, exactly.
     """
-    place = _Place(tx, caller.user_id, scope, key, regions)
+    entries = _Map(tx, caller.user_id, scope, key, regions)
     plain = [text for text, _ in texts]
-    hidden = [_with_literals(text, given, forms.looks(text)) for text, given in texts]
+    to_mask = [
+        _with_literals(text, detected, forms.looks(text)) for text, detected in texts
+    ]
     suspects = sorted({core for text in plain for core in unmasking.cores(text)})
     while True:
-        found, strangers = await _tokens(place, plain, hidden, suspects)
+        tokens, strangers = await _tokens(entries, plain, to_mask, suspects)
         masked = [
-            _written(text, places, found)
-            for text, places in zip(plain, hidden, strict=True)
+            _masked(text, places, tokens)
+            for text, places in zip(plain, to_mask, strict=True)
         ]
-        tokens = strangers | {
-            token: value for one in masked for token, value in one.tokens.items()
-        }
-        everything = unmasking.index(tokens)
-        again = False
-        for number, text in enumerate(plain):
-            if unmasking.restore(masked[number].text, everything) != text:
-                again = True
-                hidden[number] = _more_hidden(
-                    text, hidden[number], unmasking.places(text, everything)
-                )
-        if not again:
+        wider = _widened(plain, to_mask, masked, strangers)
+        if wider == to_mask:
             return masked
+        to_mask = wider
 
 
 async def issued(
@@ -191,12 +184,10 @@ async def issued(
         raise errors.Invalid(
             "The tokens of a whole user are not those of a conversation."
         )
-    place = _Place(tx, caller.user_id, scope, key, ())
+    entries = _Map(tx, caller.user_id, scope, key, ())
     rows = await tx.rows(_ISSUED, (caller.user_id, scope), binary=True)
-    return {
-        forms.shown(one.kind, one.core): one.spelling
-        for one in (_opened(place, row) for row in rows)
-    }
+    opened = [_opened(entries, row) for row in rows]
+    return _by_token(opened)
 
 
 async def forget(
@@ -207,47 +198,74 @@ async def forget(
     """
     if scope is not None:
         return await tx.run(_FORGET, (caller.user_id, scope))
-    gone = await tx.run(_FORGET_ALL, (caller.user_id,))
+    count = await tx.run(_FORGET_ALL, (caller.user_id,))
     await tx.run(_FORGET_KEY, (caller.user_id,))
-    return gone
+    return count
+
+
+def _by_token(rows: Iterable[_Row]) -> dict[str, str]:
+    return {forms.shown(row.kind, row.core): row.spelling for row in rows}
 
 
 def _with_literals(
     text: str,
-    places: Iterable[spans.FoldedSpan | spans.Span],
+    detected: Iterable[spans.FoldedSpan | spans.Span],
     literals: Iterable[tuple[int, int]],
 ) -> list[spans.FoldedSpan]:
-    return mask_spans.settled(
-        text,
-        [
-            *places,
-            *(spans.FoldedSpan(start, end, forms.LITERAL) for start, end in literals),
-        ],
-    )
+    """The spans to mask: personal values, and what looks like a token."""
+    looks = [spans.FoldedSpan(start, end, forms.LITERAL) for start, end in literals]
+    return mask_spans.merge(text, [*detected, *looks])
 
 
-def _more_hidden(
-    text: str, hidden: list[spans.FoldedSpan], found: list[tuple[int, int]]
+def _widened(
+    texts: Sequence[str],
+    to_mask: Sequence[list[spans.FoldedSpan]],
+    masked: Sequence[MaskedText],
+    strangers: Mapping[str, str],
+) -> list[list[spans.FoldedSpan]]:
+    """The spans to mask, with more of them in texts that would not come back exactly.
+
+    Each text is restored with the tokens of all, and with those of the map that it may
+    be taken for (docs/decisions/0014).
+    """
+    tokens = dict(strangers)
+    for text in masked:
+        tokens.update(text.tokens)
+    every_token = unmasking.index(tokens)
+    wider: list[list[spans.FoldedSpan]] = []
+    for text, places, result in zip(texts, to_mask, masked, strict=True):
+        if unmasking.restore(result.text, every_token) != text:
+            literals = unmasking.token_spans(text, every_token)
+            places = _wider(text, places, literals)
+        wider.append(places)
+    return wider
+
+
+def _wider(
+    text: str, places: list[spans.FoldedSpan], literals: list[tuple[int, int]]
 ) -> list[spans.FoldedSpan]:
-    """With what would be taken for a token hidden as well; if that is nothing new, the
+    """With what would be taken for a token masked as well; if that is nothing new, the
     whole text.
     """
     whole = [spans.FoldedSpan(0, len(text), forms.LITERAL)]
-    if hidden == whole:
+    if places == whole:
         raise errors.ReverieError("A text cannot be masked so that it can be restored.")
-    more = _with_literals(text, hidden, found)
-    return more if more != hidden else whole
+    more = _with_literals(text, places, literals)
+    return more if more != places else whole
 
 
-def _written(
-    text: str, places: list[spans.FoldedSpan], found: Mapping[tuple[str, str], str]
+def _masked(
+    text: str,
+    places: list[spans.FoldedSpan],
+    token_of: Mapping[tuple[str, str], str],
 ) -> MaskedText:
+    """A text with the token of each span's (kind, value) in its place."""
     pieces: list[str] = []
     tokens: dict[str, str] = {}
     done = 0
     for span in places:
         value = text[span.start : span.end]
-        token = found[span.kind, value]
+        token = token_of[span.kind, value]
         tokens[token] = value
         pieces += (text[done : span.start], token)
         done = span.end
@@ -255,133 +273,149 @@ def _written(
 
 
 async def _tokens(
-    place: _Place,
+    entries: _Map,
     texts: Sequence[str],
-    hidden: Sequence[list[spans.FoldedSpan]],
+    to_mask: Sequence[list[spans.FoldedSpan]],
     suspects: list[str],
 ) -> tuple[dict[tuple[str, str], str], dict[str, str]]:
     """The token of each (kind, value), and of the suspects those that are tokens, with
     their values.
     """
-    wanted: dict[tuple[str, str], _Value] = {}
-    for text, places in zip(texts, hidden, strict=True):
-        for span in places:
-            value = text[span.start : span.end]
-            if (span.kind, value) not in wanted:
-                folded = spelling.fold(span.kind, value, regions=place.regions)
-                digest = place.digest("value", span.kind.encode(), _bytes(folded))
-                wanted[span.kind, value] = _Value(span.kind, digest, value)
-    if not wanted and not suspects:
+    values = _values(entries, texts, to_mask)
+    if not values and not suspects:
         return {}, {}
-    firsts = {(one.kind, one.digest): one for one in reversed(wanted.values())}
-    rows, strangers = await _kept(place, firsts, suspects)
+    # Of several spellings of a new value the one that comes first is kept as its first.
+    firsts = {(value.kind, value.digest): value for value in reversed(values.values())}
+    rows, strangers = await _kept(entries, firsts, suspects)
     cores: dict[tuple[str, str], str] = {}
-    others: dict[tuple[str, bytes], _Value] = {}
-    for name, one in wanted.items():
-        row = rows[one.kind, one.digest]
-        if row.spelling == one.spelling:
+    respelled: dict[tuple[str, str], _Value] = {}
+    for name, value in values.items():
+        row = rows[value.kind, value.digest]
+        if row.spelling == value.spelling:
             cores[name] = row.core
         else:
-            digest = place.digest("spelling", one.digest, _bytes(one.spelling))
-            others[one.kind, digest] = wanted[name] = _Value(
-                one.kind, digest, one.spelling, of=row.core
-            )
-    if others:
-        rows, _ = await _kept(place, others, [])
-        cores |= {
-            name: rows[one.kind, one.digest].core
-            for name, one in wanted.items()
-            if one.of
-        }
-    return (
-        {
-            (kind, value): forms.shown(kind, core)
-            for (kind, value), core in cores.items()
-        },
-        {forms.shown(one.kind, one.core): one.spelling for one in strangers},
-    )
+            respelled[name] = _respelled(entries, value, row.core)
+    if respelled:
+        others = {(value.kind, value.digest): value for value in respelled.values()}
+        rows, _ = await _kept(entries, others, [])
+        for name, value in respelled.items():
+            cores[name] = rows[value.kind, value.digest].core
+    tokens = {name: forms.shown(name[0], core) for name, core in cores.items()}
+    return tokens, _by_token(strangers)
+
+
+def _values(
+    entries: _Map,
+    texts: Sequence[str],
+    to_mask: Sequence[list[spans.FoldedSpan]],
+) -> dict[tuple[str, str], _Value]:
+    """Each (kind, value) of the spans once, with the digest of its folded spelling."""
+    values: dict[tuple[str, str], _Value] = {}
+    for text, places in zip(texts, to_mask, strict=True):
+        for span in places:
+            written = text[span.start : span.end]
+            if (span.kind, written) in values:
+                continue
+            folded = spelling.fold(span.kind, written, regions=entries.regions)
+            digest = entries.digest("value", span.kind.encode(), _bytes(folded))
+            values[span.kind, written] = _Value(span.kind, digest, written)
+    return values
+
+
+def _respelled(entries: _Map, value: _Value, first_core: str) -> _Value:
+    """A value as another spelling of the one that has this core."""
+    digest = entries.digest("spelling", value.digest, _bytes(value.spelling))
+    return _Value(value.kind, digest, value.spelling, first_core=first_core)
 
 
 async def _kept(
-    place: _Place, values: Mapping[tuple[str, bytes], _Value], suspects: list[str]
+    entries: _Map, values: Mapping[tuple[str, bytes], _Value], suspects: list[str]
 ) -> tuple[dict[tuple[str, bytes], _Row], list[_Row]]:
     """The rows of these values, made where missing, and of the suspects those that are
     there.
     """
-    found: dict[tuple[str, bytes], _Row] = {}
+    kept: dict[tuple[str, bytes], _Row] = {}
     strangers: list[_Row] = []
     suspected = frozenset(suspects)
     for attempt in range(_ATTEMPTS):
-        missing = [one for name, one in values.items() if name not in found]
-        if attempt and not missing:
-            break
+        missing = [value for name, value in values.items() if name not in kept]
         # What is missing after an attempt was either made by another process meanwhile,
         # and is found now, or its token is another value's; then it gets the next one.
-        for row in await _asked(place, missing, [] if attempt else suspects, attempt):
+        sought = suspects if attempt == 0 else []
+        for row in await _issue(entries, missing, sought, attempt):
             if (row.kind, row.digest) in values:
-                found[row.kind, row.digest] = row
+                kept[row.kind, row.digest] = row
             if row.core in suspected:
                 strangers.append(row)
-        if len(found) == len(values):
-            break
-    else:
-        raise errors.ReverieError("No free token was found for a name.")
-    return found, strangers
+        if len(kept) == len(values):
+            return kept, strangers
+    raise errors.ReverieError("No free token was found for a name.")
 
 
-async def _asked(
-    place: _Place, missing: list[_Value], suspects: list[str], attempt: int
+async def _issue(
+    entries: _Map, missing: list[_Value], suspects: list[str], attempt: int
 ) -> list[_Row]:
-    cores = [_core(place, one, attempt) for one in missing]
+    """The rows of these values, made where no other has the token of this attempt; and
+    of the suspects. Raises KeyLost if the map was made with another key.
+    """
+    cores = [_core(entries, value, attempt) for value in missing]
+    sealed = [
+        vault.seal(entries.key, value.spelling, bound_to=entries.bound(core))
+        for value, core in zip(missing, cores, strict=True)
+    ]
     params = {
-        "user": place.user_id,
-        "scope": place.scope,
-        "key": place.key.id,
-        "kinds": [one.kind for one in missing],
-        "digests": [one.digest for one in missing],
+        "user": entries.user_id,
+        "scope": entries.scope,
+        "key": entries.key.id,
+        "kinds": [value.kind for value in missing],
+        "digests": [value.digest for value in missing],
         "tokens": cores,
-        "values": [
-            vault.seal(place.key, one.spelling, bound_to=place.bound(core))
-            for one, core in zip(missing, cores, strict=True)
-        ],
+        "values": sealed,
         "suspects": suspects,
     }
-    rows = await place.tx.rows(_ISSUE, params, binary=True)
-    held = [row["digest"] for row in rows if not row["kind"]]
-    if not held:
-        # The first pseudonyms of this user: from now on they belong to this key.
-        await place.tx.run(_KEEP_KEY, (place.user_id, place.key.id))
-        if await place.tx.value(_KEY, (place.user_id,)) != place.key.id:
-            raise vault.not_the_one(place.key)
-        rows = await place.tx.rows(_ISSUE, params, binary=True)
-    elif held != [place.key.id]:
-        raise vault.not_the_one(place.key)
-    return [_opened(place, row) for row in rows if row["kind"]]
+    rows = await entries.tx.rows(_ISSUE, params, binary=True)
+    # The row without a kind is the key that the map was made with.
+    keys = [row["digest"] for row in rows if not row["kind"]]
+    if not keys:
+        await _keep_key(entries)
+        rows = await entries.tx.rows(_ISSUE, params, binary=True)
+    elif keys != [entries.key.id]:
+        raise vault.not_the_one(entries.key)
+    return [_opened(entries, row) for row in rows if row["kind"]]
 
 
-def _opened(place: _Place, row: Mapping[str, object]) -> _Row:
-    kind, digest, core, sealed = row["kind"], row["digest"], row["token"], row["value"]
-    if not (
-        isinstance(kind, str)
-        and isinstance(digest, bytes)
-        and isinstance(core, str)
-        and isinstance(sealed, bytes)
-    ):
-        raise errors.ReverieError("The map of pseudonyms has another shape.")
-    return _Row(
-        kind, digest, core, vault.unseal(place.key, sealed, bound_to=place.bound(core))
-    )
+async def _keep_key(entries: _Map) -> None:
+    """The first pseudonyms of this user: from now on they belong to this key."""
+    await entries.tx.run(_KEEP_KEY, (entries.user_id, entries.key.id))
+    if await entries.tx.value(_KEY, (entries.user_id,)) != entries.key.id:
+        raise vault.not_the_one(entries.key)
 
 
-def _core(place: _Place, one: _Value, attempt: int) -> str:
+def _opened(entries: _Map, row: Mapping[str, object]) -> _Row:
+    match row:
+        case {
+            "kind": str(kind),
+            "digest": bytes(digest),
+            "token": str(core),
+            "value": bytes(sealed),
+        }:
+            bound_to = entries.bound(core)
+        case _:
+            raise errors.ReverieError("The map of pseudonyms has another shape.")
+    value = vault.unseal(entries.key, sealed, bound_to=bound_to)
+    return _Row(kind, digest, core, value)
+
+
+def _core(entries: _Map, value: _Value, attempt: int) -> str:
     """The core of a value: 13 characters of its digest's digest, 26 where those were
     taken.
     """
     count = 0
     while True:
-        drawn = place.digest("core", one.digest, bytes([attempt, count]))
-        if one.of:
-            return f"{one.of}U{2 + int.from_bytes(drawn[:8], 'big') % 998}"
+        drawn = entries.digest("core", value.digest, bytes([attempt, count]))
+        if value.first_core:
+            number = 2 + int.from_bytes(drawn[:8], "big") % _SPELLINGS
+            return f"{value.first_core}U{number}"
         core = vault.letters(drawn)[: forms.LENGTHS[min(attempt, 1)]]
         if not forms.SURE_DIGITS.isdisjoint(core):
             return core

@@ -1,6 +1,4 @@
-"""The decision what becomes of a call: a table, and the stricter side wherever there is
-doubt.
-"""
+"""Routing of model calls by sensitivity: a table, and the stricter side in doubt."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
@@ -19,9 +17,11 @@ def decide(level: Level, destination: Destination) -> Action:
     """
     if destination == "local":
         return "local"
-    if destination == "cloud" and level in (Level.LOW, Level.NORMAL):
+    if destination != "cloud":
+        return "blocked"
+    if level in (Level.LOW, Level.NORMAL):
         return "sent_plain"
-    if destination == "cloud" and level is Level.HIGH:
+    if level is Level.HIGH:
         return "sent_pseudonymised"
     return "blocked"
 
@@ -38,11 +38,11 @@ def level_of(
 
     `bases` is the level of their record, or of each one's own.
     """
-    highest = bases if isinstance(bases, Level) else max(bases, default=Level.LOW)
-    for number, text in enumerate(texts):
+    highest = bases if isinstance(bases, Level) else sensitivity.highest(bases)
+    for position, text in enumerate(texts):
         if highest is Level.CRITICAL:
             break
-        base = bases if isinstance(bases, Level) else bases[number]
+        base = bases if isinstance(bases, Level) else bases[position]
         highest = max(highest, judged(text, base, patterns=patterns, judge=judge))
     return highest
 
@@ -56,9 +56,8 @@ def judged(
 ) -> Level:
     """The level of one text, critical if it cannot be judged."""
     try:
-        return max(
-            base,
-            judge(text) if judge else sensitivity.of_text(text, with_rules=patterns),
-        )
+        if judge is not None:
+            return max(base, judge(text))
+        return max(base, sensitivity.of_text(text, with_rules=patterns))
     except Exception:  # noqa: BLE001 - whatever is wrong with a text or a pattern, it is no reason to send it
         return Level.CRITICAL

@@ -1,5 +1,6 @@
-"""The pattern files: read, checked and compiled; the owner's own come on top, and a bad
-one is named with its line.
+"""Pattern files of PII detection: read, checked and compiled, the owner's on top.
+
+A bad pattern is named with its file and line.
 """
 
 import re
@@ -28,6 +29,8 @@ _KEYS = {
     "take",
     "only",
 }
+_REQUIRED_KEYS = {"name", "kind", "match"}
+_DEFAULT_SCORE = 0.8
 _HEADER = re.compile(r"^\s*\[\[\s*pattern\s*\]\]", re.MULTILINE)
 # What `[A-Z]` means in Latin, Greek and Cyrillic: the module re has no class for it.
 _UPPER = "".join(
@@ -50,7 +53,7 @@ _NESTED = re.compile(r"(?<!\\)[+*]\)(?:[+*]|\{\d+,\})")
 class Pattern:
     """One regular expression: its group `value`, or all of it, is a value of `kind`.
 
-    `check` names a function of checks.py; `cue` must stand in the 60 characters before;
+    `check` names a function of check_digits.py; `cue` must stand in the 60 characters before;
     `when` names a list of words of which the text must hold two; `only` is the language
     it is for. `take` says that what follows the match is wanted and not the match
     itself: a `name`, a name with its `capital`, a `listed` name, a `place`, an
@@ -80,7 +83,9 @@ class Rules:
 
 def load(extra: Sequence[Path] = ()) -> Rules:
     """The shipped patterns and the owner's files on top. Raises errors.Misconfigured."""
-    return _join([_shipped(), *map(_read, extra)]) if extra else _shipped()
+    if not extra:
+        return _shipped()
+    return _join([_shipped(), *map(_read, extra)])
 
 
 @cache
@@ -118,15 +123,16 @@ def _parse(text: str, name: str) -> Rules:
         )
     lines = [text.count("\n", 0, header.end()) + 1 for header in _HEADER.finditer(text)]
     patterns: list[Mapping[str, Any]] = content.get("pattern", [])
-    made = tuple(
-        _pattern(one, f"{name}:{line}")
-        for one, line in zip(patterns, lines, strict=True)
+    compiled = tuple(
+        _pattern(pattern, f"{name}:{line}")
+        for pattern, line in zip(patterns, lines, strict=True)
     )
     words: Mapping[str, Sequence[str] | str] = content.get("words", {})
     lists = {key: _words(value) for key, value in words.items()}
     if "function" in lists:
-        lists[f"function {name.removesuffix('.toml')}"] = lists["function"]
-    return Rules(made, lists)
+        language = name.removesuffix(".toml")
+        lists[f"function {language}"] = lists["function"]
+    return Rules(compiled, lists)
 
 
 def _words(value: Sequence[str] | str) -> frozenset[str]:
@@ -136,50 +142,28 @@ def _words(value: Sequence[str] | str) -> frozenset[str]:
 
 
 def _pattern(raw: Mapping[str, Any], where: str) -> Pattern:
+    """One entry of a file, checked and compiled. `where` is its file and line."""
     name = str(raw.get("name", "without a name"))
-    unknown = set(raw) - _KEYS
-    missing = {"name", "kind", "match"} - set(raw)
-    if unknown or missing:
-        what = (
-            f"unknown key {min(unknown)}" if unknown else f"{min(missing)} is missing"
-        )
-        raise errors.Misconfigured(f"{where}: pattern {name}: {what}.")
+    label = f"{where}: pattern {name}"
+    _check_keys(raw, label)
     check = str(raw.get("check", ""))
     if check and check not in check_digits.CHECKS:
-        raise errors.Misconfigured(
-            f"{where}: pattern {name}: no check is called {check}."
-        )
-    score = float(raw.get("score", 0.8))
-    if not 0 < score <= 1:
-        raise errors.Misconfigured(
-            f"{where}: pattern {name}: score must be above 0 and at most 1."
-        )
+        raise errors.Misconfigured(f"{label}: no check is called {check}.")
+    score = _score(raw, label)
     take = str(raw.get("take", ""))
     if take and take not in TAKES:
-        raise errors.Misconfigured(
-            f"{where}: pattern {name}: take is one of {', '.join(sorted(TAKES))}."
-        )
-    # Lower case on both sides is several times faster than IGNORECASE; what minds
-    # capitals here and there keeps that.
+        allowed = ", ".join(sorted(TAKES))
+        raise errors.Misconfigured(f"{label}: take is one of {allowed}.")
     match = str(raw["match"])
-    lowered = (
-        not raw.get("case")
-        and "(?-i" not in match
-        and not any(macro in match for macro in _MACROS)
-    )
+    lowered = not raw.get("case") and _can_be_lowered(match)
+    if lowered:
+        match = _lowered(match)
     flags = re.NOFLAG if raw.get("case") or lowered else re.IGNORECASE
-    match = (
-        _CAPITAL.sub(
-            lambda m: m.group() if m.group()[0] in "\\(" else m.group().lower(), match
-        )
-        if lowered
-        else match
-    )
     cue = str(raw.get("cue", ""))
     return Pattern(
         name=name,
         kind=str(raw["kind"]),
-        match=_compile(match, flags, f"{where}: pattern {name}"),
+        match=_compile(match, flags, label),
         score=score,
         check=check,
         cue=_compile(cue, re.IGNORECASE, f"{where}: cue of {name}") if cue else None,
@@ -188,6 +172,39 @@ def _pattern(raw: Mapping[str, Any], where: str) -> Pattern:
         only=str(raw.get("only", "")),
         lowered=lowered,
     )
+
+
+def _check_keys(raw: Mapping[str, Any], label: str) -> None:
+    unknown = set(raw) - _KEYS
+    if unknown:
+        raise errors.Misconfigured(f"{label}: unknown key {min(unknown)}.")
+    missing = _REQUIRED_KEYS - set(raw)
+    if missing:
+        raise errors.Misconfigured(f"{label}: {min(missing)} is missing.")
+
+
+def _score(raw: Mapping[str, Any], label: str) -> float:
+    score = float(raw.get("score", _DEFAULT_SCORE))
+    if not 0 < score <= 1:
+        raise errors.Misconfigured(f"{label}: score must be above 0 and at most 1.")
+    return score
+
+
+def _can_be_lowered(match: str) -> bool:
+    """Whether a pattern can be read in lower case: that is several times faster than
+    IGNORECASE. What minds capitals here and there cannot.
+    """
+    return "(?-i" not in match and not any(macro in match for macro in _MACROS)
+
+
+def _lowered(match: str) -> str:
+    """A pattern in lower case, but for what a capital means in it (`\\S`, names)."""
+    return _CAPITAL.sub(_lowered_letter, match)
+
+
+def _lowered_letter(part: re.Match[str]) -> str:
+    text = part.group()
+    return text if text[0] in "\\(" else text.lower()
 
 
 def _compile(text: str, flags: re.RegexFlag, where: str) -> re.Pattern[str]:
@@ -214,4 +231,5 @@ def _join(parts: Sequence[Rules]) -> Rules:
     for part in parts:
         for key, value in part.words.items():
             words[key] = words.get(key, frozenset()) | value
-    return Rules(tuple(pattern for part in parts for pattern in part.patterns), words)
+    patterns = tuple(pattern for part in parts for pattern in part.patterns)
+    return Rules(patterns, words)

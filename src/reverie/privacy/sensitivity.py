@@ -1,10 +1,8 @@
-"""How sensitive a record or a field is: a level by domain, raised by what the text
-holds. No model, no state.
-"""
+"""Sensitivity classification: a level by domain, raised by what the text holds."""
 
 import enum
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, cast
 
@@ -60,13 +58,19 @@ _FIELDS: Mapping[str, Mapping[str, Level]] = {
     "run": {"started_at": _LOW, "ended_at": _LOW},
 }
 # Kinds of findings whose presence makes a text high.
-_CONTACT = frozenset(
+_HIGH_KINDS = frozenset(
     {"email", "phone", "card", "iban", "national_id", "passport"}
     | {"licence", "password", "secret", "medical_id", "account", "crypto"}
 )
 _WORD = re.compile(r"[^\W\d_]++(?:-[^\W\d_]++)*+")
+# The longest phrases of the list of medical words have so many.
 _LONGEST_PHRASE = 4
-_STEM_FROM = 6
+# Entries that end in * have four to twenty letters before it.
+_SHORTEST_BEGINNING = 4
+_LONGEST_BEGINNING = 20
+# Endings of plurals (English, Spanish, German), and how much of a word must remain.
+_PLURAL_ENDINGS = ("es", "en", "s", "n", "e")
+_SHORTEST_STEM = 4
 
 
 def of_domain(domain: str) -> Level:
@@ -90,11 +94,11 @@ def of_text(text: str, *, with_rules: rules.Rules | None = None) -> Level:
     """
     if not text.strip():
         return _LOW
-    held = with_rules or rules.load()
+    ruleset = with_rules or rules.load()
     folded = folding.fold(text).text
-    if _medical(folded, held.words.get("medical", frozenset())):
+    if _is_medical(folded, ruleset.words.get("medical", frozenset())):
         return _CRITICAL
-    return _HIGH if _detailed(folded, held) else _LOW
+    return _HIGH if _has_details(folded, ruleset) else _LOW
 
 
 def of_fields(
@@ -103,14 +107,12 @@ def of_fields(
     """The level of each field of a record: its own or its domain's, raised by its
     content.
     """
-    own = _FIELDS.get(domain, {})
     base = of_domain(domain)
     if base == _CRITICAL:
         return dict.fromkeys(fields, _CRITICAL)
+    own = _FIELDS.get(domain, {})
     return {
-        name: highest(
-            [own.get(name, base), of_text(_as_text(value), with_rules=with_rules)]
-        )
+        name: max(own.get(name, base), of_text(_as_text(value), with_rules=with_rules))
         for name, value in fields.items()
     }
 
@@ -122,25 +124,20 @@ def of_record(
 
     A contact is normal as a domain and high as soon as it holds a phone.
     """
-    return highest(
-        [
-            of_domain(domain),
-            *of_fields(
-                domain, {n: v for n, v in fields.items() if v}, with_rules=with_rules
-            ).values(),
-        ]
-    )
+    filled = {name: value for name, value in fields.items() if value}
+    levels = of_fields(domain, filled, with_rules=with_rules)
+    return highest([of_domain(domain), *levels.values()])
 
 
-def decided(computed: Level, wanted: Level | None) -> Level:
+def decided(computed: Level, chosen: Level | None) -> Level:
     """What the owner's word makes of a level: raised at will, lowered to normal at
     most, and critical stays.
     """
-    if wanted is None or computed == _CRITICAL:
+    if chosen is None or computed == _CRITICAL:
         return computed
-    if wanted >= computed:
-        return wanted
-    return highest([wanted, _NORMAL])
+    if chosen >= computed:
+        return chosen
+    return highest([chosen, _NORMAL])
 
 
 def followed(kept: Level, before: Level, now: Level) -> Level:
@@ -151,75 +148,87 @@ def followed(kept: Level, before: Level, now: Level) -> Level:
     """
     if kept == before:
         return now
-    return max(kept, now) if now > before or now == _CRITICAL else kept
+    if now > before or now == _CRITICAL:
+        return max(kept, now)
+    return kept
 
 
 def _as_text(value: object) -> str:
+    """The text of a field: of lists and mappings that of their values, of numbers
+    nothing.
+    """
     if value is None or isinstance(value, (bool, int, float)):
         return ""
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
-        return "\n".join(
-            _as_text(one) for one in cast("Mapping[Any, object]", value).values()
-        )
+        entries = cast("Mapping[Any, object]", value).values()
+        return "\n".join(_as_text(entry) for entry in entries)
     if isinstance(value, (list, tuple, set, frozenset)):
-        return "\n".join(_as_text(one) for one in cast("Iterable[object]", value))
+        items = cast("Iterable[object]", value)
+        return "\n".join(_as_text(item) for item in items)
     return str(value)
 
 
-def _medical(text: str, words: frozenset[str]) -> bool:
+def _is_medical(text: str, words: frozenset[str]) -> bool:
     """Whether any word, its plural or a phrase of up to four words is in the list of
     medical words.
     """
     tokens = [folding.plain(word) for word in _WORD.findall(text)]
-    firsts = _firsts(words)
+    firsts = _first_words(words)
     for at, token in enumerate(tokens):
         if token in words or _singular(token) in words or _begins(token, words):
             return True
-        if token in firsts and any(
-            " ".join(tokens[at : at + size]) in words
-            for size in range(2, _LONGEST_PHRASE + 1)
-        ):
+        if token in firsts and _begins_phrase(tokens[at : at + _LONGEST_PHRASE], words):
             return True
     return False
 
 
+def _begins_phrase(tokens: Sequence[str], words: frozenset[str]) -> bool:
+    """Whether the first two tokens or more are a phrase of the list."""
+    return any(
+        " ".join(tokens[:size]) in words for size in range(2, _LONGEST_PHRASE + 1)
+    )
+
+
 @lru_cache(maxsize=4)
-def _firsts(words: frozenset[str]) -> frozenset[str]:
+def _first_words(words: frozenset[str]) -> frozenset[str]:
     """The words that phrases begin with."""
-    return frozenset(one.split()[0] for one in words if " " in one)
+    return frozenset(entry.split()[0] for entry in words if " " in entry)
 
 
 def _singular(word: str) -> str:
-    for ending in ("es", "en", "s", "n", "e"):
-        if word.endswith(ending) and len(word) - len(ending) >= 4:
-            return (
-                word[: -len(ending)]
-                if ending != "es" or word[:-1] == word
-                else word[:-2]
-            )
+    """A word without the ending of a plural, if enough of it remains."""
+    for ending in _PLURAL_ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
+            return word.removesuffix(ending)
     return word
 
 
 @lru_cache(maxsize=50_000)
 def _begins(word: str, words: frozenset[str]) -> bool:
     """Entries that end in * are beginnings: `onkolog*`."""
-    return any(word[:size] + "*" in words for size in range(4, min(len(word), 20) + 1))
+    longest = min(len(word), _LONGEST_BEGINNING)
+    return any(
+        word[:size] + "*" in words for size in range(_SHORTEST_BEGINNING, longest + 1)
+    )
 
 
-def _detailed(text: str, held: rules.Rules) -> bool:
+def _has_details(text: str, ruleset: rules.Rules) -> bool:
+    """Whether a text holds a contact detail, a number or a secret."""
     lowered = folding.lower(text)
-    for pattern in held.patterns:
-        if pattern.kind not in _CONTACT or pattern.take:
+    for pattern in ruleset.patterns:
+        if pattern.kind not in _HIGH_KINDS or pattern.take:
             continue
         for match in pattern.match.finditer(lowered if pattern.lowered else text):
-            start, end = (
-                match.span("value")
-                if "value" in pattern.match.groupindex
-                else match.span()
-            )
-            value = text[start:end]
-            if not pattern.check or check_digits.CHECKS[pattern.check](value):
+            if _is_checked(pattern, match, text):
                 return True
-    return any(True for _ in numbers.find(text, held.words["order"]))
+    return any(True for _ in numbers.find(text, ruleset.words["order"]))
+
+
+def _is_checked(pattern: rules.Pattern, match: re.Match[str], text: str) -> bool:
+    if not pattern.check:
+        return True
+    group = "value" if "value" in pattern.match.groupindex else 0
+    start, end = match.span(group)
+    return check_digits.CHECKS[pattern.check](text[start:end])

@@ -1,4 +1,4 @@
-"""What a finding is, and which of two that overlap stays."""
+"""Spans of PII detection: what a finding is, and which of two that overlap stays."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -41,26 +41,31 @@ class FoldedSpan:
     score: float = 1.0
 
 
-def settle(found: Iterable[FoldedSpan]) -> list[FoldedSpan]:
+def settle(candidates: Iterable[FoldedSpan]) -> list[FoldedSpan]:
     """No two overlap, and no character that one of them covered is left bare.
 
     The stronger keeps its extent and label; what of a weaker one sticks out stays as a
     finding of its own.
     """
-    ranked = sorted(found, key=lambda f: (-f.score, f.start - f.end, f.start, f.kind))
+    ranked = sorted(candidates, key=_rank)
     taken: dict[int, FoldedSpan] = {}
     kept: list[FoldedSpan] = []
-    for one in ranked:
-        start = one.start
-        while start < one.end:
+    for span in ranked:
+        start = span.start
+        while start < span.end:
             if start in taken:
                 start = max(taken[start].end, start + 1)
                 continue
             end = start
-            while end < one.end and end not in taken:
+            while end < span.end and end not in taken:
                 end += 1
-            part = FoldedSpan(start, end, one.kind, one.score)
+            part = FoldedSpan(start, end, span.kind, span.score)
             taken.update(dict.fromkeys(range(start, end), part))
             kept.append(part)
             start = end
-    return sorted(kept, key=lambda f: f.start)
+    return sorted(kept, key=lambda span: span.start)
+
+
+def _rank(span: FoldedSpan) -> tuple[float, int, int, str]:
+    """The surest first, of those the longest, then the one that begins first."""
+    return (-span.score, span.start - span.end, span.start, span.kind)

@@ -1,5 +1,6 @@
-"""Folding: which spellings are one value. Two that fold alike get one token, each with
-its own spelling.
+"""Normalisation of values for pseudonymisation: which spellings are one value.
+
+Two that fold alike get one token, each with its own spelling.
 """
 
 import re
@@ -24,39 +25,44 @@ def fold(kind: str, value: str, *, regions: Sequence[str] = ()) -> str:
     """
     if kind in _EXACT:
         return value
-    plain = _plain(value)
+    visible = _visible(value)
     if kind == "phone":
-        folded = _phone(plain, regions)
-    elif kind == "email":
-        folded = "".join(plain.casefold().split())
-    elif kind in _COMPACT:
-        folded = _NOT_ALNUM.sub("", plain.casefold())
-    elif kind == "date":
-        folded = " ".join(plain.casefold().split())
-    else:
-        folded = " ".join(_without_accents(plain.casefold()).split())
-    return folded or value
+        return _phone(visible, regions) or value
+    return _folded(kind, visible.casefold()) or value
 
 
-def _plain(value: str) -> str:
+def _folded(kind: str, value: str) -> str:
+    if kind == "email":
+        return "".join(value.split())
+    if kind in _COMPACT:
+        return _NOT_ALNUM.sub("", value)
+    if kind == "date":
+        return " ".join(value.split())
+    return " ".join(_without_accents(value).split())
+
+
+def _visible(value: str) -> str:
     """Full width made plain, and without what cannot be seen (zero width, soft hyphens,
     marks of direction).
     """
-    return "".join(
-        c
-        for c in unicodedata.normalize("NFKC", value)
-        if unicodedata.category(c) != "Cf"
-    )
+    compatible = unicodedata.normalize("NFKC", value)
+    return "".join(char for char in compatible if unicodedata.category(char) != "Cf")
 
 
 def _without_accents(value: str) -> str:
     # Only the marks of Latin, Greek and Cyrillic: in kana and in Indic scripts they
     # tell names apart, as in й.
     kept: list[str] = []
-    for c in unicodedata.normalize("NFD", value):
-        if not "\u0300" <= c <= "\u036f" or (c == _BREVE and kept and kept[-1] == "и"):
-            kept.append(c)
+    for char in unicodedata.normalize("NFD", value):
+        is_short_i = char == _BREVE and kept and kept[-1] == "и"
+        if is_short_i or not _is_accent(char):
+            kept.append(char)
     return unicodedata.normalize("NFC", "".join(kept))
+
+
+def _is_accent(char: str) -> bool:
+    """Unicode's block of combining diacritical marks."""
+    return "\u0300" <= char <= "\u036f"
 
 
 def _phone(value: str, regions: Sequence[str]) -> str:
@@ -66,9 +72,11 @@ def _phone(value: str, regions: Sequence[str]) -> str:
         except phonenumbers.NumberParseException:
             continue
         if region is None or phonenumbers.is_valid_number(number):
-            suffix = f";{number.extension}" if number.extension else ""
-            return (
-                phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
-                + suffix
-            )
+            return _international(number)
     return _NOT_DIGIT.sub("", value)
+
+
+def _international(number: phonenumbers.PhoneNumber) -> str:
+    """E.164, with the extension behind a semicolon."""
+    written = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+    return f"{written};{number.extension}" if number.extension else written

@@ -1,8 +1,7 @@
-"""Restoring: the values in place of their tokens, in a whole text or in a stream of
-pieces.
+"""Unmasking of pseudonyms: values in place of their tokens, in a text or a stream.
 
 A reply is read once from left to right. At each word that may begin a token the reader
-decides: a token that was given, none, or, in a stream, not yet known; what is not known
+decides: a token that may be restored, none, or, in a stream, not yet known; what is not known
 yet is held back. Models change tokens, so case, Markdown, line breaks and the language
 of the word before the core do not matter; each character of the core does. Text for
 programs (JSON, calls of tools) is parsed first and restored value by value: a name may
@@ -20,15 +19,23 @@ _INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
 _IN_WORD: Final = frozenset(" \t\r\n\u00a0\u202f" + _INVISIBLE)
 _IN_CORE: Final = _IN_WORD | frozenset("_-\u2010\u2011\\*`~")
 _IN_TAIL: Final = _IN_WORD | frozenset("\\")
+# How many signs a model may put inside a word, a core or a tail. Set by hand; they bound
+# what a stream holds back to some hundred characters (docs/decisions/0014).
 _WORD_GAPS: Final = 4
 _CORE_GAPS: Final = 16
 _TAIL_GAPS: Final = 8
+# The first letters of a core that are compared while it is read.
 _HEAD: Final = 4
 _READ_AS = forms.READ_AS.get
-_RUN = re.compile(r"[0-9A-Za-z]{0,9}")
-_BEHIND = re.compile(r"(?:[uU](\d{1,3}))?[A-Za-z]{0,3}")
+# Behind a core, at most: `U`, three digits, three letters of an ending, and one more
+# that tells that it is another token.
+_MOST_BEHIND: Final = 9
+_BEHIND = re.compile(rf"[0-9A-Za-z]{{0,{_MOST_BEHIND}}}")
+_SPELLING_AND_ENDING = re.compile(r"(?:[uU](\d{1,3}))?[A-Za-z]{0,3}")
+_MOST_ENDING: Final = 3
 
 Undecided = Literal["no", "more"]
+"""No token begins here, or that is not yet known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +55,14 @@ class TokenIndex:
     def value(self, core: str, spelling: str) -> str:
         """The value of a core in this spelling, or in the first that there is."""
         spellings = self.values[core]
-        return (
-            spellings.get(spelling)
-            or spellings.get("")
-            or next(iter(spellings.values()))
-        )
+        written = spellings.get(spelling) or spellings.get("")
+        return written or next(iter(spellings.values()))
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Match:
+    """A token in a text, and what it stands for."""
+
     start: int
     end: int
     value: str
@@ -97,17 +103,16 @@ def restore(text: str, tokens: Mapping[str, str] | TokenIndex) -> str:
     return _restored(index(tokens), text, final=True)[0]
 
 
-def places(text: str, tokens: Mapping[str, str] | TokenIndex) -> list[tuple[int, int]]:
+def token_spans(
+    text: str, tokens: Mapping[str, str] | TokenIndex
+) -> list[tuple[int, int]]:
     """Where `restore` would put a value."""
-    return [
-        (one.start, one.end)
-        for one in _tokens(index(tokens), text, final=True)
-        if isinstance(one, _Found)
-    ]
+    matches = _matches(index(tokens), text, final=True)
+    return [(match.start, match.end) for match in matches if isinstance(match, _Match)]
 
 
 def index(tokens: Mapping[str, str] | TokenIndex) -> TokenIndex:
-    """The given tokens, ready to be looked for in many texts. What is no token of ours
+    """Tokens, ready to be looked for in many texts. What is no token of ours
     is left out.
     """
     if isinstance(tokens, TokenIndex):
@@ -115,15 +120,15 @@ def index(tokens: Mapping[str, str] | TokenIndex) -> TokenIndex:
     values: dict[str, dict[str, str]] = {}
     tailed: set[str] = set()
     for token, value in tokens.items():
-        found = forms.core_of(token)
-        if found is not None:
-            core, spelling = found
-            values.setdefault(core, {})[spelling] = value
-            if token.endswith(forms.TAIL):
-                tailed.add(core)
-    heads = frozenset(
-        core[:length] for core in values for length in range(1, _HEAD + 1)
-    )
+        parts = forms.core_of(token)
+        if parts is None:
+            continue
+        core, spelling = parts
+        values.setdefault(core, {})[spelling] = value
+        if token.endswith(forms.TAIL):
+            tailed.add(core)
+    lengths = range(1, _HEAD + 1)
+    heads = frozenset(core[:length] for core in values for length in lengths)
     short = forms.LENGTHS[0]
     cut = frozenset(core[:short] for core in values if len(core) > short)
     return TokenIndex(values, heads, cut, frozenset(tailed))
@@ -131,58 +136,59 @@ def index(tokens: Mapping[str, str] | TokenIndex) -> TokenIndex:
 
 def cores(text: str) -> set[str]:
     """Every core that some set of tokens could make `restore` find in this text."""
-    found: set[str] = set()
+    possible: set[str] = set()
     for start in _starts(text):
-        for end in _word_ends(text, start)[0]:
-            found.update(_possible(text, end))
-    return found
+        ends, _ = _word_ends(text, start)
+        for end in ends:
+            possible.update(_possible_cores(text, end))
+    return possible
 
 
-def _restored(given: TokenIndex, text: str, *, final: bool) -> tuple[str, str]:
+def _restored(tokens: TokenIndex, text: str, *, final: bool) -> tuple[str, str]:
     """What is certain, restored, and what must wait."""
-    if not given.values or _SCAN.search(text) is None:
+    if not tokens.values or _SCAN.search(text) is None:
         return text, ""
     pieces: list[str] = []
     done = 0
-    for one in _tokens(given, text, final=final):
-        if isinstance(one, int):
-            pieces.append(text[done:one])
-            return "".join(pieces), text[one:]
-        pieces += (text[done : one.start], one.value)
-        done = one.end
+    for match in _matches(tokens, text, final=final):
+        if isinstance(match, int):
+            pieces.append(text[done:match])
+            return "".join(pieces), text[match:]
+        pieces += (text[done : match.start], match.value)
+        done = match.end
     pieces.append(text[done:])
     return "".join(pieces), ""
 
 
-def _tokens(given: TokenIndex, text: str, *, final: bool) -> Iterator[_Found | int]:
-    """The given tokens in a text, and at last the place from which on nothing is
-    certain, if there is one.
+def _matches(tokens: TokenIndex, text: str, *, final: bool) -> Iterator[_Match | int]:
+    """The tokens in a text, and at last the place from which on nothing is certain, if
+    there is one.
     """
     at = 0
     while (begun := _SCAN.search(text, at)) is not None:
         start = begun.start()
-        one = _read(given, text, start, final=final)
-        if one == "more":
+        match = _read(tokens, text, start, final=final)
+        if match == "more":
             yield start
             return
-        if one == "no":
+        if match == "no":
             at = start + 1
         else:
-            yield one
-            at = one.end
+            yield match
+            at = match.end
 
 
 def _read(
-    given: TokenIndex, text: str, start: int, *, final: bool
-) -> _Found | Undecided:
+    tokens: TokenIndex, text: str, start: int, *, final: bool
+) -> _Match | Undecided:
     """The token that begins here, by the longest word that makes one."""
     ends, cut = _word_ends(text, start)
     if cut and not final:
         return "more"
     for end in ends:
-        one = _read_core(given, text, start, end, final=final)
-        if one != "no":
-            return one
+        match = _read_core(tokens, text, start, end, final=final)
+        if match != "no":
+            return match
     return "no"
 
 
@@ -190,7 +196,9 @@ def _word_ends(text: str, start: int) -> tuple[list[int], bool]:
     """Where words that stand before cores end, if they begin here, longest first; and
     whether the text ends in one.
     """
-    node, at, gaps = _TRIE, start, 0
+    node = _TRIE
+    at = start
+    gaps = 0
     ends: list[int] = []
     while at < len(text):
         below = node.below.get(text[at].lower())
@@ -209,10 +217,15 @@ def _word_ends(text: str, start: int) -> tuple[list[int], bool]:
 
 
 def _read_core(
-    given: TokenIndex, text: str, start: int, begin: int, *, final: bool
-) -> _Found | Undecided:
-    core, gaps, length = "", 0, 0
-    best: _Found | Undecided = "no"
+    tokens: TokenIndex, text: str, start: int, begin: int, *, final: bool
+) -> _Match | Undecided:
+    """The token that begins at `start` and whose core is read from `begin` on: the
+    longest core that is one.
+    """
+    core = ""
+    gaps = 0
+    length = 0
+    best: _Match | Undecided = "no"
     for at in range(begin, len(text)):
         letter = _READ_AS(text[at])
         if letter is None:
@@ -223,58 +236,73 @@ def _read_core(
         core += letter
         length += 1
         if length <= _HEAD:
-            if core not in given.heads:
+            if core not in tokens.heads:
                 return best
         elif length in forms.LENGTHS:
-            if core in given.values:
-                best = _read_rest(given, text, start, at + 1, core, final=final)
-                if best == "more":
-                    return best
-            if core not in given.cut:
+            if core in tokens.values:
+                best = _read_behind(tokens, text, start, at + 1, core, final=final)
+            if best == "more" or core not in tokens.cut:
                 return best
     return best if final else "more"
 
 
-def _read_rest(
-    given: TokenIndex, text: str, start: int, at: int, core: str, *, final: bool
-) -> _Found | Undecided:
+def _read_behind(
+    tokens: TokenIndex, text: str, start: int, at: int, core: str, *, final: bool
+) -> _Match | Undecided:
     """Behind a core: the number of a spelling, the tail of an address, an ending; more
     letters are another token.
     """
-    run = _run(text, at)
-    if at + len(run) == len(text) and len(run) < 9 and not final:
+    behind = _letters_behind(text, at)
+    if not final and _may_go_on(text, at, behind):
         return "more"
-    fits = _BEHIND.fullmatch(run)
-    if fits is None:
+    parts = _SPELLING_AND_ENDING.fullmatch(behind)
+    if parts is None:
         return "no"
-    spelling = f"U{fits[1]}" if fits[1] else ""
-    end = at + len(spelling)
-    if core in given.tailed and len(run) == len(spelling):
-        tail = _tail_end(text, end)
-        if tail is None and not final:
+    spelling = f"U{parts[1]}" if parts[1] else ""
+    end: int | None = at + len(spelling)
+    if core in tokens.tailed and len(behind) == len(spelling):
+        end = _end_with_tail(text, at + len(spelling), final=final)
+        if end is None:
             return "more"
-        if tail:
-            behind = _run(text, tail)
-            if tail + len(behind) == len(text) and len(behind) < 9 and not final:
-                return "more"
-            end = (
-                tail
-                if len(behind) <= 3 and not any(c.isdigit() for c in behind)
-                else end
-            )
-    return _Found(start, end, given.value(core, spelling))
+    return _Match(start, end, tokens.value(core, spelling))
 
 
-def _run(text: str, at: int) -> str:
-    found = _RUN.match(text, at)
-    return found.group() if found else ""
+def _letters_behind(text: str, at: int) -> str:
+    letters = _BEHIND.match(text, at)
+    return letters.group() if letters else ""
+
+
+def _may_go_on(text: str, at: int, letters: str) -> bool:
+    """Whether a text ends in these letters, so that more of them may follow."""
+    return at + len(letters) == len(text) and len(letters) < _MOST_BEHIND
+
+
+def _end_with_tail(text: str, at: int, *, final: bool) -> int | None:
+    """Where an address ends whose tail may begin here: `at` without one, None if that
+    is not yet known.
+    """
+    tail = _tail_end(text, at)
+    if tail is None:
+        return at if final else None
+    if tail == 0:
+        return at
+    behind = _letters_behind(text, tail)
+    if not final and _may_go_on(text, tail, behind):
+        return None
+    return tail if _is_ending(behind) else at
+
+
+def _is_ending(letters: str) -> bool:
+    """A word's ending, and not more of a name of a domain."""
+    return len(letters) <= _MOST_ENDING and not any(c.isdigit() for c in letters)
 
 
 def _tail_end(text: str, at: int) -> int | None:
     """Where the tail that begins here ends, 0 if none does, None if the text ends in
     it.
     """
-    gaps, read = 0, 0
+    gaps = 0
+    read = 0
     while at < len(text):
         if text[at].lower() == forms.TAIL[read]:
             read += 1
@@ -288,9 +316,10 @@ def _tail_end(text: str, at: int) -> int | None:
     return None
 
 
-def _possible(text: str, at: int) -> Iterator[str]:
+def _possible_cores(text: str, at: int) -> Iterator[str]:
     """The cores that may be read from here on, whoever has them."""
-    core, gaps = "", 0
+    core = ""
+    gaps = 0
     while at < len(text) and len(core) < forms.LENGTHS[-1]:
         letter = forms.READ_AS.get(text[at])
         if letter is not None:
@@ -312,7 +341,7 @@ def _starts(text: str) -> Iterator[int]:
 
 
 class _Node:
-    """A place in the tree of the words that stand before cores."""
+    """A node in the trie of the words that stand before cores."""
 
     __slots__ = ("below", "word")
 
@@ -321,7 +350,7 @@ class _Node:
         self.word = False
 
 
-def _tree() -> _Node:
+def _trie() -> _Node:
     root = _Node()
     for word in forms.WORDS:
         node = root
@@ -332,20 +361,24 @@ def _tree() -> _Node:
 
 
 def _pattern(node: _Node) -> str:
-    """A pattern for the words below a place, or for their beginnings at the end of the
+    """A pattern for the words below a node, or for their beginnings at the end of the
     text.
     """
     gap = "[" + "".join(re.escape(c) for c in sorted(_IN_WORD)) + f"]{{0,{_WORD_GAPS}}}"
-    ways: list[str] = []
+    branches: list[str] = []
     for letter, below in sorted(node.below.items()):
-        either = (
-            re.escape(letter)
-            if letter.lower() == letter.upper()
-            else f"[{letter}{letter.upper()}]"
-        )
-        ways.append(either if below.word else rf"{either}{gap}(?:\Z|{_pattern(below)})")
-    return "|".join(ways)
+        branch = _any_case(letter)
+        if not below.word:
+            branch += rf"{gap}(?:\Z|{_pattern(below)})"
+        branches.append(branch)
+    return "|".join(branches)
 
 
-_TRIE = _tree()
+def _any_case(letter: str) -> str:
+    if letter.lower() == letter.upper():
+        return re.escape(letter)
+    return f"[{letter}{letter.upper()}]"
+
+
+_TRIE = _trie()
 _SCAN = re.compile(_pattern(_TRIE))

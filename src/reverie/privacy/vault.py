@@ -1,6 +1,4 @@
-"""The key of the pseudonyms: a file of the home, outside the database, and what is done
-with it.
-"""
+"""Key of the pseudonyms: a file outside the database; HMAC-SHA-256, AES-GCM, HKDF."""
 
 import base64
 import contextlib
@@ -23,7 +21,9 @@ from reverie import errors
 
 _LABEL = "reverie-pseudonyms-1"
 _LINE = re.compile(rf"{_LABEL} ([0-9a-f]{{64}})\n?")
+# AES-GCM's nonce, in bytes (NIST SP 800-38D).
 _NONCE = 12
+# Values are padded to a multiple of so many bytes: their length hardly shows.
 _BLOCK = 32
 _BACK = "Put it back from a backup. If it is gone for good, forget the pseudonyms: new ones are made."
 
@@ -56,19 +56,19 @@ def open_key(home: Path) -> Key:
             _make(path)
         mode = stat.S_IMODE(path.stat().st_mode)
         line = path.read_text(encoding="ascii", errors="replace")
-    except OSError as refused:
+    except OSError as error:
         raise errors.KeyLost(
-            f"The key {path} cannot be read: {refused.strerror}.", hint=_BACK
+            f"The key {path} cannot be read: {error.strerror}.", hint=_BACK
         ) from None
     if mode & 0o077:
         raise errors.KeyLost(
             f"The key {path} is open to other people.",
             hint=f"Close it: chmod 600 {path}",
         )
-    found = _LINE.fullmatch(line)
-    if found is None:
+    written = _LINE.fullmatch(line)
+    if written is None:
         raise errors.KeyLost(f"The key {path} is damaged.", hint=_BACK)
-    secret = bytes.fromhex(found[1])
+    secret = bytes.fromhex(written[1])
     return Key(
         path,
         _derived(secret, "id", 16),
