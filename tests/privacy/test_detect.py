@@ -198,6 +198,13 @@ def test_a_part_that_is_a_word_wants_its_capital() -> None:
     ]
 
 
+@pytest.mark.parametrize("after", ["", " kommt.", "'s Haus"])
+def test_a_name_with_a_sharp_s_is_found_again_to_its_last_letter(after: str) -> None:
+    text = f"Herr Anton Weiß ist da. Heute war Weiß{after}"
+    spans_found = [span for span in detect.find(text) if span.kind == "person"]
+    assert [span.value for span in spans_found][-1] == "Weiß"
+
+
 HOSTILE = [
     "a",
     "1 ",

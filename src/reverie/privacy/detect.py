@@ -206,7 +206,8 @@ def _find_repeated(
     for token in reading.tokens:
         word = token.plain.removesuffix("'s")
         if token.capital and word in parts:
-            end = token.start + len(word)
+            # Counted from the end: a folded word may be longer (ß becomes ss).
+            end = token.end - (len(token.plain) - len(word))
             yield spans.FoldedSpan(token.start, end, "person", _REPEATED_SCORE)
 
 
