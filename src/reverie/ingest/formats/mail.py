@@ -148,11 +148,7 @@ def message(
     """One message as a draft, and the files in it; the folder and the like come from
     where it lay. Raises Unreadable.
     """
-    if len(raw) > LARGEST:
-        raise errors.Unreadable(f"a message larger than {LARGEST // 1024 // 1024} MB")
     parsed = _parse(raw)
-    if all(parsed.get(name) is None for name in HEADERS):
-        raise errors.Unreadable("none of the headers of a message were found")
     contents = Contents()
     _collect(parsed, contents, 0)
     own_id = next(iter(mailheaders.message_ids(parsed, "Message-ID")), None)
@@ -201,6 +197,16 @@ def _was_read(parsed: email.message.Message, location: MailLocation) -> bool | N
 
 
 def _parse(raw: bytes) -> email.message.Message:
+    """The parts of a message. Raises Unreadable when it is too large or none."""
+    if len(raw) > LARGEST:
+        raise errors.Unreadable(f"a message larger than {LARGEST // 1024 // 1024} MB")
+    parsed = _parsed(raw)
+    if all(parsed.get(name) is None for name in HEADERS):
+        raise errors.Unreadable("none of the headers of a message were found")
+    return parsed
+
+
+def _parsed(raw: bytes) -> email.message.Message:
     raw = raw.lstrip(b"\r\n")
     if raw.startswith((b"From ", b">From ")):
         raw = raw.partition(b"\n")[2]
@@ -224,8 +230,7 @@ def _collect(part: email.message.Message, contents: Contents, depth: int) -> Non
         _enclosed(part, children[0], contents, depth)
     elif part.is_multipart() and children is not None:
         for child in children:
-            if isinstance(child, email.message.Message):
-                _collect(cast("email.message.Message", child), contents, depth + 1)
+            _collect(child, contents, depth + 1)
     # Without a boundary that works all of it is one text.
     elif kind.startswith("multipart/"):
         contents.plain.append(_text(part))
@@ -236,19 +241,24 @@ def _collect(part: email.message.Message, contents: Contents, depth: int) -> Non
         _attach(part, kind, contents)
 
 
-def _children(part: email.message.Message) -> list[object] | None:
+def _children(part: email.message.Message) -> list[email.message.Message] | None:
+    """The parts of a part; None when it has none."""
     payload = part.get_payload()
-    return cast("list[object]", payload) if isinstance(payload, list) else None
+    if not isinstance(payload, list):
+        return None
+    children = cast("list[object]", payload)
+    return [child for child in children if isinstance(child, email.message.Message)]
 
 
 def _enclosed(
-    part: email.message.Message, inner: object, contents: Contents, depth: int
+    part: email.message.Message,
+    inner: email.message.Message,
+    contents: Contents,
+    depth: int,
 ) -> None:
     """A message in a message: part of the text when it is the whole or in a digest,
     else an attachment.
     """
-    if not isinstance(inner, email.message.Message):
-        return
     if depth <= 1 and part.get_content_disposition() != "attachment":
         if depth:
             contents.plain.append(_heading(inner))

@@ -34,8 +34,8 @@ KEPT = (
 class _Name:
     """The parts of N, in its order (RFC 6350, 6.2.2)."""
 
-    family: str = ""
-    given: str = ""
+    family: str | None = None
+    given: str | None = None
     middle: str = ""
     prefix: str = ""
     suffix: str = ""
@@ -94,13 +94,13 @@ def _contact(card: contentlines.Component) -> drafts.Draft | drafts.Skip:
     birthday, birthday_text = _birthday(card)
     fields: dict[str, object] = {
         "display_name": display,
-        "given": name.given or None,
-        "family": name.family or None,
+        "given": name.given,
+        "family": name.family,
         "emails": emails or None,
         "phones": contentlines.unique(phones) or None,
         "company": company,
         "job_title": card.text("TITLE") or card.text("ROLE"),
-        "address": next(iter(addresses), None),
+        "address": addresses[0] if addresses else None,
         "notes": _notes(card) or None,
         "birthday": birthday,
         "custom": birthday_text | _custom(card, name, addresses),
@@ -130,8 +130,13 @@ def _name(card: contentlines.Component) -> _Name:
         return _Name()
     parts = [_one_line(part) for part in contentlines.split(line.value, ";")[:5]]
     name = _Name(*parts)
-    # Several middle names are a list in N; the others keep their commas.
-    return replace(name, middle=name.middle.replace(",", " "))
+    return replace(
+        name,
+        family=name.family or None,
+        given=name.given or None,
+        # Several middle names are a list in N; the others keep their commas.
+        middle=name.middle.replace(",", " "),
+    )
 
 
 def _display_name(
