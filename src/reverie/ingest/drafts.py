@@ -46,6 +46,11 @@ class Skip:
         object.__setattr__(self, "reason", clean(self.reason))
 
 
+DraftOrSkip = Draft | Skip
+Fields = dict[str, object]
+"""The fields of a record, or what it keeps under `custom`."""
+
+
 @dataclass(frozen=True, slots=True)
 class SourceFile:
     """One file to read: where it lies, its path relative to the import root, its bytes."""

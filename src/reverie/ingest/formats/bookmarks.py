@@ -60,7 +60,7 @@ class FolderWalk:
         return mark
 
 
-def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
+def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
     """One bookmark a link, with the folders it lies in."""
     declared = DECLARED.search(source.data[:2000])
     text, _ = charsets.decode(
@@ -82,6 +82,7 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
 
 
 def _marks(text: str) -> Iterator[Mark]:
+    """The bookmarks in their order, each as soon as it ends."""
     walk = FolderWalk()
     at = 0
     while (tag := TAG.search(text, at)) is not None:
@@ -108,6 +109,7 @@ def _attributes(text: str, at: int) -> tuple[dict[str, str], int]:
 
 
 def _take_text(walk: FolderWalk, raw: str) -> None:
+    """Add the text between two tags to what it belongs to."""
     text = html.unescape(re.sub(r"<[^<>]{0,200}>", "", raw))
     if walk.target == "folder":
         walk.pending += text
@@ -139,6 +141,7 @@ def _take_tag(
 def _take_link(
     walk: FolderWalk, closing: bool, attributes: Mapping[str, str]
 ) -> Mark | None:
+    """The bookmark before this one: many writers never close it."""
     if closing:
         walk.target = ""
         return None
@@ -149,6 +152,7 @@ def _take_link(
 
 
 def _take_heading(walk: FolderWalk, closing: bool) -> Mark | None:
+    """A folder begins, and the bookmark before it ends."""
     if closing:
         walk.target = ""
         return None
@@ -158,6 +162,7 @@ def _take_heading(walk: FolderWalk, closing: bool) -> Mark | None:
 
 
 def _take_list(walk: FolderWalk, closing: bool) -> None:
+    """Enter or leave a folder. Raises Unreadable for folders nested too deep."""
     if closing:
         if walk.folders:
             walk.folders.pop()
@@ -168,12 +173,13 @@ def _take_list(walk: FolderWalk, closing: bool) -> None:
     walk.pending = ""
 
 
-def _bookmark(mark: Mark) -> drafts.Draft | drafts.Skip:
+def _bookmark(mark: Mark) -> drafts.DraftOrSkip:
+    """The record of a link, or why it makes none."""
     url = mark.attributes.get("HREF", "").strip()
     refused = _refusal(url, mark)
     if refused is not None:
         return refused
-    fields: dict[str, object] = {
+    fields: drafts.Fields = {
         "url": url,
         "title": " ".join(mark.title.split()) or url,
         "excerpt": mark.description.strip() or None,
@@ -201,11 +207,13 @@ def _refusal(url: str, mark: Mark) -> drafts.Skip | None:
 
 
 def _tags(mark: Mark) -> list[str]:
+    """Its tags, once each."""
     tags = map(str.strip, mark.attributes.get("TAGS", "").split(","))
     return list(dict.fromkeys(filter(None, tags)))
 
 
-def _custom(mark: Mark) -> dict[str, object]:
+def _custom(mark: Mark) -> drafts.Fields:
+    """What the exports of single browsers tell."""
     attributes = mark.attributes
     return {
         "created": _time(attributes.get("ADD_DATE", "")),

@@ -30,9 +30,15 @@ BROKEN_ARCHIVE = (
     OSError,
 )
 # What ChatGPT keeps among the messages, and nobody said.
-UNSPOKEN = frozenset({
-    "thoughts", "reasoning_recap", "user_editable_context", "model_editable_context", "tether_browsing_display",
-})  # fmt: skip
+UNSPOKEN = frozenset(
+    {
+        "thoughts",
+        "reasoning_recap",
+        "user_editable_context",
+        "model_editable_context",
+        "tether_browsing_display",
+    }
+)
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 UNKNOWN_SHAPE = (
     "JSON of a shape that is not known: neither a chat export nor a dialogue history"
@@ -40,12 +46,12 @@ UNKNOWN_SHAPE = (
 Object = Mapping[str, object]
 
 
-def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
+def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
     """Every chat of a JSON export."""
     yield from _export(_load(source.data))
 
 
-def read_zip(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
+def read_zip(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
     """Every chat of an export as it was downloaded; the other files in the archive stay
     unread.
     """
@@ -81,6 +87,7 @@ def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
 
 
 def _load(data: bytes) -> object:
+    """The JSON of an export. Raises Unreadable."""
     if len(data) > LARGEST:
         raise errors.Unreadable(f"a JSON file larger than {LARGEST // 1024 // 1024} MB")
     try:
@@ -91,7 +98,8 @@ def _load(data: bytes) -> object:
         raise errors.Unreadable(f"broken JSON: {str(error)[:120]}") from error
 
 
-def _export(loaded: object) -> Iterator[drafts.Draft | drafts.Skip]:
+def _export(loaded: object) -> Iterator[drafts.DraftOrSkip]:
+    """Chats of any of the shapes we know."""
     conversations = _list(loaded) or _list(_object(loaded).get("conversations"))
     if any(_is_chat(_object(item)) for item in conversations[:50]):
         for number, item in enumerate(conversations, start=1):
@@ -109,7 +117,8 @@ def _is_chat(item: Object) -> bool:
     return "mapping" in item or "chat_messages" in item
 
 
-def _conversation(chat: Object, number: int) -> drafts.Draft | drafts.Skip:
+def _conversation(chat: Object, number: int) -> drafts.DraftOrSkip:
+    """One chat of ChatGPT or Claude; `number` counts from 1."""
     is_chatgpt = "mapping" in chat
     title = _first_string(chat, "title", "name")
     turns = _chatgpt(chat) if is_chatgpt else _claude(chat)
@@ -126,7 +135,7 @@ def _conversation(chat: Object, number: int) -> drafts.Draft | drafts.Skip:
         "archived": chat.get("is_archived") or None,
         "starred": chat.get("is_starred") or None,
     }
-    fields: dict[str, object] = {
+    fields: drafts.Fields = {
         "title": title or str(turns[0]["text"]).split("\n")[0][:80],
         "started": started,
         "turns": turns,
@@ -143,9 +152,9 @@ def _key(chat: Object, title: str | None, began: object) -> str:
     return f"chat:{title or ''}|{began}"
 
 
-def _chatgpt(chat: Object) -> list[dict[str, object]]:
+def _chatgpt(chat: Object) -> list[drafts.Fields]:
     """The turns of the branch the user saw last."""
-    turns: list[dict[str, object]] = []
+    turns: list[drafts.Fields] = []
     for node in _last_branch(chat):
         message = _object(node.get("message"))
         text = _content(_object(message.get("content")))
@@ -184,10 +193,13 @@ def _is_shown(message: Object) -> bool:
 
 
 def _speaker(message: Object) -> str:
+    """The role of the author: "user", "assistant", "tool" or "system"."""
     return _string(_object(message.get("author")), "role") or ""
 
 
 def _newest_leaf(mapping: Object) -> str | None:
+    """The last message without an answer, where no node is current."""
+
     def created(name: str) -> float:
         message = _object(_object(mapping[name]).get("message"))
         return _number(message.get("create_time"))
@@ -215,6 +227,7 @@ def _content(content: Object) -> str:
 
 
 def _part_text(part: object) -> str:
+    """The words of one part, or the mark of a picture."""
     if isinstance(part, str):
         return part
     kind = _string(_object(part), "content_type") or ""
@@ -224,11 +237,13 @@ def _part_text(part: object) -> str:
 
 
 def _joined(texts: Iterable[str]) -> str:
+    """Those texts that are more than white space, a line each."""
     return "\n".join(text for text in texts if text.strip())
 
 
-def _claude(chat: Object) -> list[dict[str, object]]:
-    turns: list[dict[str, object]] = []
+def _claude(chat: Object) -> list[drafts.Fields]:
+    """The turns in their order: an export of Claude has no branches."""
+    turns: list[drafts.Fields] = []
     for item in _list(chat.get("chat_messages")):
         message = _object(item)
         text = _claude_text(message)
@@ -252,9 +267,8 @@ def _claude_text(message: Object) -> str:
     return "\n".join([text.strip(), *marks]).strip()
 
 
-def _turn(
-    identity: str | None, speaker: str, at: object, text: str
-) -> dict[str, object]:
+def _turn(identity: str | None, speaker: str, at: object, text: str) -> drafts.Fields:
+    """A turn as records of chats keep it."""
     moment = _time(at)
     return {
         "id": identity or "",
@@ -275,10 +289,12 @@ def is_history(loaded: object) -> bool:
 
 
 def _days(person: object) -> Object:
+    """Date -> exchanges of one person."""
     return _object(_object(person).get("history"))
 
 
-def _history(people: Object) -> Iterator[drafts.Draft | drafts.Skip]:
+def _history(people: Object) -> Iterator[drafts.DraftOrSkip]:
+    """A chat for each person and day."""
     for name, person in people.items():
         for day, exchanges in _days(person).items():
             yield _history_day(name, day, _list(exchanges))
@@ -286,12 +302,13 @@ def _history(people: Object) -> Iterator[drafts.Draft | drafts.Skip]:
 
 def _history_day(
     name: str, day: str, exchanges: Sequence[object]
-) -> drafts.Draft | drafts.Skip:
+) -> drafts.DraftOrSkip:
+    """The queries and responses of a day as turns."""
     key = f"chat:{name}/{day}"
     started = _time(day)
     if started is None:
         return drafts.Skip(key, f"a day that is no date: {day}")
-    turns: list[dict[str, object]] = []
+    turns: list[drafts.Fields] = []
     for number, exchange in enumerate(map(_object, exchanges), start=1):
         for speaker, field in ((name, "query"), ("assistant", "response")):
             text = (_string(exchange, field) or "").strip()
@@ -302,7 +319,7 @@ def _history_day(
                 )
     if not turns:
         return drafts.Skip(key, "a day without words")
-    fields: dict[str, object] = {
+    fields: drafts.Fields = {
         "title": f"{name}, {day}",
         "started": started,
         "turns": turns,
@@ -312,6 +329,7 @@ def _history_day(
 
 
 def _time(value: object) -> datetime | None:
+    """Seconds since 1970 or ISO 8601, as an aware time."""
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return datetime.fromtimestamp(value, UTC)
@@ -337,8 +355,10 @@ def _string(holder: Object, name: str) -> str | None:
 
 
 def _first_string(holder: Object, *names: str) -> str | None:
+    """The first of some fields that has a text."""
     return next(filter(None, (_string(holder, name) for name in names)), None)
 
 
 def _first_time(holder: Object, *names: str) -> datetime | None:
+    """The first of some fields that has a time."""
     return next(filter(None, (_time(holder.get(name)) for name in names)), None)

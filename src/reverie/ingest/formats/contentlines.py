@@ -40,6 +40,7 @@ class ContentLine:
     group: str = ""
 
     def param(self, name: str) -> str:
+        """The first value of a parameter, or ""."""
         values = self.params.get(name)
         return values[0] if values else ""
 
@@ -101,21 +102,25 @@ def components(data: bytes) -> Iterator[Component]:
 
 
 def _block_name(line: ContentLine) -> str:
+    """The name behind BEGIN or END."""
     return line.value.strip().upper()
 
 
 def _note_broken(stack: list[Component], raw: str) -> None:
+    """Keep the beginning of a line that is no property."""
     if stack and raw.strip():
         stack[-1].broken.append(raw[:80].strip())
 
 
 def _open(stack: list[Component], name: str) -> None:
+    """Begin a block. Raises Unreadable for too many inside one another."""
     if len(stack) >= DEEPEST:
         raise errors.Unreadable(f"components are nested more than {DEEPEST} deep")
     stack.append(Component(name))
 
 
 def _close(stack: list[Component], name: str) -> Component | None:
+    """End the innermost block of that name; the outermost one is returned."""
     if name not in {component.name for component in stack}:
         return None  # an END without its BEGIN closes nothing
     while stack:
@@ -130,6 +135,7 @@ def _close(stack: list[Component], name: str) -> Component | None:
 
 
 def _fold_into_root(stack: list[Component]) -> None:
+    """End all blocks that the end of the file left open."""
     while len(stack) > 1:
         done = stack.pop()
         done.broken.append(f"no END:{done.name}")
@@ -147,6 +153,7 @@ class _LogicalLine:
 
     @classmethod
     def begin(cls, raw: bytes) -> Self:
+        """The line that begins with these bytes."""
         head = raw.split(b":", 1)[0].upper()
         base64_value = b"BASE64" in head or b"ENCODING=B" in head
         return cls([raw], len(raw), b"QUOTED-PRINTABLE" in head, base64_value)
@@ -191,6 +198,7 @@ def unfold(data: bytes) -> Iterator[str]:
 
 
 def _physical(data: bytes) -> Iterator[bytes]:
+    """The lines as the file has them, whatever ends them."""
     start = 0
     for match in re.finditer(rb"\r\n|\n|\r", data):
         yield data[start : match.start()]
@@ -221,6 +229,7 @@ def parse(raw: str) -> ContentLine | None:
 
 
 def _add_param(params: dict[str, list[str]], name: str, raw: str | None) -> None:
+    """Add the values of a parameter, decoded."""
     # vCard 2.1 writes TEL;HOME;QUOTED-PRINTABLE: with the names left out
     if raw is None:
         left_out = "ENCODING" if name in _ENCODINGS else "TYPE"
@@ -237,6 +246,7 @@ def _caret(match: re.Match[str]) -> str:
 
 
 def _decode_value(raw: str, params: dict[str, list[str]]) -> str:
+    """The value in Unicode; quoted-printable is decoded."""
     charset = params.get("CHARSET", [""])[0] or None
     if params.get("ENCODING", [""])[0].upper() in {"QUOTED-PRINTABLE", "Q"}:
         # Backslashes are literal in 2.1, but its writers escape ; and , all the same,
@@ -247,6 +257,7 @@ def _decode_value(raw: str, params: dict[str, list[str]]) -> str:
 
 
 def _decode_text(raw: str, charset: str | None) -> str:
+    """Text of a charset that is declared, or else detected."""
     if raw.isascii() and not charset:
         return raw
     return charsets.decode(raw.encode("latin-1"), charset)[0]

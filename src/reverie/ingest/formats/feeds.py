@@ -36,7 +36,7 @@ PARSER_FAULTS = (
 ATTRIBUTE = re.compile(r'\s*([A-Za-z_:][\w:.-]*)\s*=\s*(?:"([^"]*)"|\'([^\']*)\')')
 
 
-def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
+def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
     """The feed, then its items."""
     parsed = parse(source.data)
     feed = _mapping(parsed.get("feed"))
@@ -112,6 +112,7 @@ def _feed(
     link: str | None,
     parsed: Mapping[str, object],
 ) -> drafts.Draft:
+    """The feed itself as a record."""
     custom = {
         "language": _text(feed, "language"),
         "author": _text(feed, "author"),
@@ -121,7 +122,7 @@ def _feed(
         "format": parsed.get("version"),
         "broken": str(parsed.get("bozo_exception") or "")[:200],
     }
-    fields: dict[str, object] = {
+    fields: drafts.Fields = {
         "title": _text(feed, "title") or url,
         "url": url,
         "site_url": link,
@@ -132,18 +133,19 @@ def _feed(
 
 
 def _item(entry: Mapping[str, object], feed_key: str, address: str) -> drafts.Draft:
+    """One item; `address` is that of its feed."""
     summary = _text(entry, "summary")
     content = _content(entry) or summary
     title = _text(entry, "title")
     url = _text(entry, "link")
     guid = _text(entry, "id") or url or _content_hash(title, content)
-    custom: dict[str, object] = {
+    custom: drafts.Fields = {
         "summary": summary if summary != content else None,
         "tags": _tags(entry),
         "updated": _moment(entry, "updated"),
         "enclosures": _enclosures(entry),
     }
-    fields: dict[str, object] = {
+    fields: drafts.Fields = {
         "guid": guid,
         "title": title or _first_line(content or "") or None,
         "url": url,
@@ -157,6 +159,7 @@ def _item(entry: Mapping[str, object], feed_key: str, address: str) -> drafts.Dr
 
 
 def _content(entry: Mapping[str, object]) -> str | None:
+    """The first content that has a text."""
     parts = map(_mapping, _list(entry.get("content")))
     return next(filter(None, (_text(part, "value") for part in parts)), None)
 
@@ -168,15 +171,18 @@ def _content_hash(title: str | None, content: str | None) -> str:
 
 
 def _first_line(markup: str) -> str:
+    """How a page begins, for an item without a title."""
     return pagetext.text(markup).split("\n")[0][:120]
 
 
 def _published(entry: Mapping[str, object]) -> datetime | None:
+    """The first time that an item tells."""
     moments = (_moment(entry, name) for name in ("published", "updated", "created"))
     return next(filter(None, moments), None)
 
 
-def _enclosures(entry: Mapping[str, object]) -> list[dict[str, object]]:
+def _enclosures(entry: Mapping[str, object]) -> list[drafts.Fields]:
+    """Files that came with an item, such as a podcast."""
     return [
         {name: file[name] for name in ENCLOSURE if file.get(name)}
         for file in map(_mapping, _list(entry.get("enclosures"))[:50])
@@ -197,6 +203,7 @@ def _text(holder: Mapping[str, object], name: str) -> str | None:
 
 
 def _tags(holder: Mapping[str, object]) -> list[str]:
+    """Its categories, once each."""
     terms = (
         _text(_mapping(tag), "label") or _text(_mapping(tag), "term")
         for tag in _list(holder.get("tags"))
@@ -205,6 +212,7 @@ def _tags(holder: Mapping[str, object]) -> list[str]:
 
 
 def _self_link(feed: Mapping[str, object]) -> str | None:
+    """The address that a feed says it is at."""
     links = (_mapping(link) for link in _list(feed.get("links")))
     return next(
         (_text(link, "href") for link in links if link.get("rel") == "self"), None
@@ -212,6 +220,7 @@ def _self_link(feed: Mapping[str, object]) -> str | None:
 
 
 def _moment(holder: Mapping[str, object], name: str) -> datetime | None:
+    """A time as feedparser read it, in UTC."""
     # feedparser answers for "updated_parsed" with another date where it is missing.
     parsed_name = f"{name}_parsed"
     value = holder.get(parsed_name) if parsed_name in holder else None
@@ -243,7 +252,7 @@ class _Outline:
         return self.attributes.get("htmlurl") or self.attributes.get("url")
 
 
-def read_opml(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
+def read_opml(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
     """Every feed of an OPML list."""
     declared = re.match(rb"[^>]{0,200}encoding=[\"']([\w-]+)", source.data[:300])
     charset = declared.group(1).decode() if declared else None
@@ -284,8 +293,9 @@ def _outlines(text: str) -> Iterator[_Outline]:
 
 
 def _listed(outline: _Outline) -> drafts.Draft:
+    """A feed of a list as a record."""
     attributes = outline.attributes
-    fields: dict[str, object] = {
+    fields: drafts.Fields = {
         "title": outline.label.strip() or outline.url,
         "url": outline.url,
         "site_url": attributes.get("htmlurl", "").strip() or None,

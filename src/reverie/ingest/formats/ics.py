@@ -31,7 +31,7 @@ LONGEST_TITLE = 200  # of a task that has only a description; set by hand
 KINDS = {"VEVENT", "VTODO", "VJOURNAL"}
 
 
-def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
+def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
     """Every event, task and journal entry of the file, in its order."""
     roots = list(contentlines.components(source.data))
     if not roots:
@@ -45,7 +45,8 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
         yield drafts.Skip("", "the calendar holds no events or tasks")
 
 
-def _calendar(root: contentlines.Component) -> Iterator[drafts.Draft | drafts.Skip]:
+def _calendar(root: contentlines.Component) -> Iterator[drafts.DraftOrSkip]:
+    """The items of one VCALENDAR, and what in it makes none."""
     parts = [part for part in root.walk() if part.name in KINDS]
     zones = icstimes.Zones([part for part in root.walk() if part.name == "VTIMEZONE"])
     name = root.text("X-WR-CALNAME") or root.text("NAME")
@@ -75,6 +76,7 @@ def _calendar(root: contentlines.Component) -> Iterator[drafts.Draft | drafts.Sk
 def _newest(
     parts: Sequence[contentlines.Component], zones: icstimes.Zones
 ) -> dict[str, contentlines.Component]:
+    """Key -> the component with the highest SEQUENCE, the last of the same."""
     newest: dict[str, contentlines.Component] = {}
     for part in parts:
         key = _key(part, zones)
@@ -86,6 +88,7 @@ def _newest(
 
 
 def _key(part: contentlines.Component, zones: icstimes.Zones) -> str:
+    """The identity of an item: its UID and, of a series, the occurrence."""
     uid = part.text("UID")
     occurrence = part.first("RECURRENCE-ID")
     if uid and occurrence:
@@ -101,6 +104,7 @@ def _key(part: contentlines.Component, zones: icstimes.Zones) -> str:
 
 
 def _occurrence(line: contentlines.ContentLine, zones: icstimes.Zones) -> str:
+    """Which occurrence of a series is meant, as a part of a key."""
     try:
         moment = icstimes.moment(line, zones)
     except (ValueError, OverflowError):
@@ -129,6 +133,7 @@ def _overrides(
 def _draft(
     part: contentlines.Component, key: str, calendar: ics_properties.Calendar
 ) -> drafts.Draft:
+    """The record of a component. Raises ValueError."""
     if part.name == "VTODO":
         return _task(part, key, calendar)
     if part.name == "VJOURNAL":
@@ -139,6 +144,7 @@ def _draft(
 def _event(
     part: contentlines.Component, key: str, calendar: ics_properties.Calendar
 ) -> drafts.Draft:
+    """A VEVENT as a record. Raises ValueError without a start."""
     line = part.first("DTSTART")
     if line is None:
         raise ValueError(f"no start time ({part.text('SUMMARY') or 'untitled'})")
@@ -149,7 +155,7 @@ def _event(
     if _floats(start) and calendar.default:
         custom["calendar_timezone"] = calendar.default
     status = (part.text("STATUS") or "").lower()
-    fields: dict[str, object] = {
+    fields: drafts.Fields = {
         "title": part.text("SUMMARY"),
         "description": ics_properties.description(part),
         "location": part.text("LOCATION"),
@@ -175,7 +181,7 @@ def _end(
     part: contentlines.Component,
     start: icstimes.Moment,
     zones: icstimes.Zones,
-    custom: dict[str, object],
+    custom: drafts.Fields,
 ) -> icstimes.Moment | None:
     """The exclusive end, of the same type as the start."""
     try:
@@ -206,11 +212,13 @@ def _written_end(
 
 
 def _end_text(part: contentlines.Component) -> str:
+    """What was written where an end cannot be told."""
     line = part.first("DTEND") or part.first("DURATION")
     return line.value if line else ""
 
 
 def _people(part: contentlines.Component) -> list[dict[str, str]]:
+    """The organizer, then the attendees (RFC 5545, 3.8.4)."""
     people: list[dict[str, str]] = []
     for line in (*part.every("ORGANIZER"), *part.every("ATTENDEE")):
         email = line.text.strip()
@@ -275,6 +283,7 @@ def _trigger_minutes(
 def _task(
     part: contentlines.Component, key: str, calendar: ics_properties.Calendar
 ) -> drafts.Draft:
+    """A VTODO as a record. Raises ValueError without a title."""
     custom = ics_properties.custom(part, calendar)
     description = ics_properties.description(part)
     title = _task_title(part, description)
@@ -288,7 +297,7 @@ def _task(
     if anchor := start or due:
         custom["recurrence"] = ics_properties.recurrence(part, anchor, calendar, custom)
     custom |= {"status": status, "priority": priority or None, "start": start}
-    fields: dict[str, object] = {
+    fields: drafts.Fields = {
         "title": title,
         "description": description,
         "board": calendar.name,
@@ -314,13 +323,14 @@ def _task_title(part: contentlines.Component, description: str | None) -> str:
 def _journal(
     part: contentlines.Component, key: str, calendar: ics_properties.Calendar
 ) -> drafts.Draft:
+    """A VJOURNAL as a note. Raises ValueError without a text."""
     custom = ics_properties.custom(part, calendar)
     custom["date"] = ics_properties.time(part, "DTSTART", calendar, custom)
     text = "\n\n".join(line.text for line in part.every("DESCRIPTION"))
     title = part.text("SUMMARY")
     if not text.strip() and not title:
         raise ValueError("a journal entry without text")
-    fields: dict[str, object] = {
+    fields: drafts.Fields = {
         "title": title,
         "content": text,
         "format": "text",

@@ -9,9 +9,18 @@ from reverie.ingest.formats import contentlines, icstimes
 RECURRENCE_LINES = ("RRULE", "EXRULE", "RDATE", "EXDATE")
 # Properties that a record has no field for, kept as they stand.
 KEPT = (
-    "CLASS", "TRANSP", "SEQUENCE", "COLOR", "URL", "CONFERENCE", "RELATED-TO", "PERCENT-COMPLETE", "RESOURCES",
-    "CONTACT", "COMMENT",
-)  # fmt: skip
+    "CLASS",
+    "TRANSP",
+    "SEQUENCE",
+    "COLOR",
+    "URL",
+    "CONFERENCE",
+    "RELATED-TO",
+    "PERCENT-COMPLETE",
+    "RESOURCES",
+    "CONTACT",
+    "COMMENT",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +36,7 @@ class Calendar:
 
 
 def description(part: contentlines.Component) -> str | None:
+    """DESCRIPTION without empty lines around it."""
     line = part.first("DESCRIPTION")
     return (line.text.strip("\n") or None) if line else None
 
@@ -72,6 +82,7 @@ def time(
     calendar: Calendar,
     custom: dict[str, object],
 ) -> icstimes.Moment | None:
+    """The time of a property; one that is broken goes into `custom`."""
     line = part.first(name)
     if line is None:
         return None
@@ -83,6 +94,7 @@ def time(
 
 
 def custom(part: contentlines.Component, calendar: Calendar) -> dict[str, object]:
+    """What a record has no field for."""
     custom: dict[str, object] = {"uid": part.text("UID")}
     if part.name == "VEVENT":
         custom["categories"] = categories(part)
@@ -103,6 +115,7 @@ def custom(part: contentlines.Component, calendar: Calendar) -> dict[str, object
 
 
 def _kept(part: contentlines.Component) -> dict[str, object]:
+    """The properties of `KEPT` by name."""
     kept: dict[str, object] = {}
     for name in KEPT:
         values = [line.text.strip() for line in part.every(name) if line.value.strip()]
@@ -112,6 +125,7 @@ def _kept(part: contentlines.Component) -> dict[str, object]:
 
 
 def _attachment(line: contentlines.ContentLine) -> dict[str, object]:
+    """An attachment by its link, or by the hash of its bytes."""
     data = contentlines.binary(line)
     attachment: dict[str, object] = {
         "name": line.param("FILENAME") or line.param("X-FILENAME"),
@@ -126,6 +140,7 @@ def _attachment(line: contentlines.ContentLine) -> dict[str, object]:
 
 
 def categories(part: contentlines.Component) -> list[str]:
+    """All CATEGORIES, once each."""
     return contentlines.unique(
         word
         for line in part.every("CATEGORIES")
@@ -134,5 +149,6 @@ def categories(part: contentlines.Component) -> list[str]:
 
 
 def number(part: contentlines.Component, name: str) -> int:
+    """A property that is a number; 0 for anything else."""
     text = part.text(name) or ""
     return int(text) if text.isdecimal() and len(text) < 10 else 0

@@ -107,6 +107,7 @@ def _changes_yearly(period: contentlines.Component) -> bool:
 def _written_lines(
     component: contentlines.Component, name: str | None = None
 ) -> Iterator[str]:
+    """The lines of a component as they are written."""
     for line in component.lines:
         if name is None or line.name == name:
             yield f"{line.name}:{line.value}"
@@ -168,6 +169,7 @@ def moment(line: contentlines.ContentLine, zones: Zones) -> Moment:
 
 
 def _moment(text: str, tzid: str, zones: Zones) -> Moment:
+    """RFC 5545, 3.3.4 and 3.3.5. Raises ValueError."""
     match = STAMP.match(text)
     if match is None:
         raise ValueError(f"not a date: {text[:40]!r}")
@@ -243,6 +245,7 @@ def minutes(start: Moment, other: Moment, local: tzinfo) -> int:
 
 
 def _placed(moment: Moment, local: tzinfo) -> datetime:
+    """The moment as an aware time; what floats is in the local zone."""
     if not isinstance(moment, datetime):
         moment = datetime.combine(moment, time())
     return moment if moment.tzinfo else moment.replace(tzinfo=local)
@@ -299,6 +302,7 @@ def _rule(value: str, start: Moment, zones: Zones) -> str:
 
 
 def _until(text: str, start: Moment, zones: Zones) -> str:
+    """UNTIL as it must be written beside this start (RFC 5545, 3.3.10)."""
     until = _moment(text, "", zones)
     # A date against a timed event, which the RFC forbids: the last day counts whole.
     if isinstance(start, datetime) and not isinstance(until, datetime):

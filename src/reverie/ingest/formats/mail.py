@@ -59,9 +59,7 @@ class Contents:
 
     plain: list[str] = field(default_factory=list[str])
     pages: list[str] = field(default_factory=list[str])
-    attachments: list[dict[str, object]] = field(
-        default_factory=list[dict[str, object]]
-    )
+    attachments: list[drafts.Fields] = field(default_factory=list[drafts.Fields])
     files: list[units.EmbeddedFile] = field(default_factory=list[units.EmbeddedFile])
     parts: int = 0
 
@@ -94,7 +92,7 @@ def _without_plist(data: bytes) -> bytes:
 
 def read_mbox(
     source: drafts.SourceFile,
-) -> Iterator[drafts.Draft | drafts.Skip | units.EmbeddedFile]:
+) -> Iterator[drafts.DraftOrSkip | units.EmbeddedFile]:
     """Every message of an mbox with the files in it, one at a time; a broken one is
     skipped.
     """
@@ -118,6 +116,7 @@ def read_mbox(
 
 
 def _mbox_name(path: Path) -> str:
+    """The name of the folder that an mbox is."""
     name = path.name.removesuffix(".mbox")
     # Apple Mail: Inbox.mbox/mbox
     return path.parent.name.removesuffix(".mbox") if name == "mbox" else name
@@ -153,7 +152,7 @@ def message(
     _collect(parsed, contents, 0)
     own_id = next(iter(mailheaders.message_ids(parsed, "Message-ID")), None)
     identity = own_id or f"sha:{hashlib.sha256(raw).hexdigest()}"
-    fields: dict[str, object] = {
+    fields: drafts.Fields = {
         "subject": mailheaders.text(parsed, "Subject"),
         "from_": _sender(parsed),
         "to": mailheaders.addresses(parsed, "To") or None,
@@ -191,6 +190,7 @@ def _thread(parsed: email.message.Message) -> str | None:
 
 
 def _was_read(parsed: email.message.Message, location: MailLocation) -> bool | None:
+    """Whether it was read, by its file name or its headers."""
     if location.flags is None:
         return mailheaders.was_read(parsed)
     return "S" in location.flags  # Maildir: seen
@@ -207,6 +207,7 @@ def _parse(raw: bytes) -> email.message.Message:
 
 
 def _parsed(raw: bytes) -> email.message.Message:
+    """The parts of a message, without the From line of an mbox."""
     raw = raw.lstrip(b"\r\n")
     if raw.startswith((b"From ", b">From ")):
         raw = raw.partition(b"\n")[2]
@@ -280,6 +281,7 @@ def _heading(inner: email.message.Message) -> str:
 
 
 def _is_body(part: email.message.Message, kind: str) -> bool:
+    """Whether a part is text to read, and no file."""
     if part.get_content_maintype() != "text":
         return False
     if part.get_content_disposition() == "attachment":
@@ -292,6 +294,7 @@ def _is_body(part: email.message.Message, kind: str) -> bool:
 
 
 def _bytes(part: email.message.Message) -> bytes:
+    """The content of a part, decoded (RFC 2045, 6)."""
     try:
         payload = part.get_payload(decode=True)
     # a Content-Transfer-Encoding that is broken in itself
@@ -305,6 +308,7 @@ def _bytes(part: email.message.Message) -> bytes:
 
 
 def _text(part: email.message.Message) -> str:
+    """The content of a part in Unicode, with line feeds."""
     declared = mailheaders.param(part, "charset")
     text, _ = charsets.decode(_bytes(part), declared)
     return text.replace("\r\n", "\n").replace("\r", "\n")
@@ -316,7 +320,7 @@ def _attach(part: email.message.Message, kind: str, contents: Contents) -> None:
     """
     data = _bytes(part)
     name = mailheaders.filename(part) or ""
-    attachment: dict[str, object] = {
+    attachment: drafts.Fields = {
         "name": name,
         "mime": kind,
         "size": len(data),
@@ -331,8 +335,9 @@ def _attach(part: email.message.Message, kind: str, contents: Contents) -> None:
         contents.files.append(units.EmbeddedFile(name, kind, data))
 
 
-def _custom(parsed: email.message.Message) -> dict[str, object]:
-    custom: dict[str, object] = {
+def _custom(parsed: email.message.Message) -> drafts.Fields:
+    """Headers that a record has no field for."""
+    custom: drafts.Fields = {
         "reply_to": mailheaders.addresses(parsed, "Reply-To"),
         "bcc": mailheaders.addresses(parsed, "Bcc"),
         "list": mailheaders.text(parsed, "List-Id"),
@@ -347,11 +352,13 @@ def _custom(parsed: email.message.Message) -> dict[str, object]:
 
 
 def _labels(parsed: email.message.Message) -> list[str]:
+    """Gmail's labels."""
     labels = mailheaders.text(parsed, "X-Gmail-Labels") or ""
     return [*filter(None, map(str.strip, labels.split(",")))]
 
 
 def _location(source: drafts.SourceFile) -> MailLocation:
+    """Where a message lay, by the path of its file."""
     box = source.path.parent
     if box.name not in {"cur", "new"}:
         parts = source.relative.parts

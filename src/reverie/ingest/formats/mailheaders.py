@@ -42,6 +42,7 @@ def raw(message: email.message.Message, name: str) -> str:
 
 
 def _plain(value: object) -> str:
+    """A header on one line, in Unicode."""
     text = str(value)[:LONGEST]
     if any("\udc80" <= letter <= "\udcff" for letter in text):
         text = charsets.decode(text.encode("utf-8", "surrogateescape"))[0]
@@ -111,6 +112,7 @@ def _pairs(line: str) -> list[tuple[str, str]]:
 
 
 def _address(person: str, address: str) -> str:
+    """ "Name <a@b>", or whichever of both there is."""
     person = decoded(person).strip().strip("'\"").strip()
     address = decoded(address).strip()
     if not address:

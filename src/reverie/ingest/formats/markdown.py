@@ -71,7 +71,7 @@ class Daily:
     format: str
 
 
-def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
+def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
     """The file as one note, or as a diary entry when it is a daily note."""
     if len(source.data) > plain.LARGEST:
         raise errors.Unreadable(
@@ -109,7 +109,8 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
 
 def _note(
     source: drafts.SourceFile, front: Mapping[str, object], body: str, tags: list[str]
-) -> dict[str, object]:
+) -> drafts.Fields:
+    """The fields of a note."""
     return {
         "title": _title(source, front, body),
         "content": body.strip("\n"),
@@ -134,11 +135,12 @@ def _title(source: drafts.SourceFile, front: Mapping[str, object], body: str) ->
 
 
 def _flag(front: Mapping[str, object], name: str) -> bool | None:
+    """A property that is true or false."""
     value = front.get(name)
     return value if isinstance(value, bool) else None
 
 
-def _front_matter(text: str) -> tuple[dict[str, object], str]:
+def _front_matter(text: str) -> tuple[drafts.Fields, str]:
     """The properties and the rest. Front matter that is no YAML (braces of a template)
     stays in the text.
     """
@@ -187,11 +189,12 @@ _Loader.add_implicit_resolver(
 )
 
 
-def _custom(front: Mapping[str, object]) -> dict[str, object]:
+def _custom(front: Mapping[str, object]) -> drafts.Fields:
+    """Properties that a record has no field for, and its dates."""
     properties = {
         name: value for name, value in front.items() if name not in OWN_FIELDS
     }
-    custom: dict[str, object] = {}
+    custom: drafts.Fields = {}
     if properties:
         custom["properties"] = properties
     for field, names in (("created", CREATED), ("modified", MODIFIED)):
@@ -279,7 +282,7 @@ def _daily_settings(file: Path) -> Daily | None:
         return None
     if not isinstance(settings, dict):
         return None
-    fields = cast("dict[str, object]", settings)
+    fields = cast("drafts.Fields", settings)
     folder = fields.get("folder")
     pattern = fields.get("format")
     return Daily(
@@ -331,6 +334,7 @@ def _month(name: str) -> str:
 
 
 def _day(year: str, month: str, day: str) -> date | None:
+    """A date of three texts; None when it is none."""
     try:
         return date(int(year), int(month), int(day))
     except ValueError:

@@ -26,7 +26,7 @@ _ENGLISH = re.compile(r"\b(date|amount|description|time|name|balance|day)\b")
 _TAB_SEPARATED = frozenset({".tsv", ".tab"})
 
 
-def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
+def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
     """The rows as records of the kind their headers tell, or the whole table as one
     file.
     """
@@ -50,7 +50,7 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
 
 def _records(
     source: drafts.SourceFile, rows: list[list[str]], delimiter: str
-) -> Iterator[drafts.Draft | drafts.Skip] | None:
+) -> Iterator[drafts.DraftOrSkip] | None:
     """The records of the first row that is a header we know; None without one."""
     for at, row in enumerate(rows[:PREAMBLE]):
         headers = [name.strip() for name in row]
@@ -68,22 +68,24 @@ def _records(
 
 
 def _is_english(headers: Sequence[str]) -> bool:
+    """Whether a header has an English word for what banks list."""
     return any(_ENGLISH.search(table_headers.plain(header)) for header in headers)
 
 
 def _file(
     source: drafts.SourceFile, rows: Sequence[Sequence[str]], encoding: str, broken: str
 ) -> drafts.Draft:
+    """The table as one file, whose rows are its passages."""
     blocks, complete = _blocks(rows)
     cut = cutting.cut([units.Unit(1, 1, tuple(blocks))])
-    custom: dict[str, object] = {
+    custom: drafts.Fields = {
         "rows": len(rows) - 1,
         "columns": [name.strip() for name in rows[0]][:_MOST_COLUMNS],
         "encoding": encoding,
         "broken": broken,
         "cut": not complete or None,
     }
-    fields: dict[str, object] = {
+    fields: drafts.Fields = {
         "name": source.path.name,
         "mime": _media_type(source),
         "size": len(source.data),

@@ -20,22 +20,26 @@ class _Row:
     values: Mapping[str, Sequence[str]]
 
     def all(self, field: str) -> list[str]:
+        """Every value of a field."""
         return [*self.values.get(field, ())]
 
     def first(self, field: str) -> str:
+        """The first value of a field, or ""."""
         values = self.values.get(field)
         return values[0] if values else ""
 
     def optional(self, field: str) -> str | None:
+        """The first value of a field, or None."""
         return self.first(field) or None
 
     def joined(self, fields: Sequence[str], separator: str = " ") -> str:
+        """The first values of some fields, those that there are."""
         return separator.join(filter(None, map(self.first, fields)))
 
 
 def records(
     table: table_rows.Table, columns: Mapping[str, Sequence[int]]
-) -> Iterator[drafts.Draft | drafts.Skip]:
+) -> Iterator[drafts.DraftOrSkip]:
     """Field -> columns as `table_headers.contact` says."""
     used = {at for places in columns.values() for at in places}
     seen: set[str] = set()
@@ -52,6 +56,7 @@ def records(
 
 
 def _values(row: Sequence[str], columns: Mapping[str, Sequence[int]]) -> _Row:
+    """Field -> the values of all its columns."""
     values: dict[str, list[str]] = {}
     for field, places in columns.items():
         cells = (table_rows.cell(row, at) for at in places)
@@ -64,6 +69,7 @@ def _values(row: Sequence[str], columns: Mapping[str, Sequence[int]]) -> _Row:
 def _contact(
     row: _Row, table: table_rows.Table, others: Mapping[str, str]
 ) -> drafts.Draft | None:
+    """None for a row without a name, an address and a number."""
     emails = [email for email in row.all("emails") if "@" in email]
     phones = row.all("phones")
     reached = (emails or phones or [""])[0]
@@ -71,7 +77,7 @@ def _contact(
     if not display:
         return None
     birthday, birthday_text = _birthday(row.first("birthday"), not table.english)
-    fields: dict[str, object] = {
+    fields: drafts.Fields = {
         "display_name": display,
         "given": row.optional("given"),
         "family": row.optional("family"),
@@ -87,10 +93,9 @@ def _contact(
     return drafts.Draft("contact", f"name:{display}|{reached}", fields)
 
 
-def _custom(
-    row: _Row, birthday_text: str, others: Mapping[str, str]
-) -> dict[str, object]:
-    custom: dict[str, object] = {name: row.first(name) for name in _CUSTOM}
+def _custom(row: _Row, birthday_text: str, others: Mapping[str, str]) -> drafts.Fields:
+    """What a contact has no field for."""
+    custom: drafts.Fields = {name: row.first(name) for name in _CUSTOM}
     custom["birthday"] = birthday_text
     custom["labels"] = row.all("labels")
     custom["urls"] = row.all("url")
@@ -99,10 +104,12 @@ def _custom(
 
 
 def _display_name(row: _Row) -> str:
+    """The name as it is written, or its parts, or the company."""
     return row.first("display_name") or row.joined(_SPOKEN_NAME) or row.first("company")
 
 
 def _address(row: _Row) -> str:
+    """Street, town and country on one line."""
     street = row.first("address").replace("\n", ", ")
     town = row.joined(("postcode", "city"))
     return ", ".join(filter(None, (street, town, row.first("country"))))

@@ -261,6 +261,7 @@ def contact(headers: list[str]) -> dict[str, list[int]]:
 
 
 def _contact_field(name: str) -> str | None:
+    """The field of a contact that a column holds."""
     if name != "display name" and _NO_CONTACT_VALUE.search(name):
         return None
     for field, pattern in CONTACT.items():
@@ -286,6 +287,7 @@ def health(headers: list[str]) -> dict[str, int]:
 
 
 def _health_field(name: str) -> str | None:
+    """The field or the measured kind that a column holds."""
     for field, pattern in _HEALTH_COLUMNS:
         if pattern.fullmatch(name):
             return field

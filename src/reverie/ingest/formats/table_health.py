@@ -26,6 +26,7 @@ class _ValueColumn:
 
     @classmethod
     def of(cls, table: table_rows.Table, kind: str, at: int) -> Self:
+        """A column with its decimal mark and its unit."""
         mark = table_values.decimal_mark(table.column(at))
         unit = table_headers.without_unit(table.headers[at])[1]
         return cls(kind, at, mark, unit)
@@ -33,7 +34,7 @@ class _ValueColumn:
 
 def records(
     table: table_rows.Table, columns: Mapping[str, int], source: drafts.SourceFile
-) -> Iterator[drafts.Draft | drafts.Skip]:
+) -> Iterator[drafts.DraftOrSkip]:
     """Field or kind -> column as `table_headers.health` says."""
     day_first = table_values.day_first(table.column(columns["at"]), not table.english)
     values = _value_columns(table, columns)
@@ -60,6 +61,7 @@ def records(
 def _value_columns(
     table: table_rows.Table, columns: Mapping[str, int]
 ) -> list[_ValueColumn]:
+    """The one column of a long table, or those of a wide one."""
     if "kind" in columns and "value" in columns:
         return [_ValueColumn.of(table, "", columns["value"])]
     return [
@@ -77,6 +79,7 @@ def _measure(
     at: datetime,
     seen: Counter[str],
 ) -> drafts.Draft | None:
+    """The record of one cell; None when it holds no measure."""
     kind = column.kind or _kind(table_rows.cell(row, columns.get("kind")))
     value = table_values.number(raw, column.decimal_mark)
     if not kind or value is None:

@@ -27,6 +27,7 @@ class _Notation:
     def of(
         cls, table: table_rows.Table, columns: Mapping[str, int], preamble: str
     ) -> Self:
+        """The notation, told from all rows."""
         money = [columns[name] for name in _MONEY if name in columns]
         amounts = (value for at in money for value in table.column(at))
         dates = table.column(columns["date"])
@@ -41,7 +42,7 @@ class _Notation:
 
 def records(
     table: table_rows.Table, columns: Mapping[str, int], preamble: str
-) -> Iterator[drafts.Draft | drafts.Skip]:
+) -> Iterator[drafts.DraftOrSkip]:
     """Field -> column as `table_headers.transaction` says; the preamble is the text
     above the header.
     """
@@ -71,14 +72,16 @@ def records(
 def _currency(
     row: Sequence[str], columns: Mapping[str, int], amount_text: str
 ) -> str | None:
+    """The currency of a row, by its own column or its amount."""
     named = table_rows.cell(row, columns.get("currency")).upper()
     return table_values.currency(named, amount_text)
 
 
 def _custom(
     row: Sequence[str], columns: Mapping[str, int], others: Mapping[str, str]
-) -> dict[str, object]:
-    custom: dict[str, object] = {
+) -> drafts.Fields:
+    """What a transaction has no field for."""
+    custom: drafts.Fields = {
         name: table_rows.cell(row, columns.get(name)) for name in _KEPT
     }
     custom["columns"] = others

@@ -106,6 +106,7 @@ def day(text: str, dmy: bool) -> date | None:
 
 
 def _year_month_day(text: str, dmy: bool) -> tuple[str, str, str] | None:
+    """The three parts of a date, as they are written."""
     if match := COMPACT.match(text):
         return match.group(1), match.group(2), match.group(3)
     match = DATE.match(text)
@@ -148,11 +149,13 @@ def moment(text: str, clock: str, dmy: bool, zone: tzinfo | None) -> datetime | 
 
 
 def _clock_after_date(text: str) -> str:
+    """What follows the date in a cell."""
     match = DATE.match(text)
     return (match.group(5) if match else None) or ""
 
 
 def _time_of_day(clock: re.Match[str]) -> time:
+    """A time of 12 or 24 hours. Raises ValueError."""
     hour = int(clock.group(1))
     half = (clock.group(4) or "").lower()[:1]
     # 12 am is midnight and 12 pm noon

@@ -15,19 +15,43 @@ NO_YEAR = re.compile(r"^--(\d{2})-?(\d{2})(?:T.*)?$")
 LABEL = re.compile(r"^_\$!<(.*)>!\$_$")  # Apple wraps its standard labels
 # Kinds of numbers and addresses worth telling apart; INTERNET, PREF, VOICE say nothing.
 TYPES = ("home", "work", "cell", "mobile", "fax", "pager", "main", "iphone", "other")
-MESSENGERS = frozenset({
-    "IMPP", "X-JABBER", "X-SKYPE", "X-SKYPE-USERNAME", "X-ICQ", "X-AIM", "X-MSN", "X-YAHOO", "X-GTALK",
-    "X-TWITTER",
-})  # fmt: skip
+MESSENGERS = frozenset(
+    {
+        "IMPP",
+        "X-JABBER",
+        "X-SKYPE",
+        "X-SKYPE-USERNAME",
+        "X-ICQ",
+        "X-AIM",
+        "X-MSN",
+        "X-YAHOO",
+        "X-GTALK",
+        "X-TWITTER",
+    }
+)
 LABELLED = frozenset({"TEL", "EMAIL", "URL", "X-ABDATE", "X-ABRELATEDNAMES"})
 MAILTO = re.compile(r"^mailto:", re.IGNORECASE)
 TEL = re.compile(r"^tel:", re.IGNORECASE)
 MAILTO_OR_TEL = re.compile(r"^(tel|mailto):", re.IGNORECASE)
 KEPT = (
-    "ROLE", "GENDER", "LANG", "TZ", "KIND", "ANNIVERSARY", "X-ANNIVERSARY", "RELATED", "X-SPOUSE",
-    "X-MANAGER", "X-ASSISTANT",
-    "DEATHDATE", "BIRTHPLACE", "X-PHONETIC-FIRST-NAME", "X-PHONETIC-LAST-NAME", "SORT-STRING", "CLASS",
-)  # fmt: skip
+    "ROLE",
+    "GENDER",
+    "LANG",
+    "TZ",
+    "KIND",
+    "ANNIVERSARY",
+    "X-ANNIVERSARY",
+    "RELATED",
+    "X-SPOUSE",
+    "X-MANAGER",
+    "X-ASSISTANT",
+    "DEATHDATE",
+    "BIRTHPLACE",
+    "X-PHONETIC-FIRST-NAME",
+    "X-PHONETIC-LAST-NAME",
+    "SORT-STRING",
+    "CLASS",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +70,9 @@ class _Name:
         return " ".join(filter(None, parts))
 
 
-def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
+def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
     """One contact for each card."""
-    seen: dict[str, drafts.Draft | drafts.Skip] = {}
+    seen: dict[str, drafts.DraftOrSkip] = {}
     for card in _cards(source.data):
         item = _contact(card)
         if seen.get(item.key) == item:
@@ -65,6 +89,7 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
 
 
 def _cards(data: bytes) -> Iterator[contentlines.Component]:
+    """Every VCARD of a file, also one inside another block."""
     for root in contentlines.components(data):
         for component in root.walk():
             if component.name == "VCARD":
@@ -72,13 +97,15 @@ def _cards(data: bytes) -> Iterator[contentlines.Component]:
 
 
 def _digest(card: contentlines.Component) -> str:
+    """A part of the key for the second of two people of one name."""
     text = "\n".join(
         sorted(f"{line.name}:{line.value}" for line in card.lines if line.name != "REV")
     )
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _contact(card: contentlines.Component) -> drafts.Draft | drafts.Skip:
+def _contact(card: contentlines.Component) -> drafts.DraftOrSkip:
+    """The record of a card, or why it makes none."""
     emails = _preferred(card, "EMAIL")
     phones = _phones(card)
     name = _name(card)
@@ -92,7 +119,7 @@ def _contact(card: contentlines.Component) -> drafts.Draft | drafts.Skip:
         return drafts.Skip(key, f"a group of contacts, not a person: {display}")
     addresses = _addresses(card)
     birthday, birthday_text = _birthday(card)
-    fields: dict[str, object] = {
+    fields: drafts.Fields = {
         "display_name": display,
         "given": name.given,
         "family": name.family,
@@ -109,6 +136,7 @@ def _contact(card: contentlines.Component) -> drafts.Draft | drafts.Skip:
 
 
 def _key(card: contentlines.Component, display: str, reached: str) -> str:
+    """The identity of a card: its UID, or its name and an address."""
     uid = card.text("UID")
     if uid:
         return f"uid:{uid}"
@@ -116,15 +144,18 @@ def _key(card: contentlines.Component, display: str, reached: str) -> str:
 
 
 def _phones(card: contentlines.Component) -> list[str]:
+    """Numbers without the scheme of RFC 3966, preferred ones first."""
     return [TEL.sub("", phone) for phone in _preferred(card, "TEL")]
 
 
 def _is_group(card: contentlines.Component) -> bool:
+    """Whether a card is a group, by KIND or by Apple's own."""
     kind = card.text("KIND") or card.text("X-ADDRESSBOOKSERVER-KIND") or ""
     return kind.lower() == "group"
 
 
 def _name(card: contentlines.Component) -> _Name:
+    """The parts of N; a part that is missing is empty."""
     line = card.first("N")
     if line is None:
         return _Name()
@@ -142,6 +173,7 @@ def _name(card: contentlines.Component) -> _Name:
 def _display_name(
     card: contentlines.Component, name: _Name, company: str | None, reached: str
 ) -> str:
+    """What a contact is called, or how it can be reached."""
     candidates = (
         card.text("FN"),
         name.spoken,
@@ -163,16 +195,19 @@ def _company(card: contentlines.Component) -> str | None:
 
 
 def _notes(card: contentlines.Component) -> str:
+    """All NOTE properties, one under the other."""
     notes = (line.text.strip() for line in card.every("NOTE"))
     return "\n\n".join(filter(None, notes))
 
 
 def _addresses(card: contentlines.Component) -> list[str]:
+    """Postal addresses on a line each; LABEL is that of vCard 3.0."""
     addresses = [*filter(None, map(_address, card.every("ADR")))]
     return addresses or [_one_line(line.text) for line in card.every("LABEL")]
 
 
 def _preferred(card: contentlines.Component, name: str) -> list[str]:
+    """The values of a property, once each, preferred ones first."""
     lines = sorted(card.every(name), key=_preference)
     return contentlines.unique(MAILTO.sub("", line.text.strip()) for line in lines)
 
@@ -186,6 +221,7 @@ def _preference(line: contentlines.ContentLine) -> int:
 
 
 def _types(line: contentlines.ContentLine) -> list[str]:
+    """The values of TYPE in lower case."""
     return [
         word.strip().lower()
         for value in line.params.get("TYPE", [])
@@ -194,6 +230,7 @@ def _types(line: contentlines.ContentLine) -> list[str]:
 
 
 def _address(line: contentlines.ContentLine) -> str:
+    """An ADR on one line (RFC 6350, 6.3.1)."""
     parts = contentlines.split(line.value, ";")
     box, extra, street, city, region, code, country = (
         _one_line(part) for part in (parts + [""] * 7)[:7]
@@ -203,10 +240,11 @@ def _address(line: contentlines.ContentLine) -> str:
 
 
 def _one_line(text: str) -> str:
+    """A text with commas in place of its line feeds."""
     return re.sub(r"\s*\n\s*", ", ", text.strip()).strip()
 
 
-def _birthday(card: contentlines.Component) -> tuple[date | None, dict[str, object]]:
+def _birthday(card: contentlines.Component) -> tuple[date | None, drafts.Fields]:
     """The date, or the text to keep where it is none or has no year."""
     line = card.first("BDAY")
     raw = line.text.strip() if line else ""
@@ -234,8 +272,9 @@ def _is_no_year(line: contentlines.ContentLine, year: str) -> bool:
 
 def _custom(
     card: contentlines.Component, name: _Name, addresses: list[str]
-) -> dict[str, object]:
-    custom: dict[str, object] = {
+) -> drafts.Fields:
+    """What a contact has no field for."""
+    custom: drafts.Fields = {
         "uid": card.text("UID"),
         "middle": name.middle,
         "prefix": name.prefix,
@@ -259,12 +298,14 @@ def _custom(
 
 
 def _departments(card: contentlines.Component) -> list[str]:
+    """The units of an organization."""
     line = card.first("ORG")
     parts = contentlines.split(line.value, ";") if line else []
     return [*filter(None, parts[1:])]
 
 
 def _messengers(card: contentlines.Component) -> dict[str, str]:
+    """Messenger -> account."""
     accounts = {
         line.name.lower().removeprefix("x-"): line.text.strip()
         for line in card.lines
@@ -273,9 +314,9 @@ def _messengers(card: contentlines.Component) -> dict[str, str]:
     return {messenger: account for messenger, account in accounts.items() if account}
 
 
-def _kept(card: contentlines.Component) -> dict[str, object]:
+def _kept(card: contentlines.Component) -> drafts.Fields:
     """Properties that a contact has no field for, as they stand."""
-    kept: dict[str, object] = {}
+    kept: drafts.Fields = {}
     for name in KEPT:
         values = contentlines.unique(
             line.text.replace(";", " ") for line in card.every(name)
@@ -286,6 +327,7 @@ def _kept(card: contentlines.Component) -> dict[str, object]:
 
 
 def _words(card: contentlines.Component, name: str) -> list[str]:
+    """All words of a list property, once each."""
     return contentlines.unique(
         word
         for line in card.every(name)
@@ -313,7 +355,7 @@ def _labels(card: contentlines.Component) -> dict[str, str]:
     return labels
 
 
-def _photo(line: contentlines.ContentLine) -> dict[str, object]:
+def _photo(line: contentlines.ContentLine) -> drafts.Fields:
     # The picture stays in the file, whose bytes are kept; a record is no place for
     # megabytes of base64.
     data = contentlines.binary(line)
