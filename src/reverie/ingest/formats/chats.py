@@ -213,6 +213,7 @@ def _newest_leaf(mapping: Object) -> str | None:
 
 
 def _number(value: object) -> float:
+    """The value, or 0 in place of any other."""
     return float(value) if isinstance(value, int | float) else 0.0
 
 
@@ -342,14 +343,17 @@ def _time(value: object) -> datetime | None:
 
 
 def _object(value: object) -> Object:
+    """The value, or an empty object in place of any other."""
     return cast("Object", value) if isinstance(value, dict) else {}
 
 
 def _list(value: object) -> Sequence[object]:
+    """The value, or an empty list in place of any other."""
     return cast("Sequence[object]", value) if isinstance(value, list) else []
 
 
 def _string(holder: Object, name: str) -> str | None:
+    """A value that is a text and not empty."""
     value = holder.get(name)
     return value if isinstance(value, str) and value else None
 

@@ -46,6 +46,7 @@ class ContentLine:
 
     @property
     def text(self) -> str:
+        """The value unescaped."""
         return unescape(self.value)
 
 
@@ -172,6 +173,7 @@ class _LogicalLine:
         return True
 
     def text(self) -> str:
+        """The whole of it, one character a byte."""
         return b"".join(self.parts).decode("latin-1")
 
 
@@ -242,6 +244,7 @@ def _add_param(params: dict[str, list[str]], name: str, raw: str | None) -> None
 
 
 def _caret(match: re.Match[str]) -> str:
+    """A caret sequence as what it stands for."""
     return _CARET_MEANS[match.group(1)]
 
 
@@ -271,6 +274,7 @@ def unescape(value: str) -> str:
 
 
 def _unescaped(match: re.Match[str]) -> str:
+    """An escaped character as what it stands for."""
     letter = match.group(1)
     return "\n" if letter in "nN" else letter
 

@@ -190,14 +190,17 @@ def _enclosures(entry: Mapping[str, object]) -> list[drafts.Fields]:
 
 
 def _mapping(value: object) -> Mapping[str, object]:
+    """The value, or an empty mapping in place of any other."""
     return value if isinstance(value, Mapping) else {}  # pyright: ignore[reportUnknownVariableType]
 
 
 def _list(value: object) -> list[object]:
+    """The value, or an empty list in place of any other."""
     return value if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType]
 
 
 def _text(holder: Mapping[str, object], name: str) -> str | None:
+    """A value that is a text and more than white space."""
     value = holder.get(name)
     return value.strip() or None if isinstance(value, str) else None
 
@@ -241,14 +244,17 @@ class _Outline:
 
     @property
     def url(self) -> str:
+        """The address of the feed, or "" for another outline."""
         return self.attributes.get("xmlurl", "").strip()
 
     @property
     def label(self) -> str:
+        """Its title."""
         return self.attributes.get("title") or self.attributes.get("text") or ""
 
     @property
     def link(self) -> str | None:
+        """A page that is no feed."""
         return self.attributes.get("htmlurl") or self.attributes.get("url")
 
 

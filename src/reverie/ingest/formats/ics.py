@@ -174,6 +174,7 @@ def _event(
 
 
 def _floats(moment: icstimes.Moment) -> bool:
+    """Whether it is a time without a zone (RFC 5545, 3.3.5)."""
     return isinstance(moment, datetime) and moment.tzinfo is None
 
 
@@ -235,6 +236,7 @@ def _people(part: contentlines.Component) -> list[dict[str, str]]:
 
 
 def _role(line: contentlines.ContentLine) -> str:
+    """The role of an attendee; "organizer" is ours."""
     if line.name == "ORGANIZER":
         return "organizer"
     return line.param("ROLE").lower() or "req-participant"  # RFC 5545, 3.2.16

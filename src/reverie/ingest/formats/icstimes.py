@@ -51,6 +51,7 @@ class Zones:
         return self._by_name[name]
 
     def _custom(self, name: str) -> tzinfo | None:
+        """The zone that the file defines under this name."""
         component = self._own.get(name)
         if component is None:
             return None
@@ -311,4 +312,5 @@ def _until(text: str, start: Moment, zones: Zones) -> str:
 
 
 def _has_zone(moment: Moment) -> bool:
+    """Whether it is a time that does not float."""
     return isinstance(moment, datetime) and moment.tzinfo is not None

@@ -63,6 +63,12 @@ class Contents:
     files: list[units.EmbeddedFile] = field(default_factory=list[units.EmbeddedFile])
     parts: int = 0
 
+    def count_part(self, depth: int) -> None:
+        """One more part. Raises Unreadable for too many, or too many inside another."""
+        self.parts += 1
+        if depth > DEEPEST or self.parts > PARTS:
+            raise errors.Unreadable("the message has too many parts")
+
     def page(self) -> str:
         """All parts in HTML."""
         return "\n".join(self.pages)
@@ -222,9 +228,7 @@ def _parsed(raw: bytes) -> email.message.Message:
 
 def _collect(part: email.message.Message, contents: Contents, depth: int) -> None:
     """Sort the parts of a message into texts, pages and files. Raises Unreadable."""
-    contents.parts += 1
-    if depth > DEEPEST or contents.parts > PARTS:
-        raise errors.Unreadable("the message has too many parts")
+    contents.count_part(depth)
     kind = part.get_content_type()
     children = _children(part)
     if kind == "message/rfc822" and children:

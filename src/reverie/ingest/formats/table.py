@@ -100,6 +100,7 @@ def _file(
 
 
 def _media_type(source: drafts.SourceFile) -> str:
+    """The media type (RFC 4180 registers text/csv)."""
     if source.path.suffix.lower() in _TAB_SEPARATED:
         return "text/tab-separated-values"
     return "text/csv"

@@ -66,6 +66,7 @@ class _Name:
 
     @property
     def spoken(self) -> str:
+        """The name as it is spoken: prefix, given, middle, family, suffix."""
         parts = (self.prefix, self.given, self.middle, self.family, self.suffix)
         return " ".join(filter(None, parts))
 
@@ -356,6 +357,7 @@ def _labels(card: contentlines.Component) -> dict[str, str]:
 
 
 def _photo(line: contentlines.ContentLine) -> drafts.Fields:
+    """What a picture is; its bytes stay in the file."""
     # The picture stays in the file, whose bytes are kept; a record is no place for
     # megabytes of base64.
     data = contentlines.binary(line)
