@@ -81,7 +81,7 @@ class Tap:
         self.around_async(psycopg.AsyncTransaction, "__aexit__", self._commit)
         for step in ("scan", "take", "finish"):
             self.around_async(steps, step, lambda *_, step=step: f"step {step}")
-        self.around_async(ingest_file._Intake, "add", _message)  # pyright: ignore[reportPrivateUsage]
+        self.around_async(ingest_file._Collector, "add", _message)  # pyright: ignore[reportPrivateUsage]
         self.around(
             _sys_db.SystemDatabase,
             "record_operation_result",

@@ -34,7 +34,7 @@ SHORT = limits.SandboxLimits(seconds=1, memory=160 * MB, frame=2 * MB, output=20
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def odd() -> AsyncIterator[pool.WorkerPool]:
     """A worker pool whose readers do what no reader may."""
-    async with pool.WorkerPool(catalogue="tests.ingest.odd_readers") as opened:
+    async with pool.WorkerPool(readers="tests.ingest.odd_readers") as opened:
         yield opened
 
 
@@ -356,7 +356,7 @@ async def test_files_are_read_side_by_side_and_one_that_breaks_stops_no_other(
 
 
 async def test_closing_ends_every_process() -> None:
-    opened = pool.WorkerPool(catalogue="tests.ingest.odd_readers")
+    opened = pool.WorkerPool(readers="tests.ingest.odd_readers")
     before = set(psutil.Process().children(recursive=True))
     messages = opened.read(pool.ReadJob(b"x", PurePosixPath("waits")))
     async for message in messages:
@@ -386,8 +386,8 @@ async def test_the_children_of_a_service_that_is_killed_end(tmp_path: Path) -> N
         "import asyncio, pathlib\n"
         "from reverie.ingest.sandbox import pool\n"
         "async def main():\n"
-        "    opened = pool.WorkerPool(catalogue='tests.ingest.odd_readers')\n"
-        "    async for one in opened.read(pool.Job(b'x', pathlib.PurePosixPath('waits'))):\n"
+        "    opened = pool.WorkerPool(readers='tests.ingest.odd_readers')\n"
+        "    async for one in opened.read(pool.ReadJob(b'x', pathlib.PurePosixPath('waits'))):\n"
         "        print(getattr(one, 'number', ''), flush=True)\n"
         "asyncio.run(main())\n"
     )

@@ -1,4 +1,4 @@
-"""Turning bytes of unknown or wrongly declared encoding into text."""
+"""Character set detection: bytes of unknown or wrongly declared encoding into text."""
 
 import codecs
 import re
@@ -38,17 +38,17 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
     for mark, name in BOMS:
         if data.startswith(mark):
             return data.decode(name, "replace"), name
-    if declared and (known := lookup(declared)):
+    codec = lookup(declared) if declared else None
+    if codec:
         try:
-            return data.decode(known), known
+            return data.decode(codec), codec
         except UnicodeError:
             pass  # the declaration is wrong: fall through to looking at the bytes
     try:
         return data.decode("utf-8"), "utf-8"
     except UnicodeDecodeError as error:
-        start = (
-            max(0, error.start - SAMPLE // 2) & ~1
-        )  # even, or UTF-16 would be read shifted by a byte
+        # even, or UTF-16 would be read shifted by a byte
+        start = max(0, error.start - SAMPLE // 2) & ~1
         patched = data.decode("utf-8", "replace")
         if patched.count("\ufffd") * 10 < sum(letter > "\x7f" for letter in patched):
             return patched, "utf-8"  # a few broken bytes in what is plainly UTF-8
@@ -58,15 +58,14 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
 
 def lookup(name: str) -> str | None:
     """Python's name for a declared text encoding, or None."""
-    wanted = name.strip().strip("\"'").lower()
-    wanted = ALIASES.get(wanted, wanted)
-    if not wanted or FORBIDDEN.match(wanted):
+    label = name.strip().strip("\"'").lower()
+    label = ALIASES.get(label, label)
+    if not label or FORBIDDEN.match(label):
         return None
     try:
-        info = codecs.lookup(wanted)
-        b"a".decode(
-            info.name
-        )  # raises LookupError for codecs from bytes to bytes, such as zlib
+        info = codecs.lookup(label)
+        # raises LookupError for codecs from bytes to bytes, such as zlib
+        b"a".decode(info.name)
     except (LookupError, UnicodeError, ValueError):
         return None
     return info.name
@@ -74,12 +73,10 @@ def lookup(name: str) -> str | None:
 
 def guess(sample: bytes) -> str:
     """The likeliest encoding of bytes that are not UTF-8."""
-    if sample.count(0) * 4 > len(sample):  # mostly Latin text in UTF-16 without a mark
-        return (
-            "utf-16-le"
-            if sample[1::2].count(0) >= sample[::2].count(0)
-            else "utf-16-be"
-        )
+    # mostly Latin text in UTF-16 without a mark
+    if sample.count(0) * 4 > len(sample):
+        little_endian = sample[1::2].count(0) >= sample[::2].count(0)
+        return "utf-16-le" if little_endian else "utf-16-be"
     high = bytes(byte for byte in sample if byte >= 0x80)
     western = high.decode("cp1252", "replace")
     usual = sum(letter in WESTERN for letter in western)

@@ -1,4 +1,6 @@
-"""Which reader reads a file: by its content first, then by its name."""
+"""Content type detection: which reader reads a file, by its magic bytes and text first,
+then by its name.
+"""
 
 import codecs
 import re
@@ -21,12 +23,15 @@ from reverie.ingest.formats import (
 
 HEAD = 64 * 1024  # as many bytes of the file as a caller needs to give
 
+Detected = drafts.Reader | kinds.DocumentFormat | str
+"""The reader of drafts, the format of a document, or why the file is skipped."""
 
 ARCHIVES = {kinds.WORD, kinds.SLIDES, kinds.SHEETS, kinds.OPEN, kinds.EPUB}
 STREAMS = {kinds.WORD, kinds.SLIDES, kinds.SHEETS, kinds.OLD, kinds.OUTLOOK}
 
 _MOVING = "audio and video are not read yet"
 _OTHER_IMAGE = "images of this kind are not read yet"
+_JSON_LINES = "JSON lines are not read yet"
 _PACKED = "a packed file: unpack it first"
 MAGIC: tuple[tuple[bytes, kinds.DocumentFormat | str], ...] = (
     (b"%PDF-", kinds.PDF),
@@ -90,6 +95,23 @@ TEXTS: dict[str, drafts.Reader] = {
     ".rss": feeds.read,
     ".atom": feeds.read, ".rdf": feeds.read, ".cdf": feeds.read,
 }  # fmt: skip
+SYSTEM_FILES = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
+# ISO 14496-12: the brands of pictures; all others are films and sounds.
+HEIF_BRANDS = frozenset({b"heic", b"heix", b"mif1", b"avif"})
+CONTENT_LINES: tuple[tuple[bytes, drafts.Reader], ...] = (
+    (b"BEGIN:VCALENDAR", ics.read),
+    (b"BEGIN:VCARD", vcf.read),
+)
+# In these, a letter or JSON is what the text is about.
+PROSE = frozenset({".md", ".markdown", ".csv"})
+TEXTUAL = PROSE | {".txt"}
+JSON_SUFFIXES: Mapping[str, drafts.Reader | str] = {
+    ".json": chats.read,
+    ".jsonl": _JSON_LINES,
+    ".ndjson": _JSON_LINES,
+}
+HTML_SUFFIXES = frozenset({".htm", ".html", ".xhtml"})
+FEED_SUFFIXES = frozenset({".rss", ".atom", ".rdf", ".cdf"})
 HEADER_LINE = re.compile(
     rb"[!-9;-~]{1,76}:(?=[ \t\r\n])[^\r\n]*\r?\n(?:[ \t]+[^\r\n]*\r?\n)*"
 )
@@ -99,18 +121,17 @@ MACHINE = re.compile(
     rb"|content-type: *(multipart|text|message)",
     re.IGNORECASE,
 )
+HTML_ROOT = re.compile(rb"<(!doctype\s+)?html", re.IGNORECASE)
 FEED_ROOT = re.compile(rb"<(?:\w+:)?(rss|feed|rdf:RDF|RDF|channel)[\s>]", re.IGNORECASE)
 
 
-def look(
-    source_head: bytes, path: PurePath
-) -> drafts.Reader | kinds.DocumentFormat | str:
+def look(source_head: bytes, path: PurePath) -> Detected:
     """The reader of drafts, the format of the document, or the reason why the file is
     skipped.
 
     The path counts from the import root, or folders above it could make the file a
     hidden one. What an archive or an old office document holds is not seen in its head:
-    see `reading.catalogue`.
+    see `sandbox.readers`.
     """
     hidden = _hidden(path, source_head)
     if hidden:
@@ -118,9 +139,9 @@ def look(
     if not source_head:
         return "the file is empty"
     head = _as_utf8(source_head)
-    found = _by_magic(source_head, path) or _by_text(head, path)
-    if found:
-        return found
+    detected = _by_magic(source_head, path) or _by_text(head, path)
+    if detected:
+        return detected
     suffix = path.suffix.lower()
     if suffix in BY_SUFFIX:
         return BY_SUFFIX[suffix]
@@ -132,21 +153,27 @@ def look(
 
 
 def _hidden(path: PurePath, head: bytes) -> str:
+    """Why a file is passed over by its name alone; "" when it is not."""
     if ".obsidian" in path.parts:
         return "Obsidian settings"
-    if path.name in {".DS_Store", "Thumbs.db", "desktop.ini"}:
+    if path.name in SYSTEM_FILES:
         return "a file of the operating system"
-    if (
-        path.parent.name in {"cur", "new"}
-        and not path.name.startswith(".")
-        and _is_mail(head)
-    ):
-        return ""  # a Maildir keeps its folders in .Sent, .Archive
-    if any(part.startswith(".") and part not in {".", ".."} for part in path.parts):
+    if _is_in_maildir(path) and _is_mail(head):
+        return ""
+    if any(map(_is_hidden_name, path.parts)):
         return "a hidden file"
     if path.name.startswith("~$") or path.name.endswith("~"):
         return "a temporary file"
     return ""
+
+
+def _is_in_maildir(path: PurePath) -> bool:
+    """A Maildir keeps its folders in .Sent, .Archive."""
+    return path.parent.name in {"cur", "new"} and not path.name.startswith(".")
+
+
+def _is_hidden_name(name: str) -> bool:
+    return name.startswith(".") and name not in {".", ".."}
 
 
 def _as_utf8(head: bytes) -> bytes:
@@ -159,52 +186,48 @@ def _as_utf8(head: bytes) -> bytes:
     return head.removeprefix(codecs.BOM_UTF8)
 
 
-def _by_magic(
-    head: bytes, path: PurePath
-) -> drafts.Reader | kinds.DocumentFormat | str | None:
-    for mark, found in MAGIC:
+def _by_magic(head: bytes, path: PurePath) -> Detected | None:
+    for mark, detected in MAGIC:
         if head.startswith(mark) and (mark not in WEAK or b"\x00" in head[:512]):
-            return found
+            return detected
     if head[:4] == b"RIFF":
         return kinds.IMAGE if head[8:12] == b"WEBP" else _MOVING
     if head[4:8] == b"ftyp":
-        return (
-            _OTHER_IMAGE
-            if head[8:12] in {b"heic", b"heix", b"mif1", b"avif"}
-            else _MOVING
-        )
+        return _OTHER_IMAGE if head[8:12] in HEIF_BRANDS else _MOVING
+    return _by_container(head, path)
+
+
+def _by_container(head: bytes, path: PurePath) -> Detected | None:
+    """An archive or a compound file, by its name: what it holds is seen later."""
+    named = BY_SUFFIX.get(path.suffix.lower())
     if head.startswith(b"PK\x03\x04"):
-        named = BY_SUFFIX.get(path.suffix.lower())
         return named if named in ARCHIVES else chats.read_zip
     if head.startswith(b"\xd0\xcf\x11\xe0"):
-        named = BY_SUFFIX.get(path.suffix.lower())
         return named if named in STREAMS else kinds.OLD
     return None
 
 
-def _by_text(
-    head: bytes, path: PurePath
-) -> drafts.Reader | kinds.DocumentFormat | str | None:
+def _by_text(head: bytes, path: PurePath) -> Detected | None:
     start = head.lstrip()[:2048]
-    upper = start[:200].upper()
     suffix = path.suffix.lower()
-    if upper.startswith(b"BEGIN:VCALENDAR"):
-        return ics.read
-    if upper.startswith(b"BEGIN:VCARD"):
-        return vcf.read
-    if start[:1] in (b"{", b"[") and suffix not in {".md", ".markdown", ".txt", ".csv"}:
+    for mark, reader in CONTENT_LINES:
+        if start[: len(mark)].upper() == mark:
+            return reader
+    if start.startswith((b"{", b"[")) and suffix not in TEXTUAL:
         return _json(start, suffix)
     if start.startswith(b"<"):
         return _markup(head, suffix)
-    if mail.MBOX_FROM.match(start) and mail.HEADER.match(
-        start.partition(b"\n")[2][:200]
-    ):
+    if _is_mbox(start):
         return mail.read_mbox
-    if suffix not in {".md", ".markdown", ".csv"} and _is_mail(head):
+    if suffix not in PROSE and _is_mail(head):
         return mail.read
-    if suffix in {".jsonl", ".ndjson", ".json"}:
-        return "JSON lines are not read yet" if suffix != ".json" else chats.read
-    return None
+    return JSON_SUFFIXES.get(suffix)
+
+
+def _is_mbox(start: bytes) -> bool:
+    if not mail.MBOX_FROM.match(start):
+        return False
+    return bool(mail.HEADER.match(start.partition(b"\n")[2][:200]))
 
 
 def _is_mail(head: bytes) -> bool:
@@ -233,17 +256,13 @@ def _json(start: bytes, suffix: str) -> drafts.Reader | str:
     if re.match(rb"\[\s*\"vcard\"", start):
         return "jCard: the same contact as JSON, import the .vcf"
     if suffix in {".jsonl", ".ndjson"}:
-        return "JSON lines are not read yet"
-    return (
-        chats.read
-        if suffix in {".json", ""}
-        else f"files of the kind {suffix} are not read"
-    )
+        return _JSON_LINES
+    if suffix in {".json", ""}:
+        return chats.read
+    return f"files of the kind {suffix} are not read"
 
 
-def _markup(
-    head: bytes, suffix: str
-) -> drafts.Reader | kinds.DocumentFormat | str | None:
+def _markup(head: bytes, suffix: str) -> Detected | None:
     upper = head[:4096].upper()
     if b"NETSCAPE-BOOKMARK-FILE" in upper:
         return bookmarks.read
@@ -252,15 +271,18 @@ def _markup(
         return feeds.read_opml
     if FEED_ROOT.match(bare):
         return feeds.read
-    if suffix in {".htm", ".html", ".xhtml"} or re.match(
-        rb"<(!doctype\s+)?html", bare, re.IGNORECASE
-    ):
-        if re.search(rb"<DL>", upper) and re.search(rb"<DT>\s*<(A|H3)\b", upper):
-            return bookmarks.read
-        return None if suffix in TEXTS else kinds.HTML
-    if suffix in {".xml", ".rss", ".atom", ".rdf", ".cdf"}:
-        return "XML of a kind that is not known" if suffix == ".xml" else feeds.read
-    return None
+    if suffix in HTML_SUFFIXES or HTML_ROOT.match(bare):
+        return _html(upper, suffix)
+    if suffix in FEED_SUFFIXES:
+        return feeds.read
+    return "XML of a kind that is not known" if suffix == ".xml" else None
+
+
+def _html(upper: bytes, suffix: str) -> Detected | None:
+    # Bookmarks of a browser that leaves the document type out.
+    if b"<DL>" in upper and re.search(rb"<DT>\s*<(A|H3)\b", upper):
+        return bookmarks.read
+    return None if suffix in TEXTS else kinds.HTML
 
 
 def _after_prolog(head: bytes) -> bytes:
@@ -275,15 +297,26 @@ def _after_prolog(head: bytes) -> bytes:
             end = head.find(b"-->", at)
         elif head.startswith(b"<?", at):
             end = head.find(b"?>", at)
-        elif (
-            head[at : at + 9].upper() == b"<!DOCTYPE"
-            and head[at : at + 14].lower() != b"<!doctype html"
-        ):
-            inner, close = head.find(b"[", at), head.find(b">", at)
-            end = head.find(b"]", inner) if 0 <= inner < close else close
-            end = head.find(b">", end) if end >= 0 else -1
+        elif _has_other_doctype(head, at):
+            end = _doctype_end(head, at)
         else:
             return head[at:]
         if end < 0:
             return b""
         at = head.find(b">", end) + 1
+
+
+def _has_other_doctype(head: bytes, at: int) -> bool:
+    start = head[at : at + 14].lower()
+    return start.startswith(b"<!doctype") and start != b"<!doctype html"
+
+
+def _doctype_end(head: bytes, at: int) -> int:
+    """Where a document type ends, behind its own declarations in brackets; -1 when it
+    does not.
+    """
+    brackets = head.find(b"[", at)
+    end = head.find(b">", at)
+    if 0 <= brackets < end:
+        end = head.find(b"]", brackets)
+    return head.find(b">", end) if end >= 0 else -1

@@ -1,11 +1,11 @@
-"""What readers take and hand over: a file, drafts of records, skipped items; all
-strings are cleaned here.
+"""Drafts of records, which readers make of a file, and skipped items; all strings are
+cleaned here.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from datetime import date, datetime, time
 from pathlib import Path, PurePosixPath
 from typing import cast
 
@@ -21,9 +21,8 @@ class Draft:
     # identity
     key: str
     fields: Mapping[str, object]
-    refs: Mapping[str, str] = field(
-        default_factory=dict[str, str]
-    )  # field -> key of a draft yielded earlier
+    # field -> key of a draft yielded earlier
+    refs: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
         # Here and nowhere else: whatever a reader lets through, no draft can hold text
@@ -47,6 +46,11 @@ class Skip:
         object.__setattr__(self, "reason", clean(self.reason))
 
 
+DraftOrSkip = Draft | Skip
+Fields = dict[str, object]
+"""The fields of a record, or what it keeps under `custom`."""
+
+
 @dataclass(frozen=True, slots=True)
 class SourceFile:
     """One file to read: where it lies, its path relative to the import root, its bytes."""
@@ -58,6 +62,7 @@ class SourceFile:
     mtime: datetime  # aware
 
 
+DEEPEST = 20  # lists and mappings inside one another; set by hand
 Reader = Callable[[SourceFile], Iterator[Draft | Skip | units.EmbeddedFile]]
 """An attachment follows the draft of what it came with."""
 
@@ -85,28 +90,34 @@ def jsonable(value: object) -> object:
 
 
 def _jsonable(value: object, depth: int) -> object:
+    # In the order of how often they come: a table may have a million.
     if value is None or isinstance(value, bool | int):
         return value
-    if isinstance(value, float):
-        return (
-            value if value - value == 0 else str(value)
-        )  # JSON has no NaN and no infinity
     if isinstance(value, str):
         return clean(value)
+    if isinstance(value, float):
+        # JSON has no NaN and no infinity.
+        return value if math.isfinite(value) else str(value)
     if isinstance(value, date | time):
         return value.isoformat()
-    if depth > 20:
+    if depth > DEEPEST:
         return clean(repr(type(value)))
+    return _jsonable_collection(value, depth)
+
+
+def _jsonable_collection(value: object, depth: int) -> object:
     if isinstance(value, Mapping):
         items = cast("Mapping[object, object]", value).items()
         return {clean(str(name)): _jsonable(item, depth + 1) for name, item in items}
     if isinstance(value, list | tuple | set | frozenset):
         return [_jsonable(item, depth + 1) for item in cast("Sequence[object]", value)]
+    return clean(_text_of(value))
+
+
+def _text_of(value: object) -> str:
     if isinstance(value, bytes):
-        return clean(value.decode("utf-8", "replace"))
-    if isinstance(value, Decimal | timedelta):
-        return str(value)
-    return clean(str(value))
+        return value.decode("utf-8", "replace")
+    return str(value)
 
 
 def _clean_fields(fields: Mapping[str, object]) -> dict[str, object]:
@@ -115,12 +126,7 @@ def _clean_fields(fields: Mapping[str, object]) -> dict[str, object]:
         if value is None:
             continue
         if name == "custom":
-            custom = cast("dict[str, object]", jsonable(value))
-            custom = {
-                key: item
-                for key, item in custom.items()
-                if item not in (None, "", [], {})
-            }
+            custom = _without_empty(cast("dict[str, object]", jsonable(value)))
             if custom:
                 cleaned[name] = custom
         elif isinstance(value, str | Mapping | list | tuple):
@@ -128,3 +134,9 @@ def _clean_fields(fields: Mapping[str, object]) -> dict[str, object]:
         else:
             cleaned[name] = value
     return cleaned
+
+
+def _without_empty(custom: Mapping[str, object]) -> dict[str, object]:
+    return {
+        name: item for name, item in custom.items() if item not in (None, "", [], {})
+    }

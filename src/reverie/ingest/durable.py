@@ -1,5 +1,5 @@
-"""Durable ingestion: each request is a workflow that goes on after a crash, a lost
-database or an upgrade.
+"""Durable ingestion: each request is a workflow (DBOS) that goes on after a crash, a
+lost database or an upgrade.
 
 The only module that knows DBOS, which runs workflows in threads of its own; the steps
 run in our loop. A workflow gets ids and nothing else. What a step has done is in our
@@ -37,9 +37,8 @@ _OPEN = ["PENDING", "ENQUEUED"]
 _ENDED = ["SUCCESS", "ERROR", "CANCELLED"]
 _POLL_S = 2.0
 _TIDY = 4.0
-_MOST = (
-    24  # each under way is a thread of DBOS; the rest waits, for other processes too
-)
+# Each under way is a thread of DBOS; the rest waits, for other processes too.
+_MOST = 24
 _KEPT = timedelta(days=7)
 
 
@@ -54,7 +53,7 @@ class _Process:
     """What workflows of this process work with. There is one, as there is one DBOS."""
 
     loop: asyncio.AbstractEventLoop
-    desk: ingest_file.Context
+    context: ingest_file.Context
     worker: str
     # One long import at a time, and beside it one upload or page at a time: whoever
     # sent one waits for it.
@@ -108,14 +107,14 @@ def _run(
     if process is None or process.stopping:
         raise _Stopping
     caller = callers.Caller(UUID(user), "user", "ingestion", frozenset({"*:*"}))
-    desk, ingestion_id = replace(process.desk, caller=caller), UUID(ingestion)
+    context, ingestion_id = replace(process.context, caller=caller), UUID(ingestion)
 
     async def placed() -> T:
         kind = await steps.patiently(
-            desk, ingestion_id, lambda: _kind(desk, ingestion_id)
+            context, ingestion_id, lambda: _kind(context, ingestion_id)
         )
         async with process.imports if kind == "paths" else process.uploads:
-            return await _claimed(process, desk, ingestion_id, step)
+            return await _claimed(process, context, ingestion_id, step)
 
     job = asyncio.run_coroutine_threadsafe(placed(), process.loop)
     process.jobs.add(job)
@@ -127,28 +126,28 @@ def _run(
         process.jobs.discard(job)
 
 
-async def _kind(desk: ingest_file.Context, ingestion_id: UUID) -> ingestions.Kind:
-    async with desk.database.transaction(desk.caller) as tx:
-        return (await ingestions.get(tx, desk.caller, ingestion_id)).kind
+async def _kind(context: ingest_file.Context, ingestion_id: UUID) -> ingestions.Kind:
+    async with context.database.transaction(context.caller) as tx:
+        return (await ingestions.get(tx, context.caller, ingestion_id)).kind
 
 
 async def _claimed(
     process: _Process,
-    desk: ingest_file.Context,
+    context: ingest_file.Context,
     ingestion_id: UUID,
     step: Callable[[ingest_file.Context, UUID], Awaitable[T]],
 ) -> T:
     async def claim() -> None:
-        async with desk.database.transaction(desk.caller) as tx:
-            await ingestions.claim(tx, desk.caller, ingestion_id, process.worker)
+        async with context.database.transaction(context.caller) as tx:
+            await ingestions.claim(tx, context.caller, ingestion_id, process.worker)
 
-    await steps.patiently(desk, ingestion_id, claim)
-    return await step(desk, ingestion_id)
+    await steps.patiently(context, ingestion_id, claim)
+    return await step(context, ingestion_id)
 
 
 @contextlib.asynccontextmanager
 async def launched(
-    desk: ingest_file.Context,
+    context: ingest_file.Context,
     *,
     owner_url: str,
     patience_s: float = 5.0,
@@ -164,12 +163,14 @@ async def launched(
     if _process is not None:
         raise errors.AlreadyRunning("This process takes in files already.")
     worker = f"ingest:{uuid4()}"
-    _process = process = _Process(asyncio.get_running_loop(), desk, worker)
+    _process = process = _Process(asyncio.get_running_loop(), context, worker)
     try:
-        await asyncio.to_thread(blobs.sweep, desk.blobs)
-        await asyncio.to_thread(_launch, owner_url, desk.database.url, worker, version)
+        await asyncio.to_thread(blobs.sweep, context.blobs)
+        await asyncio.to_thread(
+            _launch, owner_url, context.database.url, worker, version
+        )
         ingesting = Ingesting(
-            desk.database, process, patience_s=patience_s, version=version
+            context.database, process, patience_s=patience_s, version=version
         )
         tasks = [
             asyncio.create_task(ingesting.live()),
@@ -321,9 +322,9 @@ class Ingesting:
         now = asyncio.get_running_loop().time()
         async with self._database.transaction(user) as tx:
             running = [
-                one
-                for one in await ingestions.unfinished(tx, user)
-                if one.state == "running"
+                ingestion
+                for ingestion in await ingestions.unfinished(tx, user)
+                if ingestion.state == "running"
             ]
         for ingestion in running:
             missed = f"{ingestion.worker} {ingestion.id}"
@@ -369,19 +370,20 @@ class Ingesting:
         self._tidied = now
         await asyncio.to_thread(_prune)
         left = {
-            one.workflow_id
-            for one in await self._workflows()
-            if not await self._executed(one)
+            workflow.workflow_id
+            for workflow in await self._workflows()
+            if not await self._executed(workflow)
         }
         for user in await users.all_users(self._database) if left else ():
             reference = users.Reference(user.user_id)
             async with self._database.transaction(reference) as tx:
                 running = {
-                    str(one.id) for one in await ingestions.unfinished(tx, reference)
+                    str(ingestion.id)
+                    for ingestion in await ingestions.unfinished(tx, reference)
                 }
-            left = {one for one in left if _ingestion_of(one) not in running}
-        for workflow in left & self._left:  # not those that are just about to say so
-            await asyncio.to_thread(DBOS.cancel_workflow, workflow)
+            left = {name for name in left if _ingestion_of(name) not in running}
+        for name in left & self._left:  # not those that are just about to say so
+            await asyncio.to_thread(DBOS.cancel_workflow, name)
         self._left = left
 
     async def _executed(self, workflow: dbos.WorkflowStatus) -> bool:
@@ -406,9 +408,8 @@ class Ingesting:
                 await work()
             except errors.ReverieError as away:
                 log.info("ingestion: %s", away.message)
-            except (
-                Exception
-            ):  # whoever works in the background and ends is noticed by nobody
+            # Whoever works in the background and ends is noticed by nobody.
+            except Exception:
                 log.exception("ingestion stumbled")
             await asyncio.sleep(0.5)
 
@@ -431,7 +432,7 @@ def _prune() -> None:
         load_output=False,
     )
     if old:
-        DBOS.delete_workflows([one.workflow_id for one in old])
+        DBOS.delete_workflows([workflow.workflow_id for workflow in old])
 
 
 def _started(workflow: str, user: str, ingestion: str) -> None:

@@ -1,5 +1,5 @@
-"""Taking in one file: looked at, kept by its hash, read in a child process, saved; the
-same bytes are read once.
+"""Ingestion of one file: inspected, kept by its hash, read in a sandbox, saved; the same
+bytes are read once.
 """
 
 import asyncio
@@ -9,17 +9,17 @@ import mimetypes
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import cast
 
 from reverie import blobs, db, errors
 from reverie.access import callers
-from reverie.ingest import detect, drafts, ledger, report, saving, scan, units_read
+from reverie.ingest import drafts, inspection, ledger, report, saving, scan, units_read
 from reverie.ingest.documents import cutting, units
 from reverie.ingest.sandbox import pool, wire
 
-LARGEST = 2 * 1024**3
+LARGEST = inspection.LARGEST
 _BATCH = 50
 _OFTEN_S = 0.5
 _DEEPEST = 3
@@ -31,7 +31,7 @@ Ending = Callable[[db.Transaction, "Outcome"], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What taking in needs."""
+    """What ingesting a file needs, for one caller."""
 
     database: db.Database
     caller: callers.Caller
@@ -57,7 +57,7 @@ async def _nothing(*_: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a file is to be taken: `again` reads what was refused before once more.
+    """How a file is to be ingested: `again` reads what was refused before once more.
 
     `far` is told in a transaction how many units are read, of how many; `ending` is
     called in the last transaction.
@@ -70,137 +70,112 @@ class Options:
 
 
 async def take(
-    desk: Context, found: scan.ScannedFile, wishes: Options = Options()
+    context: Context, file: scan.ScannedFile, options: Options = Options()
 ) -> Outcome:
-    """Take in one file; its report says what became of it. Raises Unavailable,
-    DiskFull: then try again.
+    """Ingest one file; its report says what became of it. Raises Unavailable, DiskFull:
+    then try again.
     """
-    taken = Outcome(report.FileReport(str(found.relative)))
+    outcome = Outcome(report.FileReport(str(file.relative)))
     try:
-        settled = await _settled(desk, found, wishes, taken)
-        if settled is not None:
-            await _read(desk, found, wishes, taken, *settled)
+        readable = await _readable(context, file, options, outcome)
+        if readable is not None:
+            await _read(context, readable, options, outcome)
     except (errors.Unavailable, errors.DiskFull):
         raise
     except errors.ReverieError as failure:
-        taken.result.status, taken.result.reason = "failed", failure.message
-        await _end(desk, wishes, taken)
-    return taken
+        outcome.result.status = "failed"
+        outcome.result.reason = failure.message
+        await _end(context, options, outcome)
+    return outcome
 
 
-async def _end(desk: Context, wishes: Options, taken: Outcome) -> None:
-    async with desk.database.transaction(desk.caller) as tx:
-        await wishes.ending(tx, taken)
+async def _end(context: Context, options: Options, outcome: Outcome) -> None:
+    async with context.database.transaction(context.caller) as tx:
+        await options.ending(tx, outcome)
 
 
-async def _settled(
-    desk: Context, found: scan.ScannedFile, wishes: Options, taken: Outcome
-) -> tuple[datetime, set[int]] | None:
-    """None when there is nothing to read: then it is told at once. Else its bytes are
-    kept.
-
-    Returns the time of the file, and the numbers of its units that are there already.
+@dataclass(frozen=True, slots=True)
+class _Readable:
+    """A file whose bytes are kept: when it was `modified`, and the numbers of its units
+    that were read before.
     """
-    result = taken.result
-    refused = found.problem
-    modified = found.modified or datetime.now(UTC)
-    if not refused:
-        head, modified = await asyncio.to_thread(_look, found)
-        refused = refusal(head, found)
-    if refused:
-        result.status, result.reason = "skipped", saving.reason_of(refused)
-        await _end(desk, wishes, taken)
+
+    file: scan.ScannedFile
+    modified: datetime
+    numbers: set[int]
+
+
+async def _readable(
+    context: Context, file: scan.ScannedFile, options: Options, outcome: Outcome
+) -> _Readable | None:
+    """None when there is nothing to read: then it is reported at once. Else its bytes
+    are kept.
+    """
+    result = outcome.result
+    file = await asyncio.to_thread(inspection.inspect, file)
+    state = file.state
+    if file.problem or state is None:
+        result.status = "skipped"
+        result.reason = saving.reason_of(file.problem)
+        await _end(context, options, outcome)
         return None
-    taken.digest = found.blob or await asyncio.to_thread(_digest, found.file)
-    async with desk.database.transaction(desk.caller) as tx:
-        known = await ledger.known(tx, desk.caller, found.path)
-        if known is not None and ledger.recall(
-            known, taken.digest, result, again=wishes.again or bool(wishes.password)
-        ):
-            await wishes.ending(tx, taken)
+    outcome.digest = state.digest
+    again = options.again or bool(options.password)
+    async with context.database.transaction(context.caller) as tx:
+        entry = await ledger.known(tx, context.caller, file.path)
+        if entry and ledger.recall(entry, state.digest, result, again=again):
+            await options.ending(tx, outcome)
             return None
-        there = await units_read.numbers(tx, desk.caller, taken.digest)
-    if not found.blob:
-        kept = await asyncio.to_thread(
-            blobs.put_file, desk.blobs, desk.caller.user_id, found.file
+        numbers = await units_read.numbers(tx, context.caller, state.digest)
+    if not file.blob:
+        outcome.digest = await asyncio.to_thread(
+            blobs.put_file, context.blobs, context.caller.user_id, file.file
         )
-        if (
-            kept != taken.digest
-        ):  # it was written to meanwhile: what counts is what was kept
-            taken.digest, there = kept, set[int]()
-    return modified, there
-
-
-def refusal(head: bytes, found: scan.ScannedFile) -> str:
-    """Why a file is not read, by its beginning and its name; "" when it may be."""
-    kind = detect.look(head, found.relative)
-    return kind if isinstance(kind, str) else ""
-
-
-def _look(found: scan.ScannedFile) -> tuple[bytes, datetime]:
-    """The beginning of a file, and when it was changed."""
-    try:
-        status = found.file.stat()
-        if status.st_size > LARGEST:
-            raise errors.Unreadable("the file is larger than 2 GB: split it")
-        with found.file.open("rb") as opened:
-            head = opened.read(detect.HEAD)
-    except OSError as refused:
-        raise errors.Unreadable(f"cannot be read: {refused.strerror}") from None
-    return head, found.modified or datetime.fromtimestamp(status.st_mtime, UTC)
-
-
-def _digest(file: Path) -> str:
-    try:
-        return blobs.digest_of(file)
-    except OSError as refused:
-        raise errors.Unreadable(f"cannot be read: {refused.strerror}") from None
+    # It was written to meanwhile: what counts is what was kept.
+    if outcome.digest != state.digest:
+        numbers = set[int]()
+    return _Readable(file, file.modified or state.modified, numbers)
 
 
 async def _read(
-    desk: Context,
-    found: scan.ScannedFile,
-    wishes: Options,
-    taken: Outcome,
-    modified: datetime,
-    there: set[int],
+    context: Context, readable: _Readable, options: Options, outcome: Outcome
 ) -> None:
     """Read in a child process, keeping what comes as it comes, and save the rest at the
     end.
     """
-    content = blobs.path_of(desk.blobs, desk.caller.user_id, taken.digest)
-    intake = _Intake(
-        desk,
-        found,
-        wishes,
-        taken,
-        saving.SaveJob(found, modified, taken.digest, taken.result),
+    file, modified = readable.file, readable.modified
+    collector = _Collector(
+        context,
+        file,
+        options,
+        outcome,
+        saving.SaveJob(file, modified, outcome.digest, outcome.result),
+        numbers=set(readable.numbers),
     )
-    intake.numbers = set(there)
-    first = next(number for number in itertools.count(1) if number not in there)
+    first = next(n for n in itertools.count(1) if n not in readable.numbers)
     job = pool.ReadJob(
-        source=content,
-        relative=found.relative,
-        path=found.file,
-        vault=found.vault,
+        source=blobs.path_of(context.blobs, context.caller.user_id, outcome.digest),
+        relative=file.relative,
+        path=file.file,
+        vault=file.vault,
         mtime=modified,
         first=first,
-        password=wishes.password,
+        password=options.password,
     )
-    async with contextlib.aclosing(desk.worker_pool.read(job)) as messages:
+    async with contextlib.aclosing(context.worker_pool.read(job)) as messages:
         async for message in messages:
-            await intake.add(message)
-    await intake.finish(documents=first > 1)
+            await collector.add(message)
+    await collector.finish(documents=first > 1)
 
 
 @dataclass(slots=True)
-class _Intake:
+class _Collector:
     """What came from a reader and is not kept yet."""
 
-    desk: Context
-    found: scan.ScannedFile
-    wishes: Options
-    taken: Outcome
+    context: Context
+    file: scan.ScannedFile
+    options: Options
+    outcome: Outcome
     job: saving.SaveJob
     items: list[drafts.Draft | drafts.Skip] = field(
         default_factory=list[drafts.Draft | drafts.Skip]
@@ -220,137 +195,138 @@ class _Intake:
         """Take one message; a page is kept within half a second, records fifty at a
         time.
         """
-        if isinstance(message, drafts.Draft | drafts.Skip):
-            self.items.append(self._allowed(message))
-        elif isinstance(message, units.EmbeddedFile):
-            await self._attachment(message)
-        elif isinstance(message, wire.Broken):
-            if message.cause == "stopped":
-                raise errors.Unavailable(f"{self.found.relative}: {message.reason}.")
-            self.problem = message.reason
-        elif isinstance(message, wire.Unread):
-            self.items.append(drafts.Skip("", message.reason))
-        elif isinstance(message, units.About | units.Unit):
-            self.document = True
-            self.read.append(message)
-            self.numbers.add(message.number if isinstance(message, units.Unit) else 0)
-            if isinstance(message, units.Unit):
-                self.reached, self.total = (
-                    message.number,
-                    max(message.total, message.number),
-                )
-        if len(self.items) >= _BATCH or (
-            self.read and time.monotonic() - self.kept_at > _OFTEN_S
-        ):
+        match message:
+            case drafts.Draft() | drafts.Skip():
+                self.items.append(self._allowed(message))
+            case units.EmbeddedFile():
+                await self._attachment(message)
+            case units.About():
+                self._add_to_document(message, 0)
+            case units.Unit():
+                self._add_to_document(message, message.number)
+                self.reached = message.number
+                self.total = max(message.total, message.number)
+            case wire.Unread():
+                self.items.append(drafts.Skip("", message.reason))
+            case wire.Broken():
+                self._broken(message)
+            case wire.Began() | wire.Done():
+                pass
+        if self._is_due():
             await self._keep()
+
+    def _add_to_document(self, part: units.About | units.Unit, number: int) -> None:
+        self.document = True
+        self.read.append(part)
+        self.numbers.add(number)
+
+    def _broken(self, message: wire.Broken) -> None:
+        if message.cause == "stopped":
+            raise errors.Unavailable(f"{self.file.relative}: {message.reason}.")
+        self.problem = message.reason
+
+    def _is_due(self) -> bool:
+        if len(self.items) >= _BATCH:
+            return True
+        return bool(self.read) and time.monotonic() - self.kept_at > _OFTEN_S
 
     def _allowed(self, item: drafts.Draft | drafts.Skip) -> drafts.Draft | drafts.Skip:
         """Out of a letter come texts and documents: no event enters a calendar, nor a
         contact, by being sent.
         """
-        if (
-            isinstance(item, drafts.Skip)
-            or not self.found.inside
-            or item.domain in ("note", "file")
-        ):
+        if isinstance(item, drafts.Skip) or not self.file.inside:
             return item
-        return drafts.Skip(
-            item.key,
-            f"of the kind {item.domain}, and inside another file: not taken over",
-        )
+        if item.domain in ("note", "file"):
+            return item
+        reason = f"of the kind {item.domain}, and inside another file: not taken over"
+        return drafts.Skip(item.key, reason)
 
     async def _keep(self) -> None:
-        caller = self.desk.caller
-        async with self.desk.database.transaction(caller) as tx:
+        caller = self.context.caller
+        async with self.context.database.transaction(caller) as tx:
             if self.items:
-                await saving.save(
-                    tx, caller, self.job, [self._told(one) for one in self.items]
-                )
-            await units_read.keep(tx, caller, self.taken.digest, self.read)
-            new = self.reached + self.taken.result.imported + self.taken.result.updated
-            if (
-                new > self.new
-            ):  # what was there before is no step forward, however often it is looked at
-                await self.wishes.far(tx, self.reached, self.total)
+                await saving.save(tx, caller, self.job, self._completed())
+            await units_read.keep(tx, caller, self.outcome.digest, self.read)
+            new = (
+                self.reached
+                + self.outcome.result.imported
+                + self.outcome.result.updated
+            )
+            # What was there before is no step forward, however often it is looked at.
+            if new > self.new:
+                await self.options.far(tx, self.reached, self.total)
                 self.new = new
         self.items, self.read = [], []
         self.kept_at = time.monotonic()
 
-    def _told(self, item: drafts.Draft | drafts.Skip) -> drafts.Draft | drafts.Skip:
-        """The draft with what is known of its file from elsewhere."""
-        if isinstance(item, drafts.Skip) or not self.found.custom:
-            return item
-        custom = item.fields.get("custom")
-        own = cast(
-            "Mapping[str, object]", custom if isinstance(custom, Mapping) else {}
-        )
-        return drafts.Draft(
-            item.domain,
-            item.key,
-            {**item.fields, "custom": {**own, **self.found.custom}},
-            item.refs,
-        )
+    def _completed(self) -> list[drafts.Draft | drafts.Skip]:
+        """The items with what is known of their file from elsewhere."""
+        if not self.file.custom:
+            return self.items
+        return [
+            item
+            if isinstance(item, drafts.Skip)
+            else _with_custom(item, self.file.custom)
+            for item in self.items
+        ]
 
-    async def _attachment(self, given: units.EmbeddedFile) -> None:
+    async def _attachment(self, attachment: units.EmbeddedFile) -> None:
         """A file inside this one: its bytes are kept, and it is a file of its own."""
-        depth = int(str(self.found.custom.get("depth", 0)))
-        if depth >= _DEEPEST or not given.data:
+        depth = int(str(self.file.custom.get("depth", 0)))
+        if depth >= _DEEPEST or not attachment.data:
             return
         await self._keep()  # so that the letter it came with is known
-        root, user = self.desk.blobs, self.desk.caller.user_id
-        address = await asyncio.to_thread(blobs.put, root, user, given.data)
-        name = (
-            _plain(given.name)
-            or f"unnamed{mimetypes.guess_extension(given.mime) or ''}"
-        )
+        root, user = self.context.blobs, self.context.caller.user_id
+        address = await asyncio.to_thread(blobs.put, root, user, attachment.data)
+        name = _plain(attachment.name)
+        if not name:
+            name = f"unnamed{mimetypes.guess_extension(attachment.mime) or ''}"
         record = next(reversed(self.job.ids.values()), None)
         inside = scan.ScannedFile(
             blobs.path_of(root, user, address),
-            scan.inside(self.found.path, address, name),
-            self.found.relative / name,
+            scan.inside(self.file.path, address, name),
+            self.file.relative / name,
             blob=address,
             modified=self.job.modified,
             custom={"depth": depth + 1, "inside": str(record or "")},
             inside=True,
         )
-        self.taken.inside.append(inside)
+        self.outcome.inside.append(inside)
 
     async def finish(self, *, documents: bool) -> None:
         """The reader is done: the document is cut and saved, and the file is noted, in
         one transaction.
         """
-        caller, digest = self.desk.caller, self.taken.digest
+        caller, digest = self.context.caller, self.outcome.digest
         if self.document or documents:
             await self._keep()
-            async with self.desk.database.transaction(caller) as tx:
+            async with self.context.database.transaction(caller) as tx:
                 whole = await units_read.all_of(tx, caller, digest)
                 torn = not self.numbers <= whole.numbers
                 if torn:
                     await units_read.drop(tx, caller, digest)
             if torn:
                 raise errors.Unavailable(
-                    f"{self.found.relative} was read by somebody else as well."
+                    f"{self.file.relative} was read by somebody else as well."
                 )
             if whole.units or not self.problem:
                 self.items.append(await asyncio.to_thread(self._document, whole))
-        async with self.desk.database.transaction(caller) as tx:
-            await saving.save(
-                tx, caller, self.job, [self._told(one) for one in self.items]
-            )
-            _conclude(self.taken.result, self.problem)
+        async with self.context.database.transaction(caller) as tx:
+            await saving.save(tx, caller, self.job, self._completed())
+            _conclude(self.outcome.result, self.problem)
             await self._note(tx)
             await units_read.drop(tx, caller, digest)
-            await self.wishes.ending(tx, self.taken)
+            await self.options.ending(tx, self.outcome)
 
     async def _note(self, tx: db.Transaction) -> None:
-        result = self.taken.result
+        result = self.outcome.result
         items = result.imported + result.updated + result.unchanged
         state = result.status if result.status in ("skipped", "failed") else "imported"
         await ledger.keep_file(
             tx,
-            self.desk.caller,
-            self.found.path,
-            digest=self.taken.digest,
+            self.context.caller,
+            self.file.path,
+            digest=self.outcome.digest,
             modified=self.job.modified,
             items=items,
             state=state,
@@ -361,37 +337,43 @@ class _Intake:
         """The document as one record of the domain `file`, with its passages where they
         stand.
         """
+        digest = self.outcome.digest
+        root, user = self.context.blobs, self.context.caller.user_id
         cut = cutting.cut(whole.units)
-        self.taken.passages = len(cut.parts)
-        name = self.found.relative.name
-        remarks = list(dict.fromkeys(one.remark for one in whole.units if one.remark))
-        custom = {
+        self.outcome.passages = len(cut.parts)
+        name = self.file.relative.name
+        fields = {
+            "name": name,
+            "mime": mimetypes.guess_type(name)[0] or "application/octet-stream",
+            "size": blobs.path_of(root, user, digest).stat().st_size,
+            "sha256": digest,
+            "path": self.file.path,
+            "text": cut.text,
+            "parts": cut.as_json(),
+            "custom": self._document_custom(whole),
+        }
+        return drafts.Draft("file", f"sha:{digest}" if self.file.inside else "", fields)
+
+    def _document_custom(self, whole: units_read.UnitsRead) -> dict[str, object]:
+        remarks = dict.fromkeys(unit.remark for unit in whole.units if unit.remark)
+        return {
             "title": whole.about.title,
             "author": whole.about.author,
             "created": whole.about.created,
             "encoding": whole.about.encoding,
             "units": len(whole.units),
-            "remarks": remarks,
+            "remarks": list(remarks),
             "incomplete": self.problem,
             "modified": self.job.modified.isoformat(),
         }
-        fields = {
-            "name": name,
-            "mime": mimetypes.guess_type(name)[0] or "application/octet-stream",
-            "size": blobs.path_of(
-                self.desk.blobs, self.desk.caller.user_id, self.taken.digest
-            )
-            .stat()
-            .st_size,
-            "sha256": self.taken.digest,
-            "path": self.found.path,
-            "text": cut.text,
-            "parts": cut.as_json(),
-            "custom": custom,
-        }
-        return drafts.Draft(
-            "file", f"sha:{self.taken.digest}" if self.found.inside else "", fields
-        )
+
+
+def _with_custom(draft: drafts.Draft, custom: Mapping[str, object]) -> drafts.Draft:
+    own = draft.fields.get("custom")
+    if isinstance(own, Mapping):
+        custom = {**cast("Mapping[str, object]", own), **custom}
+    fields = {**draft.fields, "custom": custom}
+    return drafts.Draft(draft.domain, draft.key, fields, draft.refs)
 
 
 def _plain(name: str) -> str:
@@ -406,10 +388,6 @@ def _conclude(result: report.FileReport, problem: str) -> None:
         result.status = "imported"
     elif not result.unchanged:
         result.status = "skipped"
-        result.reason = (
-            result.skipped[0]["reason"]
-            if len(result.skipped) == 1
-            else "no records in it"
-        )
+        result.reason = "no records in it"
         if len(result.skipped) == 1:
-            result.skipped.clear()
+            result.reason = result.skipped.pop()["reason"]

@@ -152,7 +152,9 @@ class Ingestion:
 
 @dataclass(frozen=True, slots=True)
 class IngestionFile:
-    """One file of an ingestion. `location` is {"file": path, …} or {"blob": digest, …}."""
+    """One file of an ingestion. `location` is {"file": path, …} or {"blob": digest, …};
+    its "mtime" is there when the file was inspected (`scan.ScannedFile.location`).
+    """
 
     number: int
     path: str
@@ -206,10 +208,9 @@ async def ask(
 
     A `password` in it is forgotten when it has ended.
     """
-    told = {name: value for name, value in request.items() if name != "password"}
-    stamp = hashlib.sha256(
-        json.dumps([kind, told], sort_keys=True, ensure_ascii=False).encode()
-    ).hexdigest()
+    public = {name: value for name, value in request.items() if name != "password"}
+    canonical = json.dumps([kind, public], sort_keys=True, ensure_ascii=False)
+    stamp = hashlib.sha256(canonical.encode()).hexdigest()
     await tx.run(_PRUNE, {"user": caller.user_id, "kept": _KEPT})
     await tx.run(_TOLD)
     while True:
@@ -223,20 +224,20 @@ async def ask(
         }
         if await tx.run(_ASK, values):
             return new
-        there = cast("UUID | None", await tx.value(_OPEN, (caller.user_id, stamp)))
-        if there is not None:  # else it ended in this moment
-            await tx.run(_AGAIN, (caller.user_id, there))
-            return there
+        same = cast("UUID | None", await tx.value(_OPEN, (caller.user_id, stamp)))
+        if same is not None:  # else it ended in this moment
+            await tx.run(_AGAIN, (caller.user_id, same))
+            return same
 
 
 async def get(tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID) -> Ingestion:
     """One ingestion. Raises NotFound."""
-    found = await tx.one(Ingestion, _GET, (caller.user_id, ingestion_id))
-    if found is None:
+    ingestion = await tx.one(Ingestion, _GET, (caller.user_id, ingestion_id))
+    if ingestion is None:
         raise errors.NotFound(
             "There is no such ingestion.", hint="The last hundred are kept."
         )
-    return found
+    return ingestion
 
 
 async def latest(
@@ -314,14 +315,14 @@ async def add(
         "user": caller.user_id,
         "id": ingestion_id,
         "start": start,
-        "paths": [one.path for one in files],
-        "relatives": [one.relative for one in files],
-        "locations": [db.json(one.location) for one in files],
-        "sizes": [one.size for one in files],
-        "digests": [one.digest for one in files],
-        "states": [one.state for one in files],
-        "reasons": [one.reason for one in files],
-        "counts": [db.json(one.counts or {}) for one in files],
+        "paths": [file.path for file in files],
+        "relatives": [file.relative for file in files],
+        "locations": [db.json(file.location) for file in files],
+        "sizes": [file.size for file in files],
+        "digests": [file.digest for file in files],
+        "states": [file.state for file in files],
+        "reasons": [file.reason for file in files],
+        "counts": [db.json(file.counts or {}) for file in files],
     }
     await tx.run(_ADD, values)
 

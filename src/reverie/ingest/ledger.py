@@ -1,5 +1,5 @@
 """The ledger of imports: which file held what the last time, and which record came from
-where.
+where, so that an import is idempotent.
 """
 
 from dataclasses import dataclass
@@ -103,20 +103,20 @@ class Made:
 
 
 def recall(
-    known: LedgerEntry, digest: str, result: report.FileReport, *, again: bool = False
+    entry: LedgerEntry, digest: str, result: report.FileReport, *, again: bool = False
 ) -> bool:
     """Whether what became of these bytes the last time still holds; then it is told in
     the report of a file.
     """
-    if known.digest != digest:
+    if entry.digest != digest:
         return False
-    if known.state == "imported":
-        result.unchanged = known.items
+    if entry.state == "imported":
+        result.unchanged = entry.items
         return True
-    if again or known.readers != READERS:
+    if again or entry.readers != READERS:
         return False
-    result.status = "skipped" if known.state == "skipped" else "failed"
-    result.reason = known.reason
+    result.status = "skipped" if entry.state == "skipped" else "failed"
+    result.reason = entry.reason
     return True
 
 
@@ -169,19 +169,19 @@ async def seen(
 
 
 async def keep(
-    tx: db.Transaction, caller: callers.Caller, told: Seen, original: str
+    tx: db.Transaction, caller: callers.Caller, seen: Seen, original: str
 ) -> None:
     """Note which record a thing in a file became, and the address of the bytes it came
     from.
     """
     values = (
-        told.path,
-        told.key,
-        told.digest,
-        told.domain,
-        told.record_id,
-        told.version,
-        told.modified,
+        seen.path,
+        seen.key,
+        seen.digest,
+        seen.domain,
+        seen.record_id,
+        seen.version,
+        seen.modified,
         original,
     )
     await tx.run(_KEEP, (caller.user_id, *values))
@@ -191,12 +191,12 @@ async def original(tx: db.Transaction, caller: callers.Caller, record_id: UUID) 
     """The address (SHA-256, hex) of the file that a record was imported from. Raises
     NotFound.
     """
-    found = await tx.value(_ORIGINAL, (caller.user_id, record_id))
-    if found is None:
+    address = await tx.value(_ORIGINAL, (caller.user_id, record_id))
+    if address is None:
         raise errors.NotFound(
             "This record has no original.", hint="It was not imported from a file."
         )
-    return str(found)
+    return str(address)
 
 
 async def under(

@@ -1,4 +1,4 @@
-"""What an import did: counts, and each file with its reasons."""
+"""The report of an import: counts, and each file with its reasons."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -29,23 +29,25 @@ class Report:
 
     @property
     def imported(self) -> int:
-        return sum(one.imported for one in self.files)
+        return sum(file.imported for file in self.files)
 
     @property
     def updated(self) -> int:
-        return sum(one.updated for one in self.files)
+        return sum(file.updated for file in self.files)
 
     @property
     def unchanged(self) -> int:
-        return sum(one.unchanged for one in self.files)
+        return sum(file.unchanged for file in self.files)
 
     @property
     def skipped(self) -> int:
-        return sum((one.status == "skipped") + len(one.skipped) for one in self.files)
+        return sum(
+            (file.status == "skipped") + len(file.skipped) for file in self.files
+        )
 
     @property
     def failed(self) -> int:
-        return sum(one.status in ("failed", "parked") for one in self.files)
+        return sum(file.status in ("failed", "parked") for file in self.files)
 
     def as_json(self) -> dict[str, Any]:
         """The form that `--json` prints."""
@@ -57,14 +59,14 @@ class Report:
             "failed": self.failed,
             "files": [
                 {
-                    "path": one.path,
-                    "status": one.status,
-                    "reason": one.reason,
-                    "imported": one.imported,
-                    "updated": one.updated,
-                    "unchanged": one.unchanged,
-                    "skipped": one.skipped,
+                    "path": file.path,
+                    "status": file.status,
+                    "reason": file.reason,
+                    "imported": file.imported,
+                    "updated": file.updated,
+                    "unchanged": file.unchanged,
+                    "skipped": file.skipped,
                 }
-                for one in self.files
+                for file in self.files
             ],
         }

@@ -1,5 +1,5 @@
-"""From what a reader handed over to records: created, updated, left alone, or kept
-twice when both sides changed.
+"""Idempotent saving of drafts as records: created, updated, left alone, or kept twice
+when both sides changed.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ class SaveJob:
     made of its keys so far.
     """
 
-    found: scan.ScannedFile
+    file: scan.ScannedFile
     modified: datetime
     original: str
     result: report.FileReport
@@ -65,9 +65,9 @@ async def _draft(
     domain = catalogue.domain(draft.domain)
     key = draft.key or "file"
     digest = _digest(draft)
-    seen = await ledger.seen(tx, caller, job.found.path, key, shared=bool(draft.key))
+    seen = await ledger.seen(tx, caller, job.file.path, key, shared=bool(draft.key))
     fields = dict(draft.fields)
-    fields["custom"] = {**_custom(draft), "imported_from": str(job.found.relative)}
+    fields["custom"] = {**_custom(draft), "imported_from": str(job.file.relative)}
     for name, ref in draft.refs.items():
         fields[name] = job.ids.get(ref)
     if seen is not None and (seen.domain, domain.name) == ("note", "diary"):
@@ -81,13 +81,11 @@ async def _draft(
             tx, caller, job, domain, fields, seen, same=seen.digest == digest
         )
     job.ids[draft.key] = record.id
-    modified = (
-        max(job.modified, seen.modified)
-        if seen and seen.path != job.found.path
-        else job.modified
-    )
-    told = ledger.Seen(
-        path=job.found.path,
+    modified = job.modified
+    if seen and seen.path != job.file.path:
+        modified = max(modified, seen.modified)
+    entry = ledger.Seen(
+        path=job.file.path,
         key=key,
         digest=digest,
         domain=_domain_name(record),
@@ -95,7 +93,7 @@ async def _draft(
         version=version,
         modified=modified,
     )
-    await ledger.keep(tx, caller, told, job.original)
+    await ledger.keep(tx, caller, entry, job.original)
 
 
 async def _create(
@@ -127,7 +125,7 @@ async def _create(
 
 def _as_note(entry: Mapping[str, Any], job: SaveJob) -> dict[str, Any]:
     return {
-        "title": f"{entry['date']} ({job.found.relative.stem})",
+        "title": f"{entry['date']} ({job.file.relative.stem})",
         "content": entry["content"],
         "tags": ["diary"],
         "custom": entry["custom"],
@@ -151,7 +149,7 @@ async def _again(
     changed here.
     """
     record = await base.get(tx, caller, domain, seen.record_id, deleted=True)
-    older = seen.path != job.found.path and job.modified < seen.modified
+    older = seen.path != job.file.path and job.modified < seen.modified
     if same or older or record.deleted_at is not None:
         job.result.unchanged += 1
         if not same:
@@ -180,9 +178,10 @@ def _custom(draft: drafts.Draft) -> dict[str, Any]:
 
 
 def _domain_name(record: base.Record) -> str:
-    return next(
-        one.name for one in catalogue.DOMAINS.values() if isinstance(record, one.record)
-    )
+    for domain in catalogue.DOMAINS.values():
+        if isinstance(record, domain.record):
+            return domain.name
+    raise LookupError(type(record).__name__)
 
 
 def _digest(draft: drafts.Draft) -> bytes:
@@ -190,6 +189,5 @@ def _digest(draft: drafts.Draft) -> bytes:
     something else.
     """
     content = [draft.domain, drafts.jsonable(draft.fields), drafts.jsonable(draft.refs)]
-    return hashlib.sha256(
-        json.dumps(content, sort_keys=True, ensure_ascii=False).encode()
-    ).digest()
+    canonical = json.dumps(content, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).digest()

@@ -1,24 +1,42 @@
-"""Which files an import takes: every file under some paths, and why something is not
-even opened.
-"""
+"""The scan of an import: every file under some paths, and why one is not even opened."""
 
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from reverie import errors
 
 
 @dataclass(frozen=True, slots=True)
+class FileState:
+    """What a file was when it was inspected: `size` in bytes, `mtime` in seconds since
+    1970, `digest` the SHA-256 of its bytes (hex).
+    """
+
+    size: int
+    mtime: float
+    digest: str
+
+    def is_of(self, status: os.stat_result) -> bool:
+        """Whether a file of that status is still the same, as far as that can tell."""
+        return (status.st_size, status.st_mtime) == (self.size, self.mtime)
+
+    @property
+    def modified(self) -> datetime:
+        return datetime.fromtimestamp(self.mtime, UTC)
+
+
+@dataclass(frozen=True, slots=True)
 class ScannedFile:
-    """One file to import. `path` is its identity in the ledger, `relative` its name in
-    the report.
+    """One file to import, from the scan to the ledger. `path` is its identity there,
+    `relative` its name in the report.
 
     With a `blob` its bytes are kept already, at `file`, under that address. `custom`
     goes into every record made of it. What lay `inside` another file may only become a
-    document: nobody puts an event into a calendar by a letter.
+    document: nobody puts an event into a calendar by a letter. `state` is there once it
+    was inspected; with a `problem` it is not read.
     """
 
     file: Path
@@ -30,6 +48,20 @@ class ScannedFile:
     modified: datetime | None = None
     custom: Mapping[str, object] = field(default_factory=dict[str, object])
     inside: bool = False
+    state: FileState | None = None
+
+    def location(self) -> dict[str, object]:
+        """Where its bytes are and what it was, as an ingestion keeps it: JSON."""
+        location: dict[str, object] = {"file": str(self.file), "vault": self.vault}
+        if self.blob:
+            location = {
+                "blob": self.blob,
+                "custom": dict(self.custom),
+                "inside": self.inside,
+            }
+        if self.state:
+            location["mtime"] = self.state.mtime
+        return location
 
 
 def inside(path: str, digest: str, name: str) -> str:
@@ -37,12 +69,15 @@ def inside(path: str, digest: str, name: str) -> str:
     return f"{path}!{digest[:16]}/{name}"
 
 
-def outer(path: str, known: Container[str]) -> str:
-    """The outermost of some known files that a path is, or lies inside of; "" when it
-    is none of theirs.
+def outer(path: str, files: Container[str]) -> str:
+    """The outermost of some files that a path is, or lies inside of; "" when it is none
+    of theirs.
     """
     ends = [at for at, letter in enumerate(path) if letter == "!"]
-    return next((path[:end] for end in (*ends, len(path)) if path[:end] in known), "")
+    for end in (*ends, len(path)):
+        if path[:end] in files:
+            return path[:end]
+    return ""
 
 
 def find(paths: Iterable[Path], *, name: str = "") -> Iterator[ScannedFile]:
@@ -51,11 +86,11 @@ def find(paths: Iterable[Path], *, name: str = "") -> Iterator[ScannedFile]:
 
     Raises NotFound for a path that is not there.
     """
-    for given in paths:
-        root = given.expanduser().absolute()
+    for start in paths:
+        root = start.expanduser().absolute()
         if not root.exists():
             raise errors.NotFound(
-                f"There is nothing at {given}.",
+                f"There is nothing at {start}.",
                 hint="Give files or folders that exist.",
             )
         files = [root] if root.is_file() else sorted(_walk(root))
@@ -64,13 +99,12 @@ def find(paths: Iterable[Path], *, name: str = "") -> Iterator[ScannedFile]:
         for file in files:
             relative = PurePosixPath(file.relative_to(top).as_posix())
             path = f"{name}:{relative}" if name else str(file)
-            vault = any(folder in vaults for folder in file.parents)
             yield ScannedFile(
                 file,
                 _text(path),
                 PurePosixPath(_text(str(relative))),
-                vault,
-                _problem(file),
+                vault=not vaults.isdisjoint(file.parents),
+                problem=_problem(file),
             )
 
 
@@ -78,16 +112,19 @@ def _walk(root: Path) -> Iterator[Path]:
     """Every file, and each folder that is not entered: one that is a link, one that
     cannot be read.
     """
-    closed: list[Path] = []
-    for folder, folders, names in os.walk(
-        root, onerror=lambda refused: closed.append(Path(str(refused.filename)))
-    ):
-        for name in [
-            *names,
-            *(one for one in folders if (Path(folder) / one).is_symlink()),
-        ]:
-            yield Path(folder) / name
-    yield from closed
+    unreadable: list[Path] = []
+
+    def note_unreadable(refused: OSError) -> None:
+        unreadable.append(Path(str(refused.filename)))
+
+    for name, folders, files in os.walk(root, onerror=note_unreadable):
+        folder = Path(name)
+        for file in files:
+            yield folder / file
+        for inner in folders:
+            if (folder / inner).is_symlink():
+                yield folder / inner
+    yield from unreadable
 
 
 def _problem(file: Path) -> str:

@@ -1,8 +1,8 @@
-"""How far an ingestion is: its steps, its files, what is being read just now, and how
-long it may take.
+"""The progress of an ingestion: its steps, its files, what is being read just now, and
+how long it may take.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -61,12 +61,13 @@ class Status:
 
     def as_json(self) -> dict[str, Any]:
         """The form that the API shows."""
-        one = self.ingestion
+        ingestion = self.ingestion
+        finished_at = ingestion.finished_at
         return {
-            "id": str(one.id),
-            "kind": one.kind,
-            "state": one.state,
-            "reason": one.reason,
+            "id": str(ingestion.id),
+            "kind": ingestion.kind,
+            "state": ingestion.state,
+            "reason": ingestion.reason,
             "steps": [asdict(step) for step in self.steps],
             "files": self.files,
             "units": self.units,
@@ -75,16 +76,16 @@ class Status:
             "now": [_shown(file) for file in self.now],
             "problems": [_shown(file) for file in self.problems],
             "seconds_left": self.seconds_left,
-            "created_at": one.created_at.isoformat(),
-            "finished_at": one.finished_at.isoformat() if one.finished_at else None,
+            "created_at": ingestion.created_at.isoformat(),
+            "finished_at": finished_at.isoformat() if finished_at else None,
         }
 
 
 def _shown(file: ingestions.IngestionFile) -> dict[str, Any]:
-    told = {"path": file.relative, "state": file.state, "reason": file.reason}
-    return told | (
-        {"units": file.units, "total": file.total} if file.state == "running" else {}
-    )
+    shown = {"path": file.relative, "state": file.state, "reason": file.reason}
+    if file.state != "running":
+        return shown
+    return shown | {"units": file.units, "total": file.total}
 
 
 async def status(
@@ -93,26 +94,25 @@ async def status(
     """How far an ingestion is; `model` is whose vectors count ("" without one). Raises
     NotFound.
     """
-    asked = await ingestions.get(tx, caller, ingestion_id)
+    ingestion = await ingestions.get(tx, caller, ingestion_id)
     tallies: dict[str, ingestions.Tally] = {
-        one.state: one for one in await ingestions.tallies(tx, caller, ingestion_id)
+        tally.state: tally
+        for tally in await ingestions.tallies(tx, caller, ingestion_id)
     }
-    files = {str(state): one.files for state, one in tallies.items()}
-    total, settled = (
-        sum(files.values()),
-        sum(count for state, count in files.items() if state in _SETTLED),
-    )
+    files = {str(state): tally.files for state, tally in tallies.items()}
+    total = sum(files.values())
+    settled = sum(count for state, count in files.items() if state in _SETTLED)
     texts = vectors = 0
     if model and files.get("imported"):
         values = {"user": caller.user_id, "id": ingestion_id, "model": model}
         row = (await tx.rows(_EMBEDDED, values))[0]
         texts, vectors = row["texts"], row["vectors"]
     return Status(
-        asked,
-        _steps(asked, total, settled, files.get("imported", 0), (vectors, texts)),
+        ingestion,
+        _steps(ingestion, total, settled, files.get("imported", 0), (vectors, texts)),
         files,
-        sum(one.units for one in tallies.values()),
-        sum(one.passages for one in tallies.values()),
+        sum(tally.units for tally in tallies.values()),
+        sum(tally.passages for tally in tallies.values()),
         await ingestions.records(tx, caller, ingestion_id),
         tuple(
             await ingestions.files(
@@ -124,55 +124,53 @@ async def status(
                 tx, caller, ingestion_id, states=["failed", "parked"], limit=_SHOWN
             )
         ),
-        _left(asked, tallies),
+        _left(ingestion, tallies),
     )
 
 
 def _steps(
-    asked: ingestions.Ingestion,
+    ingestion: ingestions.Ingestion,
     total: int,
     settled: int,
     imported: int,
     embedded: tuple[int, int],
 ) -> tuple[Step, ...]:
-    going: StepState = asked.state
-    scanned = asked.scanned_at is not None
-    reading: StepState = (
-        "done" if asked.state == "done" else going if scanned else "waiting"
-    )
+    state: StepState = ingestion.state
+    scanned = ingestion.scanned_at is not None
+    reading: StepState = state if scanned or state == "done" else "waiting"
     saving: StepState = reading if imported or reading == "done" else "waiting"
     vectors, texts = embedded
-    embedding: StepState = (
-        "waiting" if not texts else "done" if vectors == texts else "running"
-    )
-    if reading == "done" and not texts:
-        embedding = "done"
     return (
-        Step("scan", "done" if scanned else going, total, total),
+        Step("scan", "done" if scanned else state, total, total),
         Step("extract", reading, settled, total),
         Step("save", saving, imported, imported),
-        Step("embed", embedding, vectors, texts),
+        Step("embed", _embedding(reading, vectors, texts), vectors, texts),
     )
+
+
+def _embedding(reading: StepState, vectors: int, texts: int) -> StepState:
+    if texts:
+        return "done" if vectors == texts else "running"
+    return "done" if reading == "done" else "waiting"
 
 
 def _left(
-    asked: ingestions.Ingestion, tallies: Mapping[str, ingestions.Tally]
+    ingestion: ingestions.Ingestion, tallies: Mapping[str, ingestions.Tally]
 ) -> int | None:
     """By the bytes: those that are read took so long. A file that is half read counts
     half.
     """
-    if asked.state != "running" or asked.scanned_at is None:
+    if ingestion.state != "running" or ingestion.scanned_at is None:
         return None
     running = tallies.get("running")
-    share = running.units / running.total if running and running.total else 0.0
-    open_bytes = sum(
-        one.bytes for state, one in tallies.items() if state in ("waiting", "running")
-    )
-    half = running.bytes * share if running else 0.0
-    read = half + sum(
-        one.bytes
-        for state, one in tallies.items()
-        if state in ("imported", "failed", "parked")
-    )
-    took = (datetime.now(UTC) - asked.scanned_at).total_seconds()
-    return round(took * (open_bytes - half) / read) if read and took > 1 else None
+    half = 0.0
+    if running and running.total:
+        half = running.bytes * (running.units / running.total)
+    left = _bytes(tallies, ("waiting", "running")) - half
+    read = half + _bytes(tallies, ("imported", "failed", "parked"))
+    took = (datetime.now(UTC) - ingestion.scanned_at).total_seconds()
+    return round(took * left / read) if read and took > 1 else None
+
+
+def _bytes(tallies: Mapping[str, ingestions.Tally], states: Sequence[str]) -> int:
+    return sum(tallies[state].bytes for state in states if state in tallies)

@@ -1,8 +1,9 @@
-"""The steps of an ingestion: scan, take, finish. Each may be repeated at any point, and
-goes on where it was.
+"""The idempotent steps of an ingestion: scan, take, finish. Each may be repeated at any
+point, and goes on where it was.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
@@ -12,9 +13,9 @@ from uuid import UUID
 
 from reverie import blobs, errors
 from reverie.ingest import (
-    detect,
     ingest_file,
     ingestions,
+    inspection,
     ledger,
     report,
     saving,
@@ -32,8 +33,13 @@ T = TypeVar("T")
 
 TOGETHER = 20
 """So many files are one step: what is finished in it is not done again."""
-_LISTED = 500
+_LISTED = 500  # files a transaction
+_SKIPPED_KEPT = 100
 _AT_ONCE = 2
+_OPEN = ("waiting", "running")
+_PARKED = (
+    f"tried {ingestions.TRIES} times, and each time Reverie was ended while it was read"
+)
 _OURS = "Reverie keeps it there itself"
 _LONGEST_PAUSE_S = 30.0
 
@@ -42,89 +48,91 @@ class _Stopped(Exception):
     """Somebody has stopped the ingestion."""
 
 
-async def scan(desk: ingest_file.Context, ingestion_id: UUID) -> int:
+async def scan(context: ingest_file.Context, ingestion_id: UUID) -> int:
     """List the files with their hashes; those that have not changed are done at once.
     Returns how many are left.
     """
 
-    async def listed() -> int:
-        async with desk.database.transaction(desk.caller) as tx:
-            asked = await ingestions.get(tx, desk.caller, ingestion_id)
-        if asked.state != "running":
+    async def list_files() -> int:
+        async with context.database.transaction(context.caller) as tx:
+            ingestion = await ingestions.get(tx, context.caller, ingestion_id)
+        if ingestion.state != "running":
             return 0
         try:
-            await _list(desk, asked)
+            await _list(context, ingestion)
         except (errors.Unavailable, errors.DiskFull):
             raise
         except errors.ReverieError as refused:
-            await _failed(desk, ingestion_id, refused.message)
+            await _failed(context, ingestion_id, refused.message)
         # else the workflow would end without a word, and the ingestion never
         except Exception as broken:
             log.exception("an ingestion could not be begun")
-            await _failed(desk, ingestion_id, _ours(broken))
-        async with desk.database.transaction(desk.caller) as tx:
-            await ingestions.scanned(tx, desk.caller, ingestion_id)
-            tallies = await ingestions.tallies(tx, desk.caller, ingestion_id)
-        return sum(one.files for one in tallies if one.state in ("waiting", "running"))
+            await _failed(context, ingestion_id, _ours(broken))
+        async with context.database.transaction(context.caller) as tx:
+            await ingestions.scanned(tx, context.caller, ingestion_id)
+            tallies = await ingestions.tallies(tx, context.caller, ingestion_id)
+        return sum(tally.files for tally in tallies if tally.state in _OPEN)
 
-    return await patiently(desk, ingestion_id, listed)
+    return await patiently(context, ingestion_id, list_files)
 
 
-async def take(desk: ingest_file.Context, ingestion_id: UUID) -> int:
+async def take(context: ingest_file.Context, ingestion_id: UUID) -> int:
     """Take in the next files; returns how many there were, 0 at the end."""
 
-    async def some() -> int:
-        async with desk.database.transaction(desk.caller) as tx:
-            asked = await ingestions.get(tx, desk.caller, ingestion_id)
-            if asked.state != "running":
+    async def take_next() -> int:
+        async with context.database.transaction(context.caller) as tx:
+            ingestion = await ingestions.get(tx, context.caller, ingestion_id)
+            if ingestion.state != "running":
                 return 0
-            files = await ingestions.to_do(tx, desk.caller, ingestion_id, most=TOGETHER)
+            files = await ingestions.to_do(
+                tx, context.caller, ingestion_id, most=TOGETHER
+            )
         waiting = iter(files)
         # One by one where the process has died, so that only the file that killed it is
         # parked.
         at_once = 1 if any(file.tries for file in files) else _AT_ONCE
         done = await asyncio.gather(
-            *(_several(desk, asked, waiting) for _ in range(at_once))
+            *(_ingest_in_turn(context, ingestion, waiting) for _ in range(at_once))
         )
         return len(files) if all(done) else 0
 
-    return await patiently(desk, ingestion_id, some)
+    return await patiently(context, ingestion_id, take_next)
 
 
-async def _several(
-    desk: ingest_file.Context,
-    asked: ingestions.Ingestion,
+async def _ingest_in_turn(
+    context: ingest_file.Context,
+    ingestion: ingestions.Ingestion,
     waiting: Iterator[ingestions.IngestionFile],
 ) -> bool:
     """One file after another of those that wait; False when the ingestion was stopped."""
     try:
         for file in waiting:
-            await _one(desk, asked, file)
+            await _ingest_one(context, ingestion, file)
     except _Stopped:
         return False
     return True
 
 
-async def finish(desk: ingest_file.Context, ingestion_id: UUID) -> None:
+async def finish(context: ingest_file.Context, ingestion_id: UUID) -> None:
     """Everything has been looked at; if not, it was stopped and begun again meanwhile,
     by another workflow.
     """
 
-    async def ended() -> None:
-        async with desk.database.transaction(desk.caller) as tx:
-            asked = await ingestions.get(tx, desk.caller, ingestion_id)
-            if not asked.scanned_at or await ingestions.to_do(
-                tx, desk.caller, ingestion_id, most=1
+    async def end() -> None:
+        async with context.database.transaction(context.caller) as tx:
+            ingestion = await ingestions.get(tx, context.caller, ingestion_id)
+            if not ingestion.scanned_at or await ingestions.to_do(
+                tx, context.caller, ingestion_id, most=1
             ):
                 return
-            await ingestions.end(tx, desk.caller, ingestion_id, "done")
-            await units_read.sweep(tx, desk.caller)
+            await ingestions.end(tx, context.caller, ingestion_id, "done")
+            await units_read.sweep(tx, context.caller)
 
-    await patiently(desk, ingestion_id, ended)
+    await patiently(context, ingestion_id, end)
 
 
 async def patiently(
-    desk: ingest_file.Context, ingestion_id: UUID, work: Callable[[], Awaitable[T]]
+    context: ingest_file.Context, ingestion_id: UUID, work: Callable[[], Awaitable[T]]
 ) -> T:
     """Wait for the database or the disk as long as it takes, and say so: nothing is
     given up for a while of trouble.
@@ -135,20 +143,20 @@ async def patiently(
         try:
             done = await work()
             if waited:
-                await _say(desk, ingestion_id, "")
+                await _say(context, ingestion_id, "")
             return done
         except (errors.Unavailable, errors.DiskFull) as away:
             log.warning("an ingestion waits: %s", away.message)
-            await _say(desk, ingestion_id, f"waits: {away.message}")
+            await _say(context, ingestion_id, f"waits: {away.message}")
             waited = True
         await asyncio.sleep(pause)
         pause = min(_LONGEST_PAUSE_S, pause * 2)
 
 
-async def _say(desk: ingest_file.Context, ingestion_id: UUID, reason: str) -> None:
+async def _say(context: ingest_file.Context, ingestion_id: UUID, reason: str) -> None:
     try:
-        async with desk.database.transaction(desk.caller) as tx:
-            await ingestions.said(tx, desk.caller, ingestion_id, reason)
+        async with context.database.transaction(context.caller) as tx:
+            await ingestions.said(tx, context.caller, ingestion_id, reason)
     except (errors.Unavailable, errors.DiskFull):
         log.debug("and cannot be told so")
 
@@ -157,229 +165,217 @@ def _ours(broken: Exception) -> str:
     return f"an error of Reverie's own ({type(broken).__name__}): please report it"
 
 
-async def _failed(desk: ingest_file.Context, ingestion_id: UUID, reason: str) -> None:
-    async with desk.database.transaction(desk.caller) as tx:
-        await ingestions.end(tx, desk.caller, ingestion_id, "failed", reason)
+async def _failed(
+    context: ingest_file.Context, ingestion_id: UUID, reason: str
+) -> None:
+    async with context.database.transaction(context.caller) as tx:
+        await ingestions.end(tx, context.caller, ingestion_id, "failed", reason)
 
 
-async def _list(desk: ingest_file.Context, asked: ingestions.Ingestion) -> None:
-    request = asked.request
-    if asked.kind == "paths":
-        found = await asyncio.to_thread(
-            lambda: list(scanning.find([Path(one) for one in request["paths"]]))
-        )
-        own = desk.blobs.resolve()
-        found = [
-            one if not one.file.is_relative_to(own) else replace(one, problem=_OURS)
-            for one in found
-        ]
+async def _list(context: ingest_file.Context, ingestion: ingestions.Ingestion) -> None:
+    request = ingestion.request
+    if ingestion.kind == "paths":
+        files = await asyncio.to_thread(_under, context, request["paths"])
         if request.get("watch"):
-            await watch.in_step(desk, request["paths"], found)
-        for start in range(0, len(found), _LISTED):
-            await _add(desk, asked, found[start : start + _LISTED])
-    elif asked.kind == "upload":
-        await _add(
-            desk,
-            asked,
-            [_uploaded(desk, request["blob"], request["name"], request["path"])],
-        )
+            await watch.in_step(context, request["paths"], files)
+    elif ingestion.kind == "upload":
+        files = [_uploaded(context, request["blob"], request["name"], request["path"])]
     else:
-        page = await urls.fetched(desk.blobs, desk.caller.user_id, request["url"])
-        await _add(desk, asked, [page])
+        user_id = context.caller.user_id
+        files = [await urls.fetched(context.blobs, user_id, request["url"])]
+    for start in range(0, len(files), _LISTED):
+        await _add(context, ingestion, files[start : start + _LISTED])
+
+
+def _under(
+    context: ingest_file.Context, paths: Sequence[str]
+) -> list[scanning.ScannedFile]:
+    """The files under some paths; our own store of originals is not taken in."""
+    own = context.blobs.resolve()
+    return [
+        replace(file, problem=_OURS) if file.file.is_relative_to(own) else file
+        for file in scanning.find(map(Path, paths))
+    ]
 
 
 def _uploaded(
-    desk: ingest_file.Context, blob: str, name: str, path: str
+    context: ingest_file.Context, blob: str, name: str, path: str
 ) -> scanning.ScannedFile:
-    kept = blobs.path_of(desk.blobs, desk.caller.user_id, blob)
+    kept = blobs.path_of(context.blobs, context.caller.user_id, blob)
     return scanning.ScannedFile(kept, path, PurePosixPath(name), blob=blob)
 
 
 async def _add(
-    desk: ingest_file.Context,
-    asked: ingestions.Ingestion,
-    found: Sequence[scanning.ScannedFile],
+    context: ingest_file.Context,
+    ingestion: ingestions.Ingestion,
+    files: Sequence[scanning.ScannedFile],
 ) -> None:
-    """List files; what is known of the same bytes is told at once."""
-    looked = await asyncio.to_thread(lambda: [_looked(one) for one in found])
-    again = bool(asked.request.get("again") or asked.request.get("password"))
-    async with desk.database.transaction(desk.caller) as tx:
-        known = await ledger.all_known(tx, desk.caller, [one.path for one in found])
-        new: list[ingestions.NewFile] = []
-        for one in looked:
-            before = known.get(one.path)
-            told = report.FileReport(one.relative)
-            if (
-                one.state == "waiting"
-                and before
-                and one.digest
-                and ledger.recall(before, one.digest, told, again=again)
-            ):
-                one = _new(one, told)
-            new.append(one)
-        await ingestions.add(tx, desk.caller, asked.id, new)
+    """List files; those whose bytes the ledger knows are settled at once."""
+    listed = await asyncio.to_thread(lambda: [*map(_inspected, files)])
+    again = bool(ingestion.request.get("again") or ingestion.request.get("password"))
+    async with context.database.transaction(context.caller) as tx:
+        entries = await ledger.all_known(
+            tx, context.caller, [file.path for file in files]
+        )
+        for at, new in enumerate(listed):
+            entry = entries.get(new.path)
+            if new.state != "waiting" or not entry or not new.digest:
+                continue
+            result = report.FileReport(new.relative)
+            if ledger.recall(entry, new.digest, result, again=again):
+                listed[at] = _settled(new, result)
+        await ingestions.add(tx, context.caller, ingestion.id, listed)
 
 
-def _looked(found: scanning.ScannedFile) -> ingestions.NewFile:
+def _inspected(file: scanning.ScannedFile) -> ingestions.NewFile:
     """A file as it is found: refused for what it is, or waiting with its digest."""
-    location: dict[str, object] = {"file": str(found.file), "vault": found.vault}
-    if found.blob:
-        location = {
-            "blob": found.blob,
-            "custom": dict(found.custom),
-            "inside": found.inside,
-        }
-    plain = ingestions.NewFile(
-        found.path, str(found.relative), location, digest=found.blob or None
+    with contextlib.suppress(errors.Unreadable):  # ingesting it says so
+        file = inspection.inspect(file)
+    new = ingestions.NewFile(
+        file.path, str(file.relative), file.location(), digest=file.blob or None
     )
-    if found.problem:
-        return _refused(plain, found.problem)
-    try:
-        size = found.file.stat().st_size
-        if size > ingest_file.LARGEST:
-            return plain  # taking it says so
-        with found.file.open("rb") as opened:
-            head = opened.read(detect.HEAD)
-        refused = ingest_file.refusal(head, found)
-        if refused:
-            return _refused(plain, refused)
-        digest = found.blob or blobs.digest_of(found.file)
-    except OSError:
-        return plain
-    return ingestions.NewFile(found.path, str(found.relative), location, size, digest)
+    if file.problem:
+        reason = saving.reason_of(file.problem)
+        return replace(new, state="skipped", reason=reason)
+    if file.state is None:
+        return new
+    return replace(new, size=file.state.size, digest=file.state.digest)
 
 
-def _refused(new: ingestions.NewFile, reason: str) -> ingestions.NewFile:
-    told = saving.reason_of(reason)
-    return ingestions.NewFile(
-        new.path, new.relative, new.location, new.size, new.digest, "skipped", told
+def _settled(new: ingestions.NewFile, result: report.FileReport) -> ingestions.NewFile:
+    """A file of whose bytes the ledger knows what became."""
+    return replace(
+        new, state=result.status, reason=result.reason, counts=counts(result)
     )
 
 
-def _new(new: ingestions.NewFile, told: report.FileReport) -> ingestions.NewFile:
-    return ingestions.NewFile(
-        new.path,
-        new.relative,
-        new.location,
-        new.size,
-        new.digest,
-        told.status,
-        told.reason,
-        counts(told),
-    )
-
-
-def counts(told: report.FileReport) -> dict[str, object]:
+def counts(result: report.FileReport) -> dict[str, object]:
     """What the report of a file counts, as it is kept."""
     return {
-        "imported": told.imported,
-        "updated": told.updated,
-        "unchanged": told.unchanged,
-        "skipped": told.skipped[:100],
+        "imported": result.imported,
+        "updated": result.updated,
+        "unchanged": result.unchanged,
+        "skipped": result.skipped[:_SKIPPED_KEPT],
     }
 
 
-async def _one(
-    desk: ingest_file.Context,
-    asked: ingestions.Ingestion,
+async def _ingest_one(
+    context: ingest_file.Context,
+    ingestion: ingestions.Ingestion,
     file: ingestions.IngestionFile,
 ) -> None:
     """One file. At which the process has died some times, without getting any further,
     is parked.
     """
 
-    async def began() -> bool:
-        async with desk.database.transaction(desk.caller) as tx:
-            tries = await ingestions.begin(tx, desk.caller, asked.id, file.number)
+    async def begin() -> bool:
+        async with context.database.transaction(context.caller) as tx:
+            tries = await ingestions.begin(
+                tx, context.caller, ingestion.id, file.number
+            )
             if not tries:
                 raise _Stopped
             if tries > ingestions.TRIES:
-                reason = f"tried {ingestions.TRIES} times, and each time Reverie was ended while it was read"
                 await ingestions.conclude(
                     tx,
-                    desk.caller,
-                    asked.id,
+                    context.caller,
+                    ingestion.id,
                     file.number,
                     state="parked",
-                    reason=reason,
+                    reason=_PARKED,
                 )
         return tries <= ingestions.TRIES
 
-    if not await patiently(desk, asked.id, began):
+    if not await patiently(context, ingestion.id, begin):
         return
 
-    async def taken() -> None:
-        await ingest_file.take(desk, _found(desk, file), _wishes(desk, asked, file))
+    async def ingest() -> None:
+        await ingest_file.take(
+            context, _scanned(context, file), _options(context, ingestion, file)
+        )
 
     try:
-        await patiently(desk, asked.id, taken)
+        await patiently(context, ingestion.id, ingest)
     except _Stopped:
         raise
-    except (
-        Exception
-    ) as broken:  # one file, whatever is wrong with it or with us, never stops the rest
+    # One file, whatever is wrong with it or with us, never stops the rest.
+    except Exception as broken:
         log.exception("%s could not be taken in", file.relative)
-        async with desk.database.transaction(desk.caller) as tx:
+        async with context.database.transaction(context.caller) as tx:
             await ingestions.conclude(
                 tx,
-                desk.caller,
-                asked.id,
+                context.caller,
+                ingestion.id,
                 file.number,
                 state="failed",
                 reason=_ours(broken),
             )
 
 
-def _wishes(
-    desk: ingest_file.Context,
-    asked: ingestions.Ingestion,
+def _options(
+    context: ingest_file.Context,
+    ingestion: ingestions.Ingestion,
     file: ingestions.IngestionFile,
 ) -> ingest_file.Options:
-    caller = desk.caller
+    caller = context.caller
 
     async def far(tx: ingest_file.Transaction, units: int, total: int) -> None:
         if not await ingestions.far(
-            tx, caller, asked.id, file.number, units=units, total=total
+            tx, caller, ingestion.id, file.number, units=units, total=total
         ):
             raise _Stopped
 
-    async def ending(tx: ingest_file.Transaction, taken: ingest_file.Outcome) -> None:
-        told = taken.result
+    async def ending(tx: ingest_file.Transaction, outcome: ingest_file.Outcome) -> None:
+        result = outcome.result
         await ingestions.add(
-            tx, caller, asked.id, [_looked(one) for one in taken.inside]
+            tx, caller, ingestion.id, [*map(_inspected, outcome.inside)]
         )
         await ingestions.conclude(
             tx,
             caller,
-            asked.id,
+            ingestion.id,
             file.number,
-            state=told.status,
-            reason=told.reason,
-            digest=taken.digest or None,
-            passages=taken.passages,
-            counts=counts(told),
+            state=result.status,
+            reason=result.reason,
+            digest=outcome.digest or None,
+            passages=outcome.passages,
+            counts=counts(result),
         )
 
-    password = str(asked.request.get("password", ""))
+    password = str(ingestion.request.get("password", ""))
     return ingest_file.Options(
         password=password,
-        again=bool(asked.request.get("again")),
+        again=bool(ingestion.request.get("again")),
         far=far,
         ending=ending,
     )
 
 
-def _found(
-    desk: ingest_file.Context, file: ingestions.IngestionFile
+def _scanned(
+    context: ingest_file.Context, file: ingestions.IngestionFile
 ) -> scanning.ScannedFile:
-    location, relative = file.location, PurePosixPath(file.relative)
+    """The file as the scan found it."""
+    location = file.location
+    relative = PurePosixPath(file.relative)
+    state = None
+    # A file that could not be inspected, or was listed by an older version, has no time.
+    if "mtime" in location and file.digest:
+        state = scanning.FileState(file.size, location["mtime"], file.digest)
     if "blob" not in location:
         return scanning.ScannedFile(
-            Path(location["file"]), file.path, relative, vault=location["vault"]
+            Path(location["file"]),
+            file.path,
+            relative,
+            vault=location["vault"],
+            state=state,
         )
     blob = str(location["blob"])
-    kept = blobs.path_of(desk.blobs, desk.caller.user_id, blob)
-    custom, inside = location.get("custom", {}), bool(location.get("inside"))
     return scanning.ScannedFile(
-        kept, file.path, relative, blob=blob, custom=custom, inside=inside
+        blobs.path_of(context.blobs, context.caller.user_id, blob),
+        file.path,
+        relative,
+        blob=blob,
+        custom=location.get("custom", {}),
+        inside=bool(location.get("inside")),
+        state=state,
     )

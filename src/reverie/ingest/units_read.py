@@ -1,5 +1,5 @@
-"""What was read of documents that are not saved yet, a unit at a time, so that no page
-is read twice.
+"""Checkpoints of documents that are being read, a unit (page, slide, sheet) at a time, so
+that no page is read twice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,12 +47,7 @@ async def keep(
     """
     if not read:
         return
-    rows = [
-        (one.number, _unit_json(one))
-        if isinstance(one, units.Unit)
-        else (0, _about_json(one))
-        for one in read
-    ]
+    rows = [_row(part) for part in read]
     values = {
         "user": caller.user_id,
         "digest": digest,
@@ -61,6 +56,13 @@ async def keep(
         "contents": [db.json(content) for _, content in rows],
     }
     await tx.run(_KEEP, values)
+
+
+def _row(part: units.About | units.Unit) -> tuple[int, dict[str, Any]]:
+    """A number and what is kept under it; 0 is what the document says of itself."""
+    if isinstance(part, units.Unit):
+        return part.number, _unit_json(part)
+    return 0, _about_json(part)
 
 
 async def numbers(tx: db.Transaction, caller: callers.Caller, digest: str) -> set[int]:
@@ -74,14 +76,16 @@ async def numbers(tx: db.Transaction, caller: callers.Caller, digest: str) -> se
 async def all_of(tx: db.Transaction, caller: callers.Caller, digest: str) -> UnitsRead:
     """Everything that is there of a document."""
     about = units.About()
-    found: list[units.Unit] = []
+    units_so_far: list[units.Unit] = []
     rows = await tx.rows(_READ, (caller.user_id, digest, ledger.READERS))
     for row in rows:
         if row["number"] == 0:
             about = units.About(**row["content"])
         else:
-            found.append(_unit(row["number"], row["content"]))
-    return UnitsRead(about, tuple(found), frozenset(row["number"] for row in rows))
+            units_so_far.append(_unit(row["number"], row["content"]))
+    return UnitsRead(
+        about, tuple(units_so_far), frozenset(row["number"] for row in rows)
+    )
 
 
 async def drop(tx: db.Transaction, caller: callers.Caller, digest: str) -> None:
@@ -104,7 +108,10 @@ def _about_json(about: units.About) -> dict[str, str]:
 
 
 def _unit_json(unit: units.Unit) -> dict[str, Any]:
-    blocks = [[one.text, one.kind, one.level, dict(one.place)] for one in unit.blocks]
+    blocks = [
+        [block.text, block.kind, block.level, dict(block.place)]
+        for block in unit.blocks
+    ]
     return {
         "total": unit.total,
         "place": dict(unit.place),

@@ -1,6 +1,4 @@
-"""Pages and files by their address: fetched behind the guard, kept like any other
-original.
-"""
+"""Pages and files by URL: fetched behind the guard against SSRF, kept like any original."""
 
 import asyncio
 import mimetypes
@@ -14,11 +12,12 @@ from reverie.ingest import scan
 from reverie.outbound import fetching
 
 _PAUSES_S = (1.0, 3.0)
+_LONGEST_NAME = 120
 _UNFIT = re.compile(r"[^\w.() -]+")
 
 
 async def fetched(root: Path, user_id: UUID, url: str) -> scan.ScannedFile:
-    """What lies at an address, as a file to take in. Raises Invalid, Unreadable,
+    """What lies at an address, as a file to ingest. Raises Invalid, Unreadable,
     DiskFull.
     """
     page = await _page(url)
@@ -48,15 +47,9 @@ async def _page(url: str) -> fetching.Fetched:
 def _name(page: fetching.Fetched) -> str:
     """A name for the file, with an ending that says what it is."""
     parts = urllib.parse.urlsplit(page.final_url)
-    last = (
-        urllib.parse.unquote(parts.path.rstrip("/").rpartition("/")[2])
-        or parts.hostname
-        or "page"
-    )
-    name = _UNFIT.sub("-", last).strip("-. ")[-120:] or "page"
+    last = urllib.parse.unquote(parts.path.rstrip("/").rpartition("/")[2])
+    name = _UNFIT.sub("-", last or parts.hostname or "page")
+    name = name.strip("-. ")[-_LONGEST_NAME:] or "page"
     ending = mimetypes.guess_extension(page.media_type) or ""
-    return (
-        name
-        if not ending or name.lower().endswith((ending, ".htm"))
-        else f"{name}{ending}"
-    )
+    has_ending = name.lower().endswith((ending, ".htm"))
+    return name if has_ending else name + ending

@@ -1,9 +1,10 @@
-"""Keeping a folder in step: what moves keeps its record, what is removed is deleted
+"""Watching a folder (inotify): what moves keeps its record, what is removed is deleted
 softly, what changes comes in.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+import contextlib
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 
 import watchfiles
@@ -35,62 +36,64 @@ async def changes(
 
 
 async def in_step(
-    desk: ingest_file.Context, folders: Sequence[str], found: Sequence[scan.ScannedFile]
+    context: ingest_file.Context,
+    folders: Sequence[str],
+    files: Sequence[scan.ScannedFile],
 ) -> None:
-    """Follow moves and removals since the last time.
+    """Follow moves and removals since the last time; `files` are those that are there.
 
     A folder that is empty or away now, as when its disk is, takes nothing with it.
     """
-    there = {one.path for one in found}
+    paths = {file.path for file in files}
     for folder in folders:
-        if not any(path.startswith(folder.rstrip("/") + "/") for path in there):
+        prefix = folder.rstrip("/") + "/"
+        if not any(path.startswith(prefix) for path in paths):
             continue
-        async with desk.database.transaction(desk.caller) as tx:
-            known = await ledger.under(tx, desk.caller, folder)
+        async with context.database.transaction(context.caller) as tx:
+            entries = await ledger.under(tx, context.caller, folder)
         gone = {
             path: digest
-            for path, digest in known.items()
-            if not scan.outer(path, there)
+            for path, digest in entries.items()
+            if not scan.outer(path, paths)
         }
         if gone:
-            new = [one for one in found if one.path not in known and not one.problem]
-            await _follow(desk, gone, await asyncio.to_thread(_digests, new))
+            new = [
+                file for file in files if file.path not in entries and not file.problem
+            ]
+            await _follow(context, gone, await asyncio.to_thread(_by_digest, new))
 
 
-def _digests(found: Sequence[scan.ScannedFile]) -> dict[str, list[scan.ScannedFile]]:
-    """Files by their hash."""
+def _by_digest(files: Sequence[scan.ScannedFile]) -> dict[str, list[scan.ScannedFile]]:
+    """Files by the SHA-256 of their bytes; those that cannot be read are left out."""
     by_digest: dict[str, list[scan.ScannedFile]] = {}
-    for one in found:
-        try:
-            by_digest.setdefault(blobs.digest_of(one.file), []).append(one)
-        except OSError:
-            continue
+    for file in files:
+        with contextlib.suppress(OSError):
+            by_digest.setdefault(blobs.digest_of(file.file), []).append(file)
     return by_digest
 
 
 async def _follow(
-    desk: ingest_file.Context,
-    gone: dict[str, str],
-    new: dict[str, list[scan.ScannedFile]],
+    context: ingest_file.Context,
+    gone: Mapping[str, str],
+    new: Mapping[str, list[scan.ScannedFile]],
 ) -> None:
     """What lay inside a file goes where that goes, in the same transaction."""
     inside: dict[str, list[str]] = {}
     for path in sorted(gone):
         inside.setdefault(scan.outer(path, gone), []).append(path)
     for outer, paths in inside.items():
-        places = new.get(gone[outer])
-        moved = places.pop() if places else None
-        async with desk.database.transaction(desk.caller) as tx:
-            await ledger.turn(tx, desk.caller)
+        same_bytes = new.get(gone[outer])
+        moved = same_bytes.pop() if same_bytes else None
+        async with context.database.transaction(context.caller) as tx:
+            await ledger.turn(tx, context.caller)
             for path in paths:
                 if moved is None:
-                    await _remove(tx, desk.caller, path)
+                    await _remove(tx, context.caller, path)
                 elif path == outer:
-                    await _move(tx, desk.caller, path, moved)
+                    await _move(tx, context.caller, path, moved)
                 else:
-                    await ledger.moved(
-                        tx, desk.caller, path, moved.path + path.removeprefix(outer)
-                    )
+                    inner = moved.path + path.removeprefix(outer)
+                    await ledger.moved(tx, context.caller, path, inner)
 
 
 async def _move(

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Literal
 from urllib import parse
 
 from reverie import errors
@@ -17,6 +18,8 @@ ATTRIBUTE = re.compile(
     r'\s*([A-Za-z_:-]+)\s*=\s*(?:"([^"]*)"|\'([^\']*)\'|([^\s>"\']+))'
 )
 DECLARED = re.compile(rb"charset=[\"']?([\w-]+)", re.IGNORECASE)
+LONGEST_URL = 8000  # set by hand, about what web servers take at most
+_YEAR_3000 = 32_503_680_000
 NO_PAGES = {
     "place": "a query of the browser, not a page",
     "javascript": "a script, not a page",
@@ -45,37 +48,41 @@ class FolderWalk:
     """Where in the tree of folders the reading is."""
 
     folders: list[str] = field(default_factory=list[str])
-    pending: str = ""  # a folder's heading, until its DL opens
+    # a folder's heading, until its DL opens
+    pending: str = ""
     mark: Mark | None = None
-    target: str = ""  # what the text between tags belongs to
+    # what the text between tags belongs to
+    target: Literal["", "folder", "title", "description"] = ""
+
+    def take_mark(self) -> Mark | None:
+        """The bookmark that ends here; there is none any more."""
+        mark, self.mark = self.mark, None
+        return mark
 
 
-def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
+def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
     """One bookmark a link, with the folders it lies in."""
     declared = DECLARED.search(source.data[:2000])
     text, _ = charsets.decode(
         source.data, declared.group(1).decode() if declared else None
     )
     seen: set[str] = set()
-    found = False
     for mark in _marks(text):
-        found = True
         item = _bookmark(mark)
         if isinstance(item, drafts.Draft) and item.key in seen:
-            item = drafts.Skip(
-                item.key,
-                f"the same page again, in {'/'.join(mark.folders) or 'the top folder'}",
-            )
+            folder = "/".join(mark.folders) or "the top folder"
+            item = drafts.Skip(item.key, f"the same page again, in {folder}")
         seen.add(item.key)
         yield item
-    if not found:
-        if "<DL" in text.upper():
-            yield drafts.Skip("", "the file holds no bookmarks")
-        else:
-            raise errors.Unreadable("not a bookmark file: it has no list of links")
+    if seen:
+        return
+    if "<DL" not in text.upper():
+        raise errors.Unreadable("not a bookmark file: it has no list of links")
+    yield drafts.Skip("", "the file holds no bookmarks")
 
 
 def _marks(text: str) -> Iterator[Mark]:
+    """The bookmarks in their order, each as soon as it ends."""
     walk = FolderWalk()
     at = 0
     while (tag := TAG.search(text, at)) is not None:
@@ -90,18 +97,19 @@ def _marks(text: str) -> Iterator[Mark]:
 
 
 def _attributes(text: str, at: int) -> tuple[dict[str, str], int]:
-    found: dict[str, str] = {}
+    """The attributes of a tag by name in capitals, and where the text goes on."""
+    attributes: dict[str, str] = {}
     while (attribute := ATTRIBUTE.match(text, at)) is not None:
-        value = next(
-            (group for group in attribute.groups()[1:] if group is not None), ""
-        )
-        found[attribute.group(1).upper()] = html.unescape(value)
+        double_quoted, single_quoted, bare = attribute.groups("")[1:]
+        value = double_quoted or single_quoted or bare
+        attributes[attribute.group(1).upper()] = html.unescape(value)
         at = attribute.end()
     end = text.find(">", at, at + 2000)
-    return found, end + 1 if end >= 0 else at
+    return attributes, end + 1 if end >= 0 else at
 
 
 def _take_text(walk: FolderWalk, raw: str) -> None:
+    """Add the text between two tags to what it belongs to."""
     text = html.unescape(re.sub(r"<[^<>]{0,200}>", "", raw))
     if walk.target == "folder":
         walk.pending += text
@@ -115,30 +123,46 @@ def _take_tag(
     walk: FolderWalk, tag: str, closing: bool, attributes: Mapping[str, str]
 ) -> Mark | None:
     """The bookmark that ends here, if one does."""
-    done = None
     if tag == "A":
-        if closing:
-            walk.target = ""
-        else:
-            done, walk.mark, walk.target = (
-                walk.mark,
-                Mark(attributes, [*walk.folders]),
-                "title",
-            )
-    elif tag == "DD":
+        return _take_link(walk, closing, attributes)
+    if tag == "DD":
         walk.target = "" if closing or walk.mark is None else "description"
-    elif tag == "H3":
-        walk.target = "" if closing else "folder"
-        if not closing:
-            done, walk.mark, walk.pending = walk.mark, None, ""
-    elif tag in {"DT", "HR", "DL"}:
-        done, walk.mark, walk.target = walk.mark, None, ""
-        if tag == "DL":
-            _take_list(walk, closing)
+        return None
+    if tag == "H3":
+        return _take_heading(walk, closing)
+    if tag not in {"DT", "HR", "DL"}:
+        return None
+    if tag == "DL":
+        _take_list(walk, closing)
+    walk.target = ""
+    return walk.take_mark()
+
+
+def _take_link(
+    walk: FolderWalk, closing: bool, attributes: Mapping[str, str]
+) -> Mark | None:
+    """The bookmark before this one: many writers never close it."""
+    if closing:
+        walk.target = ""
+        return None
+    done = walk.take_mark()
+    walk.mark = Mark(attributes, [*walk.folders])
+    walk.target = "title"
     return done
 
 
+def _take_heading(walk: FolderWalk, closing: bool) -> Mark | None:
+    """A folder begins, and the bookmark before it ends."""
+    if closing:
+        walk.target = ""
+        return None
+    walk.target = "folder"
+    walk.pending = ""
+    return walk.take_mark()
+
+
 def _take_list(walk: FolderWalk, closing: bool) -> None:
+    """Enter or leave a folder. Raises Unreadable for folders nested too deep."""
     if closing:
         if walk.folders:
             walk.folders.pop()
@@ -149,44 +173,55 @@ def _take_list(walk: FolderWalk, closing: bool) -> None:
     walk.pending = ""
 
 
-def _bookmark(mark: Mark) -> drafts.Draft | drafts.Skip:
+def _bookmark(mark: Mark) -> drafts.DraftOrSkip:
+    """The record of a link, or why it makes none."""
     url = mark.attributes.get("HREF", "").strip()
-    key = f"url:{url}"
+    refused = _refusal(url, mark)
+    if refused is not None:
+        return refused
+    fields: drafts.Fields = {
+        "url": url,
+        "title": " ".join(mark.title.split()) or url,
+        "excerpt": mark.description.strip() or None,
+        "tags": _tags(mark) or None,
+        "folder": "/".join(filter(None, mark.folders)) or None,
+        "custom": _custom(mark),
+    }
+    return drafts.Draft("bookmark", f"url:{url}", fields)
+
+
+def _refusal(url: str, mark: Mark) -> drafts.Skip | None:
+    """Why a link makes no bookmark; None when it does."""
     if not url:
-        return drafts.Skip(key, f"a link without an address: {mark.title[:80]}")
+        return drafts.Skip("url:", f"a link without an address: {mark.title[:80]}")
     try:
         scheme = parse.urlsplit(url).scheme.lower()
     except ValueError:
-        return drafts.Skip(key, "a link with a broken address")
+        return drafts.Skip(f"url:{url}", "a link with a broken address")
     if scheme in NO_PAGES:
         return drafts.Skip(f"url:{url[:200]}", NO_PAGES[scheme])
-    if len(url) > 8000:
-        return drafts.Skip(
-            f"url:{url[:200]}", "an address longer than 8,000 characters"
-        )
-    tags = [
-        tag.strip()
-        for tag in re.split(r",", mark.attributes.get("TAGS", ""))
-        if tag.strip()
-    ]
-    return drafts.Draft(
-        "bookmark",
-        key,
-        {
-            "url": url,
-            "title": " ".join(mark.title.split()) or url,
-            "excerpt": mark.description.strip() or None,
-            "tags": list(dict.fromkeys(tags)) or None,
-            "folder": "/".join(folder for folder in mark.folders if folder) or None,
-            "custom": {
-                "created": _time(mark.attributes.get("ADD_DATE", "")),
-                "modified": _time(mark.attributes.get("LAST_MODIFIED", "")),
-                "keyword": mark.attributes.get("SHORTCUTURL"),
-                "private": mark.attributes.get("PRIVATE") == "1" or None,
-                "unread": mark.attributes.get("TOREAD") == "1" or None,
-            },
-        },
-    )
+    if len(url) > LONGEST_URL:
+        reason = f"an address longer than {LONGEST_URL:,} characters"
+        return drafts.Skip(f"url:{url[:200]}", reason)
+    return None
+
+
+def _tags(mark: Mark) -> list[str]:
+    """Its tags, once each."""
+    tags = map(str.strip, mark.attributes.get("TAGS", "").split(","))
+    return list(dict.fromkeys(filter(None, tags)))
+
+
+def _custom(mark: Mark) -> drafts.Fields:
+    """What the exports of single browsers tell."""
+    attributes = mark.attributes
+    return {
+        "created": _time(attributes.get("ADD_DATE", "")),
+        "modified": _time(attributes.get("LAST_MODIFIED", "")),
+        "keyword": attributes.get("SHORTCUTURL"),
+        "private": attributes.get("PRIVATE") == "1" or None,
+        "unread": attributes.get("TOREAD") == "1" or None,
+    }
 
 
 def _time(raw: str) -> datetime | None:
@@ -194,7 +229,7 @@ def _time(raw: str) -> datetime | None:
     if not re.fullmatch(r"\d{1,20}", raw.strip()):
         return None
     seconds = int(raw)
-    while seconds > 32_503_680_000:  # the year 3000
+    while seconds > _YEAR_3000:
         seconds //= 1000
     try:
         return datetime.fromtimestamp(seconds, UTC) if seconds else None

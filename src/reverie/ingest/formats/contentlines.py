@@ -1,27 +1,31 @@
-"""The line syntax that iCalendar and vCard share: folds, parameters, quoted-printable,
-escapes, nesting.
+"""Content lines, the syntax of iCalendar (RFC 5545) and vCard (RFC 6350): folds,
+parameters, quoted-printable, escapes, nesting.
 """
 
 import base64
 import binascii
+import codecs
 import quopri
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Self
 
 from reverie import errors
 from reverie.ingest import charsets
 
-LONGEST = (
-    32 * 1024 * 1024
-)  # a photo inside a card can be megabytes; a longer line is an attack
-DEEPEST = 50
+# A photo inside a card can be megabytes; a longer line is an attack.
+LONGEST = 32 * 1024 * 1024
+DEEPEST = 50  # blocks inside blocks; the standards know of three
 NAME = re.compile(r"^(?:([A-Za-z0-9_-]+)\.)?([A-Za-z0-9_-]+)(?=[;:])")
 PARAM = re.compile(
     r';\s*([^=;:"]*)(?:=((?:"[^"]*"|[^";:,]*)(?:,(?:"[^"]*"|[^";:,]*))*))?'
 )
 PARAM_VALUE = re.compile(r'"[^"]*"|[^,]+')
-CARET = re.compile(r"\^([n'^])")
+CARET = re.compile(r"\^([n'^])")  # RFC 6868
+ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_CARET_MEANS = {"n": "\n", "'": '"', "^": "^"}
+_ENCODINGS = frozenset({"QUOTED-PRINTABLE", "BASE64", "8BIT", "7BIT"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +40,13 @@ class ContentLine:
     group: str = ""
 
     def param(self, name: str) -> str:
+        """The first value of a parameter, or ""."""
         values = self.params.get(name)
         return values[0] if values else ""
 
     @property
     def text(self) -> str:
+        """The value unescaped."""
         return unescape(self.value)
 
 
@@ -54,16 +60,20 @@ class Component:
     broken: list[str] = field(default_factory=list[str])
 
     def first(self, name: str) -> ContentLine | None:
+        """The first line of that name, in capitals."""
         return next((line for line in self.lines if line.name == name), None)
 
     def every(self, name: str) -> list[ContentLine]:
+        """All lines of that name, in capitals."""
         return [line for line in self.lines if line.name == name]
 
     def text(self, name: str) -> str | None:
+        """The unescaped value of the first line of that name; None for white space."""
         line = self.first(name)
         return line.text.strip() or None if line else None
 
     def walk(self) -> Iterator["Component"]:
+        """This block and all inside it, in their order."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -71,23 +81,17 @@ class Component:
 
 def components(data: bytes) -> Iterator[Component]:
     """The outermost blocks of the file, each as soon as it ends, also one that the file
-    cuts off.
+    cuts off. Raises Unreadable for blocks nested too deep and lines too long.
     """
     stack: list[Component] = []
     for raw in unfold(data):
         line = parse(raw)
         if line is None:
-            if stack and raw.strip():
-                stack[-1].broken.append(raw[:80].strip())
-            continue
-        if line.name == "BEGIN":
-            if len(stack) >= DEEPEST:
-                raise errors.Unreadable(
-                    f"components are nested more than {DEEPEST} deep"
-                )
-            stack.append(Component(line.value.strip().upper()))
+            _note_broken(stack, raw)
+        elif line.name == "BEGIN":
+            _open(stack, _block_name(line))
         elif line.name == "END":
-            done = _close(stack, line.value.strip().upper())
+            done = _close(stack, _block_name(line))
             if done is not None:
                 yield done
         elif stack:
@@ -98,7 +102,26 @@ def components(data: bytes) -> Iterator[Component]:
         yield stack[0]
 
 
+def _block_name(line: ContentLine) -> str:
+    """The name behind BEGIN or END."""
+    return line.value.strip().upper()
+
+
+def _note_broken(stack: list[Component], raw: str) -> None:
+    """Keep the beginning of a line that is no property."""
+    if stack and raw.strip():
+        stack[-1].broken.append(raw[:80].strip())
+
+
+def _open(stack: list[Component], name: str) -> None:
+    """Begin a block. Raises Unreadable for too many inside one another."""
+    if len(stack) >= DEEPEST:
+        raise errors.Unreadable(f"components are nested more than {DEEPEST} deep")
+    stack.append(Component(name))
+
+
 def _close(stack: list[Component], name: str) -> Component | None:
+    """End the innermost block of that name; the outermost one is returned."""
     if name not in {component.name for component in stack}:
         return None  # an END without its BEGIN closes nothing
     while stack:
@@ -113,53 +136,71 @@ def _close(stack: list[Component], name: str) -> Component | None:
 
 
 def _fold_into_root(stack: list[Component]) -> None:
+    """End all blocks that the end of the file left open."""
     while len(stack) > 1:
         done = stack.pop()
         done.broken.append(f"no END:{done.name}")
         stack[-1].children.append(done)
 
 
+@dataclass(slots=True)
+class _LogicalLine:
+    """A line while its folds are still coming."""
+
+    parts: list[bytes]
+    size: int
+    quoted_printable: bool
+    base64: bool
+
+    @classmethod
+    def begin(cls, raw: bytes) -> Self:
+        """The line that begins with these bytes."""
+        head = raw.split(b":", 1)[0].upper()
+        base64_value = b"BASE64" in head or b"ENCODING=B" in head
+        return cls([raw], len(raw), b"QUOTED-PRINTABLE" in head, base64_value)
+
+    def take(self, raw: bytes) -> bool:
+        """Add a physical line; False when it is the beginning of the next one."""
+        folded = raw.startswith((b" ", b"\t"))
+        # A soft line break of quoted-printable (vCard 2.1), with or without a fold.
+        if self.quoted_printable and self.parts[-1].endswith(b"="):
+            self.parts[-1] = self.parts[-1][:-1]
+        # Behind base64, vCard 2.1 has an empty line, of which some writers make a fold.
+        elif not folded or (self.base64 and not raw.strip()):
+            return False
+        self.parts.append(raw[1:] if folded else raw)
+        self.size += len(self.parts[-1])
+        return True
+
+    def text(self) -> str:
+        """The whole of it, one character a byte."""
+        return b"".join(self.parts).decode("latin-1")
+
+
 def unfold(data: bytes) -> Iterator[str]:
     """Logical lines as Latin-1 text, one character a byte.
 
-    Folds may cut a UTF-8 sequence, and each line may have a charset of its own.
+    Folds may cut a UTF-8 sequence, and each line may have a charset of its own. Raises
+    Unreadable for a line longer than LONGEST.
     """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         data = charsets.decode(data)[0].encode("utf-8", "replace")
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    held: list[bytes] = []
-    size = 0
-    quoted = binary = False
-    for raw in _physical(data):
-        folded = raw[:1] in (b" ", b"\t")
-        if held and (
-            (quoted and held[-1].endswith(b"="))
-            or (folded and raw.strip())
-            or (folded and not binary)
-        ):
-            if quoted and held[-1].endswith(b"="):
-                held[-1] = held[-1][:-1]
-                raw = raw[1:] if folded else raw
-            elif folded:
-                raw = raw[1:]
-            held.append(raw)
-        else:
-            if held:
-                yield b"".join(held).decode("latin-1")
-            held, size = [raw], 0
-            head = raw.split(b":", 1)[0].upper()
-            quoted = b"QUOTED-PRINTABLE" in head
-            binary = b"BASE64" in head or b"ENCODING=B" in head
-        size += len(raw)
-        if size > LONGEST:
-            raise errors.Unreadable(
-                f"a line is longer than {LONGEST // 1024 // 1024} MB"
-            )
-    if held:
-        yield b"".join(held).decode("latin-1")
+    line: _LogicalLine | None = None
+    for raw in _physical(data.removeprefix(codecs.BOM_UTF8)):
+        if line is None:
+            line = _LogicalLine.begin(raw)
+        elif not line.take(raw):
+            yield line.text()
+            line = _LogicalLine.begin(raw)
+        if line.size > LONGEST:
+            megabytes = LONGEST // 1024 // 1024
+            raise errors.Unreadable(f"a line is longer than {megabytes} MB")
+    if line is not None:
+        yield line.text()
 
 
 def _physical(data: bytes) -> Iterator[bytes]:
+    """The lines as the file has them, whatever ends them."""
     start = 0
     for match in re.finditer(rb"\r\n|\n|\r", data):
         yield data[start : match.start()]
@@ -177,11 +218,11 @@ def parse(raw: str) -> ContentLine | None:
     params: dict[str, list[str]] = {}
     at = head.end()
     while at < len(raw) and raw[at] == ";":
-        found = PARAM.match(raw, at)
-        if found is None:
+        param = PARAM.match(raw, at)
+        if param is None:
             return None
-        _add_param(params, found.group(1).strip().upper(), found.group(2))
-        at = found.end()
+        _add_param(params, param.group(1).strip().upper(), param.group(2))
+        at = param.end()
     if at >= len(raw) or raw[at] != ":":
         return None
     value = _decode_value(raw[at + 1 :], params)
@@ -190,56 +231,52 @@ def parse(raw: str) -> ContentLine | None:
 
 
 def _add_param(params: dict[str, list[str]], name: str, raw: str | None) -> None:
-    if (
-        raw is None
-    ):  # vCard 2.1 writes TEL;HOME;QUOTED-PRINTABLE: with the names left out
-        bare = name.upper()
-        name = (
-            "ENCODING"
-            if bare in {"QUOTED-PRINTABLE", "BASE64", "8BIT", "7BIT"}
-            else "TYPE"
-        )
-        params.setdefault(name, []).append(bare)
+    """Add the values of a parameter, decoded."""
+    # vCard 2.1 writes TEL;HOME;QUOTED-PRINTABLE: with the names left out
+    if raw is None:
+        left_out = "ENCODING" if name in _ENCODINGS else "TYPE"
+        params.setdefault(left_out, []).append(name)
         return
-    values = [
-        _decode_text(value.strip('"'), None) for value in PARAM_VALUE.findall(raw)
-    ]
-    params.setdefault(name, []).extend(CARET.sub(_caret, value) for value in values)
+    values = params.setdefault(name, [])
+    for value in PARAM_VALUE.findall(raw):
+        text = _decode_text(value.strip('"'), None)
+        values.append(CARET.sub(_caret, text))
 
 
 def _caret(match: re.Match[str]) -> str:
-    return {"n": "\n", "'": '"', "^": "^"}[match.group(1)]
+    """A caret sequence as what it stands for."""
+    return _CARET_MEANS[match.group(1)]
 
 
 def _decode_value(raw: str, params: dict[str, list[str]]) -> str:
+    """The value in Unicode; quoted-printable is decoded."""
     charset = params.get("CHARSET", [""])[0] or None
     if params.get("ENCODING", [""])[0].upper() in {"QUOTED-PRINTABLE", "Q"}:
         # Backslashes are literal in 2.1, but its writers escape ; and , all the same,
         # so they stay.
-        return charsets.decode(quopri.decodestring(raw.encode("latin-1")), charset)[
-            0
-        ].replace("\r\n", "\n")
+        data = quopri.decodestring(raw.encode("latin-1"))
+        return charsets.decode(data, charset)[0].replace("\r\n", "\n")
     return _decode_text(raw, charset)
 
 
 def _decode_text(raw: str, charset: str | None) -> str:
-    return (
-        raw
-        if raw.isascii() and not charset
-        else charsets.decode(raw.encode("latin-1"), charset)[0]
-    )
+    """Text of a charset that is declared, or else detected."""
+    if raw.isascii() and not charset:
+        return raw
+    return charsets.decode(raw.encode("latin-1"), charset)[0]
 
 
 def unescape(value: str) -> str:
     """Text with \\n, \\, \\; \\, turned into what they stand for."""
     if "\\" not in value:
         return value
-    return re.sub(
-        r"\\(.)",
-        lambda match: "\n" if match.group(1) in "nN" else match.group(1),
-        value,
-        flags=re.DOTALL,
-    )
+    return ESCAPE.sub(_unescaped, value)
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    """An escaped character as what it stands for."""
+    letter = match.group(1)
+    return "\n" if letter in "nN" else letter
 
 
 def split(value: str, separator: str) -> list[str]:
@@ -274,6 +311,4 @@ def binary(line: ContentLine) -> bytes | None:
 
 def unique(values: Iterable[str]) -> list[str]:
     """The non-empty values once each, in order."""
-    return list(
-        dict.fromkeys(value for value in (value.strip() for value in values) if value)
-    )
+    return list(dict.fromkeys(filter(None, map(str.strip, values))))

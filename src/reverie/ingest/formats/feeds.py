@@ -9,6 +9,7 @@ import io
 import re
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import cast
 
@@ -20,21 +21,29 @@ from reverie.ingest.formats import pagetext
 
 LARGEST = 64 * 1024 * 1024
 DEEPEST = 200
+ENCLOSURE = ("href", "type", "length")
 ENTITY = re.compile(rb"<!ENTITY\s+(%\s+)?[^\s>]+\s+(\"[^\"]*\"|'[^']*')")
+# feedparser's parsers of dates and markup fail in many ways on values nobody foresaw.
+PARSER_FAULTS = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    AssertionError,
+    RecursionError,
+    OverflowError,
+)
 ATTRIBUTE = re.compile(r'\s*([A-Za-z_:][\w:.-]*)\s*=\s*(?:"([^"]*)"|\'([^\']*)\')')
 
 
-def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
+def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
     """The feed, then its items."""
     parsed = parse(source.data)
     feed = _mapping(parsed.get("feed"))
     entries = _list(parsed.get("entries"))
-    if not (
-        entries or _text(feed, "title") or parsed.get("version") or feed.get("links")
-    ):
-        raise errors.Unreadable(
-            f"not a feed: {parsed.get('bozo_exception') or 'no title, no items'}"[:200]
-        )
+    if not entries and not _is_feed(parsed, feed):
+        reason = parsed.get("bozo_exception") or "no title, no items"
+        raise errors.Unreadable(f"not a feed: {reason}"[:200])
     link = _text(feed, "link")
     address = _self_link(feed) or link or _text(feed, "id") or f"file:{source.relative}"
     key = f"url:{address}"
@@ -49,6 +58,11 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
         yield item
 
 
+def _is_feed(parsed: Mapping[str, object], feed: Mapping[str, object]) -> bool:
+    """Whether feedparser took more out of a file than it takes out of any markup."""
+    return bool(_text(feed, "title") or parsed.get("version") or feed.get("links"))
+
+
 def parse(
     data: bytes, headers: Mapping[str, str] | None = None
 ) -> Mapping[str, object]:
@@ -57,33 +71,20 @@ def parse(
     """
     if len(data) > LARGEST:
         raise errors.Unreadable(f"a feed larger than {LARGEST // 1024 // 1024} MB")
-    if any(
-        b"&" in match.group(2) and match.group(2).count(b"&") > 1
-        for match in ENTITY.finditer(data[:LARGEST])
-    ):
+    # The billion laughs: an entity of entities of entities.
+    if any(match.group(2).count(b"&") > 1 for match in ENTITY.finditer(data)):
         raise errors.Unreadable(
             "the file defines entities out of other entities, as no feed does"
         )
     try:
         # A stream, never the bytes: feedparser takes those for an address or the name
         # of a file to open.
+        stream = io.BytesIO(data)
+        response_headers = {"content-type": "application/xml", **(headers or {})}
         parsed = cast(
-            "object",
-            feedparser.parse(
-                io.BytesIO(data),
-                response_headers={"content-type": "application/xml", **(headers or {})},
-            ),
+            "object", feedparser.parse(stream, response_headers=response_headers)
         )
-    except (
-        ValueError,
-        TypeError,
-        LookupError,
-        AttributeError,
-        AssertionError,
-        RecursionError,
-        OverflowError,
-    ) as error:
-        # Its date and markup parsers fail in many ways on values nobody foresaw.
+    except PARSER_FAULTS as error:
         raise errors.Unreadable(f"not a feed: {error}") from error
     for entry in _list(_mapping(parsed).get("entries")):
         _mend_link(entry)
@@ -98,14 +99,8 @@ def _mend_link(entry: object) -> None:
         return
     links = [_mapping(link) for link in _list(entry.get("links"))]
     files = {link.get("href") for link in links if link.get("rel") == "enclosure"}
-    page = next(
-        (
-            link["href"]
-            for link in links
-            if link.get("rel") == "alternate" and link.get("href")
-        ),
-        None,
-    )
+    pages = [link.get("href") for link in links if link.get("rel") == "alternate"]
+    page = next(filter(None, pages), None)
     if page and entry.get("link") in files:
         entry["link"] = page
 
@@ -117,85 +112,101 @@ def _feed(
     link: str | None,
     parsed: Mapping[str, object],
 ) -> drafts.Draft:
-    return drafts.Draft(
-        "feed",
-        key,
-        {
-            "title": _text(feed, "title") or url,
-            "url": url,
-            "site_url": link,
-            "description": _text(feed, "subtitle") or _text(feed, "info"),
-            "custom": {
-                "language": _text(feed, "language"),
-                "author": _text(feed, "author"),
-                "rights": _text(feed, "rights"),
-                "tags": _tags(feed),
-                "updated": _moment(feed, "updated"),
-                "format": parsed.get("version"),
-                "broken": str(parsed.get("bozo_exception") or "")[:200],
-            },
-        },
-    )
+    """The feed itself as a record."""
+    custom = {
+        "language": _text(feed, "language"),
+        "author": _text(feed, "author"),
+        "rights": _text(feed, "rights"),
+        "tags": _tags(feed),
+        "updated": _moment(feed, "updated"),
+        "format": parsed.get("version"),
+        "broken": str(parsed.get("bozo_exception") or "")[:200],
+    }
+    fields: drafts.Fields = {
+        "title": _text(feed, "title") or url,
+        "url": url,
+        "site_url": link,
+        "description": _text(feed, "subtitle") or _text(feed, "info"),
+        "custom": custom,
+    }
+    return drafts.Draft("feed", key, fields)
 
 
 def _item(entry: Mapping[str, object], feed_key: str, address: str) -> drafts.Draft:
-    contents = [_mapping(part) for part in _list(entry.get("content"))]
-    content = next(
-        (text for part in contents if (text := _text(part, "value"))), None
-    ) or _text(entry, "summary")
-    title, url = _text(entry, "title"), _text(entry, "link")
-    guid = _text(entry, "id") or url
-    if not guid:  # content is all the identity such an item has
-        guid = hashlib.sha256(
-            "\n".join((title or "", content or "")).encode("utf-8", "replace")
-        ).hexdigest()
-    enclosures = [_mapping(part) for part in _list(entry.get("enclosures"))]
+    """One item; `address` is that of its feed."""
     summary = _text(entry, "summary")
-    return drafts.Draft(
-        "feed_item",
-        f"guid:{address}|{guid}",
-        {
-            "guid": guid,
-            "title": title
-            or (pagetext.text(content or "").split("\n")[0][:120] or None),
-            "url": url,
-            "author": _text(entry, "author"),
-            "published": _moment(entry, "published")
-            or _moment(entry, "updated")
-            or _moment(entry, "created"),
-            "content": content,
-            "custom": {
-                "summary": summary if summary != content else None,
-                "tags": _tags(entry),
-                "updated": _moment(entry, "updated"),
-                "enclosures": [
-                    {
-                        name: part[name]
-                        for name in ("href", "type", "length")
-                        if part.get(name)
-                    }
-                    for part in enclosures[:50]
-                ],
-            },
-        },
-        {"feed_id": feed_key},
-    )
+    content = _content(entry) or summary
+    title = _text(entry, "title")
+    url = _text(entry, "link")
+    guid = _text(entry, "id") or url or _content_hash(title, content)
+    custom: drafts.Fields = {
+        "summary": summary if summary != content else None,
+        "tags": _tags(entry),
+        "updated": _moment(entry, "updated"),
+        "enclosures": _enclosures(entry),
+    }
+    fields: drafts.Fields = {
+        "guid": guid,
+        "title": title or _first_line(content or "") or None,
+        "url": url,
+        "author": _text(entry, "author"),
+        "published": _published(entry),
+        "content": content,
+        "custom": custom,
+    }
+    key = f"guid:{address}|{guid}"
+    return drafts.Draft("feed_item", key, fields, {"feed_id": feed_key})
+
+
+def _content(entry: Mapping[str, object]) -> str | None:
+    """The first content that has a text."""
+    parts = map(_mapping, _list(entry.get("content")))
+    return next(filter(None, (_text(part, "value") for part in parts)), None)
+
+
+def _content_hash(title: str | None, content: str | None) -> str:
+    """All the identity that an item without an id and a link has."""
+    text = "\n".join((title or "", content or ""))
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def _first_line(markup: str) -> str:
+    """How a page begins, for an item without a title."""
+    return pagetext.text(markup).split("\n")[0][:120]
+
+
+def _published(entry: Mapping[str, object]) -> datetime | None:
+    """The first time that an item tells."""
+    moments = (_moment(entry, name) for name in ("published", "updated", "created"))
+    return next(filter(None, moments), None)
+
+
+def _enclosures(entry: Mapping[str, object]) -> list[drafts.Fields]:
+    """Files that came with an item, such as a podcast."""
+    return [
+        {name: file[name] for name in ENCLOSURE if file.get(name)}
+        for file in map(_mapping, _list(entry.get("enclosures"))[:50])
+    ]
 
 
 def _mapping(value: object) -> Mapping[str, object]:
+    """The value, or an empty mapping in place of any other."""
     return value if isinstance(value, Mapping) else {}  # pyright: ignore[reportUnknownVariableType]
 
 
 def _list(value: object) -> list[object]:
+    """The value, or an empty list in place of any other."""
     return value if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType]
 
 
 def _text(holder: Mapping[str, object], name: str) -> str | None:
+    """A value that is a text and more than white space."""
     value = holder.get(name)
     return value.strip() or None if isinstance(value, str) else None
 
 
 def _tags(holder: Mapping[str, object]) -> list[str]:
+    """Its categories, once each."""
     terms = (
         _text(_mapping(tag), "label") or _text(_mapping(tag), "term")
         for tag in _list(holder.get("tags"))
@@ -204,6 +215,7 @@ def _tags(holder: Mapping[str, object]) -> list[str]:
 
 
 def _self_link(feed: Mapping[str, object]) -> str | None:
+    """The address that a feed says it is at."""
     links = (_mapping(link) for link in _list(feed.get("links")))
     return next(
         (_text(link, "href") for link in links if link.get("rel") == "self"), None
@@ -211,7 +223,10 @@ def _self_link(feed: Mapping[str, object]) -> str | None:
 
 
 def _moment(holder: Mapping[str, object], name: str) -> datetime | None:
-    value = holder.get(f"{name}_parsed") if f"{name}_parsed" in holder else None
+    """A time as feedparser read it, in UTC."""
+    # feedparser answers for "updated_parsed" with another date where it is missing.
+    parsed_name = f"{name}_parsed"
+    value = holder.get(parsed_name) if parsed_name in holder else None
     if not isinstance(value, time.struct_time):
         return None
     try:
@@ -220,73 +235,91 @@ def _moment(holder: Mapping[str, object], name: str) -> datetime | None:
         return None
 
 
-def read_opml(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
+@dataclass(frozen=True, slots=True)
+class _Outline:
+    """An element of an OPML list: a feed, a folder, or another link."""
+
+    attributes: Mapping[str, str]
+    folder: str
+
+    @property
+    def url(self) -> str:
+        """The address of the feed, or "" for another outline."""
+        return self.attributes.get("xmlurl", "").strip()
+
+    @property
+    def label(self) -> str:
+        """Its title."""
+        return self.attributes.get("title") or self.attributes.get("text") or ""
+
+    @property
+    def link(self) -> str | None:
+        """A page that is no feed."""
+        return self.attributes.get("htmlurl") or self.attributes.get("url")
+
+
+def read_opml(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
     """Every feed of an OPML list."""
     declared = re.match(rb"[^>]{0,200}encoding=[\"']([\w-]+)", source.data[:300])
-    text, _ = charsets.decode(
-        source.data, declared.group(1).decode() if declared else None
-    )
-    found: set[str] = set()
-    outlines = 0
+    charset = declared.group(1).decode() if declared else None
+    text, _ = charsets.decode(source.data, charset)
+    seen: set[str] = set()
+    is_opml = False
+    for outline in _outlines(text):
+        is_opml = True
+        if outline.url and outline.url not in seen:
+            seen.add(outline.url)
+            yield _listed(outline)
+        elif outline.link:
+            key = f"url:{outline.url or outline.link}"
+            yield drafts.Skip(key, "not a feed, or listed twice")
+    if not is_opml:
+        raise errors.Unreadable("not an OPML list: it has no outlines")
+    if not seen:
+        yield drafts.Skip("", "the list holds no feeds")
+
+
+def _outlines(text: str) -> Iterator[_Outline]:
+    """Every outline with the folders around it. Raises Unreadable when they are nested
+    too deep.
+    """
+    # None for an outline that is a feed, and no folder
     folders: list[str | None] = []
     for tag in re.finditer(r"<(/?)outline\b", text, re.IGNORECASE):
         if tag.group(1):
-            if folders:
-                folders.pop()
+            del folders[-1:]
             continue
-        outlines += 1
-        attributes, closed = _attributes(text, tag.end())
-        url = attributes.get("xmlurl", "").strip()
-        label = attributes.get("title") or attributes.get("text") or ""
-        path = "/".join(folder for folder in folders if folder)
-        if not closed:
+        attributes, is_empty = _attributes(text, tag.end())
+        outline = _Outline(attributes, "/".join(filter(None, folders)))
+        if not is_empty:
             if len(folders) >= DEEPEST:
                 raise errors.Unreadable(f"folders are nested more than {DEEPEST} deep")
-            folders.append(label if not url else None)
-        if url and f"url:{url}" not in found:
-            found.add(f"url:{url}")
-            yield _listed(url, label, path, attributes)
-        elif attributes.get("htmlurl") or attributes.get("url"):
-            yield drafts.Skip(
-                f"url:{url or attributes.get('htmlurl') or attributes.get('url')}",
-                "not a feed, or listed twice",
-            )
-    if not found:
-        reason = (
-            "the list holds no feeds"
-            if outlines
-            else "not an OPML list: it has no outlines"
-        )
-        if not outlines:
-            raise errors.Unreadable(reason)
-        yield drafts.Skip("", reason)
+            folders.append(None if outline.url else outline.label)
+        yield outline
 
 
-def _listed(
-    url: str, label: str, path: str, attributes: Mapping[str, str]
-) -> drafts.Draft:
-    return drafts.Draft(
-        "feed",
-        f"url:{url}",
-        {
-            "title": label.strip() or url,
-            "url": url,
-            "site_url": attributes.get("htmlurl", "").strip() or None,
-            "description": attributes.get("description", "").strip() or None,
-            "custom": {
-                "folder": path,
-                "format": attributes.get("type"),
-                "category": attributes.get("category"),
-            },
+def _listed(outline: _Outline) -> drafts.Draft:
+    """A feed of a list as a record."""
+    attributes = outline.attributes
+    fields: drafts.Fields = {
+        "title": outline.label.strip() or outline.url,
+        "url": outline.url,
+        "site_url": attributes.get("htmlurl", "").strip() or None,
+        "description": attributes.get("description", "").strip() or None,
+        "custom": {
+            "folder": outline.folder,
+            "format": attributes.get("type"),
+            "category": attributes.get("category"),
         },
-    )
+    }
+    return drafts.Draft("feed", f"url:{outline.url}", fields)
 
 
 def _attributes(text: str, at: int) -> tuple[dict[str, str], bool]:
-    found: dict[str, str] = {}
+    """The attributes by name in lower case, and whether the element is empty (`/>`)."""
+    attributes: dict[str, str] = {}
     while (attribute := ATTRIBUTE.match(text, at)) is not None:
-        found[attribute.group(1).lower()] = html.unescape(
-            attribute.group(2) or attribute.group(3) or ""
-        )
+        name, double_quoted, single_quoted = attribute.groups("")
+        attributes[name.lower()] = html.unescape(double_quoted or single_quoted)
         at = attribute.end()
-    return found, text[at : at + 50].lstrip().startswith("/")
+    return attributes, text[at : at + 50].lstrip().startswith("/")

@@ -1,4 +1,4 @@
-"""iCalendar files: events, tasks and journal entries, one component at a time.
+"""iCalendar files (RFC 5545): events, tasks and journal entries, one at a time.
 
 Recurrence is emitted so that `dateutil.rrule.rrulestr(recurrence, dtstart=start)` reads
 it, with midnight as the start of all-day events. Beside an aware start, UNTIL, RDATE
@@ -7,24 +7,18 @@ No TZID remains.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from reverie import errors
 from reverie.ingest import drafts
-from reverie.ingest.formats import contentlines, icstimes
+from reverie.ingest.formats import contentlines, ics_properties, icstimes
 
+# RFC 5545, 3.8.1.9: 1 to 4 are high, 5 is medium, 6 to 9 are low.
 PRIORITIES = {
-    1: "high",
-    2: "high",
-    3: "high",
-    4: "high",
+    **dict.fromkeys(range(1, 5), "high"),
     5: "medium",
-    6: "low",
-    7: "low",
-    8: "low",
-    9: "low",
+    **dict.fromkeys(range(6, 10), "low"),
 }
 COLUMNS = {
     "NEEDS-ACTION": "todo",
@@ -32,55 +26,31 @@ COLUMNS = {
     "COMPLETED": "done",
     "CANCELLED": "cancelled",
 }
-KEPT = (
-    "CLASS",
-    "TRANSP",
-    "SEQUENCE",
-    "COLOR",
-    "URL",
-    "CONFERENCE",
-    "RELATED-TO",
-    "PERCENT-COMPLETE",
-    "RESOURCES",
-    "CONTACT",
-    "COMMENT",
-)
+EVENT_STATES = frozenset({"confirmed", "tentative", "cancelled"})
+LONGEST_TITLE = 200  # of a task that has only a description; set by hand
 KINDS = {"VEVENT", "VTODO", "VJOURNAL"}
 
 
-@dataclass(frozen=True, slots=True)
-class Calendar:
-    """What the components of one file share."""
-
-    name: str | None
-    zones: icstimes.Zones
-    default: (
-        str  # the zone the exporter says the calendar is in, "" when it does not say
-    )
-    overridden: Mapping[
-        str, Sequence[icstimes.Moment]
-    ]  # UID -> the occurrences that have an event of their own
-
-
-def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
+def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
     """Every event, task and journal entry of the file, in its order."""
     roots = list(contentlines.components(source.data))
     if not roots:
         raise errors.Unreadable("no calendar was found in the file")
-    found = False
+    is_empty = True
     for root in roots:
         for item in _calendar(root):
-            found = True
+            is_empty = False
             yield item
-    if not found:
+    if is_empty:
         yield drafts.Skip("", "the calendar holds no events or tasks")
 
 
-def _calendar(root: contentlines.Component) -> Iterator[drafts.Draft | drafts.Skip]:
+def _calendar(root: contentlines.Component) -> Iterator[drafts.DraftOrSkip]:
+    """The items of one VCALENDAR, and what in it makes none."""
     parts = [part for part in root.walk() if part.name in KINDS]
     zones = icstimes.Zones([part for part in root.walk() if part.name == "VTIMEZONE"])
     name = root.text("X-WR-CALNAME") or root.text("NAME")
-    calendar = Calendar(
+    calendar = ics_properties.Calendar(
         name, zones, root.text("X-WR-TIMEZONE") or "", _overrides(parts, zones)
     )
     newest = _newest(parts, zones)
@@ -106,35 +76,35 @@ def _calendar(root: contentlines.Component) -> Iterator[drafts.Draft | drafts.Sk
 def _newest(
     parts: Sequence[contentlines.Component], zones: icstimes.Zones
 ) -> dict[str, contentlines.Component]:
+    """Key -> the component with the highest SEQUENCE, the last of the same."""
     newest: dict[str, contentlines.Component] = {}
     for part in parts:
         key = _key(part, zones)
-        if key not in newest or _number(part, "SEQUENCE") >= _number(
-            newest[key], "SEQUENCE"
-        ):
+        if key not in newest or ics_properties.number(
+            part, "SEQUENCE"
+        ) >= ics_properties.number(newest[key], "SEQUENCE"):
             newest[key] = part
     return newest
 
 
 def _key(part: contentlines.Component, zones: icstimes.Zones) -> str:
+    """The identity of an item: its UID and, of a series, the occurrence."""
     uid = part.text("UID")
     occurrence = part.first("RECURRENCE-ID")
+    if uid and occurrence:
+        return f"uid:{uid}/{_occurrence(occurrence, zones)}"
     if uid:
-        return (
-            f"uid:{uid}/{_occurrence(occurrence, zones)}"
-            if occurrence
-            else f"uid:{uid}"
-        )
+        return f"uid:{uid}"
     # DTSTAMP is the time of the export, so it would make every export a new event.
     lines = sorted(
         f"{line.name}:{line.value}" for line in part.lines if line.name != "DTSTAMP"
     )
-    return (
-        "sha:" + hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()
-    )
+    content = "\n".join(lines).encode("utf-8", "replace")
+    return "sha:" + hashlib.sha256(content).hexdigest()
 
 
 def _occurrence(line: contentlines.ContentLine, zones: icstimes.Zones) -> str:
+    """Which occurrence of a series is meant, as a part of a key."""
     try:
         moment = icstimes.moment(line, zones)
     except (ValueError, OverflowError):
@@ -147,18 +117,23 @@ def _occurrence(line: contentlines.ContentLine, zones: icstimes.Zones) -> str:
 def _overrides(
     parts: Sequence[contentlines.Component], zones: icstimes.Zones
 ) -> dict[str, list[icstimes.Moment]]:
-    found: dict[str, list[icstimes.Moment]] = {}
+    """UID -> the occurrences of a series that have an event of their own."""
+    occurrences: dict[str, list[icstimes.Moment]] = {}
     for part in parts:
-        uid, line = part.text("UID"), part.first("RECURRENCE-ID")
+        uid = part.text("UID")
+        line = part.first("RECURRENCE-ID")
         if uid and line:
             try:
-                found.setdefault(uid, []).append(icstimes.moment(line, zones))
+                occurrences.setdefault(uid, []).append(icstimes.moment(line, zones))
             except (ValueError, OverflowError):
                 continue  # the override itself is reported when its turn comes
-    return found
+    return occurrences
 
 
-def _draft(part: contentlines.Component, key: str, calendar: Calendar) -> drafts.Draft:
+def _draft(
+    part: contentlines.Component, key: str, calendar: ics_properties.Calendar
+) -> drafts.Draft:
+    """The record of a component. Raises ValueError."""
     if part.name == "VTODO":
         return _task(part, key, calendar)
     if part.name == "VJOURNAL":
@@ -166,274 +141,202 @@ def _draft(part: contentlines.Component, key: str, calendar: Calendar) -> drafts
     return _event(part, key, calendar)
 
 
-def _event(part: contentlines.Component, key: str, calendar: Calendar) -> drafts.Draft:
+def _event(
+    part: contentlines.Component, key: str, calendar: ics_properties.Calendar
+) -> drafts.Draft:
+    """A VEVENT as a record. Raises ValueError without a start."""
     line = part.first("DTSTART")
     if line is None:
         raise ValueError(f"no start time ({part.text('SUMMARY') or 'untitled'})")
     start = icstimes.moment(line, calendar.zones)
-    custom = _custom(part, calendar)
+    custom = ics_properties.custom(part, calendar)
     end = _end(part, start, calendar.zones, custom)
-    recurrence = _recurrence(part, start, calendar, custom)
-    all_day = not isinstance(start, datetime)
-    if isinstance(start, datetime) and start.tzinfo is None and calendar.default:
+    recurrence = ics_properties.recurrence(part, start, calendar, custom)
+    if _floats(start) and calendar.default:
         custom["calendar_timezone"] = calendar.default
     status = (part.text("STATUS") or "").lower()
-    return drafts.Draft(
-        "event",
-        key,
-        {
-            "title": part.text("SUMMARY"),
-            "description": _description(part),
-            "location": part.text("LOCATION"),
-            "start": start,
-            "end": end,
-            "all_day": all_day,
-            "timezone": icstimes.zone_name(start),
-            "recurrence": recurrence or None,
-            "status": status
-            if status in {"confirmed", "tentative", "cancelled"}
-            else None,
-            "calendar": calendar.name,
-            "attendees": _people(part) or None,
-            "reminders": _reminders(part, start, end, calendar) or None,
-            "custom": custom,
-        },
-    )
+    fields: drafts.Fields = {
+        "title": part.text("SUMMARY"),
+        "description": ics_properties.description(part),
+        "location": part.text("LOCATION"),
+        "start": start,
+        "end": end,
+        "all_day": not isinstance(start, datetime),
+        "timezone": icstimes.zone_name(start),
+        "recurrence": recurrence or None,
+        "status": status if status in EVENT_STATES else None,
+        "calendar": calendar.name,
+        "attendees": _people(part) or None,
+        "reminders": _reminders(part, start, end, calendar) or None,
+        "custom": custom,
+    }
+    return drafts.Draft("event", key, fields)
 
 
-def _description(part: contentlines.Component) -> str | None:
-    line = part.first("DESCRIPTION")
-    return (line.text.strip("\n") or None) if line else None
+def _floats(moment: icstimes.Moment) -> bool:
+    """Whether it is a time without a zone (RFC 5545, 3.3.5)."""
+    return isinstance(moment, datetime) and moment.tzinfo is None
 
 
 def _end(
     part: contentlines.Component,
     start: icstimes.Moment,
     zones: icstimes.Zones,
-    custom: dict[str, object],
+    custom: drafts.Fields,
 ) -> icstimes.Moment | None:
     """The exclusive end, of the same type as the start."""
-    end: icstimes.Moment | None = None
-    line, length = part.first("DTEND"), part.first("DURATION")
     try:
-        if line:
-            end = icstimes.like(icstimes.moment(line, zones), start)
-        elif length:
-            end = icstimes.after(start, icstimes.duration(length.value))
+        end = _written_end(part, start, zones)
     except (ValueError, OverflowError) as error:
-        custom["broken_end"] = (
-            f"{(line or length or contentlines.ContentLine('', '')).value}: {error}"
-        )
+        end = None
+        custom["broken_end"] = f"{_end_text(part)}: {error}"
     if not isinstance(start, datetime):
         # Some writers give an all-day event the same day as its end; a day is the least
         # it lasts.
-        return max(end, start + timedelta(days=1)) if end else start + timedelta(days=1)
+        next_day = start + timedelta(days=1)
+        return max(end, next_day) if end else next_day
     if isinstance(end, datetime) and icstimes.minutes(start, end, UTC) < 0:
         custom["broken_end"] = "the end lies before the start: " + end.isoformat()
         return None
     return end
 
 
-def _recurrence(
-    part: contentlines.Component,
-    start: icstimes.Moment,
-    calendar: Calendar,
-    custom: dict[str, object],
-) -> str:
-    lines: list[str] = []
-    broken: list[str] = []
-    for name in ("RRULE", "EXRULE", "RDATE", "EXDATE"):
-        for line in part.every(name):
-            try:
-                lines += icstimes.recurrence(line, start, calendar.zones)
-            except (ValueError, OverflowError) as error:
-                broken.append(f"{name}:{line.value} ({error})")
-    custom["broken_recurrence"] = broken
-    custom["rdate_periods"] = [
-        line.value for line in part.every("RDATE") if "/" in line.value
-    ]
-    if part.first("RECURRENCE-ID") is None and lines:
-        uid = part.text("UID") or ""
-        lines += [
-            "EXDATE:" + icstimes.written(moment, start)
-            for moment in calendar.overridden.get(uid, ())
-        ]
-    lines = list(dict.fromkeys(lines))
-    return (
-        "\n".join(lines)
-        if any(line.startswith(("RRULE", "RDATE")) for line in lines)
-        else ""
-    )
+def _written_end(
+    part: contentlines.Component, start: icstimes.Moment, zones: icstimes.Zones
+) -> icstimes.Moment | None:
+    """DTEND, or the start and DURATION; RFC 5545 allows one of them."""
+    if line := part.first("DTEND"):
+        return icstimes.like(icstimes.moment(line, zones), start)
+    if length := part.first("DURATION"):
+        return icstimes.after(start, icstimes.duration(length.value))
+    return None
+
+
+def _end_text(part: contentlines.Component) -> str:
+    """What was written where an end cannot be told."""
+    line = part.first("DTEND") or part.first("DURATION")
+    return line.value if line else ""
 
 
 def _people(part: contentlines.Component) -> list[dict[str, str]]:
+    """The organizer, then the attendees (RFC 5545, 3.8.4)."""
     people: list[dict[str, str]] = []
     for line in (*part.every("ORGANIZER"), *part.every("ATTENDEE")):
         email = line.text.strip()
-        email = email[7:] if email.lower().startswith("mailto:") else email
+        if email.lower().startswith("mailto:"):
+            email = email[len("mailto:") :]
         person = {
             "name": line.param("CN") or email,
             "email": email if "@" in email else line.param("EMAIL"),
             "status": line.param("PARTSTAT").lower(),
-            "role": "organizer"
-            if line.name == "ORGANIZER"
-            else (line.param("ROLE").lower() or "req-participant"),
+            "role": _role(line),
         }
         people.append({name: value for name, value in person.items() if value})
     return people
+
+
+def _role(line: contentlines.ContentLine) -> str:
+    """The role of an attendee; "organizer" is ours."""
+    if line.name == "ORGANIZER":
+        return "organizer"
+    return line.param("ROLE").lower() or "req-participant"  # RFC 5545, 3.2.16
 
 
 def _reminders(
     part: contentlines.Component,
     start: icstimes.Moment,
     end: icstimes.Moment | None,
-    calendar: Calendar,
+    calendar: ics_properties.Calendar,
 ) -> list[int]:
     """Minutes before the start, negative for after it."""
-    found: list[int] = []
-    local = calendar.zones.get(calendar.default) or UTC
+    reminders: set[int] = set()
     for alarm in part.children:
         trigger = alarm.first("TRIGGER") if alarm.name == "VALARM" else None
         if trigger is None:
             continue
         try:
-            if (
-                trigger.param("VALUE").upper() == "DATE-TIME"
-                or trigger.value[:8].isdigit()
-            ):
-                found.append(
-                    -icstimes.minutes(
-                        start, icstimes.moment(trigger, calendar.zones), local
-                    )
-                )
-                continue
-            anchor = end if trigger.param("RELATED").upper() == "END" and end else start
-            offset = icstimes.duration(trigger.value).total_seconds() / 60
-            found.append(-round(icstimes.minutes(start, anchor, local) + offset))
+            reminders.add(-_trigger_minutes(trigger, start, end, calendar))
         except (ValueError, OverflowError):
             continue  # a reminder nobody can place is no reason to lose the event
-    return sorted(set(found))
+    return sorted(reminders)
 
 
-def _task(part: contentlines.Component, key: str, calendar: Calendar) -> drafts.Draft:
-    custom = _custom(part, calendar)
-    description = _description(part)
-    title = part.text("SUMMARY") or (description or "").strip().split("\n")[0][:200]
-    if not title:
-        raise ValueError("a task without a title")
-    due, completed = (
-        _time(part, "DUE", calendar, custom),
-        _time(part, "COMPLETED", calendar, custom),
-    )
-    status = (part.text("STATUS") or "").upper()
-    priority = _number(part, "PRIORITY")
+def _trigger_minutes(
+    trigger: contentlines.ContentLine,
+    start: icstimes.Moment,
+    end: icstimes.Moment | None,
+    calendar: ics_properties.Calendar,
+) -> int:
+    """Minutes from the start to an alarm, which is a time, or a duration from the start
+    or the end (RFC 5545, 3.8.6.3).
+    """
+    local = calendar.zones.get(calendar.default) or UTC
+    is_time = trigger.param("VALUE").upper() == "DATE-TIME"
+    # Some writers leave VALUE out.
+    if is_time or trigger.value[:8].isdigit():
+        moment = icstimes.moment(trigger, calendar.zones)
+        return icstimes.minutes(start, moment, local)
+    from_end = trigger.param("RELATED").upper() == "END"
+    anchor = end if from_end and end else start
+    offset = icstimes.duration(trigger.value).total_seconds() / 60
+    return round(icstimes.minutes(start, anchor, local) + offset)
+
+
+def _task(
+    part: contentlines.Component, key: str, calendar: ics_properties.Calendar
+) -> drafts.Draft:
+    """A VTODO as a record. Raises ValueError without a title."""
+    custom = ics_properties.custom(part, calendar)
+    description = ics_properties.description(part)
+    title = _task_title(part, description)
+    due = ics_properties.time(part, "DUE", calendar, custom)
+    completed = ics_properties.time(part, "COMPLETED", calendar, custom)
     if isinstance(due, datetime):
         custom["due_at"] = due
-    start = _time(part, "DTSTART", calendar, custom)
+    start = ics_properties.time(part, "DTSTART", calendar, custom)
+    status = (part.text("STATUS") or "").upper()
+    priority = ics_properties.number(part, "PRIORITY")
     if anchor := start or due:
-        custom["recurrence"] = _recurrence(part, anchor, calendar, custom)
-    return drafts.Draft(
-        "task",
-        key,
-        {
-            "title": title,
-            "description": description,
-            "board": calendar.name,
-            "column": "done" if completed else COLUMNS.get(status),
-            "due": due.date() if isinstance(due, datetime) else due,
-            "priority": PRIORITIES.get(priority),
-            "labels": _categories(part) or None,
-            "completed_at": icstimes.aware(completed) if completed else None,
-            "custom": custom
-            | {"status": status, "priority": priority or None, "start": start},
-        },
-    )
+        custom["recurrence"] = ics_properties.recurrence(part, anchor, calendar, custom)
+    custom |= {"status": status, "priority": priority or None, "start": start}
+    fields: drafts.Fields = {
+        "title": title,
+        "description": description,
+        "board": calendar.name,
+        "column": "done" if completed else COLUMNS.get(status),
+        "due": icstimes.day(due),
+        "priority": PRIORITIES.get(priority),
+        "labels": ics_properties.categories(part) or None,
+        "completed_at": icstimes.aware(completed) if completed else None,
+        "custom": custom,
+    }
+    return drafts.Draft("task", key, fields)
 
 
-def _time(
-    part: contentlines.Component,
-    name: str,
-    calendar: Calendar,
-    custom: dict[str, object],
-) -> icstimes.Moment | None:
-    line = part.first(name)
-    if line is None:
-        return None
-    try:
-        return icstimes.moment(line, calendar.zones)
-    except (ValueError, OverflowError) as error:
-        custom[f"broken_{name.lower()}"] = f"{line.value}: {error}"
-        return None
+def _task_title(part: contentlines.Component, description: str | None) -> str:
+    """Its summary, or how its description begins. Raises ValueError without either."""
+    first_line = (description or "").strip().split("\n")[0]
+    title = part.text("SUMMARY") or first_line[:LONGEST_TITLE]
+    if not title:
+        raise ValueError("a task without a title")
+    return title
 
 
 def _journal(
-    part: contentlines.Component, key: str, calendar: Calendar
+    part: contentlines.Component, key: str, calendar: ics_properties.Calendar
 ) -> drafts.Draft:
-    custom = _custom(part, calendar)
-    custom["date"] = _time(part, "DTSTART", calendar, custom)
+    """A VJOURNAL as a note. Raises ValueError without a text."""
+    custom = ics_properties.custom(part, calendar)
+    custom["date"] = ics_properties.time(part, "DTSTART", calendar, custom)
     text = "\n\n".join(line.text for line in part.every("DESCRIPTION"))
     title = part.text("SUMMARY")
     if not text.strip() and not title:
         raise ValueError("a journal entry without text")
-    return drafts.Draft(
-        "note",
-        key,
-        {
-            "title": title,
-            "content": text,
-            "format": "text",
-            "tags": _categories(part) or None,
-            "custom": custom,
-        },
-    )
-
-
-def _custom(part: contentlines.Component, calendar: Calendar) -> dict[str, object]:
-    custom: dict[str, object] = {"uid": part.text("UID")}
-    if part.name == "VEVENT":
-        custom["categories"] = _categories(part)
-    for name in KEPT:
-        values = [line.text.strip() for line in part.every(name) if line.value.strip()]
-        custom[name.lower().replace("-", "_")] = (
-            values[0] if len(values) == 1 else values
-        )
-    for name, label in (("CREATED", "created"), ("LAST-MODIFIED", "modified")):
-        moment = _time(part, name, calendar, custom)
-        custom[label] = icstimes.aware(moment) if moment else None
-    if line := part.first("GEO"):
-        custom["geo"] = line.value.replace(";", ",")
-    custom["attachments"] = [_attachment(line) for line in part.every("ATTACH")]
-    occurrence = part.first("RECURRENCE-ID")
-    if occurrence:
-        custom["recurrence_id"] = occurrence.value.strip()
-        custom["recurrence_tzid"] = occurrence.param("TZID")
-        custom["recurrence_range"] = occurrence.param("RANGE")
-    custom["broken_lines"] = part.broken
-    return custom
-
-
-def _attachment(line: contentlines.ContentLine) -> dict[str, object]:
-    data = contentlines.binary(line)
-    known: dict[str, object] = {
-        "name": line.param("FILENAME") or line.param("X-FILENAME"),
-        "mime": line.param("FMTTYPE"),
+    fields: drafts.Fields = {
+        "title": title,
+        "content": text,
+        "format": "text",
+        "tags": ics_properties.categories(part) or None,
+        "custom": custom,
     }
-    known |= (
-        {"url": line.text.strip()}
-        if data is None
-        else {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-    )
-    return {name: value for name, value in known.items() if value}
-
-
-def _categories(part: contentlines.Component) -> list[str]:
-    return contentlines.unique(
-        word
-        for line in part.every("CATEGORIES")
-        for word in contentlines.split(line.value, ",")
-    )
-
-
-def _number(part: contentlines.Component, name: str) -> int:
-    text = part.text(name) or ""
-    return int(text) if text.isdecimal() and len(text) < 10 else 0
+    return drafts.Draft("note", key, fields)

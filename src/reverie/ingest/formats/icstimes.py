@@ -1,8 +1,8 @@
-"""Dates, durations, zones and recurrence lines of iCalendar, as Python values."""
+"""iCalendar (RFC 5545) dates, durations, zones and recurrence (RRULE) as Python values."""
 
 import re
 import zoneinfo
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from typing import cast
 
@@ -13,14 +13,20 @@ from icalendar.timezone import windows_to_olson
 from reverie.ingest.formats import contentlines
 
 Moment = datetime | date
+"""An all-day event begins at a date, any other at a time."""
+# DATE and DATE-TIME (RFC 5545, 3.3.4 and 3.3.5), and their ISO 8601 forms of vCard.
 STAMP = re.compile(
     r"^\s*(\d{4})-?(\d{2})-?(\d{2})(?:[T ](\d{2}):?(\d{2}):?(\d{2})?)?(?:\.\d+)?\s*(Z|[+-]\d{2}:?\d{2})?\s*$"
 )
+# RFC 5545, 3.3.6
 DURATION = re.compile(
     r"^\s*([+-]?)P(?:(\d{1,6})W)?(?:(\d{1,7})D)?(?:T(?:(\d{1,8})H)?(?:(\d{1,9})M)?(?:(\d{1,10})S)?)?\s*$",
     re.IGNORECASE,
 )
+DURATION_UNITS = ("weeks", "days", "hours", "minutes", "seconds")
 SUBDAILY = re.compile(r"BY(HOUR|MINUTE|SECOND)")
+GOOGLE_DATE = re.compile(r"\d{8}Z")  # it writes dates with the Z of times
+IANA_NAME = re.compile(r"[A-Za-z0-9_+/-]{1,64}")
 OFFSET = re.compile(r"(?:GMT|UTC)?\s*([+-])(\d{1,2}):?(\d{2})?")
 
 
@@ -35,16 +41,17 @@ class Zones:
             for component in components
             if (name := component.text("TZID"))
         }
-        self._known: dict[str, tzinfo | None] = {}
+        self._by_name: dict[str, tzinfo | None] = {}
 
     def get(self, name: str) -> tzinfo | None:
         """The zone of that name, or None when nobody knows it."""
         name = name.strip()
-        if name not in self._known:
-            self._known[name] = iana(name) or self._custom(name) or _fixed(name)
-        return self._known[name]
+        if name not in self._by_name:
+            self._by_name[name] = iana(name) or self._custom(name) or _fixed(name)
+        return self._by_name[name]
 
     def _custom(self, name: str) -> tzinfo | None:
+        """The zone that the file defines under this name."""
         component = self._own.get(name)
         if component is None:
             return None
@@ -54,35 +61,57 @@ class Zones:
         return _zone(component)
 
 
+# More periods than any zone of the world has; each costs an expanded rule.
+_MOST_PERIODS = 1000
+# What a half-written VTIMEZONE raises depends on the line that is missing.
+_BROKEN_ZONE = (
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+)
+
+
 def _zone(component: contentlines.Component) -> tzinfo | None:
-    body = [
-        f"{line.name}:{line.value}" for line in component.lines if line.name == "TZID"
-    ]
-    for child in component.children[:1000]:
-        rules = [line.value.upper() for line in child.every("RRULE")]
-        if any("FREQ=YEARLY" not in rule or SUBDAILY.search(rule) for rule in rules):
-            # clocks change by the year; a rule by the second would be counted through
-            # from 1601
-            return None
-        body += [
-            f"BEGIN:{child.name}",
-            *(f"{line.name}:{line.value}" for line in child.lines),
-            f"END:{child.name}",
-        ]
+    """The zone of a VTIMEZONE (RFC 5545, 3.6.5); None when it cannot be one."""
+    periods = component.children[:_MOST_PERIODS]
+    if not all(map(_changes_yearly, periods)):
+        return None
+    body = [*_written_lines(component, "TZID")]
+    for period in periods:
+        body.append(f"BEGIN:{period.name}")
+        body += _written_lines(period)
+        body.append(f"END:{period.name}")
     text = "\r\n".join(["BEGIN:VTIMEZONE", *body, "END:VTIMEZONE", ""])
     try:
-        zone = icalendar.Timezone.from_ical(text)
+        parsed = icalendar.Timezone.from_ical(text)
+        if not isinstance(parsed, icalendar.Timezone):
+            return None
         # Not looked up: the library remembers zones by name, and another file may
         # define the name otherwise.
-        built = (
-            cast("object", zone.to_tz(lookup_tzid=False))
-            if isinstance(zone, icalendar.Timezone)
-            else None
-        )
-        return built if isinstance(built, tzinfo) else None
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError):
-        # what a half-written VTIMEZONE raises depends on the line that is missing
+        zone = cast("object", parsed.to_tz(lookup_tzid=False))
+    except _BROKEN_ZONE:
         return None
+    return zone if isinstance(zone, tzinfo) else None
+
+
+def _changes_yearly(period: contentlines.Component) -> bool:
+    """Clocks change by the year; a rule by the second would be counted through from
+    1601.
+    """
+    rules = (line.value.upper() for line in period.every("RRULE"))
+    return all("FREQ=YEARLY" in rule and not SUBDAILY.search(rule) for rule in rules)
+
+
+def _written_lines(
+    component: contentlines.Component, name: str | None = None
+) -> Iterator[str]:
+    """The lines of a component as they are written."""
+    for line in component.lines:
+        if name is None or line.name == name:
+            yield f"{line.name}:{line.value}"
 
 
 def iana(name: str) -> tzinfo | None:
@@ -91,41 +120,36 @@ def iana(name: str) -> tzinfo | None:
     """
     if name.upper() in {"UTC", "Z", "GMT", "ETC/UTC"}:
         return UTC
-    windows = windows_to_olson.WINDOWS_TO_OLSON.get(name)
-    words = name.strip("/").split("/")
-    candidates = (
-        [windows]
-        if windows
-        else [
-            "/".join(words[-count:])
-            for count in (3, 2, len(words))
-            if count <= len(words)
-        ]
-    )
-    for candidate in candidates:
-        if not re.fullmatch(r"[A-Za-z0-9_+/-]{1,64}", candidate):
+    for candidate in _iana_candidates(name):
+        if not IANA_NAME.fullmatch(candidate):
             continue
         try:
             return zoneinfo.ZoneInfo(candidate)
-        except (
-            zoneinfo.ZoneInfoNotFoundError,
-            ValueError,
-            OSError,
-        ):  # OSError: the name of a folder, such as "America"
+        # OSError: the name of a folder, such as "America"
+        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
             continue
     return None
 
 
+def _iana_candidates(name: str) -> list[str]:
+    """The IANA name of a Windows name, or the last three and two words of a path."""
+    windows = windows_to_olson.WINDOWS_TO_OLSON.get(name)
+    if windows:
+        return [windows]
+    words = name.strip("/").split("/")
+    counts = [count for count in (3, 2, len(words)) if count <= len(words)]
+    return ["/".join(words[-count:]) for count in counts]
+
+
 def _fixed(name: str) -> tzinfo | None:
+    """The offset that a name such as "GMT+01:00" says."""
     match = OFFSET.search(name)
     if match is None:
         return None
     offset = timedelta(hours=int(match.group(2)), minutes=int(match.group(3) or 0))
-    return (
-        timezone(-offset if match.group(1) == "-" else offset)
-        if offset < timedelta(hours=24)
-        else None
-    )
+    if offset >= timedelta(hours=24):
+        return None
+    return timezone(-offset if match.group(1) == "-" else offset)
 
 
 def zone_name(moment: Moment) -> str | None:
@@ -136,7 +160,8 @@ def zone_name(moment: Moment) -> str | None:
         return moment.tzinfo.key
     if moment.tzinfo is UTC:
         return "UTC"
-    return moment.strftime("%z")[:3] + ":" + moment.strftime("%z")[3:5]
+    offset = moment.strftime("%z")
+    return offset[:3] + ":" + offset[3:5]
 
 
 def moment(line: contentlines.ContentLine, zones: Zones) -> Moment:
@@ -145,21 +170,26 @@ def moment(line: contentlines.ContentLine, zones: Zones) -> Moment:
 
 
 def _moment(text: str, tzid: str, zones: Zones) -> Moment:
+    """RFC 5545, 3.3.4 and 3.3.5. Raises ValueError."""
     match = STAMP.match(text)
     if match is None:
         raise ValueError(f"not a date: {text[:40]!r}")
     day = date(int(match.group(1)), int(match.group(2)), int(match.group(3)))
     if match.group(4) is None:
         return day
-    second = min(
-        int(match.group(6) or 0), 59
-    )  # 60 is a leap second, which Python does not count
-    clock = datetime.combine(
-        day, time(int(match.group(4)), int(match.group(5)), second)
-    )
+    # 60 is a leap second, which Python does not count
+    second = min(int(match.group(6) or 0), 59)
+    hour, minute = int(match.group(4)), int(match.group(5))
+    local = datetime.combine(day, time(hour, minute, second))
+    # RFC 5545, 3.3.5: in UTC with a Z, in a zone with TZID, else it floats.
     if suffix := match.group(7):
-        return clock.replace(tzinfo=UTC if suffix == "Z" else _fixed(suffix))
-    return clock.replace(tzinfo=zones.get(tzid)) if tzid else clock
+        return local.replace(tzinfo=UTC if suffix == "Z" else _fixed(suffix))
+    return local.replace(tzinfo=zones.get(tzid)) if tzid else local
+
+
+def day(moment: Moment | None) -> date | None:
+    """The date of a moment, by the clock of its own zone."""
+    return moment.date() if isinstance(moment, datetime) else moment
 
 
 def aware(moment: Moment) -> datetime:
@@ -172,11 +202,11 @@ def aware(moment: Moment) -> datetime:
 def like(moment: Moment, start: Moment) -> Moment:
     """The moment as the same kind as the start: date, floating time or aware time."""
     if not isinstance(start, datetime):
-        return (
-            moment.date() + timedelta(days=moment.time() != time())
-            if isinstance(moment, datetime)
-            else moment
-        )
+        if not isinstance(moment, datetime):
+            return moment
+        # An end after midnight: the day counts whole.
+        begun_days = timedelta(days=moment.time() != time())
+        return moment.date() + begun_days
     if not isinstance(moment, datetime):
         return datetime.combine(moment, time(), start.tzinfo)
     if start.tzinfo is None:
@@ -189,27 +219,23 @@ def duration(text: str) -> timedelta:
     match = DURATION.match(text)
     if match is None or not any(match.groups()[1:]):
         raise ValueError(f"not a duration: {text[:40]!r}")
-    weeks, days, hours, minutes, seconds = (
-        int(part or 0) for part in match.groups()[1:]
-    )
-    length = timedelta(
-        weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds
-    )
+    counts = [int(count or 0) for count in match.groups()[1:]]
+    length = timedelta(**dict(zip(DURATION_UNITS, counts, strict=True)))
     return -length if match.group(1) == "-" else length
 
 
 def after(start: Moment, length: timedelta) -> Moment:
-    """The moment that long after the start: days by the calendar, hours exactly, as RFC
-    5545 wants.
+    """The moment that long after the start: days by the calendar, hours exactly (RFC
+    5545, 3.3.6).
     """
     if not isinstance(start, datetime):
-        return start + timedelta(days=max(1, -(-length // timedelta(days=1))))
+        days = -(-length // timedelta(days=1))  # rounded up
+        return start + timedelta(days=max(1, days))
     moved = start + timedelta(days=length.days)
+    rest = timedelta(seconds=length.seconds)
     if moved.tzinfo is None:
-        return moved + timedelta(seconds=length.seconds)
-    return (moved.astimezone(UTC) + timedelta(seconds=length.seconds)).astimezone(
-        moved.tzinfo
-    )
+        return moved + rest
+    return (moved.astimezone(UTC) + rest).astimezone(moved.tzinfo)
 
 
 def minutes(start: Moment, other: Moment, local: tzinfo) -> int:
@@ -220,6 +246,7 @@ def minutes(start: Moment, other: Moment, local: tzinfo) -> int:
 
 
 def _placed(moment: Moment, local: tzinfo) -> datetime:
+    """The moment as an aware time; what floats is in the local zone."""
     if not isinstance(moment, datetime):
         moment = datetime.combine(moment, time())
     return moment if moment.tzinfo else moment.replace(tzinfo=local)
@@ -229,9 +256,8 @@ def written(moment: Moment, start: Moment) -> str:
     """The moment as RDATE, EXDATE and UNTIL write it beside this start."""
     if not isinstance(start, datetime):
         return f"{moment:%Y%m%d}"
-    if not isinstance(
-        moment, datetime
-    ):  # a whole day against a timed event means its occurrence on that day
+    # A whole day against a timed event means its occurrence on that day.
+    if not isinstance(moment, datetime):
         moment = datetime.combine(moment, start.time(), start.tzinfo)
     if start.tzinfo is None:
         return f"{moment:%Y%m%dT%H%M%S}"
@@ -248,40 +274,43 @@ def recurrence(
     if line.name in {"RRULE", "EXRULE"}:
         return [f"{line.name}:{_rule(line.value, start, zones)}"]
     lines: list[str] = []
-    for value in line.value.split(","):
-        if not value.strip():
-            continue
-        first = value.strip().partition("/")[0]
-        if re.fullmatch(r"\d{8}Z", first):
-            first = first[:8]  # Google writes dates with the Z of times
-        lines.append(
-            f"{line.name}:{written(_moment(first, line.param('TZID'), zones), start)}"
-        )
+    for value in filter(None, map(str.strip, line.value.split(","))):
+        first = value.partition("/")[0]
+        if GOOGLE_DATE.fullmatch(first):
+            first = first[:8]
+        moment = _moment(first, line.param("TZID"), zones)
+        lines.append(f"{line.name}:{written(moment, start)}")
     return lines
 
 
 def _rule(value: str, start: Moment, zones: Zones) -> str:
+    """The rule (RFC 5545, 3.3.10) in capitals. Raises ValueError for a broken one."""
     parts: list[str] = []
     for part in value.strip().strip(";").split(";"):
-        name, _, wanted = part.strip().partition("=")
+        name, _, setting = part.strip().partition("=")
         name = name.upper()
         if name == "UNTIL":
-            until = _moment(wanted, "", zones)
-            if isinstance(start, datetime) and not isinstance(until, datetime):
-                until = datetime.combine(
-                    until, time(23, 59, 59), start.tzinfo
-                )  # the last day counts whole
-            wanted = written(until, start)
-        parts.append(f"{name}={wanted.strip().upper()}")
+            setting = _until(setting, start, zones)
+        parts.append(f"{name}={setting.strip().upper()}")
     rule = ";".join(parts)
+    first = aware(start)
+    if not _has_zone(start):
+        first = first.replace(tzinfo=None)
     # Only built, never run: a rule the library cannot read must be known now, not when
     # a calendar is shown.
-    rrule.rrulestr(
-        "RRULE:" + rule,
-        dtstart=aware(start) if _has_zone(start) else aware(start).replace(tzinfo=None),
-    )
+    rrule.rrulestr("RRULE:" + rule, dtstart=first)
     return rule
 
 
+def _until(text: str, start: Moment, zones: Zones) -> str:
+    """UNTIL as it must be written beside this start (RFC 5545, 3.3.10)."""
+    until = _moment(text, "", zones)
+    # A date against a timed event, which the RFC forbids: the last day counts whole.
+    if isinstance(start, datetime) and not isinstance(until, datetime):
+        until = datetime.combine(until, time(23, 59, 59), start.tzinfo)
+    return written(until, start)
+
+
 def _has_zone(moment: Moment) -> bool:
+    """Whether it is a time that does not float."""
     return isinstance(moment, datetime) and moment.tzinfo is not None

@@ -1,18 +1,25 @@
-"""Headers of mail as text, addresses, dates and ids, whatever state they are in."""
+"""Mail headers (RFC 5322, 2047, 2231) as text, addresses, dates and ids, however broken."""
 
 import email.errors
 import email.header
 import email.message
 import email.utils
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from reverie.ingest import charsets
 
 LONGEST = 64 * 1024
+MOST_HEADERS = 50  # of one name; RFC 5322 allows one
+MOST_ADDRESSES = 5000
+# Gmail's label of what was not read, in the languages we know an export of.
+UNREAD = frozenset({"unread", "ungelesen", "no leídos", "no leído", "non lus"})
 BARE = re.compile(r"[^\s<>,;\"()]+@[^\s<>,;\"()]+")
 ID = re.compile(r"<([^<>\s]{1,900})>")
+# RFC 2047, 6.2: white space between two encoded words is no part of the text.
 ENCODED_GAP = re.compile(r"\?=\s+=\?")
+# Encoded words (RFC 2047, 2); here also inside quotes and without spaces around them.
 EMBEDDED = re.compile(r"=\?[^?\s]{1,60}\?[BbQq]\?[^?]*\?=")
 EMBEDDED_RUN = re.compile(r"(?:=\?[^?\s]{1,60}\?[BbQq]\?[^?]{0,4000}\?=)+")
 
@@ -21,11 +28,11 @@ def every(message: email.message.Message, name: str) -> list[str]:
     """Every header of that name, unfolded but not decoded; bytes outside ASCII in their
     likeliest charset.
     """
-    wanted = name.lower()
+    name = name.lower()
     # raw_items, because get() turns a header with such bytes into an object that has
     # already lost them.
     return [
-        _plain(value) for label, value in message.raw_items() if label.lower() == wanted
+        _plain(value) for label, value in message.raw_items() if label.lower() == name
     ]
 
 
@@ -35,6 +42,7 @@ def raw(message: email.message.Message, name: str) -> str:
 
 
 def _plain(value: object) -> str:
+    """A header on one line, in Unicode."""
     text = str(value)[:LONGEST]
     if any("\udc80" <= letter <= "\udcff" for letter in text):
         text = charsets.decode(text.encode("utf-8", "surrogateescape"))[0]
@@ -60,44 +68,51 @@ def _run(match: re.Match[str]) -> str:
     """Neighbouring words are joined before decoding: some cut a character in two."""
     joined: list[tuple[bytes, str]] = []
     for word in EMBEDDED.findall(match.group()):
-        try:
-            parts = email.header.decode_header(word)
-        except (email.errors.HeaderParseError, ValueError):
-            parts = [(word, None)]
-        for part, charset in parts:
-            data = part if isinstance(part, bytes) else part.encode("utf-8", "replace")
-            name = (
-                (charset or "").partition("*")[0].lower()
-            )  # RFC 2231 allows a language after the charset
-            if joined and joined[-1][1] == name:
-                joined[-1] = (joined[-1][0] + data, name)
-            else:
-                joined.append((data, name))
-    return "".join(charsets.decode(data, name or None)[0] for data, name in joined)
+        for data, charset in _parts(word):
+            if joined and joined[-1][1] == charset:
+                data = joined.pop()[0] + data
+            joined.append((data, charset))
+    return "".join(
+        charsets.decode(data, charset or None)[0] for data, charset in joined
+    )
+
+
+def _parts(word: str) -> Iterator[tuple[bytes, str]]:
+    """The bytes of an encoded word with the name of their charset, or "" without one."""
+    try:
+        parts = email.header.decode_header(word)
+    except (email.errors.HeaderParseError, ValueError):
+        parts = [(word, None)]
+    for part, charset in parts:
+        data = part if isinstance(part, bytes) else part.encode("utf-8", "replace")
+        # RFC 2231, 5 allows a language after the charset.
+        yield data, (charset or "").partition("*")[0].lower()
 
 
 def addresses(message: email.message.Message, name: str) -> list[str]:
     """Every address of all headers of that name, as "Name <a@b>"."""
-    found: list[str] = []
-    for line in every(message, name)[:50]:
-        try:
-            pairs = email.utils.getaddresses([line])
-        except (
-            ValueError,
-            IndexError,
-            TypeError,
-            RecursionError,
-        ):  # unbalanced quotes, nested brackets
-            pairs = [("", line)]
-        if not any(address for _, address in pairs) and line:
-            pairs = [("", match) for match in BARE.findall(line)] or [("", line)]
-        found += [
-            _address(person, address) for person, address in pairs if person or address
-        ]
-    return list(dict.fromkeys(found))[:5000]
+    parsed: list[str] = []
+    for line in every(message, name)[:MOST_HEADERS]:
+        for person, address in _pairs(line):
+            if person or address:
+                parsed.append(_address(person, address))
+    return list(dict.fromkeys(parsed))[:MOST_ADDRESSES]
+
+
+def _pairs(line: str) -> list[tuple[str, str]]:
+    """Names and addresses; where there are none by the rules, whatever has an @."""
+    try:
+        pairs = email.utils.getaddresses([line])
+    # unbalanced quotes, nested brackets
+    except (ValueError, IndexError, TypeError, RecursionError):
+        pairs = []
+    if any(address for _, address in pairs):
+        return pairs
+    return [("", address) for address in BARE.findall(line)] or [("", line)]
 
 
 def _address(person: str, address: str) -> str:
+    """ "Name <a@b>", or whichever of both there is."""
     person = decoded(person).strip().strip("'\"").strip()
     address = decoded(address).strip()
     if not address:
@@ -109,31 +124,34 @@ def date(message: email.message.Message) -> datetime | None:
     """The time the message was sent, else the time it was last received; without a
     zone, in UTC.
     """
-    for candidate in (
+    candidates = (
         raw(message, "Date"),
         raw(message, "Delivery-Date"),
         raw(message, "Received").rpartition(";")[2],
-    ):
-        try:
-            moment = email.utils.parsedate_to_datetime(candidate[:200])
-        except (ValueError, TypeError, IndexError, OverflowError):
-            continue
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        try:
-            moment.astimezone(UTC)
-        except (OverflowError, ValueError):
-            continue
-        return moment
-    return None
+    )
+    return next(filter(None, map(_moment, candidates)), None)
+
+
+def _moment(text: str) -> datetime | None:
+    """A date of RFC 5322, 3.3; None for one that cannot be told in UTC."""
+    try:
+        moment = email.utils.parsedate_to_datetime(text[:200])
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        moment.astimezone(UTC)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return moment
 
 
 def message_ids(message: email.message.Message, name: str) -> list[str]:
     """The ids without brackets."""
     line = raw(message, name)
-    found = ID.findall(line)
-    if not found and name == "Message-ID" and (word := line.strip()):
-        return [re.sub(r"\s+", "", word)[:900]]
-    return found
+    ids = ID.findall(line)
+    # Some programs forget the brackets of their own id.
+    if not ids and name == "Message-ID" and line.strip():
+        return [re.sub(r"\s+", "", line)[:900]]
+    return ids
 
 
 def was_read(message: email.message.Message) -> bool | None:
@@ -141,11 +159,12 @@ def was_read(message: email.message.Message) -> bool | None:
     labels = text(message, "X-Gmail-Labels")
     if labels:
         words = {label.strip().lower() for label in labels.split(",")}
-        return not words & {"unread", "ungelesen", "no leídos", "no leído", "non lus"}
+        return not words & UNREAD
+    # Thunderbird: four hex digits, whose lowest bit says that it was read.
     flags = raw(message, "X-Mozilla-Status")
     if re.fullmatch(r"[0-9a-fA-F]{4}", flags):
         return bool(int(flags, 16) & 1)
-    status = raw(message, "Status")
+    status = raw(message, "Status")  # mbox: R for read, O for old
     return "R" in status if status else None
 
 
@@ -157,17 +176,15 @@ def param(
     """
     try:
         value = message.get_param(name, None, header)
-    except (
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-    ):  # the parser trips over half-written RFC 2231 parameters
+    # the parser trips over half-written RFC 2231 parameters
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None
+    if value is None:
         return None
     if isinstance(value, tuple):
         charset, _, data = value
         return charsets.decode(data.encode("latin-1", "replace"), charset)[0]
-    return decoded(_plain(value)) or None if value is not None else None
+    return decoded(_plain(value)) or None
 
 
 def filename(message: email.message.Message) -> str | None:

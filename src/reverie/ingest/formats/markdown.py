@@ -1,13 +1,13 @@
-"""Markdown files and Obsidian vaults: notes with front matter, and daily notes as diary
-entries.
+"""Markdown files and Obsidian vaults: notes with YAML front matter, and daily notes as
+diary entries.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
-from pathlib import PurePosixPath
+from datetime import date
+from pathlib import Path, PurePosixPath
 from typing import cast
 
 import yaml
@@ -18,6 +18,22 @@ from reverie.ingest.formats import plain
 
 FENCE = re.compile(r"^---[ \t]*\n(.*?)(?:^|\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 LONGEST_FRONT = 100_000
+ALIAS = re.compile(r"(?:^|[\s\[,:-])\*\w", re.MULTILINE)
+MOST_ALIASES = 20
+# Besides YAMLError: dates such as 2023-02-31, keys that are lists, endless brackets.
+YAML_FAULTS = (
+    yaml.YAMLError,
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    RecursionError,
+    OverflowError,
+)
+# Properties that a note or an entry has a field for.
+OWN_FIELDS = frozenset({"tags", "tag", "title", "pinned", "archived", "mood"})
+CREATED = ("created", "date", "date created", "created_at")
+MODIFIED = ("updated", "modified", "date modified", "last_modified")
 # Obsidian: a tag needs a character that is no digit, and stands at the start of a word.
 TAG = re.compile(r"(?:(?<=\s)|^)#([\w/-]*[^\W\d][\w/-]*)", re.MULTILINE)
 CODE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)|`[^`\n]+`", re.DOTALL | re.MULTILINE)
@@ -43,6 +59,10 @@ PATTERNS = {
 }  # fmt: skip
 
 
+GROUP = re.compile(r"<(\w+)>")
+DEFAULT_FORMAT = "YYYY-MM-DD"
+
+
 @dataclass(frozen=True, slots=True)
 class Daily:
     """Where a vault keeps its daily notes, and how it names them."""
@@ -51,7 +71,7 @@ class Daily:
     format: str
 
 
-def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
+def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
     """The file as one note, or as a diary entry when it is a daily note."""
     if len(source.data) > plain.LARGEST:
         raise errors.Unreadable(
@@ -71,35 +91,28 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
     custom.setdefault("modified", source.mtime)
     tags = _tags(front, body)
     day = _daily(source)
-    if day is not None and body.strip():
+    if day is None:
+        note = _note(source, front, body, tags) | {"custom": custom}
+        yield drafts.Draft("note", "", note)
+    elif not body.strip():
+        yield drafts.Skip("", "the daily note is empty")
+    else:
         mood = front.get("mood")
-        custom |= {"tags": tags}
         fields = {
             "date": day,
             "mood": str(mood) if mood else None,
             "content": body.strip("\n"),
-            "custom": custom,
+            "custom": custom | {"tags": tags},
         }
         yield drafts.Draft("diary", "", fields)
-        return
-    if day is not None:
-        yield drafts.Skip("", "the daily note is empty")
-        return
-    yield drafts.Draft(
-        "note", "", _note(source, front, body, tags) | {"custom": custom}
-    )
 
 
 def _note(
     source: drafts.SourceFile, front: Mapping[str, object], body: str, tags: list[str]
-) -> dict[str, object]:
-    title = front.get("title")
-    if not title and not source.vault and (heading := HEADING.search(body[:5000])):
-        title = heading.group(1).strip().rstrip("#").strip()
+) -> drafts.Fields:
+    """The fields of a note."""
     return {
-        "title": str(title)
-        if title and not isinstance(title, list | dict)
-        else source.path.stem,
+        "title": _title(source, front, body),
         "content": body.strip("\n"),
         "format": "markdown",
         "tags": tags or None,
@@ -108,12 +121,26 @@ def _note(
     }
 
 
+def _title(source: drafts.SourceFile, front: Mapping[str, object], body: str) -> str:
+    """The title of the properties, else the first heading, else the name of the file,
+    which in a vault is the name of the note.
+    """
+    title = front.get("title")
+    if not title and not source.vault:
+        heading = HEADING.search(body[:5000])
+        title = heading.group(1).strip().rstrip("#").strip() if heading else ""
+    if not title or isinstance(title, list | dict):
+        return source.path.stem
+    return str(title)
+
+
 def _flag(front: Mapping[str, object], name: str) -> bool | None:
+    """A property that is true or false."""
     value = front.get(name)
     return value if isinstance(value, bool) else None
 
 
-def _front_matter(text: str) -> tuple[dict[str, object], str]:
+def _front_matter(text: str) -> tuple[drafts.Fields, str]:
     """The properties and the rest. Front matter that is no YAML (braces of a template)
     stays in the text.
     """
@@ -122,26 +149,12 @@ def _front_matter(text: str) -> tuple[dict[str, object], str]:
         return {}, text
     raw = match.group(1)
     # Aliases make a page of YAML into gigabytes; nobody writes them by hand.
-    if (
-        len(raw) > LONGEST_FRONT
-        or len(re.findall(r"(?m)(?:^|[\s\[,:-])\*\w", raw)) > 20
-    ):
+    if len(raw) > LONGEST_FRONT or len(ALIAS.findall(raw)) > MOST_ALIASES:
         return {}, text
     try:
         loaded: object = yaml.load(raw.replace("\t", "  "), _Loader)  # noqa: S506 - a subclass of SafeLoader
-    except (
-        yaml.YAMLError,
-        ValueError,
-        TypeError,
-        KeyError,
-        AttributeError,
-        RecursionError,
-        OverflowError,
-    ):
-        return (
-            {},
-            text,
-        )  # besides YAMLError: dates such as 2023-02-31, keys that are lists, endless brackets
+    except YAML_FAULTS:
+        return {}, text
     if loaded is None:
         return {}, text[match.end() :]
     if not isinstance(loaded, dict):
@@ -176,44 +189,55 @@ _Loader.add_implicit_resolver(
 )
 
 
-def _custom(front: Mapping[str, object]) -> dict[str, object]:
-    left = {
-        key: value
-        for key, value in front.items()
-        if key not in {"tags", "tag", "title", "pinned", "archived", "mood"}
+def _custom(front: Mapping[str, object]) -> drafts.Fields:
+    """Properties that a record has no field for, and its dates."""
+    properties = {
+        name: value for name, value in front.items() if name not in OWN_FIELDS
     }
-    custom: dict[str, object] = {}
-    if left:
-        custom["properties"] = left
-    for name in ("created", "date", "date created", "created_at"):
-        if isinstance(moment := left.get(name), date | datetime):
-            custom["created"] = moment
-            break
-    for name in ("updated", "modified", "date modified", "last_modified"):
-        if isinstance(moment := left.get(name), date | datetime):
-            custom["modified"] = moment
-            break
+    custom: drafts.Fields = {}
+    if properties:
+        custom["properties"] = properties
+    for field, names in (("created", CREATED), ("modified", MODIFIED)):
+        moment = _first_moment(properties, names)
+        if moment is not None:
+            custom[field] = moment
     return custom
+
+
+def _first_moment(
+    properties: Mapping[str, object], names: Sequence[str]
+) -> date | None:
+    """The first of some properties that is a date or a time."""
+    for name in names:
+        value = properties.get(name)
+        if isinstance(value, date):
+            return value
+    return None
 
 
 def _tags(front: Mapping[str, object], body: str) -> list[str]:
     """Tags of the properties, then those in the text, once each whatever their case."""
-    found: list[str] = []
+    tags: list[str] = []
     for name in ("tags", "tag"):
-        value = front.get(name)
-        if isinstance(value, str):
-            found += re.split(r"[,\s]+", value)
-        elif isinstance(value, list):
-            found += [
-                str(word) for word in cast("list[object]", value) if word is not None
-            ]
+        tags += _property_tags(front.get(name))
     if "#" in body:
-        found += TAG.findall(CODE.sub(" ", body))
-    unique: dict[str, str] = {}
-    for tag in found:
-        if tag := tag.strip().lstrip("#").strip("/"):
-            unique.setdefault(tag.casefold(), tag)
-    return list(unique.values())
+        tags += TAG.findall(CODE.sub(" ", body))
+    by_spelling: dict[str, str] = {}
+    for tag in tags:
+        tag = tag.strip().lstrip("#").strip("/")
+        if tag:
+            by_spelling.setdefault(tag.casefold(), tag)
+    return list(by_spelling.values())
+
+
+def _property_tags(value: object) -> list[str]:
+    """The tags of a property, which is a list or a line of words."""
+    if isinstance(value, str):
+        return re.split(r"[,\s]+", value)
+    if isinstance(value, list):
+        words = cast("list[object]", value)
+        return [str(word) for word in words if word is not None]
+    return []
 
 
 def _daily(source: drafts.SourceFile) -> date | None:
@@ -238,61 +262,79 @@ def _settings(source: drafts.SourceFile) -> tuple[Daily, PurePosixPath] | None:
     vault.
     """
     for folder in source.path.parents:
-        file = folder / ".obsidian" / "daily-notes.json"
-        if not (folder / ".obsidian").is_dir():
-            continue
-        try:
-            settings: object = json.loads(file.read_bytes())
-        except (OSError, ValueError, RecursionError):
-            return None  # the plugin is off or was never set up
-        if not isinstance(settings, dict):
-            return None
-        known = cast("dict[str, object]", settings)
-        place, pattern = known.get("folder"), known.get("format")
-        inside = PurePosixPath(source.path.relative_to(folder).as_posix())
-        daily = Daily(
-            place.strip("/") if isinstance(place, str) else "",
-            pattern if isinstance(pattern, str) and pattern else "YYYY-MM-DD",
-        )
-        return daily, inside
-    return None
-
-
-def _by_format(name: str, moment: str) -> date | None:
-    pattern, used = "", set[str]()
-    for part in MOMENT.finditer(moment):
-        token = part.group()
-        known = PATTERNS.get(token)
-        group = re.search(r"<(\w+)>", known) if known else None
-        if known and group and group.group(1) in used:
-            # YYYY/MM/YYYY-MM-DD names the same month twice
-            pattern += f"(?P={group.group(1)})"
-        elif known:
-            pattern += known
-            used |= {group.group(1)} if group else set()
-        else:
-            pattern += re.escape(part.group(1) if token.startswith("[") else token)
-    match = re.fullmatch(pattern, name)
-    if match is None:
+        if (folder / ".obsidian").is_dir():
+            break
+    else:
         return None
-    found = match.groupdict()
-    year = found.get("year") or ("20" + found["short"] if found.get("short") else "")
-    month = found.get("month") or _month(found.get("name") or "")
-    return _day(year, month, found.get("day") or "")
+    daily = _daily_settings(folder / ".obsidian" / "daily-notes.json")
+    if daily is None:
+        return None
+    return daily, PurePosixPath(source.path.relative_to(folder).as_posix())
 
 
-def _month(name: str) -> str:
-    return next(
-        (
-            str(at)
-            for at, month in enumerate(MONTHS, start=1)
-            if name and month.startswith(name.lower())
-        ),
-        "",
+def _daily_settings(file: Path) -> Daily | None:
+    """What the plugin for daily notes is set to; None when it is off or was never set
+    up.
+    """
+    try:
+        settings: object = json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(settings, dict):
+        return None
+    fields = cast("drafts.Fields", settings)
+    folder = fields.get("folder")
+    pattern = fields.get("format")
+    return Daily(
+        folder.strip("/") if isinstance(folder, str) else "",
+        pattern if isinstance(pattern, str) and pattern else DEFAULT_FORMAT,
     )
 
 
+def _by_format(name: str, moment_format: str) -> date | None:
+    """The day that a name tells by a Moment.js format; None when it does not fit."""
+    match = re.fullmatch(_pattern(moment_format), name)
+    if match is None:
+        return None
+    groups = {group: text or "" for group, text in match.groupdict().items()}
+    year, short = groups.get("year", ""), groups.get("short", "")
+    if not year and short:
+        year = "20" + short
+    month = groups.get("month") or _month(groups.get("name", ""))
+    return _day(year, month, groups.get("day", ""))
+
+
+def _pattern(moment_format: str) -> str:
+    """A Moment.js format as a regular expression with groups for its parts."""
+    pattern = ""
+    used: set[str] = set()
+    for part in MOMENT.finditer(moment_format):
+        token = part.group()
+        if token not in PATTERNS:
+            quoted = token.startswith("[")
+            pattern += re.escape(part.group(1) if quoted else token)
+            continue
+        group = GROUP.search(PATTERNS[token])
+        name = group.group(1) if group else ""
+        # YYYY/MM/YYYY-MM-DD names the same month twice
+        pattern += f"(?P={name})" if name in used else PATTERNS[token]
+        if name:
+            used.add(name)
+    return pattern
+
+
+def _month(name: str) -> str:
+    """The number of the month whose name begins so; "" when none does."""
+    if not name:
+        return ""
+    for number, month in enumerate(MONTHS, start=1):
+        if month.startswith(name.lower()):
+            return str(number)
+    return ""
+
+
 def _day(year: str, month: str, day: str) -> date | None:
+    """A date of three texts; None when it is none."""
     try:
         return date(int(year), int(month), int(day))
     except ValueError:

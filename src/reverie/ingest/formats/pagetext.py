@@ -45,21 +45,17 @@ def text(markup: str) -> str:
 def _without(markup: str) -> str:
     """The page without comments and without elements that hold no text."""
     kept: list[str] = []
-    unclosed: set[str] = (
-        set()
-    )  # looked for once to the end of the page and not again, or time would be quadratic
+    # Looked for once to the end of the page and not again, or time would be quadratic.
+    unclosed: set[str] = set()
     at = 0
     for opening in OPENING.finditer(markup):
-        if opening.start() < at:
-            continue
         name = (opening.group(1) or "").lower()
-        if name in unclosed:
+        if opening.start() < at or name in unclosed:
             continue
         closing = CLOSING[name].search(markup, opening.end())
+        # The rest stays: it is most of a broken letter, not something to throw away.
         if closing is None:
-            unclosed.add(
-                name
-            )  # the rest stays: it is most of a broken letter, not something to throw away
+            unclosed.add(name)
             continue
         kept.append(markup[at : opening.start()])
         at = closing.end()

@@ -8,7 +8,7 @@ from reverie.ingest import charsets, drafts
 LARGEST = 32 * 1024 * 1024
 
 
-def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
+def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
     """The file as one note, titled by its name."""
     if len(source.data) > LARGEST:
         raise errors.Unreadable(f"a text larger than {LARGEST // 1024 // 1024} MB")

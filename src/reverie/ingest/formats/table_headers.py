@@ -1,7 +1,9 @@
-"""Column names of exports in English, Spanish and German, and what they mean."""
+"""CSV column names of exports in English, Spanish and German, and what they mean."""
 
 import re
 import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 # Field -> the names banks give it, as `plain` writes them. Earlier names win when two
 # columns mean the same.
@@ -100,8 +102,19 @@ CONTACT_NAMES: dict[str, str] = {
     "url": r"website( \d)?( value)?|web page|webseite|internetseite|pagina web",
 }
 CONTACT = {field: re.compile(names) for field, names in CONTACT_NAMES.items()}
-# Kind -> the names of a column that holds it, and the unit when the header names none.
-HEALTH: dict[str, tuple[str, str]] = {
+
+
+@dataclass(frozen=True, slots=True)
+class HealthMeasure:
+    """A measured kind: the names of a column that holds it, and the unit when the
+    header names none.
+    """
+
+    names: re.Pattern[str]
+    unit: str
+
+
+_HEALTH_NAMES: dict[str, tuple[str, str]] = {
     "weight": (r"(body )?weight|(korper)?gewicht|peso( corporal)?|body mass", "kg"),
     "height": (r"height|(korper)?grosse|altura|estatura", "cm"),
     "bmi": (r"bmi|body mass index|imc", ""),
@@ -154,6 +167,10 @@ HEALTH: dict[str, tuple[str, str]] = {
     "distance": (r"distance|distanz|strecke|distancia", "km"),
     "water": (r"water( intake)?|wasser|trinkmenge|agua", "l"),
 }
+HEALTH: dict[str, HealthMeasure] = {
+    kind: HealthMeasure(re.compile(names), unit)
+    for kind, (names, unit) in _HEALTH_NAMES.items()
+}
 WHEN = re.compile(
     r"date( time)?|time|timestamp|start( date| time)?|day|measured at|recorded at|measurement date"
     r"|datum( uhrzeit)?|zeit|zeitpunkt|messzeitpunkt|messdatum|tag|fecha( y)?( hora)?|momento|dia"
@@ -167,6 +184,21 @@ UNIT = re.compile(r"units?|einheit|unidad|unidades")
 REMARK = re.compile(
     r"notes?|comments?|notizen?|bemerkung(en)?|kommentar|notas?|comentarios?"
 )
+# In this order: the first that fits a header names its column.
+_HEALTH_COLUMNS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("at", WHEN),
+    ("unit", UNIT),
+    ("text", REMARK),
+    ("kind", KIND),
+    ("value", VALUE),
+)
+# What Google and Outlook write beside a value ("E-mail 1 - Type"): no value itself.
+_NO_CONTACT_VALUE = re.compile(
+    r"\b(label|type|yomi|phonetic|display name|typ|etiqueta|tipo)$"
+)
+_UNIT_IN_BRACKETS = re.compile(r"^(.*?)\s*[\[(]([^\])]{1,12})[\])]\s*$")
+# Without one of these beside a date and an amount, it may be a table of anything.
+_STATEMENT_CONTEXT = frozenset({"counterparty", "text", "currency", "balance", "iban"})
 
 
 def plain(header: str) -> str:
@@ -185,52 +217,57 @@ def without_unit(header: str) -> tuple[str, str]:
     """The plain header and the unit it names in brackets: "Weight (kg)" -> ("weight",
     "kg").
     """
-    match = re.match(r"^(.*?)\s*[\[(]([^\])]{1,12})[\])]\s*$", header.strip())
-    return (
-        (plain(match.group(1)), match.group(2).strip())
-        if match
-        else (plain(header), "")
-    )
+    match = _UNIT_IN_BRACKETS.match(header.strip())
+    if match is None:
+        return plain(header), ""
+    return plain(match.group(1)), match.group(2).strip()
 
 
 def transaction(headers: list[str]) -> dict[str, int]:
     """Field -> column, or nothing when these are not the columns of a bank statement."""
     names = [(plain(header), without_unit(header)[0]) for header in headers]
     columns: dict[str, int] = {}
-    for field, known in TRANSACTION.items():
-        ranked = [
-            (known.index(name), at)
-            for at, pair in enumerate(names)
-            for name in pair
-            if name in known
-        ]
-        if ranked and (best := min(ranked)[1]) not in columns.values():
+    for field, field_names in TRANSACTION.items():
+        best = _best_column(names, field_names)
+        if best is not None and best not in columns.values():
             columns[field] = best
-    money = "amount" in columns or ("debit" in columns and "credit" in columns)
-    context = {"counterparty", "text", "currency", "balance", "iban"} & columns.keys()
-    return columns if "date" in columns and money and context else {}
+    has_money = "amount" in columns or columns.keys() >= {"debit", "credit"}
+    has_context = bool(_STATEMENT_CONTEXT & columns.keys())
+    return columns if "date" in columns and has_money and has_context else {}
+
+
+def _best_column(
+    names: Sequence[tuple[str, str]], field_names: Sequence[str]
+) -> int | None:
+    """The column with the earliest of a field's names; the leftmost of the same name."""
+    ranked = [
+        (field_names.index(name), at)
+        for at, variants in enumerate(names)
+        for name in variants
+        if name in field_names
+    ]
+    return min(ranked)[1] if ranked else None
 
 
 def contact(headers: list[str]) -> dict[str, list[int]]:
     """Field -> columns, or nothing when these are not the columns of an address book."""
     columns: dict[str, list[int]] = {}
     for at, header in enumerate(headers):
-        name = plain(header)
-        if (
-            re.search(
-                r"\b(label|type|yomi|phonetic|display name|typ|etiqueta|tipo)$", name
-            )
-            and name != "display name"
-        ):
-            continue
-        field = next(
-            (field for field, pattern in CONTACT.items() if pattern.fullmatch(name)),
-            None,
-        )
+        field = _contact_field(plain(header))
         if field:
             columns.setdefault(field, []).append(at)
-    named = columns.keys() & {"display_name", "given", "family"}
-    return columns if named and columns.keys() & {"emails", "phones"} else {}
+    has_name = columns.keys() & {"display_name", "given", "family"}
+    return columns if has_name and columns.keys() & {"emails", "phones"} else {}
+
+
+def _contact_field(name: str) -> str | None:
+    """The field of a contact that a column holds."""
+    if name != "display name" and _NO_CONTACT_VALUE.search(name):
+        return None
+    for field, pattern in CONTACT.items():
+        if pattern.fullmatch(name):
+            return field
+    return None
 
 
 def health(headers: list[str]) -> dict[str, int]:
@@ -240,28 +277,26 @@ def health(headers: list[str]) -> dict[str, int]:
     columns: dict[str, int] = {}
     for at, header in enumerate(headers):
         name, _ = without_unit(header)
-        if CLOCK.fullmatch(name) and "at" in columns:
+        if "at" in columns and CLOCK.fullmatch(name):
             columns.setdefault("clock", at)
-        elif WHEN.fullmatch(name):
-            columns.setdefault("at", at)
-        elif UNIT.fullmatch(name):
-            columns.setdefault("unit", at)
-        elif REMARK.fullmatch(name):
-            columns.setdefault("text", at)
-        elif KIND.fullmatch(name):
-            columns.setdefault("kind", at)
-        elif VALUE.fullmatch(name):
-            columns.setdefault("value", at)
-        elif kind := kind_of(name):
-            columns.setdefault(kind, at)
+        elif field := _health_field(name):
+            columns.setdefault(field, at)
     measured = columns.keys() & HEALTH.keys()
-    long = "kind" in columns and "value" in columns
-    return columns if "at" in columns and (measured or long) else {}
+    is_long = columns.keys() >= {"kind", "value"}
+    return columns if "at" in columns and (measured or is_long) else {}
+
+
+def _health_field(name: str) -> str | None:
+    """The field or the measured kind that a column holds."""
+    for field, pattern in _HEALTH_COLUMNS:
+        if pattern.fullmatch(name):
+            return field
+    return kind_of(name)
 
 
 def kind_of(name: str) -> str | None:
     """The measured kind a plain name stands for."""
-    return next(
-        (kind for kind, (pattern, _) in HEALTH.items() if re.fullmatch(pattern, name)),
-        None,
-    )
+    for kind, measure in HEALTH.items():
+        if measure.names.fullmatch(name):
+            return kind
+    return None

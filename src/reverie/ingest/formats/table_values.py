@@ -1,4 +1,4 @@
-"""Numbers and dates as tables write them, read by the habits of their whole column."""
+"""CSV cells: numbers, currencies and dates, read by the habits of their whole column."""
 
 import re
 from collections.abc import Iterable
@@ -28,19 +28,27 @@ def decimal_mark(values: Iterable[str]) -> str:
     """Whether the column writes 12,50 or 12.50; a point when it has only lone marks
     before three digits.
     """
-    comma = point = 0
+    commas = points = 0
     for value in values:
-        marks = re.findall(r"[.,]", value)
-        last = re.search(r"([.,])(\d+)\D*$", value)
-        if not marks or last is None:
-            continue
-        if len(set(marks)) == 2 or (len(marks) == 1 and len(last.group(2)) != 3):
-            comma += last.group(1) == ","
-            point += last.group(1) == "."
-        elif len(marks) > 1:  # 1.234.567: the mark that repeats parts thousands
-            comma += last.group(1) == "."
-            point += last.group(1) == ","
-    return "," if comma > point else "."
+        mark = _decimal_mark_of(value)
+        commas += mark == ","
+        points += mark == "."
+    return "," if commas > points else "."
+
+
+def _decimal_mark_of(value: str) -> str:
+    """The decimal mark that a number shows; "" when it may be either, as in 1.234."""
+    marks = re.findall(r"[.,]", value)
+    last = re.search(r"([.,])(\d+)\D*$", value)
+    if not marks or last is None:
+        return ""
+    mark, digits = last.groups()
+    if len(set(marks)) == 2:
+        return mark
+    # 1.234.567: the mark that repeats parts thousands
+    if len(marks) > 1:
+        return "," if mark == "." else "."
+    return mark if len(digits) != 3 else ""
 
 
 def number(text: str, mark: str) -> Decimal | None:
@@ -87,26 +95,37 @@ def day_first(values: Iterable[str], presumed: bool) -> bool:
 
 def day(text: str, dmy: bool) -> date | None:
     """The date of a cell, whatever time follows it."""
-    if match := COMPACT.match(text):
-        parts = (match.group(1), match.group(2), match.group(3))
-    elif match := DATE.match(text):
-        first, second, third = match.group(1), match.group(3), match.group(4)
-        parts = (
-            (first, second, third)
-            if len(first) == 4
-            else (third, second, first)
-            if dmy
-            else (third, first, second)
-        )
-    else:
+    parts = _year_month_day(text, dmy)
+    if parts is None:
         return None
-    year = int(parts[0])
-    if len(parts[0]) <= 2:
-        year += 2000 if year < 70 else 1900
+    year, month, on = parts
     try:
-        return date(year, int(parts[1]), int(parts[2]))
+        return date(_full_year(year), int(month), int(on))
     except ValueError:
         return None
+
+
+def _year_month_day(text: str, dmy: bool) -> tuple[str, str, str] | None:
+    """The three parts of a date, as they are written."""
+    if match := COMPACT.match(text):
+        return match.group(1), match.group(2), match.group(3)
+    match = DATE.match(text)
+    if match is None:
+        return None
+    first, second, third = match.group(1), match.group(3), match.group(4)
+    if len(first) == 4:  # ISO 8601
+        return first, second, third
+    if dmy:
+        return third, second, first
+    return third, first, second
+
+
+def _full_year(text: str) -> int:
+    """Two digits are taken as 1970 to 2069; set by hand, POSIX has 1969 to 2068."""
+    year = int(text)
+    if len(text) > 2:
+        return year
+    return year + (2000 if year < 70 else 1900)
 
 
 def moment(text: str, clock: str, dmy: bool, zone: tzinfo | None) -> datetime | None:
@@ -116,21 +135,30 @@ def moment(text: str, clock: str, dmy: bool, zone: tzinfo | None) -> datetime | 
     on = day(text, dmy)
     if on is None:
         return None
-    match = DATE.match(text)
-    at = CLOCK.match(clock or (match.group(5) if match else "") or "")
+    at = CLOCK.match(clock or _clock_after_date(text))
     if at is None:
         return datetime.combine(on, time(), zone)
-    hour, half = int(at.group(1)), (at.group(4) or "").lower()[:1]
-    if half:
-        hour = hour % 12 + (12 if half == "p" else 0)
     try:
-        found = datetime.combine(
-            on, time(hour, int(at.group(2)), int(at.group(3) or 0)), zone
-        )
-        return (
-            datetime.fromisoformat(found.replace(tzinfo=None).isoformat() + at.group(5))
-            if at.group(5)
-            else found
-        )
+        local = datetime.combine(on, _time_of_day(at), zone)
+        offset = at.group(5)
+        if not offset:
+            return local
+        return datetime.fromisoformat(local.replace(tzinfo=None).isoformat() + offset)
     except ValueError:
         return None
+
+
+def _clock_after_date(text: str) -> str:
+    """What follows the date in a cell."""
+    match = DATE.match(text)
+    return (match.group(5) if match else None) or ""
+
+
+def _time_of_day(clock: re.Match[str]) -> time:
+    """A time of 12 or 24 hours. Raises ValueError."""
+    hour = int(clock.group(1))
+    half = (clock.group(4) or "").lower()[:1]
+    # 12 am is midnight and 12 pm noon
+    if half:
+        hour = hour % 12 + (12 if half == "p" else 0)
+    return time(hour, int(clock.group(2)), int(clock.group(3) or 0))

@@ -1,8 +1,9 @@
-"""vCard files, versions 2.1, 3.0 and 4.0, any number of cards a file."""
+"""vCard files (RFC 6350, and versions 2.1 and 3.0), any number of cards a file."""
 
 import hashlib
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from datetime import date
 
 from reverie import errors
@@ -14,151 +15,206 @@ NO_YEAR = re.compile(r"^--(\d{2})-?(\d{2})(?:T.*)?$")
 LABEL = re.compile(r"^_\$!<(.*)>!\$_$")  # Apple wraps its standard labels
 # Kinds of numbers and addresses worth telling apart; INTERNET, PREF, VOICE say nothing.
 TYPES = ("home", "work", "cell", "mobile", "fax", "pager", "main", "iphone", "other")
-MESSENGERS = {
-    "IMPP",
-    "X-JABBER",
-    "X-SKYPE",
-    "X-SKYPE-USERNAME",
-    "X-ICQ",
-    "X-AIM",
-    "X-MSN",
-    "X-YAHOO",
-    "X-GTALK",
-    "X-TWITTER",
-}
+MESSENGERS = frozenset(
+    {
+        "IMPP",
+        "X-JABBER",
+        "X-SKYPE",
+        "X-SKYPE-USERNAME",
+        "X-ICQ",
+        "X-AIM",
+        "X-MSN",
+        "X-YAHOO",
+        "X-GTALK",
+        "X-TWITTER",
+    }
+)
+LABELLED = frozenset({"TEL", "EMAIL", "URL", "X-ABDATE", "X-ABRELATEDNAMES"})
+MAILTO = re.compile(r"^mailto:", re.IGNORECASE)
+TEL = re.compile(r"^tel:", re.IGNORECASE)
+MAILTO_OR_TEL = re.compile(r"^(tel|mailto):", re.IGNORECASE)
 KEPT = (
-    "ROLE", "GENDER", "LANG", "TZ", "KIND", "ANNIVERSARY", "X-ANNIVERSARY", "RELATED", "X-SPOUSE",
-    "X-MANAGER", "X-ASSISTANT",
-    "DEATHDATE", "BIRTHPLACE", "X-PHONETIC-FIRST-NAME", "X-PHONETIC-LAST-NAME", "SORT-STRING", "CLASS",
-)  # fmt: skip
+    "ROLE",
+    "GENDER",
+    "LANG",
+    "TZ",
+    "KIND",
+    "ANNIVERSARY",
+    "X-ANNIVERSARY",
+    "RELATED",
+    "X-SPOUSE",
+    "X-MANAGER",
+    "X-ASSISTANT",
+    "DEATHDATE",
+    "BIRTHPLACE",
+    "X-PHONETIC-FIRST-NAME",
+    "X-PHONETIC-LAST-NAME",
+    "SORT-STRING",
+    "CLASS",
+)
 
 
-def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | drafts.Skip]:
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """The parts of N, in its order (RFC 6350, 6.2.2)."""
+
+    family: str | None = None
+    given: str | None = None
+    middle: str = ""
+    prefix: str = ""
+    suffix: str = ""
+
+    @property
+    def spoken(self) -> str:
+        """The name as it is spoken: prefix, given, middle, family, suffix."""
+        parts = (self.prefix, self.given, self.middle, self.family, self.suffix)
+        return " ".join(filter(None, parts))
+
+
+def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
     """One contact for each card."""
-    seen: dict[str, drafts.Draft | drafts.Skip] = {}
-    found = False
-    for root in contentlines.components(source.data):
-        for card in root.walk():
-            if card.name != "VCARD":
-                continue
-            found = True
-            item = _contact(card)
-            if seen.get(item.key) == item:
-                yield drafts.Skip(item.key, "the same card is in the file twice")
-                continue
-            if item.key in seen and isinstance(
-                item, drafts.Draft
-            ):  # two people of one name: neither may be lost
-                item = drafts.Draft(
-                    item.domain, f"{item.key}|{_digest(card)}", item.fields
-                )
-            seen[item.key] = item
-            yield item
-    if not found:
+    seen: dict[str, drafts.DraftOrSkip] = {}
+    for card in _cards(source.data):
+        item = _contact(card)
+        if seen.get(item.key) == item:
+            yield drafts.Skip(item.key, "the same card is in the file twice")
+            continue
+        # Two people of one name: neither may be lost.
+        if item.key in seen and isinstance(item, drafts.Draft):
+            key = f"{item.key}|{_digest(card)}"
+            item = drafts.Draft(item.domain, key, item.fields)
+        seen[item.key] = item
+        yield item
+    if not seen:
         raise errors.Unreadable("no card was found in the file")
 
 
+def _cards(data: bytes) -> Iterator[contentlines.Component]:
+    """Every VCARD of a file, also one inside another block."""
+    for root in contentlines.components(data):
+        for component in root.walk():
+            if component.name == "VCARD":
+                yield component
+
+
 def _digest(card: contentlines.Component) -> str:
+    """A part of the key for the second of two people of one name."""
     text = "\n".join(
         sorted(f"{line.name}:{line.value}" for line in card.lines if line.name != "REV")
     )
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _contact(card: contentlines.Component) -> drafts.Draft | drafts.Skip:
-    kind = (card.text("KIND") or card.text("X-ADDRESSBOOKSERVER-KIND") or "").lower()
+def _contact(card: contentlines.Component) -> drafts.DraftOrSkip:
+    """The record of a card, or why it makes none."""
     emails = _preferred(card, "EMAIL")
-    phones = [
-        re.sub(r"^tel:", "", phone, flags=re.IGNORECASE)
-        for phone in _preferred(card, "TEL")
-    ]
-    name = _name_parts(card)
+    phones = _phones(card)
+    name = _name(card)
     company = _company(card)
-    display = _display_name(card, name, company, emails, phones)
-    uid = card.text("UID")
-    key = (
-        f"uid:{uid}"
-        if uid
-        else f"name:{display}|{emails[0] if emails else phones[0] if phones else ''}"
-    )
+    reached = (emails or phones or [""])[0]
+    display = _display_name(card, name, company, reached)
+    key = _key(card, display, reached)
     if not display:
         return drafts.Skip(key, "a card without a name, an address or a number")
-    if kind == "group":
+    if _is_group(card):
         return drafts.Skip(key, f"a group of contacts, not a person: {display}")
-    addresses = [address for line in card.every("ADR") if (address := _address(line))]
-    addresses = addresses or [_one_line(line.text) for line in card.every("LABEL")]
-    birthday, custom = _birthday(card)
-    custom |= _custom(card, name, addresses)
-    fields: dict[str, object] = {
+    addresses = _addresses(card)
+    birthday, birthday_text = _birthday(card)
+    fields: drafts.Fields = {
         "display_name": display,
-        "given": name[1] or None,
-        "family": name[0] or None,
+        "given": name.given,
+        "family": name.family,
         "emails": emails or None,
         "phones": contentlines.unique(phones) or None,
         "company": company,
         "job_title": card.text("TITLE") or card.text("ROLE"),
         "address": addresses[0] if addresses else None,
-        "notes": "\n\n".join(
-            line.text.strip() for line in card.every("NOTE") if line.text.strip()
-        )
-        or None,
+        "notes": _notes(card) or None,
         "birthday": birthday,
-        "custom": custom,
+        "custom": birthday_text | _custom(card, name, addresses),
     }
     return drafts.Draft("contact", key, fields)
 
 
-def _name_parts(card: contentlines.Component) -> list[str]:
-    """Family, given, middle, prefix, suffix."""
+def _key(card: contentlines.Component, display: str, reached: str) -> str:
+    """The identity of a card: its UID, or its name and an address."""
+    uid = card.text("UID")
+    if uid:
+        return f"uid:{uid}"
+    return f"name:{display}|{reached}"
+
+
+def _phones(card: contentlines.Component) -> list[str]:
+    """Numbers without the scheme of RFC 3966, preferred ones first."""
+    return [TEL.sub("", phone) for phone in _preferred(card, "TEL")]
+
+
+def _is_group(card: contentlines.Component) -> bool:
+    """Whether a card is a group, by KIND or by Apple's own."""
+    kind = card.text("KIND") or card.text("X-ADDRESSBOOKSERVER-KIND") or ""
+    return kind.lower() == "group"
+
+
+def _name(card: contentlines.Component) -> _Name:
+    """The parts of N; a part that is missing is empty."""
     line = card.first("N")
-    parts = contentlines.split(line.value, ";") if line else []
-    return [
-        _one_line(part).replace(",", " ") if at == 2 else _one_line(part)
-        for at, part in enumerate((parts + [""] * 5)[:5])
-    ]
+    if line is None:
+        return _Name()
+    parts = [_one_line(part) for part in contentlines.split(line.value, ";")[:5]]
+    name = _Name(*parts)
+    return replace(
+        name,
+        family=name.family or None,
+        given=name.given or None,
+        # Several middle names are a list in N; the others keep their commas.
+        middle=name.middle.replace(",", " "),
+    )
 
 
 def _display_name(
-    card: contentlines.Component,
-    name: list[str],
-    company: str | None,
-    emails: list[str],
-    phones: list[str],
+    card: contentlines.Component, name: _Name, company: str | None, reached: str
 ) -> str:
-    family, given, middle, prefix, suffix = name
-    spoken = " ".join(part for part in (prefix, given, middle, family, suffix) if part)
-    nickname = card.text("NICKNAME")
-    for candidate in (
+    """What a contact is called, or how it can be reached."""
+    candidates = (
         card.text("FN"),
-        spoken,
-        nickname,
+        name.spoken,
+        card.text("NICKNAME"),
         company,
-        *emails[:1],
-        *phones[:1],
-    ):
+        reached,
+    )
+    for candidate in candidates:
         if candidate and candidate.strip():
             return _one_line(candidate)
     return ""
 
 
 def _company(card: contentlines.Component) -> str | None:
+    """The organization; its departments come behind it."""
     line = card.first("ORG")
-    return (
-        next((part for part in contentlines.split(line.value, ";") if part), None)
-        if line
-        else None
-    )
+    parts = contentlines.split(line.value, ";") if line else []
+    return next(filter(None, parts), None)
+
+
+def _notes(card: contentlines.Component) -> str:
+    """All NOTE properties, one under the other."""
+    notes = (line.text.strip() for line in card.every("NOTE"))
+    return "\n\n".join(filter(None, notes))
+
+
+def _addresses(card: contentlines.Component) -> list[str]:
+    """Postal addresses on a line each; LABEL is that of vCard 3.0."""
+    addresses = [*filter(None, map(_address, card.every("ADR")))]
+    return addresses or [_one_line(line.text) for line in card.every("LABEL")]
 
 
 def _preferred(card: contentlines.Component, name: str) -> list[str]:
+    """The values of a property, once each, preferred ones first."""
     lines = sorted(card.every(name), key=_preference)
-    return contentlines.unique(
-        re.sub(r"^mailto:", "", line.text.strip(), flags=re.IGNORECASE)
-        for line in lines
-    )
+    return contentlines.unique(MAILTO.sub("", line.text.strip()) for line in lines)
 
 
 def _preference(line: contentlines.ContentLine) -> int:
+    """The first comes first: TYPE=pref of 3.0, then PREF=1 to 100 of 4.0 (5.3)."""
     if "pref" in _types(line):
         return 0
     rank = line.param("PREF")
@@ -166,6 +222,7 @@ def _preference(line: contentlines.ContentLine) -> int:
 
 
 def _types(line: contentlines.ContentLine) -> list[str]:
+    """The values of TYPE in lower case."""
     return [
         word.strip().lower()
         for value in line.params.get("TYPE", [])
@@ -174,21 +231,22 @@ def _types(line: contentlines.ContentLine) -> list[str]:
 
 
 def _address(line: contentlines.ContentLine) -> str:
+    """An ADR on one line (RFC 6350, 6.3.1)."""
     parts = contentlines.split(line.value, ";")
     box, extra, street, city, region, code, country = (
         _one_line(part) for part in (parts + [""] * 7)[:7]
     )
-    town = " ".join(part for part in (code, city) if part)
-    return ", ".join(
-        part for part in (street, extra, box, town, region, country) if part
-    )
+    town = " ".join(filter(None, (code, city)))
+    return ", ".join(filter(None, (street, extra, box, town, region, country)))
 
 
 def _one_line(text: str) -> str:
+    """A text with commas in place of its line feeds."""
     return re.sub(r"\s*\n\s*", ", ", text.strip()).strip()
 
 
-def _birthday(card: contentlines.Component) -> tuple[date | None, dict[str, object]]:
+def _birthday(card: contentlines.Component) -> tuple[date | None, drafts.Fields]:
+    """The date, or the text to keep where it is none or has no year."""
     line = card.first("BDAY")
     raw = line.text.strip() if line else ""
     if line is None or not raw:
@@ -197,9 +255,7 @@ def _birthday(card: contentlines.Component) -> tuple[date | None, dict[str, obje
         return None, {"birthday": f"--{match.group(1)}-{match.group(2)}"}
     if match := FULL_DATE.match(raw):
         year, month, day = match.groups()
-        if year in {line.param("X-APPLE-OMIT-YEAR"), "0000"} or (
-            year == "1604" and "X-APPLE-OMIT-YEAR" in line.params
-        ):
+        if _is_no_year(line, year):
             return None, {"birthday": f"--{month}-{day}"}
         try:
             return date(int(year), int(month), int(day)), {}
@@ -208,43 +264,33 @@ def _birthday(card: contentlines.Component) -> tuple[date | None, dict[str, obje
     return None, {"birthday": raw}
 
 
+def _is_no_year(line: contentlines.ContentLine, year: str) -> bool:
+    """Apple writes a year that stands for none, mostly 1604, and says which it is."""
+    if year in {line.param("X-APPLE-OMIT-YEAR"), "0000"}:
+        return True
+    return year == "1604" and "X-APPLE-OMIT-YEAR" in line.params
+
+
 def _custom(
-    card: contentlines.Component, name: list[str], addresses: list[str]
-) -> dict[str, object]:
-    custom: dict[str, object] = {
+    card: contentlines.Component, name: _Name, addresses: list[str]
+) -> drafts.Fields:
+    """What a contact has no field for."""
+    custom: drafts.Fields = {
         "uid": card.text("UID"),
-        "middle": name[2],
-        "prefix": name[3],
-        "suffix": name[4],
+        "middle": name.middle,
+        "prefix": name.prefix,
+        "suffix": name.suffix,
         "nicknames": _words(card, "NICKNAME") or _words(card, "X-NICKNAME"),
         "categories": _words(card, "CATEGORIES"),
         "addresses": addresses[1:],
         "urls": contentlines.unique(line.text for line in card.every("URL")),
-        "departments": [
-            part
-            for line in card.every("ORG")[:1]
-            for part in contentlines.split(line.value, ";")[1:]
-            if part
-        ],
+        "departments": _departments(card),
         "labels": _labels(card),
         "modified": card.text("REV"),
         "broken_lines": card.broken,
+        "messengers": _messengers(card),
     }
-    messengers = {
-        line.name.lower().removeprefix("x-"): line.text.strip()
-        for line in card.lines
-        if line.name in MESSENGERS
-    }
-    custom["messengers"] = {
-        label: value for label, value in messengers.items() if value
-    }
-    for label in KEPT:
-        values = contentlines.unique(
-            line.text.replace(";", " ").strip() for line in card.every(label)
-        )
-        custom[label.lower().removeprefix("x-").replace("-", "_")] = (
-            values[0] if len(values) == 1 else values
-        )
+    custom |= _kept(card)
     if geo := card.first("GEO"):
         custom["geo"] = geo.text.removeprefix("geo:").replace(";", ",")
     if photo := card.first("PHOTO"):
@@ -252,7 +298,37 @@ def _custom(
     return custom
 
 
+def _departments(card: contentlines.Component) -> list[str]:
+    """The units of an organization."""
+    line = card.first("ORG")
+    parts = contentlines.split(line.value, ";") if line else []
+    return [*filter(None, parts[1:])]
+
+
+def _messengers(card: contentlines.Component) -> dict[str, str]:
+    """Messenger -> account."""
+    accounts = {
+        line.name.lower().removeprefix("x-"): line.text.strip()
+        for line in card.lines
+        if line.name in MESSENGERS
+    }
+    return {messenger: account for messenger, account in accounts.items() if account}
+
+
+def _kept(card: contentlines.Component) -> drafts.Fields:
+    """Properties that a contact has no field for, as they stand."""
+    kept: drafts.Fields = {}
+    for name in KEPT:
+        values = contentlines.unique(
+            line.text.replace(";", " ") for line in card.every(name)
+        )
+        label = name.lower().removeprefix("x-").replace("-", "_")
+        kept[label] = values[0] if len(values) == 1 else values
+    return kept
+
+
 def _words(card: contentlines.Component, name: str) -> list[str]:
+    """All words of a list property, once each."""
     return contentlines.unique(
         word
         for line in card.every(name)
@@ -264,25 +340,24 @@ def _labels(card: contentlines.Component) -> dict[str, str]:
     """What each number and address is for: its own label where it has one, else its
     types.
     """
-    given = {
+    own_labels = {
         line.group: LABEL.sub(r"\1", line.text.strip())
         for line in card.every("X-ABLABEL")
         if line.group
     }
     labels: dict[str, str] = {}
     for line in card.lines:
-        if line.name not in {"TEL", "EMAIL", "URL", "X-ABDATE", "X-ABRELATEDNAMES"}:
+        if line.name not in LABELLED:
             continue
         types = [word for word in _types(line) if word in TYPES]
-        label = given.get(line.group) or " ".join(types)
+        label = own_labels.get(line.group) or " ".join(types)
         if label:
-            labels[
-                re.sub(r"^(tel|mailto):", "", line.text.strip(), flags=re.IGNORECASE)
-            ] = label
+            labels[MAILTO_OR_TEL.sub("", line.text.strip())] = label
     return labels
 
 
-def _photo(line: contentlines.ContentLine) -> dict[str, object]:
+def _photo(line: contentlines.ContentLine) -> drafts.Fields:
+    """What a picture is; its bytes stay in the file."""
     # The picture stays in the file, whose bytes are kept; a record is no place for
     # megabytes of base64.
     data = contentlines.binary(line)

@@ -1,5 +1,5 @@
-"""The process that reads one file: forked for it, confined, fed through one socket, and
-gone when the file is read.
+"""The sandboxed process that reads one file: forked for it, confined by rlimits, fed
+through one socket, and gone when the file is read.
 """
 
 import json
@@ -21,8 +21,8 @@ _SMALLEST_FD = 3
 _BESIDE_DATA = 64 * 1024
 
 
-class Catalogue(Protocol):
-    """What knows the readers: `reverie.ingest.sandbox.readers`."""
+class Readers(Protocol):
+    """The module that knows the readers: `reverie.ingest.sandbox.readers`."""
 
     find: Callable[[bytes, PurePosixPath], drafts.Reader | kinds.DocumentFormat | str]
     reader: Callable[[kinds.DocumentFormat], units.Reader | None]
@@ -30,7 +30,7 @@ class Catalogue(Protocol):
     picture: Callable[[bytes, str, int], bytes]
 
 
-def live(channel: int, file: int, parent: int, catalogue: Catalogue) -> None:
+def live(channel: int, file: int, parent: int, readers: Readers) -> None:
     """Read the file and tell of it on the channel; both are file descriptors. Never
     returns.
     """
@@ -39,7 +39,7 @@ def live(channel: int, file: int, parent: int, catalogue: Catalogue) -> None:
         answers = socket.socket(fileno=channel)
         order = _order(answers)
         limits.confine(order.allowed(), parent)
-        for frame in _frames(order, file, catalogue):
+        for frame in _frames(order, file, readers):
             answers.sendall(frame)
             limits.more_time(order.allowed())
     except BaseException:  # noqa: BLE001 - there is nobody left to tell but by the way it ends
@@ -53,12 +53,11 @@ def _keep_only(channel: int, file: int) -> None:
     """
     keep = sorted((channel, file))
     low = _SMALLEST_FD
-    for kept in keep:
-        os.closerange(low, kept)
-        low = kept + 1
-    os.closerange(
-        low, resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    )  # the zygote set it low
+    for descriptor in keep:
+        os.closerange(low, descriptor)
+        low = descriptor + 1
+    # the zygote set it low
+    os.closerange(low, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     null = os.open(_NULL, os.O_RDWR)
     for standard in range(_SMALLEST_FD):
         os.dup2(null, standard)
@@ -80,12 +79,12 @@ def _exactly(answers: socket.socket, size: int) -> bytes:
     return bytes(data)
 
 
-def _frames(order: protocol.Order, file: int, catalogue: Catalogue) -> Iterator[bytes]:
+def _frames(order: protocol.Order, file: int, readers: Readers) -> Iterator[bytes]:
     """All that is told of the file; the last one says how it ended."""
     try:
         with os.fdopen(file, "rb") as opened:
             data = opened.read()
-        for message in _read(order, data, catalogue):
+        for message in _read(order, data, readers):
             yield from _fitting(message, order)
     except errors.Unreadable as broken:
         yield wire.encode(
@@ -102,30 +101,30 @@ def _frames(order: protocol.Order, file: int, catalogue: Catalogue) -> Iterator[
 
 
 def _read(
-    order: protocol.Order, data: bytes, catalogue: Catalogue
+    order: protocol.Order, data: bytes, readers: Readers
 ) -> Iterator[wire.Message]:
     relative = PurePosixPath(order.relative)
-    found = catalogue.find(data, relative)
+    detected = readers.find(data, relative)
     if order.page:
         yield units.EmbeddedFile(
-            "page.png", "image/png", catalogue.picture(data, relative.name, order.page)
+            "page.png", "image/png", readers.picture(data, relative.name, order.page)
         )
         yield wire.Done()
         return
-    if isinstance(found, kinds.DocumentFormat):
-        reader = catalogue.reader(found)
+    if isinstance(detected, kinds.DocumentFormat):
+        reader = readers.reader(detected)
         if reader is None:
-            yield wire.Unread(f"{found.called} are not read yet")
+            yield wire.Unread(f"{detected.called} are not read yet")
             return
-        yield wire.Began(found.reader)
+        yield wire.Began(detected.reader)
         yield from reader(units.Given(data, relative.name, order.first, order.password))
-    elif isinstance(found, str):
-        yield wire.Unread(found)
+    elif isinstance(detected, str):
+        yield wire.Unread(detected)
         return
     else:
-        yield wire.Began(found.__module__.rpartition(".")[2])
+        yield wire.Began(detected.__module__.rpartition(".")[2])
         moment = datetime.fromtimestamp(order.mtime, UTC)
-        yield from found(
+        yield from detected(
             drafts.SourceFile(Path(order.path), relative, data, order.vault, moment)
         )
     yield wire.Done()
@@ -136,13 +135,10 @@ def _fitting(message: wire.Message, order: protocol.Order) -> Iterator[bytes]:
     else is not readable.
     """
     large = "larger than {} MB"
-    if (
-        isinstance(message, units.EmbeddedFile)
-        and len(message.data) > order.frame - _BESIDE_DATA
-    ):
-        message = drafts.Skip(
-            message.name, "an attachment " + large.format(order.frame // limits.MB)
-        )
+    most_data = order.frame - _BESIDE_DATA
+    if isinstance(message, units.EmbeddedFile) and len(message.data) > most_data:
+        reason = "an attachment " + large.format(order.frame // limits.MB)
+        message = drafts.Skip(message.name, reason)
     left = order.frame
     for frame in wire.frames(message):
         header, _ = wire.LENGTHS.unpack_from(frame)

@@ -1,4 +1,4 @@
-"""How the zygote is started and let go."""
+"""The start and the end of the fork server (zygote)."""
 
 import os
 import socket
@@ -37,7 +37,7 @@ class ZygoteProcess:
             self.process.wait()
 
 
-def start(catalogue: str) -> ZygoteProcess:
+def start(readers: str) -> ZygoteProcess:
     """Start a zygote that knows the readers from that module. It serves as soon as it
     has imported them.
     """
@@ -48,7 +48,7 @@ def start(catalogue: str) -> ZygoteProcess:
         "-m",
         protocol.ZYGOTE,
         str(theirs.fileno()),
-        catalogue,
+        readers,
     ]
     surroundings = {
         **_SURROUNDINGS,

@@ -1,4 +1,4 @@
-"""What a process that reads one file may use, and how it is held to it from inside."""
+"""Resource limits (rlimit, prctl) of the sandbox: what a process that reads may use."""
 
 import ctypes
 import faulthandler
@@ -19,10 +19,8 @@ FRAME = 64 * MB
 OUTPUT = 256 * MB
 _BESIDE = 384 * MB
 _TIMES = 8
-_DIE_WITH_PARENT, _NO_NEW_PRIVILEGES = (
-    1,
-    38,
-)  # prctl: PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS
+_DIE_WITH_PARENT = 1  # prctl: PR_SET_PDEATHSIG
+_NO_NEW_PRIVILEGES = 38  # prctl: PR_SET_NO_NEW_PRIVS
 _FILES = 64
 _NICE = 5
 
@@ -58,18 +56,16 @@ def confine(allowed: SandboxLimits, parent: int) -> None:
     os.setsid()
     faulthandler.disable()
     os.environ.clear()
-    signal.signal(
-        signal.SIGXFSZ, signal.SIG_IGN
-    )  # a library that writes a file is told that it cannot
+    # a library that writes a file is told that it cannot
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
         libc.prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
         libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-        with suppress(
-            OSError
-        ):  # where the machine runs out of memory, it is to take this process and no other
+        # where the machine runs out of memory, it is to take this process and no other
+        with suppress(OSError):
             Path("/proc/self/oom_score_adj").write_text("1000")
     if os.getppid() != parent:
         os._exit(1)
@@ -88,9 +84,8 @@ def confine(allowed: SandboxLimits, parent: int) -> None:
 def _at_most(kind: int, most: int) -> None:
     hard = resource.getrlimit(kind)[1]
     limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    with suppress(
-        OSError, ValueError
-    ):  # macOS refuses some; whoever started this process watches it as well
+    # macOS refuses some; whoever started this process watches it as well
+    with suppress(OSError, ValueError):
         resource.setrlimit(kind, (limit, limit))
 
 
@@ -114,6 +109,6 @@ def alone() -> None:
     if sys.platform != "linux":
         return
     unshare: Any = getattr(ctypes.CDLL(None, use_errno=True), "unshare", None)
-    user, network = 0x10000000, 0x40000000
+    user, network = 0x10000000, 0x40000000  # CLONE_NEWUSER, CLONE_NEWNET
     if unshare is not None and unshare(network) != 0:
         unshare(user | network)

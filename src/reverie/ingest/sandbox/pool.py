@@ -1,5 +1,5 @@
-"""Where files are read: each in a child process of its own, under a clock and a scale,
-from the service's side.
+"""The worker pool: each file is read in a sandboxed child process of its own, under a
+clock and a scale.
 """
 
 import asyncio
@@ -22,8 +22,10 @@ from reverie import errors
 from reverie.ingest.documents import kinds, units
 from reverie.ingest.sandbox import launch, limits, protocol, wire
 
-AT_ONCE = 3  # two of an import, and one for whoever waits
-CATALOGUE = "reverie.ingest.sandbox.readers"
+AT_ONCE = 3  # set by hand: two of an import, and one for whoever waits
+READERS = "reverie.ingest.sandbox.readers"
+# Seconds, set by hand: between two looks at a child; for a zygote to fork one; for a
+# child to be gone after it was killed; for one to end by itself.
 _EVERY = 0.05
 _STARTING = 30.0
 _ENDING = 5.0
@@ -33,6 +35,7 @@ _LEAST = 100
 _LAST = wire.Unread | wire.Broken | wire.Done
 # How libraries in C end when there is no memory left.
 _OUT_OF_MEMORY = {-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGTRAP, -signal.SIGILL}
+# The share of its memory at which such an end is put down to it; set by hand.
 _NEARLY = 0.85
 _NUMBERS = {kind.reader: number for number, kind in enumerate(kinds.DOCUMENTS)}
 
@@ -63,19 +66,18 @@ class WorkerPool:
     """The zygote, and the children that read. Nothing is started before the first file
     is read.
 
-    `catalogue` names the module that knows the readers; only tests have one of their
+    `readers` names the module that knows the readers; only tests have one of their
     own.
     """
 
-    def __init__(self, *, at_once: int = AT_ONCE, catalogue: str = CATALOGUE) -> None:
-        self._catalogue = catalogue
+    def __init__(self, *, at_once: int = AT_ONCE, readers: str = READERS) -> None:
+        self._catalogue = readers
         self._slots = asyncio.Semaphore(at_once)
         self._starting = asyncio.Lock()
         self._zygote: launch.ZygoteProcess | None = None
         self._closed = False
-        self.starts = (
-            0  # how many zygotes were started; more than one says that one was killed
-        )
+        # how many zygotes were started; more than one says that one was killed
+        self.starts = 0
 
     async def __aenter__(self) -> Self:
         return self
@@ -105,15 +107,15 @@ class WorkerPool:
         started.
         """
         async with self._slots:
-            one = await self._begin(job)
+            child = await self._begin(job)
             try:
-                async with aclosing(one.messages()) as messages:
+                async with aclosing(child.messages()) as messages:
                     async for message in messages:
                         if isinstance(message, wire.Began):
                             await self._warm(message.reader)
                         yield message
             finally:
-                await one.end()
+                await child.end()
 
     async def picture(self, source: Path, name: str, page: int) -> bytes:
         """A page of a PDF or an image as PNG. Raises NotFound when there is no picture
@@ -131,16 +133,15 @@ class WorkerPool:
                     )
         raise errors.NotFound("There is no picture of this page.")
 
-    async def _begin(self, job: ReadJob) -> "_One":
+    async def _begin(self, job: ReadJob) -> "_Child":
         file = await asyncio.to_thread(_opened, job)
         try:
             order, allowed = _order(job, os.fstat(file))
-            for _ in range(
-                2
-            ):  # a zygote that was killed, or went to sleep, is found out by asking it
+            # A zygote that was killed, or went to sleep, is found out by asking it.
+            for _ in range(2):
                 started = await self._started()
                 with suppress(OSError, asyncio.IncompleteReadError, TimeoutError):
-                    return await _One.born(started, order, file, allowed)
+                    return await _Child.born(started, order, file, allowed)
                 await self._lost(started)
         finally:
             os.close(file)
@@ -174,29 +175,27 @@ class WorkerPool:
 def _opened(job: ReadJob) -> int:
     """The file, to be read from its start. Raises Unreadable."""
     if isinstance(job.source, bytes):
-        with tempfile.TemporaryFile() as held:
-            held.write(job.source)
-            held.seek(0)
-            return os.dup(held.fileno())
+        with tempfile.TemporaryFile() as file:
+            file.write(job.source)
+            file.seek(0)
+            return os.dup(file.fileno())
     try:
-        file = os.open(job.source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        opened = os.open(job.source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as refused:
         raise errors.Unreadable(f"cannot be read: {refused.strerror}") from None
-    if not stat.S_ISREG(os.fstat(file).st_mode):
-        os.close(file)
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        os.close(opened)
         raise errors.Unreadable("not a file but a folder, a pipe, a socket or a device")
-    return file
+    return opened
 
 
 def _order(
     job: ReadJob, status: os.stat_result
 ) -> tuple[protocol.Order, limits.SandboxLimits]:
     allowed = job.allowed or limits.fitting(status.st_size)
-    path = job.path or (
-        job.source if isinstance(job.source, Path) else Path(job.relative)
-    )
+    source = job.source if isinstance(job.source, Path) else Path(job.relative)
     order = protocol.Order(
-        path=str(path),
+        path=str(job.path or source),
         relative=str(job.relative),
         vault=job.vault,
         mtime=job.mtime.timestamp() if job.mtime else status.st_mtime,
@@ -233,8 +232,8 @@ class _Ends:
             cord.close()
             raise
         answers, orders = await asyncio.open_unix_connection(sock=channel)
-        life, held = await asyncio.open_unix_connection(sock=cord)
-        return cls(answers, orders, life, held)
+        life, cord_end = await asyncio.open_unix_connection(sock=cord)
+        return cls(answers, orders, life, cord_end)
 
     async def close(self) -> None:
         for writer in (self.orders, self.cord):
@@ -243,14 +242,14 @@ class _Ends:
                 await writer.wait_closed()
 
 
-class _One:
+class _Child:
     """One child, from birth to its end."""
 
     def __init__(self, number: int, allowed: limits.SandboxLimits, ends: _Ends) -> None:
         self._allowed = allowed
         self._ends = ends
         self._waiting = False
-        self._told = 0
+        self._received = 0
         self._killed = False
         self._verdict: wire.Cause | None = None
         self._ended: tuple[int | None, int] | None = None
@@ -295,7 +294,7 @@ class _One:
                 yield await self._broken(fault)
                 return
             self._waiting = False
-            self._told += 1
+            self._received += 1
             left -= size + _LEAST
             if left < 0:
                 self._verdict = self._verdict or "output"
@@ -345,24 +344,27 @@ class _One:
         if isinstance(fault, wire.Wrong):
             self._verdict = self._verdict or "crash"
         code, peak = await self._end(patience=0 if self._verdict else _PATIENCE)
-        if self._verdict is not None:
-            return wire.Broken(
-                self._reason(self._verdict), cause=self._verdict, peak=peak
-            )
-        if code == -signal.SIGXCPU:
-            return wire.Broken(self._reason("time"), cause="time", peak=peak)
-        if code in _OUT_OF_MEMORY and peak > self._allowed.memory * _NEARLY:
-            return wire.Broken(self._reason("memory"), cause="memory", peak=peak)
+        cause = self._verdict or self._limit_hit(code, peak)
+        if cause is not None:
+            return wire.Broken(self._reason(cause), cause=cause, peak=peak)
         if code is None:
             return wire.Broken("its reader was stopped from outside", cause="stopped")
-        how = (
-            f" (exit {code})"
-            if code > 0
-            else f" (signal {-code})"
-            if code < 0 and not self._killed
-            else ""
-        )
-        return wire.Broken(f"its reader broke off{how}", cause="crash", peak=peak)
+        reason = self._reason("crash") + self._exit(code)
+        return wire.Broken(reason, cause="crash", peak=peak)
+
+    def _limit_hit(self, code: int | None, peak: int) -> wire.Cause | None:
+        """The resource limit (rlimit) that ended a child, if one did."""
+        if code == -signal.SIGXCPU:
+            return "time"
+        if code in _OUT_OF_MEMORY and peak > self._allowed.memory * _NEARLY:
+            return "memory"
+        return None
+
+    def _exit(self, code: int) -> str:
+        """How a child ended that we did not kill, for the report."""
+        if code > 0:
+            return f" (exit {code})"
+        return f" (signal {-code})" if code < 0 and not self._killed else ""
 
     def _reason(self, cause: wire.Cause) -> str:
         match cause:
@@ -384,13 +386,13 @@ class _One:
         wait, and while we can look.
         """
         loop = asyncio.get_running_loop()
-        waited, told, last = 0.0, 0, loop.time()
+        waited, received, last = 0.0, 0, loop.time()
         while self._verdict is None:
             await asyncio.sleep(_EVERY)
             now = loop.time()
-            going_on = self._waiting and told == self._told
+            going_on = self._waiting and received == self._received
             waited = waited + min(now - last, _EVERY * 4) if going_on else 0.0
-            told, last = self._told, now
+            received, last = self._received, now
             if waited > self._allowed.seconds:
                 self._verdict = "time"
             elif self._memory() > self._allowed.memory:

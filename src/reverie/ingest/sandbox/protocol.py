@@ -1,5 +1,5 @@
-"""What the service, the zygote and its children agree on: the order to read a file, and
-the signs between them.
+"""The protocol of the fork server: the order to read a file, and the signs between the
+service, the zygote and its children.
 """
 
 import struct
@@ -10,9 +10,8 @@ from reverie.ingest.sandbox import limits
 ZYGOTE = "reverie.ingest.sandbox.zygote"
 CHILD = b"\xff"  # any other byte is the number of a reader to have at hand from now on
 BORN = struct.Struct("!I")
-ENDED = struct.Struct(
-    "!iQ"
-)  # how os.waitstatus_to_exitcode says it, and the most memory it took, in bytes
+# how os.waitstatus_to_exitcode says it, and the most memory it took, in bytes
+ENDED = struct.Struct("!iQ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
-"""Which reader reads a file, seen whole: what an archive or an old office document
-holds counts before its name.
+"""Content type detection of whole files: what an archive or an old office document holds
+counts before its name.
 """
 
 import importlib
@@ -7,7 +7,7 @@ import io
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Any, cast
 
@@ -16,6 +16,7 @@ from reverie.ingest import detect, drafts
 from reverie.ingest.documents import kinds, units
 
 _READERS = "reverie.ingest.documents"
+_ZIP = b"PK\x03\x04"
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _MARK = 200
 _MOST_MEMBERS = 100_000
@@ -27,6 +28,7 @@ _STREAMS: tuple[tuple[str, kinds.DocumentFormat], ...] = (
     ("Book", kinds.SHEETS),
 )
 _FOLDERS = (("word/", kinds.WORD), ("ppt/", kinds.SLIDES), ("xl/", kinds.SHEETS))
+_OFFICE = frozenset({kinds.WORD, kinds.SLIDES, kinds.SHEETS})
 _OPEN_MARK = b"application/vnd.oasis.opendocument"
 _EPUB_MARK = b"application/epub+zip"
 _BROKEN_STREAMS = (OSError, ValueError, struct.error, IndexError, RecursionError)
@@ -41,20 +43,20 @@ _BROKEN_ARCHIVE = (
 )
 
 
-def find(data: bytes, relative: PurePath) -> drafts.Reader | kinds.DocumentFormat | str:
+def find(data: bytes, relative: PurePath) -> detect.Detected:
     """The reader of drafts, the format of the document, or the reason why the file is
     skipped.
 
     The path counts from the import root.
     """
-    found = detect.look(data[: detect.HEAD], relative)
-    if isinstance(found, str):
-        return found
-    if data.startswith(b"PK\x03\x04"):
-        return _in_archive(data) or found
+    detected = detect.look(data[: detect.HEAD], relative)
+    if isinstance(detected, str):
+        return detected
+    if data.startswith(_ZIP):
+        return _in_archive(data) or detected
     if data.startswith(_OLE):
-        return _in_streams(data, found)
-    return found
+        return _in_streams(data, detected)
+    return detected
 
 
 def _in_archive(data: bytes) -> kinds.DocumentFormat | str | None:
@@ -70,21 +72,19 @@ def _in_archive(data: bytes) -> kinds.DocumentFormat | str | None:
     if mark.startswith(_EPUB_MARK) or "META-INF/container.xml" in names:
         return kinds.EPUB
     if "[Content_Types].xml" in names:
-        if "xl/workbook.bin" in names:
-            return detect.BY_SUFFIX[".xlsb"]
-        return next(
-            (
-                kind
-                for folder, kind in _FOLDERS
-                if any(name.startswith(folder) for name in names)
-            ),
-            None,
-        )
-    return (
-        kinds.OPEN
-        if "META-INF/manifest.xml" in names and "content.xml" in names
-        else None
-    )
+        return _in_office_archive(names)
+    is_open = "META-INF/manifest.xml" in names and "content.xml" in names
+    return kinds.OPEN if is_open else None
+
+
+def _in_office_archive(names: Sequence[str]) -> kinds.DocumentFormat | str | None:
+    """What an archive of Office Open XML (ECMA-376) is, by the folder of its body."""
+    if "xl/workbook.bin" in names:
+        return detect.BY_SUFFIX[".xlsb"]
+    for folder, kind in _FOLDERS:
+        if any(name.startswith(folder) for name in names):
+            return kind
+    return None
 
 
 def _mark(archive: zipfile.ZipFile) -> bytes:
@@ -93,8 +93,8 @@ def _mark(archive: zipfile.ZipFile) -> bytes:
 
 
 def _in_streams(
-    data: bytes, found: drafts.Reader | kinds.DocumentFormat
-) -> drafts.Reader | kinds.DocumentFormat | str:
+    data: bytes, detected: drafts.Reader | kinds.DocumentFormat
+) -> detect.Detected:
     """What an OLE file is a document of. An encrypted one of today's office is known by
     its name alone.
     """
@@ -104,19 +104,17 @@ def _in_streams(
         kind = next((kind for name, kind in _STREAMS if streams.has(name)), None)
         encrypted = streams.has("EncryptedPackage")
     except (errors.Unreadable, *_BROKEN_STREAMS):
-        return found
+        return detected
     if encrypted:
-        return (
-            found if found in {kinds.WORD, kinds.SLIDES, kinds.SHEETS} else kinds.WORD
-        )
-    return kind or found
+        return detected if detected in _OFFICE else kinds.WORD
+    return kind or detected
 
 
-def reader(found: kinds.DocumentFormat) -> units.Reader | None:
+def reader(kind: kinds.DocumentFormat) -> units.Reader | None:
     """The function that reads such documents; its module is imported now, and not
     before. None without one.
     """
-    name = f"{_READERS}.{found.reader}"
+    name = f"{_READERS}.{kind.reader}"
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError as missing:

@@ -1,5 +1,5 @@
-"""The wire between a process that reads a file and the one that asked: messages as
-frames, believed nothing.
+"""The wire format between the sandbox and the worker pool: messages as frames, of which
+nothing is believed.
 
 A frame is two lengths (big-endian, 4 bytes each), a header in JSON, and a payload:
 texts and files, which the header names by their lengths. So a header stays small, and a
@@ -151,41 +151,15 @@ def frames(message: Message) -> Iterator[bytes]:
 
 def encode(message: Message) -> bytes:
     """A message as one frame."""
-    packed = _Packed([])
     match message:
         case units.Unit():
-            blocks = [_block(block, packed) for block in message.blocks]
-            return frame(
-                [
-                    "unit",
-                    message.number,
-                    message.total,
-                    message.place,
-                    message.remark,
-                    blocks,
-                ],
-                packed.data(),
-            )
+            return _unit_frame(message)
         case units.EmbeddedFile():
             return frame(["attachment", message.name, message.mime], [message.data])
         case units.About():
-            return frame(
-                [
-                    "about",
-                    message.title,
-                    message.author,
-                    message.created,
-                    message.encoding,
-                ]
-            )
+            return _about_frame(message)
         case drafts.Draft():
-            fields = {
-                name: _value(value, packed) for name, value in message.fields.items()
-            }
-            return frame(
-                ["draft", message.domain, message.key, fields, dict(message.refs)],
-                packed.data(),
-            )
+            return _draft_frame(message)
         case drafts.Skip():
             return frame(["skip", message.key, message.reason])
         case Began():
@@ -196,6 +170,24 @@ def encode(message: Message) -> bytes:
             return frame(["broken", message.reason, message.locked, message.cause])
         case Done():
             return frame(["done"])
+
+
+def _unit_frame(unit: units.Unit) -> bytes:
+    packed = _Packed([])
+    blocks = [_block(block, packed) for block in unit.blocks]
+    header = ["unit", unit.number, unit.total, unit.place, unit.remark, blocks]
+    return frame(header, packed.data())
+
+
+def _about_frame(about: units.About) -> bytes:
+    return frame(["about", about.title, about.author, about.created, about.encoding])
+
+
+def _draft_frame(draft: drafts.Draft) -> bytes:
+    packed = _Packed([])
+    fields = {name: _value(value, packed) for name, value in draft.fields.items()}
+    header = ["draft", draft.domain, draft.key, fields, dict(draft.refs)]
+    return frame(header, packed.data())
 
 
 def _block(block: units.Block, packed: _Packed) -> list[object]:

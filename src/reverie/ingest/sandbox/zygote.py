@@ -1,4 +1,4 @@
-"""The process that forks a child for each file: it knows the readers, reads nothing
+"""The fork server (zygote): it forks a sandboxed child for each file, reads nothing
 itself, and ends with the service.
 
 It is given three files for each child: a channel between the child and the service, the
@@ -22,15 +22,16 @@ from reverie.ingest.sandbox import child, limits, protocol
 IDLE_SECONDS = 300.0
 _FILES = 256
 _PASSED = 3
+_ENDED_AND_KEPT = os.WEXITED | os.WNOHANG | os.WNOWAIT if hasattr(os, "waitid") else 0
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
 class Zygote:
     """The children that live, each with its cord."""
 
-    def __init__(self, control: socket.socket, catalogue: child.Catalogue) -> None:
+    def __init__(self, control: socket.socket, readers: child.Readers) -> None:
         self._control = control
-        self._catalogue = catalogue
+        self._readers = readers
         self._cords: dict[int, socket.socket] = {}
         self._awake = selectors.DefaultSelector()
         self._woken, self._wake = os.pipe()
@@ -46,7 +47,7 @@ class Zygote:
         while ready := self._awake.select(None if self._cords else IDLE_SECONDS):
             for key, _ in ready:
                 if key.fileobj is self._control:
-                    if not self._asked():
+                    if not self._serve_one():
                         return
                 elif key.fileobj == self._woken:
                     with suppress(BlockingIOError):
@@ -60,31 +61,31 @@ class Zygote:
         for number in list(self._cords):
             self._kill(number)
 
-    def _asked(self) -> bool:
-        asked, files, _, _ = socket.recv_fds(self._control, 1, _PASSED)
-        if asked == protocol.CHILD and len(files) == _PASSED:
+    def _serve_one(self) -> bool:
+        sign, files, _, _ = socket.recv_fds(self._control, 1, _PASSED)
+        if sign == protocol.CHILD and len(files) == _PASSED:
             self._fork(*files)
             return True
-        if asked and asked != protocol.CHILD:
-            self._catalogue.warm(asked[0])
+        if sign and sign != protocol.CHILD:
+            self._readers.warm(sign[0])
         for file in files:
             os.close(file)
-        return bool(asked)
+        return bool(sign)
 
     def _fork(self, channel: int, file: int, cord: int) -> None:
         parent = os.getpid()
-        with socket.socket(fileno=cord) as told:
+        with socket.socket(fileno=cord) as passed:
             try:
                 number = os.fork()
             except OSError:
                 number = -1
             if number == 0:
                 signal.set_wakeup_fd(-1)
-                child.live(channel, file, parent, self._catalogue)
+                child.live(channel, file, parent, self._readers)
             os.close(channel)
             os.close(file)
             if number > 0:
-                kept = told.dup()
+                kept = passed.dup()
                 kept.setblocking(False)
                 self._cords[number] = kept
                 self._awake.register(kept, selectors.EVENT_READ, number)
@@ -103,21 +104,15 @@ class Zygote:
     def _reap(self) -> None:
         for number, cord in list(self._cords.items()):
             if hasattr(os, "waitid"):
-                if (
-                    os.waitid(os.P_PID, number, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-                    is None
-                ):
+                if os.waitid(os.P_PID, number, _ENDED_AND_KEPT) is None:
                     continue
                 _kill_group(number)  # before its number can be another's
             gone, status, used = os.wait4(number, os.WNOHANG)
             if gone:
+                code = os.waitstatus_to_exitcode(status)
+                ending = protocol.ENDED.pack(code, used.ru_maxrss * _RSS_UNIT)
                 with suppress(OSError):
-                    cord.send(
-                        protocol.ENDED.pack(
-                            os.waitstatus_to_exitcode(status),
-                            used.ru_maxrss * _RSS_UNIT,
-                        )
-                    )
+                    cord.send(ending)
                 with suppress(KeyError):
                     self._awake.unregister(cord)
                 cord.close()
@@ -133,16 +128,16 @@ def main() -> None:
     """Serve on the socket that is named first; the module named second knows the
     readers.
     """
-    control, catalogue = sys.argv[1:]
+    control, module = sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES, _FILES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sys.dont_write_bytecode = True
     limits.alone()
-    known: Any = importlib.import_module(catalogue)
+    readers: Any = importlib.import_module(module)
     gc.collect()
     # so that collecting in a child does not copy what it shares with this process
     gc.freeze()
-    zygote = Zygote(socket.socket(fileno=int(control)), known)
+    zygote = Zygote(socket.socket(fileno=int(control)), readers)
     try:
         zygote.serve()
     finally:

@@ -1,0 +1,123 @@
+"""CSV address books (Google, Outlook): a contact for each row."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from reverie.ingest import drafts
+from reverie.ingest.formats import contentlines, table_rows, table_values
+
+# Google puts several values of one label into one cell, parted by " ::: ".
+_GOOGLE_SEPARATOR = ":::"
+_SPOKEN_NAME = ("prefix", "given", "middle", "family")
+_CUSTOM = ("prefix", "middle", "nickname")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The values of one row by field, none of them empty."""
+
+    values: Mapping[str, Sequence[str]]
+
+    def all(self, field: str) -> list[str]:
+        """Every value of a field."""
+        return [*self.values.get(field, ())]
+
+    def first(self, field: str) -> str:
+        """The first value of a field, or ""."""
+        values = self.values.get(field)
+        return values[0] if values else ""
+
+    def optional(self, field: str) -> str | None:
+        """The first value of a field, or None."""
+        return self.first(field) or None
+
+    def joined(self, fields: Sequence[str], separator: str = " ") -> str:
+        """The first values of some fields, those that there are."""
+        return separator.join(filter(None, map(self.first, fields)))
+
+
+def records(
+    table: table_rows.Table, columns: Mapping[str, Sequence[int]]
+) -> Iterator[drafts.DraftOrSkip]:
+    """Field -> columns as `table_headers.contact` says."""
+    used = {at for places in columns.values() for at in places}
+    seen: set[str] = set()
+    for number, row in enumerate(table.rows, start=1):
+        contact = _contact(_values(row, columns), table, table.other_cells(row, used))
+        if contact is None:
+            reason = "a row without a name, an address or a number"
+            yield drafts.Skip(f"row {number}", reason)
+        elif contact.key in seen:
+            yield drafts.Skip(contact.key, "the same person is in the table twice")
+        else:
+            seen.add(contact.key)
+            yield contact
+
+
+def _values(row: Sequence[str], columns: Mapping[str, Sequence[int]]) -> _Row:
+    """Field -> the values of all its columns."""
+    values: dict[str, list[str]] = {}
+    for field, places in columns.items():
+        cells = (table_rows.cell(row, at) for at in places)
+        values[field] = contentlines.unique(
+            part for text in cells for part in text.split(_GOOGLE_SEPARATOR)
+        )
+    return _Row(values)
+
+
+def _contact(
+    row: _Row, table: table_rows.Table, others: Mapping[str, str]
+) -> drafts.Draft | None:
+    """None for a row without a name, an address and a number."""
+    emails = [email for email in row.all("emails") if "@" in email]
+    phones = row.all("phones")
+    reached = (emails or phones or [""])[0]
+    display = _display_name(row) or reached
+    if not display:
+        return None
+    birthday, birthday_text = _birthday(row.first("birthday"), not table.english)
+    fields: drafts.Fields = {
+        "display_name": display,
+        "given": row.optional("given"),
+        "family": row.optional("family"),
+        "emails": emails or None,
+        "phones": phones or None,
+        "company": row.optional("company"),
+        "job_title": row.optional("job_title"),
+        "address": _address(row) or None,
+        "notes": row.optional("notes"),
+        "birthday": birthday,
+        "custom": _custom(row, birthday_text, others),
+    }
+    return drafts.Draft("contact", f"name:{display}|{reached}", fields)
+
+
+def _custom(row: _Row, birthday_text: str, others: Mapping[str, str]) -> drafts.Fields:
+    """What a contact has no field for."""
+    custom: drafts.Fields = {name: row.first(name) for name in _CUSTOM}
+    custom["birthday"] = birthday_text
+    custom["labels"] = row.all("labels")
+    custom["urls"] = row.all("url")
+    custom["columns"] = others
+    return custom
+
+
+def _display_name(row: _Row) -> str:
+    """The name as it is written, or its parts, or the company."""
+    return row.first("display_name") or row.joined(_SPOKEN_NAME) or row.first("company")
+
+
+def _address(row: _Row) -> str:
+    """Street, town and country on one line."""
+    street = row.first("address").replace("\n", ", ")
+    town = row.joined(("postcode", "city"))
+    return ", ".join(filter(None, (street, town, row.first("country"))))
+
+
+def _birthday(text: str, day_first: bool) -> tuple[date | None, str]:
+    """The date, or the text as it stands where it is none: --03-04 has no year."""
+    if not text or text.startswith("--"):
+        return None, text
+    birthday = table_values.day(text, day_first)
+    return birthday, "" if birthday else text
