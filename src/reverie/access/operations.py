@@ -50,7 +50,7 @@ class Operation:
     owner: bool = False
 
     @property
-    def told(self) -> str:
+    def requirement(self) -> str:
         """What it needs, as a sentence of the API's description."""
         if self.door == "open":
             return "Wants no token and no login."

@@ -1,21 +1,19 @@
 """The agenda: what takes place when, by local day, recurrences spread out."""
 
-import functools
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any
 
-import fastapi
 import pydantic
 from starlette import requests, responses
 
 from reverie import app, errors
 from reverie.records import events
-from reverie.web import envelope, middleware, openapi, parameters, routes
+from reverie.web import envelope, middleware, parameters, routes
 
 _LONGEST_DAYS = 366
 
 
-class _Days(parameters.Parameters):
+class AgendaParameters(parameters.Parameters):
     """`from` is the first local day, today unless given; `to` the last one, included,
     six days later.
     """
@@ -30,34 +28,9 @@ class _Days(parameters.Parameters):
     ] = None
 
 
-def add(api: fastapi.FastAPI, reverie: app.App) -> None:
-    """GET /events/agenda."""
-    names = ("event_id", "title", "start", "end", "day", "timezone", "location")
-    texts = {name: {"type": "string"} for name in names}
-    item = {"type": "object", "properties": {**texts, "all_day": {"type": "boolean"}}}
-    routes.add(
-        api,
-        "events.agenda",
-        "GET",
-        "/events/agenda",
-        functools.partial(_agenda, reverie),
-        operation_id="event_agenda",
-        tags=["events"],
-        summary="What takes place, by local day",
-        description="Recurring events are spread out. `end` is exclusive for all-day events.",
-        openapi_extra=openapi.described(
-            _Days,
-            {
-                "type": "object",
-                "properties": {"items": {"type": "array", "items": item}},
-            },
-        ),
-    )
-
-
 async def _agenda(reverie: app.App, request: requests.Request) -> responses.Response:
     caller = middleware.caller_of(request)
-    asked = parameters.read(request, _Days)
+    asked = parameters.read(request, AgendaParameters)
     today = datetime.now(UTC).astimezone(events.zone(caller.timezone)).date()
     first = asked.from_ or today
     last = asked.to or min(first, date.max - timedelta(days=6)) + timedelta(days=6)
@@ -90,3 +63,29 @@ def _item(one: events.Occurrence) -> dict[str, Any]:
         "timezone": event.timezone,
         "location": event.location,
     }
+
+
+_TEXTS = ("event_id", "title", "start", "end", "day", "timezone", "location")
+_ITEM = {
+    "type": "object",
+    "properties": {
+        **{name: {"type": "string"} for name in _TEXTS},
+        "all_day": {"type": "boolean"},
+    },
+}
+ROUTES = (
+    routes.Route(
+        operation="events.agenda",
+        method="GET",
+        path="/events/agenda",
+        handler=_agenda,
+        summary="What takes place, by local day",
+        description="Recurring events are spread out. `end` is exclusive for all-day events.",
+        query=AgendaParameters,
+        response={
+            "type": "object",
+            "properties": {"items": {"type": "array", "items": _ITEM}},
+        },
+        operation_id="event_agenda",
+    ),
+)

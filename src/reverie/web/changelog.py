@@ -1,17 +1,15 @@
 """The change log over all domains, as far as the caller may read them."""
 
-import functools
 from typing import Annotated, Any
 
-import fastapi
 import pydantic
 from starlette import requests, responses
 
 from reverie import app
 from reverie.records import catalogue, changes
-from reverie.web import envelope, forms, middleware, openapi, parameters, routes
+from reverie.web import envelope, forms, middleware, parameters, routes
 
-_NAMES = (
+_FIELDS = (
     "domain",
     "record_id",
     "action",
@@ -23,7 +21,7 @@ _NAMES = (
 )
 
 
-class _Asked(parameters.Parameters):
+class ChangesParameters(parameters.Parameters):
     since: Annotated[
         parameters.Moment | None,
         pydantic.Field(
@@ -34,32 +32,6 @@ class _Asked(parameters.Parameters):
     limit: Annotated[int, pydantic.Field(ge=1, le=1000)] = 200
 
 
-def add(api: fastapi.FastAPI, reverie: app.App) -> None:
-    """GET /changes."""
-    item = {
-        "type": "object",
-        "properties": {name: {"type": "string"} for name in _NAMES},
-    }
-    routes.add(
-        api,
-        "changes",
-        "GET",
-        "/changes",
-        functools.partial(_changes, reverie),
-        operation_id="changes",
-        tags=["changes"],
-        summary="What changed, in all domains",
-        description="The newest changes; with `since`, the last change of each record, oldest first.",
-        openapi_extra=openapi.described(
-            _Asked,
-            {
-                "type": "object",
-                "properties": {"items": {"type": "array", "items": item}},
-            },
-        ),
-    )
-
-
 async def _changes(reverie: app.App, request: requests.Request) -> responses.Response:
     """Without `since`: the newest changes, newest first. With it: one row a record,
     oldest first.
@@ -68,7 +40,7 @@ async def _changes(reverie: app.App, request: requests.Request) -> responses.Res
     it misses nothing.
     """
     caller = middleware.caller_of(request)
-    asked = parameters.read(request, _Asked)
+    asked = parameters.read(request, ChangesParameters)
     names = catalogue.asked(caller, [asked.domain] if asked.domain else None)
     async with reverie.database.transaction(caller) as tx:
         if asked.since is None:
@@ -101,3 +73,24 @@ def _row(one: changes.Change) -> dict[str, Any]:
         "summary": one.summary,
         "at": forms.moment(one.at),
     }
+
+
+_ITEM = {
+    "type": "object",
+    "properties": {name: {"type": "string"} for name in _FIELDS},
+}
+ROUTES = (
+    routes.Route(
+        operation="changes",
+        method="GET",
+        path="/changes",
+        handler=_changes,
+        summary="What changed, in all domains",
+        description="The newest changes; with `since`, the last change of each record, oldest first.",
+        query=ChangesParameters,
+        response={
+            "type": "object",
+            "properties": {"items": {"type": "array", "items": _ITEM}},
+        },
+    ),
+)

@@ -3,11 +3,9 @@ stand, what is kept.
 """
 
 import asyncio
-import functools
 from typing import Annotated, Any
 from uuid import UUID
 
-import fastapi
 import pydantic
 import starlette.exceptions
 from starlette import requests, responses
@@ -17,7 +15,7 @@ from reverie.access import callers
 from reverie.ingest import ingest_file, ingestions, ledger, status
 from reverie.pipeline import holdings
 from reverie.records import base, catalogue, places
-from reverie.web import envelope, middleware, openapi, parameters, routes
+from reverie.web import envelope, middleware, parameters, routes
 
 _NAME = Annotated[
     str,
@@ -28,7 +26,7 @@ _NAME = Annotated[
 _PDF = "application/pdf"
 
 
-class _Upload(parameters.Parameters):
+class UploadParameters(parameters.Parameters):
     pass
 
 
@@ -58,7 +56,7 @@ class _Address(parameters.Body):
     url: Annotated[str, pydantic.Field(min_length=1, max_length=2000)]
 
 
-class _Page(parameters.Parameters):
+class PassagesParameters(parameters.Parameters):
     after: Annotated[
         int,
         pydantic.Field(
@@ -66,120 +64,6 @@ class _Page(parameters.Parameters):
         ),
     ] = 0
     limit: Annotated[int, pydantic.Field(ge=1, le=500)] = 100
-
-
-def add(api: fastapi.FastAPI, reverie: app.App) -> None:
-    """/upload, /ingest, /documents and /vault/stats."""
-    for name, method, path, handler, summary, asked, sent in (
-        (
-            "documents.upload",
-            "POST",
-            "/upload",
-            _upload,
-            "Keep the bytes of a file",
-            _Upload,
-            None,
-        ),
-        (
-            "documents.ingest",
-            "POST",
-            "/ingest",
-            _ingest,
-            "Take in an upload, or files of this machine",
-            None,
-            _Ingest,
-        ),
-        (
-            "documents.fetch",
-            "POST",
-            "/ingest/url",
-            _fetch,
-            "Fetch a page and take it in",
-            None,
-            _Address,
-        ),
-        (
-            "documents.ingestions",
-            "GET",
-            "/ingest",
-            _ingestions,
-            "The last ingestions",
-            None,
-            None,
-        ),
-        (
-            "documents.status",
-            "GET",
-            "/ingest/status/{record_id}",
-            _status,
-            "How far an ingestion is",
-            None,
-            None,
-        ),
-        (
-            "documents.stop",
-            "POST",
-            "/ingest/stop/{record_id}",
-            _stop,
-            "Stop an ingestion",
-            None,
-            None,
-        ),
-        (
-            "documents.passages",
-            "GET",
-            "/documents/{record_id}/passages",
-            _passages,
-            "Its passages",
-            _Page,
-            None,
-        ),
-        (
-            "documents.passage",
-            "GET",
-            "/documents/{record_id}/passages/{number}",
-            _passage,
-            "One of them",
-            None,
-            None,
-        ),
-        (
-            "documents.page",
-            "GET",
-            "/documents/{record_id}/pages/{number}",
-            _page,
-            "A page as a picture",
-            None,
-            None,
-        ),
-        (
-            "vault.stats",
-            "GET",
-            "/vault/stats",
-            _stats,
-            "What is kept, where, and who is connected",
-            None,
-            None,
-        ),
-    ):
-        made = name in ("documents.upload", "documents.ingest", "documents.fetch")
-        routes.add(
-            api,
-            name,
-            method,
-            path,
-            functools.partial(handler, reverie),
-            status=201 if made else 200,
-            tags=[name.partition(".")[0]],
-            summary=summary,
-            openapi_extra=openapi.described(
-                asked or parameters.Parameters,
-                {"type": "object"},
-                201 if made else 200,
-                sent=sent,
-                path=path,
-            ),
-        )
 
 
 async def _upload(reverie: app.App, request: requests.Request) -> responses.Response:
@@ -316,7 +200,7 @@ async def _readable(
 
 
 async def _passages(reverie: app.App, request: requests.Request) -> responses.Response:
-    asked = parameters.read(request, _Page)
+    asked = parameters.read(request, PassagesParameters)
     caller, record_id = middleware.caller_of(request), parameters.record_id(request)
     async with reverie.database.transaction(caller) as tx:
         domain, record = await _readable(tx, caller, record_id)
@@ -438,3 +322,84 @@ async def _stats(reverie: app.App, request: requests.Request) -> responses.Respo
             database=where,
         )
     return envelope.answer(held.as_json())
+
+
+ROUTES = (
+    routes.Route(
+        operation="documents.upload",
+        method="POST",
+        path="/upload",
+        handler=_upload,
+        summary="Keep the bytes of a file",
+        query=UploadParameters,
+        status=201,
+    ),
+    routes.Route(
+        operation="documents.ingest",
+        method="POST",
+        path="/ingest",
+        handler=_ingest,
+        summary="Take in an upload, or files of this machine",
+        body=_Ingest,
+        status=201,
+    ),
+    routes.Route(
+        operation="documents.fetch",
+        method="POST",
+        path="/ingest/url",
+        handler=_fetch,
+        summary="Fetch a page and take it in",
+        body=_Address,
+        status=201,
+    ),
+    routes.Route(
+        operation="documents.ingestions",
+        method="GET",
+        path="/ingest",
+        handler=_ingestions,
+        summary="The last ingestions",
+    ),
+    routes.Route(
+        operation="documents.status",
+        method="GET",
+        path="/ingest/status/{record_id}",
+        handler=_status,
+        summary="How far an ingestion is",
+    ),
+    routes.Route(
+        operation="documents.stop",
+        method="POST",
+        path="/ingest/stop/{record_id}",
+        handler=_stop,
+        summary="Stop an ingestion",
+    ),
+    routes.Route(
+        operation="documents.passages",
+        method="GET",
+        path="/documents/{record_id}/passages",
+        handler=_passages,
+        summary="Its passages",
+        query=PassagesParameters,
+    ),
+    routes.Route(
+        operation="documents.passage",
+        method="GET",
+        path="/documents/{record_id}/passages/{number}",
+        handler=_passage,
+        summary="One of them",
+    ),
+    routes.Route(
+        operation="documents.page",
+        method="GET",
+        path="/documents/{record_id}/pages/{number}",
+        handler=_page,
+        summary="A page as a picture",
+    ),
+    routes.Route(
+        operation="vault.stats",
+        method="GET",
+        path="/vault/stats",
+        handler=_stats,
+        summary="What is kept, where, and who is connected",
+    ),
+)

@@ -2,11 +2,6 @@
 records that say so.
 """
 
-import functools
-from collections.abc import Awaitable, Callable
-from typing import Any
-
-import fastapi
 from starlette import requests, responses
 
 from reverie import app, errors
@@ -21,205 +16,15 @@ from reverie.graph import (
     visibility,
 )
 from reverie.pipeline import erase_nodes
-from reverie.web import envelope, graphforms, middleware, openapi, parameters, routes
+from reverie.web import envelope, graphforms, middleware, parameters, routes
 
-Handler = Callable[[app.App, requests.Request], Awaitable[responses.Response]]
-_ENTITIES, _ENTITY, _MERGE = (
-    "/graph/entities",
-    "/graph/entities/{record_id}",
-    "/graph/merge",
-)
-_NONE = parameters.Parameters
-
-
-def add(api: fastapi.FastAPI, reverie: app.App) -> None:
-    """/graph and /links."""
-    looks: tuple[tuple[str, str, Handler, type[parameters.Parameters], str], ...] = (
-        (
-            "graph.list",
-            _ENTITIES,
-            _list,
-            graphforms.Listing,
-            "People, concepts and things, those with most links first",
-        ),
-        (
-            "graph.connections",
-            "/graph/connections",
-            _connections,
-            graphforms.Connections,
-            "What is near a node",
-        ),
-        (
-            "graph.path",
-            "/graph/path",
-            _path,
-            graphforms.Path,
-            "A shortest path between two nodes",
-        ),
-        (
-            "graph.subgraph",
-            "/graph/subgraph",
-            _subgraph,
-            graphforms.SubgraphQuery,
-            "The nodes with most links, for drawing",
-        ),
-        (
-            "graph.stats",
-            "/graph/stats",
-            _stats,
-            _NONE,
-            "How many nodes and links there are",
-        ),
-        (
-            "graph.candidates",
-            "/graph/merge-candidates",
-            _candidates,
-            graphforms.Candidates,
-            "Nodes that may be one",
-        ),
-        (
-            "graph.get",
-            _ENTITY,
-            _get,
-            graphforms.Detail,
-            "A node with its links and the records that say so",
-        ),
-    )
-    for name, path, handler, model, summary in looks:
-        _offer(
-            api,
-            reverie,
-            (name, "GET", path, handler, summary),
-            openapi.described(model, _OBJECT, path=path),
-        )
-    writes: tuple[
-        tuple[str, str, str, Handler, str, type[parameters.Body] | None], ...
-    ] = (
-        (
-            "graph.create",
-            "POST",
-            _ENTITIES,
-            _create,
-            "Make a node by hand",
-            graphforms.NewNode,
-        ),
-        (
-            "graph.update",
-            "PATCH",
-            _ENTITY,
-            _update,
-            "Change a node; its key stays",
-            graphforms.NodeChange,
-        ),
-        (
-            "graph.delete",
-            "DELETE",
-            _ENTITY,
-            _delete,
-            "Delete a node; it stays deleted",
-            None,
-        ),
-        (
-            "graph.erase",
-            "DELETE",
-            f"{_ENTITY}/forever",
-            _erase,
-            "Erase a node for good",
-            None,
-        ),
-        (
-            "graph.merge",
-            "POST",
-            _MERGE,
-            _merge,
-            "Make one node of two",
-            graphforms.Merge,
-        ),
-        (
-            "graph.unmerge",
-            "DELETE",
-            f"{_MERGE}/{{record_id}}",
-            _unmerge,
-            "Undo a merge",
-            None,
-        ),
-        (
-            "graph.apart",
-            "POST",
-            "/graph/apart",
-            _apart,
-            "Say that two nodes are two",
-            graphforms.Pair,
-        ),
-        (
-            "graph.cleanup",
-            "POST",
-            "/graph/cleanup",
-            _cleanup,
-            "Nodes that nothing leads to",
-            graphforms.Cleanup,
-        ),
-        (
-            "links.create",
-            "POST",
-            "/links",
-            _link,
-            "Link anything with anything",
-            graphforms.NewLink,
-        ),
-        (
-            "links.delete",
-            "DELETE",
-            "/links/{record_id}",
-            _unlink,
-            "Delete a link; it stays deleted",
-            None,
-        ),
-        (
-            "links.warm",
-            "POST",
-            "/links/heat-edge",
-            _warm,
-            "Two records were opened within a minute",
-            graphforms.Pair,
-        ),
-    )
-    for name, method, path, handler, summary, sent in writes:
-        status = 201 if name in _MADE else 200
-        told = openapi.described(_NONE, _OBJECT, status, sent=sent, path=path)
-        _offer(
-            api, reverie, (name, method, path, handler, summary), told, status=status
-        )
-
-
-_OBJECT = {"type": "object"}
-_MADE = ("graph.create", "graph.merge", "links.create")
-
-
-def _offer(
-    api: fastapi.FastAPI,
-    reverie: app.App,
-    row: tuple[str, str, str, Handler, str],
-    told: dict[str, Any],
-    *,
-    status: int = 200,
-) -> None:
-    name, method, path, handler, summary = row
-    routes.add(
-        api,
-        name,
-        method,
-        path,
-        functools.partial(handler, reverie),
-        status=status,
-        tags=["graph"],
-        summary=summary,
-        openapi_extra=told,
-    )
+_ENTITIES = "/graph/entities"
+_ENTITY = f"{_ENTITIES}/{{record_id}}"
+_MERGE = "/graph/merge"
 
 
 # Looking
-# --------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------
 
 
 async def _list(reverie: app.App, request: requests.Request) -> responses.Response:
@@ -331,7 +136,7 @@ async def _subgraph(reverie: app.App, request: requests.Request) -> responses.Re
 
 
 async def _stats(reverie: app.App, request: requests.Request) -> responses.Response:
-    parameters.read(request, _NONE)
+    parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         found = await visibility.stats(tx, caller)
@@ -359,7 +164,7 @@ async def _candidates(
 
 
 async def _create(reverie: app.App, request: requests.Request) -> responses.Response:
-    parameters.read(request, _NONE)
+    parameters.read(request, parameters.Parameters)
     asked = await parameters.sent(request, graphforms.NewNode)
     caller = middleware.caller_of(request)
     new = nodes.NodeDraft(
@@ -378,7 +183,7 @@ async def _create(reverie: app.App, request: requests.Request) -> responses.Resp
 
 
 async def _update(reverie: app.App, request: requests.Request) -> responses.Response:
-    parameters.read(request, _NONE)
+    parameters.read(request, parameters.Parameters)
     asked = await parameters.sent(request, graphforms.NodeChange)
     values = {
         name: value for name, value in asked.model_dump().items() if value is not None
@@ -391,7 +196,7 @@ async def _update(reverie: app.App, request: requests.Request) -> responses.Resp
 
 
 async def _delete(reverie: app.App, request: requests.Request) -> responses.Response:
-    parameters.read(request, _NONE)
+    parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         gone = await manual.delete(tx, caller, parameters.record_id(request))
@@ -399,7 +204,7 @@ async def _delete(reverie: app.App, request: requests.Request) -> responses.Resp
 
 
 async def _erase(reverie: app.App, request: requests.Request) -> responses.Response:
-    parameters.read(request, _NONE)
+    parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
     node_id = parameters.record_id(request)
     async with reverie.database.transaction(caller) as tx:
@@ -408,7 +213,7 @@ async def _erase(reverie: app.App, request: requests.Request) -> responses.Respo
 
 
 async def _merge(reverie: app.App, request: requests.Request) -> responses.Response:
-    parameters.read(request, _NONE)
+    parameters.read(request, parameters.Parameters)
     asked = await parameters.sent(request, graphforms.Merge)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
@@ -418,7 +223,7 @@ async def _merge(reverie: app.App, request: requests.Request) -> responses.Respo
 
 
 async def _unmerge(reverie: app.App, request: requests.Request) -> responses.Response:
-    parameters.read(request, _NONE)
+    parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         undone = await merging.undo(tx, caller, parameters.record_id(request))
@@ -434,7 +239,7 @@ async def _unmerge(reverie: app.App, request: requests.Request) -> responses.Res
 
 
 async def _apart(reverie: app.App, request: requests.Request) -> responses.Response:
-    parameters.read(request, _NONE)
+    parameters.read(request, parameters.Parameters)
     asked = await parameters.sent(request, graphforms.Pair)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
@@ -443,7 +248,7 @@ async def _apart(reverie: app.App, request: requests.Request) -> responses.Respo
 
 
 async def _cleanup(reverie: app.App, request: requests.Request) -> responses.Response:
-    parameters.read(request, _NONE)
+    parameters.read(request, parameters.Parameters)
     asked = await parameters.sent(request, graphforms.Cleanup)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
@@ -458,7 +263,7 @@ async def _cleanup(reverie: app.App, request: requests.Request) -> responses.Res
 
 
 async def _link(reverie: app.App, request: requests.Request) -> responses.Response:
-    parameters.read(request, _NONE)
+    parameters.read(request, parameters.Parameters)
     asked = await parameters.sent(request, graphforms.NewLink)
     caller = middleware.caller_of(request)
     fact = links.Fact(
@@ -476,7 +281,7 @@ async def _link(reverie: app.App, request: requests.Request) -> responses.Respon
 
 
 async def _unlink(reverie: app.App, request: requests.Request) -> responses.Response:
-    parameters.read(request, _NONE)
+    parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         gone = await manual.unlink(tx, caller, parameters.record_id(request))
@@ -484,9 +289,173 @@ async def _unlink(reverie: app.App, request: requests.Request) -> responses.Resp
 
 
 async def _warm(reverie: app.App, request: requests.Request) -> responses.Response:
-    parameters.read(request, _NONE)
+    parameters.read(request, parameters.Parameters)
     asked = await parameters.sent(request, graphforms.Pair)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         count = await manual.warm(tx, caller, asked.first, asked.second)
     return envelope.answer({"warmed": count})
+
+
+ROUTES = (
+    routes.Route(
+        operation="graph.list",
+        method="GET",
+        path=_ENTITIES,
+        handler=_list,
+        summary="People, concepts and things, those with most links first",
+        query=graphforms.Listing,
+        tag="graph",
+    ),
+    routes.Route(
+        operation="graph.connections",
+        method="GET",
+        path="/graph/connections",
+        handler=_connections,
+        summary="What is near a node",
+        query=graphforms.Connections,
+        tag="graph",
+    ),
+    routes.Route(
+        operation="graph.path",
+        method="GET",
+        path="/graph/path",
+        handler=_path,
+        summary="A shortest path between two nodes",
+        query=graphforms.Path,
+        tag="graph",
+    ),
+    routes.Route(
+        operation="graph.subgraph",
+        method="GET",
+        path="/graph/subgraph",
+        handler=_subgraph,
+        summary="The nodes with most links, for drawing",
+        query=graphforms.SubgraphQuery,
+        tag="graph",
+    ),
+    routes.Route(
+        operation="graph.stats",
+        method="GET",
+        path="/graph/stats",
+        handler=_stats,
+        summary="How many nodes and links there are",
+        tag="graph",
+    ),
+    routes.Route(
+        operation="graph.candidates",
+        method="GET",
+        path="/graph/merge-candidates",
+        handler=_candidates,
+        summary="Nodes that may be one",
+        query=graphforms.Candidates,
+        tag="graph",
+    ),
+    routes.Route(
+        operation="graph.get",
+        method="GET",
+        path=_ENTITY,
+        handler=_get,
+        summary="A node with its links and the records that say so",
+        query=graphforms.Detail,
+        tag="graph",
+    ),
+    routes.Route(
+        operation="graph.create",
+        method="POST",
+        path=_ENTITIES,
+        handler=_create,
+        summary="Make a node by hand",
+        body=graphforms.NewNode,
+        status=201,
+        tag="graph",
+    ),
+    routes.Route(
+        operation="graph.update",
+        method="PATCH",
+        path=_ENTITY,
+        handler=_update,
+        summary="Change a node; its key stays",
+        body=graphforms.NodeChange,
+        tag="graph",
+    ),
+    routes.Route(
+        operation="graph.delete",
+        method="DELETE",
+        path=_ENTITY,
+        handler=_delete,
+        summary="Delete a node; it stays deleted",
+        tag="graph",
+    ),
+    routes.Route(
+        operation="graph.erase",
+        method="DELETE",
+        path=f"{_ENTITY}/forever",
+        handler=_erase,
+        summary="Erase a node for good",
+        tag="graph",
+    ),
+    routes.Route(
+        operation="graph.merge",
+        method="POST",
+        path=_MERGE,
+        handler=_merge,
+        summary="Make one node of two",
+        body=graphforms.Merge,
+        status=201,
+        tag="graph",
+    ),
+    routes.Route(
+        operation="graph.unmerge",
+        method="DELETE",
+        path=f"{_MERGE}/{{record_id}}",
+        handler=_unmerge,
+        summary="Undo a merge",
+        tag="graph",
+    ),
+    routes.Route(
+        operation="graph.apart",
+        method="POST",
+        path="/graph/apart",
+        handler=_apart,
+        summary="Say that two nodes are two",
+        body=graphforms.Pair,
+        tag="graph",
+    ),
+    routes.Route(
+        operation="graph.cleanup",
+        method="POST",
+        path="/graph/cleanup",
+        handler=_cleanup,
+        summary="Nodes that nothing leads to",
+        body=graphforms.Cleanup,
+        tag="graph",
+    ),
+    routes.Route(
+        operation="links.create",
+        method="POST",
+        path="/links",
+        handler=_link,
+        summary="Link anything with anything",
+        body=graphforms.NewLink,
+        status=201,
+        tag="graph",
+    ),
+    routes.Route(
+        operation="links.delete",
+        method="DELETE",
+        path="/links/{record_id}",
+        handler=_unlink,
+        summary="Delete a link; it stays deleted",
+        tag="graph",
+    ),
+    routes.Route(
+        operation="links.warm",
+        method="POST",
+        path="/links/heat-edge",
+        handler=_warm,
+        summary="Two records were opened within a minute",
+        body=graphforms.Pair,
+        tag="graph",
+    ),
+)

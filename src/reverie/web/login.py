@@ -1,17 +1,15 @@
 """Logging in and out over HTTP, and who one is."""
 
-import functools
 from typing import Annotated, Any
 
-import fastapi
 import pydantic
 from starlette import requests, responses
 
 from reverie import app
 from reverie.access import callers, logins
-from reverie.web import envelope, forms, middleware, openapi, parameters, routes
+from reverie.web import envelope, forms, middleware, parameters, routes
 
-_ADDRESS = "/session"
+_PATH = "/session"
 
 
 class _Login(parameters.Body):
@@ -22,35 +20,6 @@ class _Login(parameters.Body):
 class _Password(parameters.Body):
     current: Annotated[str, pydantic.Field(max_length=1000)]
     password: Annotated[str, pydantic.Field(max_length=1000)]
-
-
-def add(api: fastapi.FastAPI, reverie: app.App) -> None:
-    """POST, GET and DELETE /session, PUT /session/password."""
-    for name, method, path, handler, summary, sent in (
-        ("session.start", "POST", _ADDRESS, _start, "Log in", _Login),
-        ("session.show", "GET", _ADDRESS, _show, "Who one is", None),
-        ("session.end", "DELETE", _ADDRESS, _end, "Log out", None),
-        (
-            "session.password",
-            "PUT",
-            f"{_ADDRESS}/password",
-            _password,
-            "Change one's password",
-            _Password,
-        ),
-    ):
-        routes.add(
-            api,
-            name,
-            method,
-            path,
-            functools.partial(handler, reverie),
-            tags=["session"],
-            summary=summary,
-            openapi_extra=openapi.described(
-                parameters.Parameters, {"type": "object"}, sent=sent
-            ),
-        )
 
 
 async def _start(reverie: app.App, request: requests.Request) -> responses.Response:
@@ -113,3 +82,37 @@ def _person(caller: callers.Caller, secret: str) -> dict[str, Any]:
         "expires_at": forms.moment(caller.ends) if caller.ends else None,
     }
     return found | ({"csrf": logins.page_token(secret)} if caller.login else {})
+
+
+ROUTES = (
+    routes.Route(
+        operation="session.start",
+        method="POST",
+        path=_PATH,
+        handler=_start,
+        summary="Log in",
+        body=_Login,
+    ),
+    routes.Route(
+        operation="session.show",
+        method="GET",
+        path=_PATH,
+        handler=_show,
+        summary="Who one is",
+    ),
+    routes.Route(
+        operation="session.end",
+        method="DELETE",
+        path=_PATH,
+        handler=_end,
+        summary="Log out",
+    ),
+    routes.Route(
+        operation="session.password",
+        method="PUT",
+        path=f"{_PATH}/password",
+        handler=_password,
+        summary="Change one's password",
+        body=_Password,
+    ),
+)

@@ -1,17 +1,15 @@
 """The people, tokens and agents of a household over HTTP."""
 
 import dataclasses
-import functools
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-import fastapi
 import pydantic
 from starlette import requests, responses
 
 from reverie import app
 from reverie.access import agents, callers, logins, passwords, tokens, users
-from reverie.web import envelope, forms, middleware, openapi, parameters, routes
+from reverie.web import envelope, forms, middleware, parameters, routes
 
 Scopes = Annotated[
     list[str],
@@ -43,94 +41,6 @@ class _Token(parameters.Body):
 class _Agent(parameters.Body):
     scopes: Scopes
     about: str | None = None
-
-
-def add(api: fastapi.FastAPI, reverie: app.App) -> None:
-    """/users, /tokens and /agents."""
-    for name, method, path, handler, summary, sent in (
-        (
-            "users.list",
-            "GET",
-            "/users",
-            _users,
-            "The people: the owner sees all, a member oneself",
-            None,
-        ),
-        (
-            "users.create",
-            "POST",
-            "/users",
-            _add_user,
-            "Add a member of the household",
-            _User,
-        ),
-        (
-            "users.rename",
-            "PATCH",
-            "/users/{record_id}",
-            _rename,
-            "Rename a person",
-            _Name,
-        ),
-        (
-            "tokens.list",
-            "GET",
-            "/tokens",
-            _tokens,
-            "The tokens, without their secrets",
-            None,
-        ),
-        (
-            "tokens.mint",
-            "POST",
-            "/tokens",
-            _mint,
-            "Mint a token; it is shown once",
-            _Token,
-        ),
-        (
-            "tokens.revoke",
-            "DELETE",
-            "/tokens/{record_id}",
-            _revoke,
-            "Revoke a token and all that it minted",
-            None,
-        ),
-        (
-            "agents.list",
-            "GET",
-            "/agents",
-            _agents,
-            "The agents and what each may do",
-            None,
-        ),
-        (
-            "agents.change",
-            "PUT",
-            "/agents/{name}",
-            _change_agent,
-            "Say what an agent may do",
-            _Agent,
-        ),
-    ):
-        made = name in ("users.create", "tokens.mint")
-        routes.add(
-            api,
-            name,
-            method,
-            path,
-            functools.partial(handler, reverie),
-            status=201 if made else 200,
-            tags=[name.partition(".")[0]],
-            summary=summary,
-            openapi_extra=openapi.described(
-                parameters.Parameters,
-                {"type": "object"},
-                201 if made else 200,
-                sent=sent,
-                path=path,
-            ),
-        )
 
 
 async def _users(reverie: app.App, request: requests.Request) -> responses.Response:
@@ -268,3 +178,69 @@ def _token(caller: callers.Caller, one: tokens.AccessToken) -> dict[str, Any]:
 
 def _id(value: UUID | None) -> str | None:
     return None if value is None else str(value)
+
+
+ROUTES = (
+    routes.Route(
+        operation="users.list",
+        method="GET",
+        path="/users",
+        handler=_users,
+        summary="The people: the owner sees all, a member oneself",
+    ),
+    routes.Route(
+        operation="users.create",
+        method="POST",
+        path="/users",
+        handler=_add_user,
+        summary="Add a member of the household",
+        body=_User,
+        status=201,
+    ),
+    routes.Route(
+        operation="users.rename",
+        method="PATCH",
+        path="/users/{record_id}",
+        handler=_rename,
+        summary="Rename a person",
+        body=_Name,
+    ),
+    routes.Route(
+        operation="tokens.list",
+        method="GET",
+        path="/tokens",
+        handler=_tokens,
+        summary="The tokens, without their secrets",
+    ),
+    routes.Route(
+        operation="tokens.mint",
+        method="POST",
+        path="/tokens",
+        handler=_mint,
+        summary="Mint a token; it is shown once",
+        body=_Token,
+        status=201,
+    ),
+    routes.Route(
+        operation="tokens.revoke",
+        method="DELETE",
+        path="/tokens/{record_id}",
+        handler=_revoke,
+        summary="Revoke a token and all that it minted",
+    ),
+    routes.Route(
+        operation="agents.list",
+        method="GET",
+        path="/agents",
+        handler=_agents,
+        summary="The agents and what each may do",
+    ),
+    routes.Route(
+        operation="agents.change",
+        method="PUT",
+        path="/agents/{name}",
+        handler=_change_agent,
+        summary="Say what an agent may do",
+        body=_Agent,
+    ),
+)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import fastapi
 from starlette import requests, responses
 
 from reverie import app, blobs, db, errors
@@ -20,14 +19,14 @@ from reverie.records import base, catalogue, changes
 from reverie.web import envelope, forms, middleware, openapi, parameters, routes
 
 Handler = Callable[
-    [app.App, base.Domain[Any], requests.Request], Awaitable[responses.Response]
+    [base.Domain[Any], app.App, requests.Request], Awaitable[responses.Response]
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Verb:
     """One thing that can be done with the records of every domain: the operation
-    `<domain>.<name>`.
+    `<domain>.<name>`, below the domain's own path.
     """
 
     name: str
@@ -36,27 +35,22 @@ class Verb:
     handler: Handler
     status: int = 200
 
-
-def add(api: fastapi.FastAPI, reverie: app.App) -> None:
-    """All verbs of all domains."""
-    for domain in catalogue.DOMAINS.values():
-        for verb in VERBS:
-            routes.add(
-                api,
-                f"{domain.plural}.{verb.name}",
-                verb.method,
-                f"/{domain.plural}{verb.path}",
-                functools.partial(verb.handler, reverie, domain),
-                status=verb.status,
-                operation_id=f"{domain.name}_{verb.name}",
-                tags=[domain.plural],
-                summary=f"{verb.name.capitalize()} {domain.plural}",
-                openapi_extra=openapi.operation(domain, verb.name),
-            )
+    def route(self, domain: base.Domain[Any]) -> routes.Route:
+        """Its route for one domain."""
+        return routes.Route(
+            operation=f"{domain.plural}.{self.name}",
+            method=self.method,
+            path=f"/{domain.plural}{self.path}",
+            handler=functools.partial(self.handler, domain),
+            summary=f"{self.name.capitalize()} {domain.plural}",
+            status=self.status,
+            operation_id=f"{domain.name}_{self.name}",
+            schema=openapi.operation(domain, self.name),
+        )
 
 
 async def _create(
-    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+    domain: base.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     values = await parameters.body(request)
@@ -70,7 +64,7 @@ async def _create(
 
 
 async def _get(
-    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+    domain: base.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
     """`format` is taken and ignored: one record is always whole."""
     columns = parameters.columns(
@@ -84,7 +78,7 @@ async def _get(
 
 
 async def _update(
-    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+    domain: base.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     values = await parameters.body(request)
@@ -97,7 +91,7 @@ async def _update(
 
 
 async def _delete(
-    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+    domain: base.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
@@ -107,7 +101,7 @@ async def _delete(
 
 
 async def _restore(
-    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+    domain: base.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
@@ -117,7 +111,7 @@ async def _restore(
 
 
 async def _original(
-    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+    domain: base.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
     """The bytes that the record was imported from, to be saved and never to be shown as
     a page of ours.
@@ -138,7 +132,7 @@ async def _original(
 
 
 async def _list(
-    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+    domain: base.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
     asked = parameters.read(request, _listing(domain))
     columns = parameters.columns(domain, asked.fields)
@@ -234,4 +228,7 @@ VERBS = (
     Verb("delete", "DELETE", "/{record_id}", _delete),
     Verb("restore", "POST", "/{record_id}/restore", _restore),
     Verb("original", "GET", "/{record_id}/original", _original),
+)
+ROUTES = tuple(
+    verb.route(domain) for domain in catalogue.DOMAINS.values() for verb in VERBS
 )

@@ -36,6 +36,19 @@ from reverie.web import (
 )
 
 _GRACE_SECONDS = 5
+# Before the records: /events/agenda is not the event with the id `agenda`.
+_PARTS = (
+    health,
+    login,
+    people,
+    agenda,
+    changelog,
+    documents,
+    graph,
+    privacy,
+    search,
+    records,
+)
 
 
 def create(reverie: app.App) -> fastapi.FastAPI:
@@ -66,20 +79,8 @@ def create(reverie: app.App) -> fastapi.FastAPI:
     routes.add(
         api, "openapi", "GET", "/openapi.json", description, include_in_schema=False
     )
-    # Before the records: /events/agenda is not the event with the id `agenda`.
-    for part in (
-        health,
-        login,
-        people,
-        agenda,
-        changelog,
-        documents,
-        graph,
-        privacy,
-        search,
-        records,
-    ):
-        part.add(api, reverie)
+    for part in _PARTS:
+        routes.add_all(api, reverie, part.ROUTES)
     routes.check(api)
     return api
 
