@@ -84,7 +84,7 @@ async def askers(reverie: app.App, other: callers.Caller) -> dict[str, Asker]:
         Asker(
             "login",
             begun.caller,
-            [cookie, ("X-CSRF-Token", logins.page_token(begun.secret))],
+            [cookie, ("X-CSRF-Token", logins.csrf_token(begun.secret))],
         ),
         Asker("login without its page", begun.caller, [cookie], page=False),
         await entered(reverie, "owner"),

@@ -147,7 +147,7 @@ async def give_password(database: db.Database, user_id: UUID, password: str) -> 
         await tx.run(_END_OTHERS, (user_id, UUID(int=0)))
 
 
-def page_token(secret: str) -> str:
+def csrf_token(secret: str) -> str:
     """What a page of ours shows beside its cookie (CSRF): it follows from the secret
     and does not tell it.
     """

@@ -30,35 +30,46 @@ class AgendaParameters(parameters.Parameters):
 
 async def _agenda(reverie: app.App, request: requests.Request) -> responses.Response:
     caller = middleware.caller_of(request)
-    asked = parameters.read(request, AgendaParameters)
+    query = parameters.read(request, AgendaParameters)
     today = datetime.now(UTC).astimezone(events.zone(caller.timezone)).date()
-    first = asked.from_ or today
-    last = asked.to or min(first, date.max - timedelta(days=6)) + timedelta(days=6)
+    first = query.from_ or today
+    last = query.to or min(first, date.max - timedelta(days=6)) + timedelta(days=6)
     if (last - first).days >= _LONGEST_DAYS:
         raise errors.Invalid(
             f"An agenda has at most {_LONGEST_DAYS} days.",
             hint="Ask for fewer at a time.",
         )
     async with reverie.database.transaction(caller) as tx:
-        found = await events.agenda(tx, caller, first=first, last=last)
-    days = {"from": first.isoformat(), "to": last.isoformat(), "total": len(found)}
-    return envelope.answer({"items": [_item(one) for one in found], "meta": days})
+        occurrences = await events.agenda(tx, caller, first=first, last=last)
+    days = {
+        "from": first.isoformat(),
+        "to": last.isoformat(),
+        "total": len(occurrences),
+    }
+    return envelope.answer(
+        {
+            "items": [_occurrence_json(occurrence) for occurrence in occurrences],
+            "meta": days,
+        }
+    )
 
 
-def _item(one: events.Occurrence) -> dict[str, Any]:
+def _occurrence_json(occurrence: events.Occurrence) -> dict[str, Any]:
     """All-day events have days for `start` and `end`, the latter exclusive, as the
     event itself has them.
     """
-    event = one.event
+    event = occurrence.event
     start, end = (
-        (one.start.date(), one.end.date()) if event.all_day else (one.start, one.end)
+        (occurrence.start.date(), occurrence.end.date())
+        if event.all_day
+        else (occurrence.start, occurrence.end)
     )
     return {
         "event_id": str(event.id),
         "title": event.title,
         "start": start.isoformat(),
         "end": end.isoformat(),
-        "day": one.day.isoformat(),
+        "day": occurrence.day.isoformat(),
         "all_day": event.all_day,
         "timezone": event.timezone,
         "location": event.location,

@@ -40,38 +40,41 @@ async def _changes(reverie: app.App, request: requests.Request) -> responses.Res
     it misses nothing.
     """
     caller = middleware.caller_of(request)
-    asked = parameters.read(request, ChangesParameters)
-    names = catalogue.asked(caller, [asked.domain] if asked.domain else None)
+    query = parameters.read(request, ChangesParameters)
+    names = catalogue.asked(caller, [query.domain] if query.domain else None)
     async with reverie.database.transaction(caller) as tx:
-        if asked.since is None:
+        if query.since is None:
             rows = await changes.recent(tx, caller, limit=1000)
             stamp = None
         else:
-            found = await changes.since(tx, caller, moment=asked.since)
+            changed = await changes.since(tx, caller, moment=query.since)
             rows = sorted(
-                (*found.created, *found.updated, *found.deleted), key=lambda one: one.at
+                (*changed.created, *changed.updated, *changed.deleted),
+                key=lambda row: row.at,
             )
-            stamp = found.response_timestamp
-    rows = [one for one in rows if one.domain in names]
-    shown, more = rows[: asked.limit], len(rows) > asked.limit
-    meta: dict[str, Any] = {"total": len(rows), "limit": asked.limit, "has_more": more}
+            stamp = changed.response_timestamp
+    rows = [row for row in rows if row.domain in names]
+    shown, more = rows[: query.limit], len(rows) > query.limit
+    meta: dict[str, Any] = {"total": len(rows), "limit": query.limit, "has_more": more}
     if stamp is not None:
         meta["response_timestamp"] = forms.moment(
             min(stamp, shown[-1].at) if more else stamp
         )
-    return envelope.answer({"items": [_row(one) for one in shown], "meta": meta})
+    return envelope.answer(
+        {"items": [_change_json(row) for row in shown], "meta": meta}
+    )
 
 
-def _row(one: changes.Change) -> dict[str, Any]:
+def _change_json(change: changes.Change) -> dict[str, Any]:
     return {
-        "domain": one.domain,
-        "record_id": str(one.record_id),
-        "action": one.action,
-        "columns": one.columns,
-        "source": one.source,
-        "caller": one.caller,
-        "summary": one.summary,
-        "at": forms.moment(one.at),
+        "domain": change.domain,
+        "record_id": str(change.record_id),
+        "action": change.action,
+        "columns": change.columns,
+        "source": change.source,
+        "caller": change.caller,
+        "summary": change.summary,
+        "at": forms.moment(change.at),
     }
 
 

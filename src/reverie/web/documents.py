@@ -88,24 +88,26 @@ async def _upload(reverie: app.App, request: requests.Request) -> responses.Resp
 async def _ingest(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
-    asked = await parameters.sent(request, _Ingest)
-    if (asked.upload is None) == (asked.paths is None):
+    body = await parameters.body(request, _Ingest)
+    if (body.upload is None) == (body.paths is None):
         raise errors.Invalid(
             "Either `upload` or `paths` is needed.",
             hint="POST /api/v1/upload gives the `upload`.",
         )
-    wishes = {"again": asked.again} | (
-        {"password": asked.password} if asked.password else {}
+    options = {"again": body.again} | (
+        {"password": body.password} if body.password else {}
     )
-    if asked.paths is not None:
+    if body.paths is not None:
         if caller.kind != "user" or caller.role != "owner":
             raise errors.Forbidden(
                 "Only the owner takes in files of this machine.",
                 hint="Upload them instead.",
             )
-        return await _asked(reverie, caller, "paths", {"paths": asked.paths, **wishes})
-    blob = str(asked.upload)
-    if not asked.name:
+        return await _request_ingestion(
+            reverie, caller, "paths", {"paths": body.paths, **options}
+        )
+    blob = str(body.upload)
+    if not body.name:
         raise errors.Invalid(
             "An upload needs its `name`.", hint='Such as "report.pdf".'
         )
@@ -115,24 +117,24 @@ async def _ingest(reverie: app.App, request: requests.Request) -> responses.Resp
         raise errors.NotFound(
             "There is no such upload.", hint="POST the bytes to /api/v1/upload first."
         )
-    path = f"upload:{asked.path or blob}"
-    return await _asked(
+    path = f"upload:{body.path or blob}"
+    return await _request_ingestion(
         reverie,
         caller,
         "upload",
-        {"blob": blob, "name": asked.name, "path": path, **wishes},
+        {"blob": blob, "name": body.name, "path": path, **options},
     )
 
 
 async def _fetch(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    asked = await parameters.sent(request, _Address)
-    return await _asked(
-        reverie, middleware.caller_of(request), "url", {"url": asked.url}
+    body = await parameters.body(request, _Address)
+    return await _request_ingestion(
+        reverie, middleware.caller_of(request), "url", {"url": body.url}
     )
 
 
-async def _asked(
+async def _request_ingestion(
     reverie: app.App,
     caller: callers.Caller,
     kind: ingestions.Kind,
@@ -154,16 +156,16 @@ async def _ingestions(
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        found = await ingestions.latest(tx, caller)
+        latest = await ingestions.latest(tx, caller)
     items = [
         {
-            "id": str(one.id),
-            "kind": one.kind,
-            "state": one.state,
-            "reason": one.reason,
-            "at": one.created_at.isoformat(),
+            "id": str(ingestion.id),
+            "kind": ingestion.kind,
+            "state": ingestion.state,
+            "reason": ingestion.reason,
+            "at": ingestion.created_at.isoformat(),
         }
-        for one in found
+        for ingestion in latest
     ]
     return envelope.answer({"items": items})
 
@@ -172,10 +174,10 @@ async def _status(reverie: app.App, request: requests.Request) -> responses.Resp
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        found = await status.status(
+        progress = await status.status(
             tx, caller, parameters.record_id(request), model=reverie.embeddings.model
         )
-    return envelope.answer(found.as_json())
+    return envelope.answer(progress.as_json())
 
 
 async def _stop(reverie: app.App, request: requests.Request) -> responses.Response:
@@ -183,8 +185,8 @@ async def _stop(reverie: app.App, request: requests.Request) -> responses.Respon
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         await ingestions.end(tx, caller, parameters.record_id(request), "stopped")
-        found = await ingestions.get(tx, caller, parameters.record_id(request))
-    return envelope.answer({"id": str(found.id), "state": found.state})
+        stopped = await ingestions.get(tx, caller, parameters.record_id(request))
+    return envelope.answer({"id": str(stopped.id), "state": stopped.state})
 
 
 async def _readable(
@@ -200,17 +202,17 @@ async def _readable(
 
 
 async def _passages(reverie: app.App, request: requests.Request) -> responses.Response:
-    asked = parameters.read(request, PassagesParameters)
+    query = parameters.read(request, PassagesParameters)
     caller, record_id = middleware.caller_of(request), parameters.record_id(request)
     async with reverie.database.transaction(caller) as tx:
         domain, record = await _readable(tx, caller, record_id)
-        found, total = await places.passages(
-            tx, caller, record_id, after=asked.after, limit=asked.limit
+        passages, total = await places.passages(
+            tx, caller, record_id, after=query.after, limit=query.limit
         )
-        original = await _has_original(tx, caller, record_id)
+        original = await _has_original_bytes(tx, caller, record_id)
     mime = str(getattr(record, "mime", ""))
-    items = [_told(record_id, one, mime) for one in found]
-    at = f"{middleware.PREFIX}/{domain.plural}/{record_id}"
+    items = [_passage_json(record_id, passage, mime) for passage in passages]
+    address = f"{middleware.PREFIX}/{domain.plural}/{record_id}"
     answer = {
         "domain": domain.name,
         "title": domain.summary(record),
@@ -218,7 +220,8 @@ async def _passages(reverie: app.App, request: requests.Request) -> responses.Re
         "items": items,
     }
     return envelope.answer(
-        answer | {"record": at, "original": f"{at}/original" if original else None}
+        answer
+        | {"record": address, "original": f"{address}/original" if original else None}
     )
 
 
@@ -234,30 +237,38 @@ async def _passage(reverie: app.App, request: requests.Request) -> responses.Res
     )
     async with reverie.database.transaction(caller) as tx:
         domain, record = await _readable(tx, caller, record_id)
-        found = await places.around(tx, caller, record_id, number)
+        neighbours = await places.around(tx, caller, record_id, number)
     before, after = (
-        found[n].text if n in found else "" for n in (number - 1, number + 1)
+        neighbours[n].text if n in neighbours else "" for n in (number - 1, number + 1)
     )
-    told = _told(record_id, found[number], str(getattr(record, "mime", "")))
+    passage = _passage_json(
+        record_id, neighbours[number], str(getattr(record, "mime", ""))
+    )
     return envelope.answer(
-        {"title": domain.summary(record), **told, "before": before, "after": after}
+        {"title": domain.summary(record), **passage, "before": before, "after": after}
     )
 
 
-def _told(record_id: UUID, passage: places.PlacedPassage, mime: str) -> dict[str, Any]:
+def _passage_json(
+    record_id: UUID, passage: places.PlacedPassage, mime: str
+) -> dict[str, Any]:
     """A passage with its place, in words too, and a link to it: the picture of its
     page, or what stands around it.
     """
-    at = f"{middleware.PREFIX}/documents/{record_id}"
+    address = f"{middleware.PREFIX}/documents/{record_id}"
     image = mime.startswith("image/")
     page = passage.place.get("page", 1 if image else None)
     pictured = page is not None and (image or mime == _PDF)
-    link = f"{at}/pages/{page}" if pictured else f"{at}/passages/{passage.number}"
-    where = places.told(passage.place)
+    link = (
+        f"{address}/pages/{page}"
+        if pictured
+        else f"{address}/passages/{passage.number}"
+    )
+    place = places.told(passage.place)
     return {
         "number": passage.number,
         "place": passage.place,
-        "where": where,
+        "where": place,
         "link": link,
         "text": passage.text,
     }
@@ -272,7 +283,7 @@ def _number(request: requests.Request) -> int:
     return int(text)
 
 
-async def _has_original(
+async def _has_original_bytes(
     tx: db.Transaction, caller: callers.Caller, record_id: UUID
 ) -> bool:
     try:
@@ -307,21 +318,21 @@ async def _page(reverie: app.App, request: requests.Request) -> responses.Respon
 async def _stats(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
-    where = (
+    location = (
         "the owner's own PostgreSQL"
         if reverie.server is None
         else str(reverie.server.place.data)
     )
     async with reverie.database.transaction(caller) as tx:
-        held = await holdings.measured(
+        stats = await holdings.measured(
             tx,
             caller,
             model=reverie.embeddings.model,
             home=reverie.settings.home,
             blobs=reverie.blobs,
-            database=where,
+            database=location,
         )
-    return envelope.answer(held.as_json())
+    return envelope.answer(stats.as_json())
 
 
 ROUTES = (

@@ -89,11 +89,11 @@ async def of_framework(
 
 def _methods(request: requests.Request) -> list[str]:
     """All methods of an address: the framework tells those of the first route alone."""
-    found: set[str] = set()
+    methods: set[str] = set()
     for route in request.app.routes:
         if (
             isinstance(route, routing.Route)
             and route.matches(request.scope)[0] != routing.Match.NONE
         ):
-            found |= route.methods or set()
-    return sorted(found)
+            methods |= route.methods or set()
+    return sorted(methods)

@@ -24,15 +24,13 @@ class _Password(parameters.Body):
 
 async def _start(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    asked = await parameters.sent(request, _Login)
-    begun = await logins.start(
-        reverie.database, name=asked.name, password=asked.password
-    )
-    answer = envelope.answer(_person(begun.caller, begun.secret))
+    body = await parameters.body(request, _Login)
+    login = await logins.start(reverie.database, name=body.name, password=body.password)
+    answer = envelope.answer(_caller_json(login.caller, login.secret))
     answer.set_cookie(
         middleware.COOKIE,
-        begun.secret,
-        expires=begun.expires_at,
+        login.secret,
+        expires=login.expires_at,
         path=middleware.PREFIX,
         httponly=True,
         samesite="strict",
@@ -44,7 +42,9 @@ async def _start(reverie: app.App, request: requests.Request) -> responses.Respo
 async def _show(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     return envelope.answer(
-        _person(middleware.caller_of(request), middleware.login_of(request.scope))
+        _caller_json(
+            middleware.caller_of(request), middleware.session_cookie(request.scope)
+        )
     )
 
 
@@ -60,19 +60,19 @@ async def _end(reverie: app.App, request: requests.Request) -> responses.Respons
 
 async def _password(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    asked = await parameters.sent(request, _Password)
+    body = await parameters.body(request, _Password)
     caller = middleware.caller_of(request)
     await logins.change_password(
-        reverie.database, caller, current=asked.current, password=asked.password
+        reverie.database, caller, current=body.current, password=body.password
     )
     return envelope.answer({"changed": True})
 
 
-def _person(caller: callers.Caller, secret: str) -> dict[str, Any]:
+def _caller_json(caller: callers.Caller, secret: str) -> dict[str, Any]:
     """The caller as it is told to itself; `csrf` goes back in the header of whatever
     changes something.
     """
-    found: dict[str, Any] = {
+    person: dict[str, Any] = {
         "user_id": str(caller.user_id),
         "kind": caller.kind,
         "name": caller.name,
@@ -81,7 +81,7 @@ def _person(caller: callers.Caller, secret: str) -> dict[str, Any]:
         "timezone": caller.timezone,
         "expires_at": forms.moment(caller.ends) if caller.ends else None,
     }
-    return found | ({"csrf": logins.page_token(secret)} if caller.login else {})
+    return person | ({"csrf": logins.csrf_token(secret)} if caller.login else {})
 
 
 ROUTES = (

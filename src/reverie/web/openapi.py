@@ -110,7 +110,7 @@ def _request_body(schema: dict[str, Any]) -> dict[str, Any]:
     return {"required": True, "content": _json(schema)}
 
 
-def whole(api: fastapi.FastAPI) -> dict[str, Any]:
+def document(api: fastapi.FastAPI) -> dict[str, Any]:
     """The description of all routes."""
     schema = fastapi.openapi.utils.get_openapi(
         title="Reverie",

@@ -19,10 +19,10 @@ class SummaryParameters(parameters.Parameters):
 
 async def _summary(reverie: app.App, request: requests.Request) -> responses.Response:
     caller = middleware.caller_of(request)
-    asked = parameters.read(request, SummaryParameters)
+    query = parameters.read(request, SummaryParameters)
     async with reverie.database.transaction(caller) as tx:
-        found = await routing_log.summary(tx, caller, asked.days)
-    return envelope.answer({**asdict(found), "sentence": found.sentence})
+        summary = await routing_log.summary(tx, caller, query.days)
+    return envelope.answer({**asdict(summary), "sentence": summary.sentence})
 
 
 _COUNTS = ("days", "processed", "plain", "pseudonymised", "local", "blocked")

@@ -53,7 +53,7 @@ async def _create(
     domain: base.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    values = await parameters.body(request)
+    values = await parameters.json_object(request)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         record = await base.create(tx, caller, domain, values)
@@ -81,7 +81,7 @@ async def _update(
     domain: base.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    values = await parameters.body(request)
+    values = await parameters.json_object(request)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         record = await base.update(
@@ -134,28 +134,28 @@ async def _original(
 async def _list(
     domain: base.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
-    asked = parameters.read(request, _listing(domain))
-    columns = parameters.columns(domain, asked.fields)
-    if columns is not None and asked.format == "compact":
+    query = parameters.read(request, _listing(domain))
+    columns = parameters.columns(domain, query.fields)
+    if columns is not None and query.format == "compact":
         raise errors.Invalid(
             "`fields` and `format=compact` exclude each other.",
             hint="Leave one of them out.",
         )
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        if asked.since is not None:
-            return envelope.answer(await _since(tx, caller, domain, asked, columns))
+        if query.since is not None:
+            return envelope.answer(await _since(tx, caller, domain, query, columns))
         page = await base.find(
             tx,
             caller,
             domain,
-            filters={name: getattr(asked, name) for name in domain.filters},
-            tier=asked.tier,
-            deleted=asked.deleted,
-            limit=asked.limit,
-            offset=asked.offset,
+            filters={name: getattr(query, name) for name in domain.filters},
+            tier=query.tier,
+            deleted=query.deleted,
+            limit=query.limit,
+            offset=query.offset,
         )
-    if asked.format == "compact":
+    if query.format == "compact":
         return envelope.answer(forms.compact(domain, page, datetime.now(UTC)))
     return envelope.answer(forms.full(domain, page, columns))
 
@@ -164,7 +164,7 @@ async def _since(
     tx: db.Transaction,
     caller: callers.Caller,
     domain: base.Domain[Any],
-    asked: parameters.ListParameters,
+    query: parameters.ListParameters,
     columns: forms.Columns,
 ) -> dict[str, Any]:
     """What changed since a moment, whole: no page of it, or something would be missed.
@@ -173,39 +173,41 @@ async def _since(
     compact format each of them is `{lines, ids}`. `deleted` is `{id, deleted_at}` in
     both.
     """
-    alone = sorted(asked.model_fields_set - {"since", "format", "fields"})
-    if asked.since is None or alone:
+    alone = sorted(query.model_fields_set - {"since", "format", "fields"})
+    if query.since is None or alone:
         raise errors.Invalid(
             f"`since` and `{alone[0]}` exclude each other.",
             hint="It goes with format and fields.",
         )
-    found = await changes.since(tx, caller, moment=asked.since, domain=domain.name)
-    ids = [one.record_id for one in (*found.created, *found.updated)]
-    there = await base.fetch(tx, caller, domain, ids)
+    changed = await changes.since(tx, caller, moment=query.since, domain=domain.name)
+    ids = [change.record_id for change in (*changed.created, *changed.updated)]
+    records = await base.fetch(tx, caller, domain, ids)
     now = datetime.now(UTC)
 
     def shown(rows: list[changes.Change]) -> Any:
         # A record that was deleted a moment ago is not there any more: the next answer
         # says so.
-        live = [there[one.record_id] for one in rows if one.record_id in there]
-        if asked.format == "compact":
+        live = [
+            records[change.record_id] for change in rows if change.record_id in records
+        ]
+        if query.format == "compact":
             return forms.lines(domain, live, now)
-        return [forms.record(domain, one, columns) for one in live]
+        return [forms.record(domain, change, columns) for change in live]
 
-    counted = len(found.created) + len(found.updated) + len(found.deleted)
+    counted = len(changed.created) + len(changed.updated) + len(changed.deleted)
     head: dict[str, Any] = {}
-    if asked.format == "compact":
-        summary = f"{len(found.created)} created, {len(found.updated)} updated, {len(found.deleted)} deleted"
+    if query.format == "compact":
+        summary = f"{len(changed.created)} created, {len(changed.updated)} updated, {len(changed.deleted)} deleted"
         head = {"format": "compact", "summary": f"{domain.plural}: {summary}"}
     return head | {
-        "created": shown(found.created),
-        "updated": shown(found.updated),
+        "created": shown(changed.created),
+        "updated": shown(changed.updated),
         "deleted": [
-            {"id": str(one.record_id), "deleted_at": forms.moment(one.at)}
-            for one in found.deleted
+            {"id": str(change.record_id), "deleted_at": forms.moment(change.at)}
+            for change in changed.deleted
         ],
         "meta": {
-            "response_timestamp": forms.moment(found.response_timestamp),
+            "response_timestamp": forms.moment(changed.response_timestamp),
             "total_changes": counted,
         },
     }

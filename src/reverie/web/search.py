@@ -74,46 +74,46 @@ async def _search(reverie: app.App, request: requests.Request) -> responses.Resp
     caller = middleware.caller_of(request)
     question = _question(parameters.read(request, SearchParameters))
     settings = reverie.settings.search
-    found = await search.search(
+    hits = await search.search(
         reverie.database, caller, reverie.embeddings, question, settings=settings
     )
-    return envelope.answer(results.as_json(found))
+    return envelope.answer(results.as_json(hits))
 
 
 async def _advanced(reverie: app.App, request: requests.Request) -> responses.Response:
     caller = middleware.caller_of(request)
-    asked = parameters.read(request, AdvancedParameters)
+    query = parameters.read(request, AdvancedParameters)
     sliders = advanced.Sliders(
-        heat=asked.heat,
-        semantic=asked.semantic,
-        lexical=asked.lexical,
-        graph=asked.graph,
+        heat=query.heat,
+        semantic=query.semantic,
+        lexical=query.lexical,
+        graph=query.graph,
     )
     settings = reverie.settings.search
-    found = await search.by_sliders(
+    hits = await search.by_sliders(
         reverie.database,
         caller,
         reverie.embeddings,
-        _question(asked),
+        _question(query),
         sliders,
         settings=settings,
     )
-    return envelope.answer(results.as_json(found))
+    return envelope.answer(results.as_json(hits))
 
 
-def _question(asked: SearchParameters) -> queries.Query:
+def _question(parameters: SearchParameters) -> queries.Query:
     return queries.Query(
-        text=asked.q,
-        domains=tuple(asked.domain),
-        limit=asked.limit,
-        include_cold=asked.include_cold,
-        tier=asked.tier,
-        tag=asked.tag,
-        person=asked.person,
-        category=asked.category,
-        file=asked.file,
-        first=asked.from_,
-        last=asked.to,
+        text=parameters.q,
+        domains=tuple(parameters.domain),
+        limit=parameters.limit,
+        include_cold=parameters.include_cold,
+        tier=parameters.tier,
+        tag=parameters.tag,
+        person=parameters.person,
+        category=parameters.category,
+        file=parameters.file,
+        first=parameters.from_,
+        last=parameters.to,
     )
 
 

@@ -23,6 +23,7 @@ from reverie.web import (
     documents,
     envelope,
     graph,
+    graph_changes,
     health,
     login,
     middleware,
@@ -45,6 +46,7 @@ _PARTS = (
     changelog,
     documents,
     graph,
+    graph_changes,
     privacy,
     search,
     records,
@@ -70,7 +72,7 @@ def create(reverie: app.App) -> fastapi.FastAPI:
 
     @functools.cache
     def whole() -> dict[str, Any]:
-        return openapi.whole(api)
+        return openapi.document(api)
 
     async def description(request: requests.Request) -> responses.Response:
         parameters.read(request, parameters.Parameters)
@@ -97,7 +99,7 @@ async def serve(
 
     Raises AlreadyRunning when the port is taken.
     """
-    listening = _bound(host, port)
+    listening = _listening_socket(host, port)
     settings = uvicorn.Config(
         create(reverie),
         access_log=False,
@@ -141,7 +143,7 @@ async def _stopped(server: uvicorn.Server, stop: asyncio.Event) -> None:
     server.should_exit = True
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _listening_socket(host: str, port: int) -> socket.socket:
     listening = socket.socket(
         socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM
     )
