@@ -1,4 +1,4 @@
-"""The agenda: what takes place when, by local day, recurrences spread out."""
+"""REST route of the agenda: events by local day, their recurrences spread out."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any

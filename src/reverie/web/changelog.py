@@ -1,4 +1,4 @@
-"""The change log over all domains, as far as the caller may read them."""
+"""REST route of the change log over all domains, as far as the caller may read them."""
 
 from typing import Annotated, Any
 

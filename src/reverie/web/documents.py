@@ -1,6 +1,4 @@
-"""Documents over HTTP: upload, ingestion and its status, passages and pages where they
-stand, what is kept.
-"""
+"""REST routes of documents: upload, ingestion and its status, passages, page images."""
 
 import asyncio
 from typing import Annotated, Any
@@ -94,18 +92,30 @@ async def _ingest(reverie: app.App, request: requests.Request) -> responses.Resp
             "Either `upload` or `paths` is needed.",
             hint="POST /api/v1/upload gives the `upload`.",
         )
-    options = {"again": body.again} | (
-        {"password": body.password} if body.password else {}
-    )
     if body.paths is not None:
         if caller.kind != "user" or caller.role != "owner":
             raise errors.Forbidden(
                 "Only the owner takes in files of this machine.",
                 hint="Upload them instead.",
             )
-        return await _request_ingestion(
-            reverie, caller, "paths", {"paths": body.paths, **options}
-        )
+        request_of_paths = {"paths": body.paths, **_options(body)}
+        return await _request_ingestion(reverie, caller, "paths", request_of_paths)
+    request_of_upload = await _checked_upload(reverie, caller, body)
+    return await _request_ingestion(reverie, caller, "upload", request_of_upload)
+
+
+def _options(body: _Ingest) -> dict[str, Any]:
+    """How files are to be read; a password only if there is one."""
+    options: dict[str, Any] = {"again": body.again}
+    if body.password:
+        options["password"] = body.password
+    return options
+
+
+async def _checked_upload(
+    reverie: app.App, caller: callers.Caller, body: _Ingest
+) -> dict[str, Any]:
+    """The request for an upload that is there. Raises Invalid, NotFound."""
     blob = str(body.upload)
     if not body.name:
         raise errors.Invalid(
@@ -118,12 +128,7 @@ async def _ingest(reverie: app.App, request: requests.Request) -> responses.Resp
             "There is no such upload.", hint="POST the bytes to /api/v1/upload first."
         )
     path = f"upload:{body.path or blob}"
-    return await _request_ingestion(
-        reverie,
-        caller,
-        "upload",
-        {"blob": blob, "name": body.name, "path": path, **options},
-    )
+    return {"blob": blob, "name": body.name, "path": path, **_options(body)}
 
 
 async def _fetch(reverie: app.App, request: requests.Request) -> responses.Response:
@@ -203,7 +208,8 @@ async def _readable(
 
 async def _passages(reverie: app.App, request: requests.Request) -> responses.Response:
     query = parameters.read(request, PassagesParameters)
-    caller, record_id = middleware.caller_of(request), parameters.record_id(request)
+    caller = middleware.caller_of(request)
+    record_id = parameters.record_id(request)
     async with reverie.database.transaction(caller) as tx:
         domain, record = await _readable(tx, caller, record_id)
         passages, total = await places.passages(
@@ -213,15 +219,15 @@ async def _passages(reverie: app.App, request: requests.Request) -> responses.Re
     mime = str(getattr(record, "mime", ""))
     items = [_passage_json(record_id, passage, mime) for passage in passages]
     address = f"{middleware.PREFIX}/{domain.plural}/{record_id}"
-    answer = {
-        "domain": domain.name,
-        "title": domain.summary(record),
-        "total": total,
-        "items": items,
-    }
     return envelope.answer(
-        answer
-        | {"record": address, "original": f"{address}/original" if original else None}
+        {
+            "domain": domain.name,
+            "title": domain.summary(record),
+            "total": total,
+            "items": items,
+            "record": address,
+            "original": f"{address}/original" if original else None,
+        }
     )
 
 
@@ -230,22 +236,23 @@ async def _passage(reverie: app.App, request: requests.Request) -> responses.Res
     stands.
     """
     parameters.read(request, parameters.Parameters)
-    caller, record_id, number = (
-        middleware.caller_of(request),
-        parameters.record_id(request),
-        _number(request),
-    )
+    caller = middleware.caller_of(request)
+    record_id = parameters.record_id(request)
+    number = _number(request)
     async with reverie.database.transaction(caller) as tx:
         domain, record = await _readable(tx, caller, record_id)
         neighbours = await places.around(tx, caller, record_id, number)
-    before, after = (
-        neighbours[n].text if n in neighbours else "" for n in (number - 1, number + 1)
-    )
-    passage = _passage_json(
-        record_id, neighbours[number], str(getattr(record, "mime", ""))
-    )
+    mime = str(getattr(record, "mime", ""))
+    passage = _passage_json(record_id, neighbours[number], mime)
+    before = neighbours.get(number - 1)
+    after = neighbours.get(number + 1)
     return envelope.answer(
-        {"title": domain.summary(record), **passage, "before": before, "after": after}
+        {
+            "title": domain.summary(record),
+            **passage,
+            "before": before.text if before else "",
+            "after": after.text if after else "",
+        }
     )
 
 
@@ -259,16 +266,13 @@ def _passage_json(
     image = mime.startswith("image/")
     page = passage.place.get("page", 1 if image else None)
     pictured = page is not None and (image or mime == _PDF)
-    link = (
-        f"{address}/pages/{page}"
-        if pictured
-        else f"{address}/passages/{passage.number}"
-    )
-    place = places.told(passage.place)
+    link = f"{address}/passages/{passage.number}"
+    if pictured:
+        link = f"{address}/pages/{page}"
     return {
         "number": passage.number,
         "place": passage.place,
-        "where": place,
+        "where": places.told(passage.place),
         "link": link,
         "text": passage.text,
     }
@@ -296,11 +300,9 @@ async def _has_original_bytes(
 async def _page(reverie: app.App, request: requests.Request) -> responses.Response:
     """A page of a PDF or an image as PNG, drawn in a limited process of its own."""
     parameters.read(request, parameters.Parameters)
-    caller, record_id, number = (
-        middleware.caller_of(request),
-        parameters.record_id(request),
-        _number(request),
-    )
+    caller = middleware.caller_of(request)
+    record_id = parameters.record_id(request)
+    number = _number(request)
     async with reverie.database.transaction(caller) as tx:
         _, record = await _readable(tx, caller, record_id)
         address = await ledger.original(tx, caller, record_id)

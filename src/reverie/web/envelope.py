@@ -1,4 +1,4 @@
-"""What every answer looks like on the wire: JSON, and errors in one envelope."""
+"""HTTP responses: JSON bodies, and errors in one envelope with their status codes."""
 
 from collections.abc import Mapping
 from typing import Any

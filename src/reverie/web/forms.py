@@ -1,4 +1,4 @@
-"""The forms in which records are shown: full, some columns, or one line each."""
+"""JSON forms of records: full, some columns, or one line each; pages of a list."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime

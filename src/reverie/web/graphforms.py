@@ -1,4 +1,4 @@
-"""What may be asked of the graph over HTTP, and what may be sent to it."""
+"""Query parameters and request bodies of the graph's REST routes."""
 
 import json
 from datetime import date, datetime

@@ -1,6 +1,4 @@
-"""Whether Reverie is well: the one thing that everybody may ask, so it says nothing
-else.
-"""
+"""REST route of the health check: open to everybody, so it says nothing else."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Logging in and out over HTTP, and who one is."""
+"""REST routes of the login session: a session cookie for a name and a password."""
 
 from typing import Annotated, Any
 
@@ -69,7 +69,7 @@ async def _password(reverie: app.App, request: requests.Request) -> responses.Re
 
 
 def _caller_json(caller: callers.Caller, secret: str) -> dict[str, Any]:
-    """The caller as it is told to itself; `csrf` goes back in the header of whatever
+    """The caller as JSON for itself; `csrf` goes back in the header of whatever
     changes something.
     """
     person: dict[str, Any] = {
@@ -81,7 +81,9 @@ def _caller_json(caller: callers.Caller, secret: str) -> dict[str, Any]:
         "timezone": caller.timezone,
         "expires_at": forms.moment(caller.ends) if caller.ends else None,
     }
-    return person | ({"csrf": logins.csrf_token(secret)} if caller.login else {})
+    if caller.login:
+        person["csrf"] = logins.csrf_token(secret)
+    return person
 
 
 ROUTES = (

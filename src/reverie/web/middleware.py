@@ -1,5 +1,6 @@
-"""The edge: who may come in, what leaves when something breaks, and what each answer
-costs in tokens.
+"""ASGI middleware: bearer token or session cookie, CSRF, host and origin checks.
+
+It also says what leaves when something breaks, and what each answer costs in tokens.
 """
 
 import hmac

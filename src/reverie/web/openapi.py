@@ -1,6 +1,4 @@
-"""The description of the API: what each route takes and gives, from the same models
-that check it.
-"""
+"""OpenAPI description of the REST routes, from the same models that check them."""
 
 import re
 from typing import Any

@@ -1,6 +1,4 @@
-"""What a request says: its query parameters, its body, the id in its path. Everything
-unknown is refused.
-"""
+"""Query parameters, request bodies and path ids, validated; what is unknown is refused."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The people, tokens and agents of a household over HTTP."""
+"""REST routes of the household: people, their access tokens and their agents."""
 
 import dataclasses
 from typing import Annotated, Any, Literal

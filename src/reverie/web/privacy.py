@@ -1,4 +1,4 @@
-"""What left this machine, in numbers: the summary of the routing log."""
+"""REST route of the routing log's summary: what left this machine, in numbers."""
 
 from dataclasses import asdict
 from typing import Annotated

@@ -1,6 +1,4 @@
-"""The routes of all kinds of records, made from the catalogue: one router, no copy a
-domain.
-"""
+"""REST routes of all kinds of records (CRUD), made from the catalogue of domains."""
 
 import asyncio
 import functools
@@ -173,10 +171,10 @@ async def _since(
     compact format each of them is `{lines, ids}`. `deleted` is `{id, deleted_at}` in
     both.
     """
-    alone = sorted(query.model_fields_set - {"since", "format", "fields"})
-    if query.since is None or alone:
+    excluded = sorted(query.model_fields_set - {"since", "format", "fields"})
+    if query.since is None or excluded:
         raise errors.Invalid(
-            f"`since` and `{alone[0]}` exclude each other.",
+            f"`since` and `{excluded[0]}` exclude each other.",
             hint="It goes with format and fields.",
         )
     changed = await changes.since(tx, caller, moment=query.since, domain=domain.name)
@@ -192,7 +190,7 @@ async def _since(
         ]
         if query.format == "compact":
             return forms.lines(domain, live, now)
-        return [forms.record(domain, change, columns) for change in live]
+        return [forms.record(domain, record, columns) for record in live]
 
     counted = len(changed.created) + len(changed.updated) + len(changed.deleted)
     head: dict[str, Any] = {}

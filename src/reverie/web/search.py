@@ -1,4 +1,4 @@
-"""Search over HTTP: the questions that reverie.search answers, as parameters."""
+"""REST routes of search: the questions that reverie.search answers, as parameters."""
 
 from datetime import date
 from typing import Annotated

@@ -1,6 +1,4 @@
-"""The web server: the API as one application, and its running on a port of this
-machine.
-"""
+"""Web server: the API as one FastAPI application, run by uvicorn on a local port."""
 
 import asyncio
 import contextlib
