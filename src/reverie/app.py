@@ -166,14 +166,14 @@ async def caller_of_token(app: App, token: str) -> callers.Caller:
     return await tokens.caller(app.database, token)
 
 
-async def keep_alive(reverie: App, *, told: Callable[[str], None]) -> None:
+async def keep_alive(reverie: App, *, notify: Callable[[str], None]) -> None:
     """Start the embedded server again whenever it was killed; runs until cancelled.
-    `told` hears about it.
+    `notify` gets the sentence.
     """
     while reverie.server is not None:
         await asyncio.sleep(_HEARTBEAT_S)
         try:
             if await asyncio.to_thread(reverie.server.revive):
-                told("The database had gone; it is back.")
+                notify("The database had gone; it is back.")
         except errors.ReverieError as failure:
-            told(failure.message)
+            notify(failure.message)

@@ -67,7 +67,7 @@ async def run(settings: config.Config, *, name: str = agents.MAIN) -> None:
                 _until_left(serve(opened, who, wire), told_to_leave)
             )
             leaving = tasks.create_task(told_to_leave.wait())
-            heart = tasks.create_task(app.keep_alive(opened, told=_log.warning))
+            heart = tasks.create_task(app.keep_alive(opened, notify=_log.warning))
             await asyncio.wait({serving, leaving}, return_when=asyncio.FIRST_COMPLETED)
             serving.cancel()
             leaving.cancel()

@@ -79,29 +79,29 @@ def list_tokens(
     async def work(reverie: app.App) -> tuple[list[tokens.AccessToken], UUID | None]:
         return await tokens.listed(reverie.database, reverie.owner), reverie.owner.proof
 
-    found, own = _run(work)
-    found = [one for one in found if ended or one.live]
+    rows, own = _run(work)
+    rows = [row for row in rows if ended or row.live]
     if as_json:
         terminal.as_json(
             [
-                {name: getattr(one, name) for name in one.__slots__}
-                | {"live": one.live}
-                for one in found
+                {name: getattr(row, name) for name in row.__slots__}
+                | {"live": row.live}
+                for row in rows
             ]
         )
         return
-    for one in found:
+    for row in rows:
         until = (
             "ended"
-            if not one.live
-            else f"until {one.expires_at.date()}"
-            if one.expires_at
+            if not row.live
+            else f"until {row.expires_at.date()}"
+            if row.expires_at
             else "no end"
         )
-        yours = "  (this command line's own)" if one.id == own else ""
+        yours = "  (this command line's own)" if row.id == own else ""
         terminal.line(
             terminal.safe(
-                f"{one.id}  {one.kind} {one.name}  {until}  {' '.join(one.scopes)}{yours}"
+                f"{row.id}  {row.kind} {row.name}  {until}  {' '.join(row.scopes)}{yours}"
             )
         )
 
@@ -178,15 +178,20 @@ def list_users(as_json: Json = False) -> None:
     async def work(reverie: app.App) -> list[users.User]:
         return await users.listed(reverie.database, reverie.owner)
 
-    found = _run(work)
+    members = _run(work)
     if as_json:
         terminal.as_json(
-            [{name: getattr(one, name) for name in one.__slots__} for one in found]
+            [
+                {name: getattr(member, name) for name in member.__slots__}
+                for member in members
+            ]
         )
         return
-    for one in found:
+    for member in members:
         terminal.line(
-            terminal.safe(f"{one.user_id}  {one.role}  {one.name}  {one.timezone}")
+            terminal.safe(
+                f"{member.user_id}  {member.role}  {member.name}  {member.timezone}"
+            )
         )
 
 
@@ -213,11 +218,11 @@ def password(name: Annotated[str, typer.Argument(help="Whose.")] = "owner") -> N
     """Set a person's password, and end their logins. Asked for, or read from standard
     input; never an argument.
     """
-    given = _asked_password()
+    new_password = _asked_password()
 
     async def work(reverie: app.App) -> None:
         await logins.give_password(
-            reverie.database, (await _person(reverie, name)).user_id, given
+            reverie.database, (await _person(reverie, name)).user_id, new_password
         )
 
     _run(work)
@@ -231,21 +236,24 @@ def list_agents(as_json: Json = False) -> None:
     async def work(reverie: app.App) -> list[agents.Agent]:
         return await agents.listed(reverie.database, reverie.owner)
 
-    found = _run(work)
+    known_agents = _run(work)
     if as_json:
         terminal.as_json(
-            [{name: getattr(one, name) for name in one.__slots__} for one in found]
+            [
+                {name: getattr(row, name) for name in row.__slots__}
+                for row in known_agents
+            ]
         )
         return
-    for one in found:
-        terminal.line(terminal.safe(f"{one.name}  {one.about}"), style="bold")
-        terminal.line(terminal.safe(f"    {' '.join(one.scopes) or 'nothing'}"))
+    for row in known_agents:
+        terminal.line(terminal.safe(f"{row.name}  {row.about}"), style="bold")
+        terminal.line(terminal.safe(f"    {' '.join(row.scopes) or 'nothing'}"))
 
 
 @agent.command("scopes")
 def scopes(
     name: Annotated[str, typer.Argument(help="The agent; a new name is a new agent.")],
-    given: Annotated[
+    new_scopes: Annotated[
         list[str] | None,
         typer.Argument(metavar="SCOPES", help="All that it may do from now on."),
     ] = None,
@@ -261,17 +269,17 @@ def scopes(
     """
 
     async def work(reverie: app.App) -> agents.Agent:
-        if given or nothing:
+        if new_scopes or nothing:
             return await agents.change(
                 reverie.database,
                 reverie.owner,
                 name=name,
-                scopes=given or (),
+                scopes=new_scopes or (),
                 about=about,
             )
-        for one in await agents.listed(reverie.database, reverie.owner):
-            if one.name == name:
-                return one
+        for row in await agents.listed(reverie.database, reverie.owner):
+            if row.name == name:
+                return row
         raise errors.NotFound(
             f"There is no agent `{name}`.", hint="Give it scopes, and it is made."
         )
@@ -280,9 +288,9 @@ def scopes(
 
 
 async def _person(reverie: app.App, name: str) -> users.User:
-    for one in await users.listed(reverie.database, reverie.owner):
-        if users.folded(one.name) == users.folded(name):
-            return one
+    for member in await users.listed(reverie.database, reverie.owner):
+        if users.folded(member.name) == users.folded(name):
+            return member
     raise errors.NotFound(
         f"Nobody is called {name}.", hint="`reverie user list` tells who is there."
     )

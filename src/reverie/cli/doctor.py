@@ -37,33 +37,35 @@ def doctor(
             "degraded": ("!", "yellow"),
             "ok": ("✓", "green"),
         }
-        for one in sorted(findings, key=lambda f: list(marks).index(f.level)):
-            mark, style = marks[one.level]
+        for finding in sorted(findings, key=lambda f: list(marks).index(f.level)):
+            mark, style = marks[finding.level]
             terminal.line(
-                terminal.safe(f"{mark} {one.about}: {one.state}"), style=style
+                terminal.safe(f"{mark} {finding.about}: {finding.state}"), style=style
             )
-            if one.remedy:
-                terminal.line(terminal.safe(f"    {one.remedy}"), style="dim")
-    sys.exit(1 if any(one.level == "wrong" for one in findings) else 0)
+            if finding.remedy:
+                terminal.line(terminal.safe(f"    {finding.remedy}"), style="dim")
+    sys.exit(1 if any(finding.level == "wrong" for finding in findings) else 0)
 
 
 async def _examine(*, retry: bool) -> list[checkup.Finding]:
     settings = app.read_settings()
-    found: list[checkup.Finding] = []
+    findings: list[checkup.Finding] = []
     try:
         async with app.opened(settings) as reverie:
-            found += await checkup.examine(
+            findings += await checkup.examine(
                 reverie.database,
                 reverie.embeddings,
                 reverie.owner,
                 language=reverie.models,
                 retry=retry,
             )
-            found += await _of_ingestions(reverie)
-            found += _surroundings(reverie)
+            findings += await _of_ingestions(reverie)
+            findings += _surroundings(reverie)
     except errors.ReverieError as failure:
-        found.append(checkup.Finding("wrong", "start", failure.message, failure.hint))
-    return found
+        findings.append(
+            checkup.Finding("wrong", "start", failure.message, failure.hint)
+        )
+    return findings
 
 
 async def _of_ingestions(reverie: app.App) -> list[checkup.Finding]:
@@ -72,7 +74,7 @@ async def _of_ingestions(reverie: app.App) -> list[checkup.Finding]:
         under_way = await ingestions.unfinished(tx, reverie.owner)
     if not under_way:
         return []
-    reason = next((one.reason for one in under_way if one.reason), "")
+    reason = next((ingestion.reason for ingestion in under_way if ingestion.reason), "")
     state = f"{len(under_way)} under way{f', which {reason}' if reason else ''}"
     return [
         checkup.Finding("degraded", "taking in", state, "`reverie up` goes on with it.")
@@ -82,7 +84,7 @@ async def _of_ingestions(reverie: app.App) -> list[checkup.Finding]:
 def _surroundings(reverie: app.App) -> list[checkup.Finding]:
     home = reverie.settings.home
     free = shutil.disk_usage(home).free
-    found = [
+    findings = [
         checkup.Finding("ok", "home", str(home), ""),
         checkup.Finding(
             "ok",
@@ -92,23 +94,23 @@ def _surroundings(reverie: app.App) -> list[checkup.Finding]:
         ),
     ]
     if free < 1024**3:
-        found.append(
+        findings.append(
             checkup.Finding(
                 "degraded", "disk", f"{free // 2**20} MB left", "Free some space."
             )
         )
-    found += [
+    findings += [
         checkup.Finding(
             "wrong", secret.name, "others may read it", f"chmod 600 {secret}"
         )
         for secret in (reverie.token_file, home / "config.toml", home / "pseudonym.key")
         if secret.exists() and stat.S_IMODE(secret.stat().st_mode) & 0o077
     ]
-    found.append(_of_models(reverie))
-    found.append(
+    findings.append(_of_models(reverie))
+    findings.append(
         checkup.Finding("ok", "reverie up", serve.running(home) or "not running", "")
     )
-    return found
+    return findings
 
 
 def _of_models(reverie: app.App) -> checkup.Finding:
@@ -116,12 +118,15 @@ def _of_models(reverie: app.App) -> checkup.Finding:
     `reverie models --test` does.
     """
     states = reverie.models.states()
-    if any(one.place == "cloud" for one in states) and not reverie.models.opening.masks:
+    if (
+        any(state.place == "cloud" for state in states)
+        and not reverie.models.opening.masks
+    ):
         remedy = "Bring `pseudonym.key` back from your backup; until then nothing private is sent to a cloud."
         return checkup.Finding(
             "wrong", "language model", "the key of the pseudonyms is not usable", remedy
         )
-    told = ", ".join(one.name for one in states)
+    names = ", ".join(state.name for state in states)
     return checkup.Finding(
-        "ok", "language model", told or "none: answers are quotations", ""
+        "ok", "language model", names or "none: answers are quotations", ""
     )

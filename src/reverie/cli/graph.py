@@ -131,20 +131,20 @@ def show_stats(as_json: Json = False) -> None:
     async def work(reverie: app.App, tx: db.Transaction) -> lookups.Stats:
         return await visibility.stats(tx, reverie.owner)
 
-    found = _run(work)
+    stats = _run(work)
     if as_json:
         terminal.as_json(
             {
-                "nodes": dict(found.nodes),
-                "links": dict(found.links),
-                "version": found.version,
+                "nodes": dict(stats.nodes),
+                "links": dict(stats.links),
+                "version": stats.version,
             }
         )
         return
-    if not found.nodes:
+    if not stats.nodes:
         terminal.line(_EMPTY)
         return
-    for title, counts in (("nodes", found.nodes), ("links", found.links)):
+    for title, counts in (("nodes", stats.nodes), ("links", stats.links)):
         terminal.line(f"{sum(counts.values()):,} {title}", style="bold")
         for name, count in counts.items():
             terminal.line(f"    {count:>8,}  {name}")
@@ -162,28 +162,28 @@ def duplicates(
     async def work(
         reverie: app.App, tx: db.Transaction
     ) -> list[duplicate_nodes.Duplicate]:
-        found: list[duplicate_nodes.Duplicate] = []
+        pairs: list[duplicate_nodes.Duplicate] = []
         for kind in duplicate_nodes.KINDS:
-            found += await duplicate_nodes.suggested(
+            pairs += await duplicate_nodes.suggested(
                 tx, reverie.owner, kind, limit=limit
             )
-        return found
+        return pairs
 
-    found = _run(work)
+    pairs = _run(work)
     if as_json:
-        terminal.as_json([forms.double(one) for one in found])
+        terminal.as_json([forms.double(pair) for pair in pairs])
         return
-    for one in found:
+    for pair in pairs:
         terminal.line(
             terminal.safe(
-                f"{one.first.name}  =?  {one.second.name}   ({one.first.kind}, {one.score:.2f})"
+                f"{pair.first.name}  =?  {pair.second.name}   ({pair.first.kind}, {pair.score:.2f})"
             )
         )
-        terminal.line(terminal.safe(f"    {', '.join(one.reasons)}"), style="dim")
+        terminal.line(terminal.safe(f"    {', '.join(pair.reasons)}"), style="dim")
         terminal.line(
-            f"    reverie graph merge {one.first.id} {one.second.id}", style="dim"
+            f"    reverie graph merge {pair.first.id} {pair.second.id}", style="dim"
         )
-    if not found:
+    if not pairs:
         terminal.line("No two look like one.")
 
 
@@ -245,12 +245,14 @@ def unmerge(
         terminal.as_json(
             {
                 "merge": str(undone.id),
-                "nodes": [forms.node(one) for one in both.values()],
+                "nodes": [forms.node(node) for node in both.values()],
             }
         )
         return
     terminal.line(
-        terminal.safe(f"Two again: {' and '.join(one.name for one in both.values())}.")
+        terminal.safe(
+            f"Two again: {' and '.join(node.name for node in both.values())}."
+        )
     )
 
 

@@ -41,8 +41,8 @@ def main() -> None:
     """Entry point. Exit codes: 0 done, 1 failed with a sentence, 2 wrong use, 130
     stopped by Ctrl-C.
     """
-    asked = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
-    names = [asked] if asked in COMMANDS else list(COMMANDS)
+    command = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    names = [command] if command in COMMANDS else list(COMMANDS)
     app = typer.Typer(
         name="reverie",
         help=_ABOUT,
@@ -52,11 +52,11 @@ def main() -> None:
     )
     app.callback()(_root)
     for name in names:
-        found = _function(name)
-        if isinstance(found, typer.Typer):
-            app.add_typer(found, name=name)
+        function = _function(name)
+        if isinstance(function, typer.Typer):
+            app.add_typer(function, name=name)
         else:
-            app.command(name)(found)
+            app.command(name)(function)
     if len(names) > 1:
         app.command("version", help="The version.")(_version)
     try:
