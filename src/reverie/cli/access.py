@@ -1,9 +1,9 @@
-"""`reverie token`, `reverie user` and `reverie agent`: who may ask, and for what."""
+"""CLI commands `reverie token`, `user` and `agent`: access tokens, people, scopes."""
 
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 from uuid import UUID
 
 import typer
@@ -82,28 +82,24 @@ def list_tokens(
     rows, own = _run(work)
     rows = [row for row in rows if ended or row.live]
     if as_json:
-        terminal.as_json(
-            [
-                {name: getattr(row, name) for name in row.__slots__}
-                | {"live": row.live}
-                for row in rows
-            ]
-        )
+        terminal.as_json([_fields(row) | {"live": row.live} for row in rows])
         return
     for row in rows:
-        until = (
-            "ended"
-            if not row.live
-            else f"until {row.expires_at.date()}"
-            if row.expires_at
-            else "no end"
-        )
         yours = "  (this command line's own)" if row.id == own else ""
-        terminal.line(
-            terminal.safe(
-                f"{row.id}  {row.kind} {row.name}  {until}  {' '.join(row.scopes)}{yours}"
-            )
-        )
+        scopes = " ".join(row.scopes)
+        text = f"{row.id}  {row.kind} {row.name}  {_lifetime(row)}  {scopes}{yours}"
+        terminal.line(terminal.safe(text))
+
+
+def _lifetime(row: tokens.AccessToken) -> str:
+    if not row.live:
+        return "ended"
+    return f"until {row.expires_at.date()}" if row.expires_at else "no end"
+
+
+def _fields(row: tokens.AccessToken | users.User | agents.Agent) -> dict[str, Any]:
+    """A row as JSON has it: every field by its name."""
+    return {name: getattr(row, name) for name in row.__slots__}
 
 
 @token.command("revoke")
@@ -115,28 +111,28 @@ def revoke(
     """End a token and all that it minted, at once and everywhere."""
 
     async def work(reverie: app.App) -> int:
-        there = [
-            one
-            for one in await tokens.listed(reverie.database, reverie.owner)
-            if one.live
+        matches = [
+            row
+            for row in await tokens.listed(reverie.database, reverie.owner)
+            if row.live and which in (str(row.id), row.name)
         ]
-        found = [one for one in there if which in (str(one.id), one.name)]
-        if len(found) > 1:
+        if len(matches) > 1:
             raise errors.Conflict(
-                f"{len(found)} tokens are called {which}.",
+                f"{len(matches)} tokens are called {which}.",
                 hint="Give its id: `reverie token list`.",
             )
-        if not found:
+        if not matches:
             raise errors.NotFound(
                 "There is no such token.",
                 hint="`reverie token list` tells those there are.",
             )
-        if found[0].id == reverie.owner.proof:
+        [match] = matches
+        if match.id == reverie.owner.proof:
             raise errors.Invalid(
                 "This is the token of this command line itself.",
                 hint=f"Move {reverie.token_file} away first: the next command makes a new one.",
             )
-        return await tokens.revoke(reverie.database, reverie.owner, found[0].id)
+        return await tokens.revoke(reverie.database, reverie.owner, match.id)
 
     count = _run(work)
     terminal.line(
@@ -158,7 +154,7 @@ def add_user(
     ] = False,
 ) -> None:
     """Add a member of the household, with a memory of their own."""
-    password = None if no_password else _asked_password()
+    password = None if no_password else _read_password()
 
     async def work(reverie: app.App) -> users.User:
         made = await users.add(
@@ -180,12 +176,7 @@ def list_users(as_json: Json = False) -> None:
 
     members = _run(work)
     if as_json:
-        terminal.as_json(
-            [
-                {name: getattr(member, name) for name in member.__slots__}
-                for member in members
-            ]
-        )
+        terminal.as_json([_fields(member) for member in members])
         return
     for member in members:
         terminal.line(
@@ -218,7 +209,7 @@ def password(name: Annotated[str, typer.Argument(help="Whose.")] = "owner") -> N
     """Set a person's password, and end their logins. Asked for, or read from standard
     input; never an argument.
     """
-    new_password = _asked_password()
+    new_password = _read_password()
 
     async def work(reverie: app.App) -> None:
         await logins.give_password(
@@ -238,12 +229,7 @@ def list_agents(as_json: Json = False) -> None:
 
     known_agents = _run(work)
     if as_json:
-        terminal.as_json(
-            [
-                {name: getattr(row, name) for name in row.__slots__}
-                for row in known_agents
-            ]
-        )
+        terminal.as_json([_fields(row) for row in known_agents])
         return
     for row in known_agents:
         terminal.line(terminal.safe(f"{row.name}  {row.about}"), style="bold")
@@ -296,7 +282,7 @@ async def _person(reverie: app.App, name: str) -> users.User:
     )
 
 
-def _asked_password() -> str:
+def _read_password() -> str:
     """A password, checked before anything is done."""
     if not sys.stdin.isatty():
         return passwords.checked(sys.stdin.readline().rstrip("\n"))

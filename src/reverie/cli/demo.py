@@ -1,4 +1,4 @@
-"""`reverie demo`: a sample life, three searches, and what to try next."""
+"""CLI command `reverie demo`: sample data, three searches, and what to try next."""
 
 import asyncio
 import importlib.resources

@@ -1,6 +1,4 @@
-"""`reverie doctor`: what is silently wrong first, then what is degraded, then what
-runs, each with what to do.
-"""
+"""CLI command `reverie doctor`: a health check, worst findings first, with remedies."""
 
 import asyncio
 import shutil
@@ -25,26 +23,34 @@ def doctor(
     """What runs, what is degraded, what to do. Exit code 1 when something needs you."""
     findings = asyncio.run(_examine(retry=retry))
     if as_json:
-        terminal.as_json(
-            [
-                {"level": f.level, "about": f.about, "state": f.state, "do": f.remedy}
-                for f in findings
-            ]
-        )
+        terminal.as_json([_finding_json(finding) for finding in findings])
     else:
-        marks = {
-            "wrong": ("✗", "red"),
-            "degraded": ("!", "yellow"),
-            "ok": ("✓", "green"),
-        }
-        for finding in sorted(findings, key=lambda f: list(marks).index(f.level)):
-            mark, style = marks[finding.level]
-            terminal.line(
-                terminal.safe(f"{mark} {finding.about}: {finding.state}"), style=style
-            )
-            if finding.remedy:
-                terminal.line(terminal.safe(f"    {finding.remedy}"), style="dim")
+        levels = list(_MARKS)
+        for finding in sorted(findings, key=lambda each: levels.index(each.level)):
+            _print_finding(finding)
     sys.exit(1 if any(finding.level == "wrong" for finding in findings) else 0)
+
+
+# By level, the worst first: the mark and its colour.
+_MARKS = {"wrong": ("✗", "red"), "degraded": ("!", "yellow"), "ok": ("✓", "green")}
+_LITTLE_SPACE = 1024**3  # bytes free on the disk of the home; set by hand
+
+
+def _finding_json(finding: checkup.Finding) -> dict[str, str]:
+    return {
+        "level": finding.level,
+        "about": finding.about,
+        "state": finding.state,
+        "do": finding.remedy,
+    }
+
+
+def _print_finding(finding: checkup.Finding) -> None:
+    mark, style = _MARKS[finding.level]
+    text = f"{mark} {finding.about}: {finding.state}"
+    terminal.line(terminal.safe(text), style=style)
+    if finding.remedy:
+        terminal.line(terminal.safe(f"    {finding.remedy}"), style="dim")
 
 
 async def _examine(*, retry: bool) -> list[checkup.Finding]:
@@ -74,8 +80,10 @@ async def _of_ingestions(reverie: app.App) -> list[checkup.Finding]:
         under_way = await ingestions.unfinished(tx, reverie.owner)
     if not under_way:
         return []
-    reason = next((ingestion.reason for ingestion in under_way if ingestion.reason), "")
-    state = f"{len(under_way)} under way{f', which {reason}' if reason else ''}"
+    reasons = [ingestion.reason for ingestion in under_way if ingestion.reason]
+    state = f"{len(under_way)} under way"
+    if reasons:
+        state += f", which {reasons[0]}"
     return [
         checkup.Finding("degraded", "taking in", state, "`reverie up` goes on with it.")
     ]
@@ -93,7 +101,7 @@ def _surroundings(reverie: app.App) -> list[checkup.Finding]:
             "",
         ),
     ]
-    if free < 1024**3:
+    if free < _LITTLE_SPACE:
         findings.append(
             checkup.Finding(
                 "degraded", "disk", f"{free // 2**20} MB left", "Free some space."

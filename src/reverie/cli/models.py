@@ -1,6 +1,4 @@
-"""`reverie models` and `reverie privacy`: which models there are and whether they
-answer, and what went where.
-"""
+"""CLI commands `reverie models` and `reverie privacy`: models, and the routing log."""
 
 import asyncio
 from dataclasses import asdict
@@ -75,22 +73,26 @@ _WHERE = {"local": "on this machine or its network", "cloud": "a cloud"}
 
 async def _models(*, test: bool) -> dict[str, Any]:
     async with app.opened(app.read_settings()) as reverie:
-        shown = [
-            {"model": state.name, "place": state.place, "toy": state.toy}
-            | (await _tested(reverie, number) if test else {})
-            for number, state in enumerate(reverie.models.states())
-        ]
-        settings = reverie.settings
-        away = ", a cloud" if reverie.embeddings.leaves() else ""
+        rows: list[dict[str, Any]] = []
+        for number, state in enumerate(reverie.models.states()):
+            row = {"model": state.name, "place": state.place, "toy": state.toy}
+            if test:
+                row |= await _tested(reverie, number)
+            rows.append(row)
+        reranks = reverie.embeddings.reranks
         return {
-            "models": shown,
-            "embedding": f"{reverie.embeddings.model}{away}"
-            if reverie.embeddings.model
-            else "none",
-            "reranker": settings.reranker.model
-            if reverie.embeddings.reranks
-            else "none",
+            "models": rows,
+            "embedding": _embedding(reverie),
+            "reranker": reverie.settings.reranker.model if reranks else "none",
         }
+
+
+def _embedding(reverie: app.App) -> str:
+    """Which model makes the vectors, and whether it is elsewhere."""
+    if not reverie.embeddings.model:
+        return "none"
+    cloud = ", a cloud" if reverie.embeddings.leaves() else ""
+    return f"{reverie.embeddings.model}{cloud}"
 
 
 async def _tested(reverie: app.App, number: int) -> dict[str, Any]:

@@ -46,7 +46,7 @@ async def _up() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stop.set)
     async with app.opened(settings) as reverie:
-        with _only_one(settings.home) as lock_file:
+        with _up_lock(settings.home) as lock_file:
             following = worker.Worker(
                 reverie.database, reverie.embeddings, reverie.models
             ).running()
@@ -77,7 +77,7 @@ def _ready(reverie: app.App, lock_file: Path, port: int) -> None:
 
 
 @contextlib.contextmanager
-def _only_one(home: Path) -> Generator[Path]:
+def _up_lock(home: Path) -> Generator[Path]:
     """Hold the home's `up.lock`, which also tells who holds it. Raises AlreadyRunning."""
     path = home / "up.lock"
     with path.open("a", encoding="utf-8") as file:
