@@ -21,7 +21,7 @@ from reverie.records import acquaintances
 
 log = logging.getLogger(__name__)
 
-_HEARTBEAT_S = 2.0
+_HEARTBEAT_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ async def opened(settings: config.Config) -> AsyncGenerator[App]:
         await runner.migrate(owner_url)
         database = db.Database(app_url)
         await database.open()
-        opening = gateway.Gateway(database, _rules(settings))
+        opening = gateway.Gateway(database, _gateway_rules(settings))
         models = chat.Models(settings.model, opening)
         cache = settings.home / "cache"
         embeddings = embedding.Embeddings(
@@ -130,7 +130,7 @@ async def opened(settings: config.Config) -> AsyncGenerator[App]:
             await asyncio.to_thread(server.release)
 
 
-def _rules(settings: config.Config) -> gateway.GatewayRules:
+def _gateway_rules(settings: config.Config) -> gateway.GatewayRules:
     """What holds for every call of a model. Without the key of the pseudonyms, nothing
     private goes to a cloud.
     """
@@ -153,7 +153,7 @@ def _pattern_files(settings: config.Config) -> list[Path]:
     own = settings.home / "patterns.toml"
     return [
         *([own] if own.exists() else []),
-        *(settings.home / one for one in settings.privacy.patterns),
+        *(settings.home / name for name in settings.privacy.patterns),
     ]
 
 
@@ -171,7 +171,7 @@ async def keep_alive(reverie: App, *, notify: Callable[[str], None]) -> None:
     `notify` gets the sentence.
     """
     while reverie.server is not None:
-        await asyncio.sleep(_HEARTBEAT_S)
+        await asyncio.sleep(_HEARTBEAT_SECONDS)
         try:
             if await asyncio.to_thread(reverie.server.revive):
                 notify("The database had gone; it is back.")

@@ -60,7 +60,7 @@ def clock(moment: datetime) -> str:
 # How o200k cuts a text before it merges bytes: a word with the one character before it,
 # digits by threes, a run of signs with the blank before it, blanks. The tokens of a
 # text are the sum of those of its pieces.
-_PIECE = re.compile(
+_PRETOKEN = re.compile(
     r"(?:[^\r\n\w]|_)?[^\W\d_]+|\d{1,3}| ?(?:[^\s\w]|_)+[\r\n/]*|\s*[\r\n]+|\s+"
 )
 _LONGEST_COUNTED = 200_000
@@ -73,7 +73,7 @@ def tokens(text: str) -> int:
     """
     length = len(text)
     if length <= _LONGEST_COUNTED:
-        return max(1, round(sum(map(_cost, _PIECE.findall(text)))))
+        return max(1, round(sum(map(_token_cost, _PRETOKEN.findall(text)))))
     step = length // _SAMPLES
     seen = "".join(
         text[start : start + _SAMPLE] for start in range(0, step * _SAMPLES, step)
@@ -82,7 +82,7 @@ def tokens(text: str) -> int:
 
 
 @functools.lru_cache(maxsize=20_000)
-def _cost(piece: str) -> float:
+def _token_cost(piece: str) -> float:
     """The mean tokens of such a piece: measured with o200k on our own answers and notes
     in four languages.
     """

@@ -40,11 +40,11 @@ INSTRUCTIONS = (
 RECORD = "reverie://record/"
 # After the client has closed its side, what it had asked is still answered, for so
 # long.
-_LAST_ANSWERS_S = 3.0
+_LAST_ANSWERS_SECONDS = 3.0
 _NOT_FOUND = -32002
 
 _log = logging.getLogger(__name__)
-Who = Callable[[], Awaitable[callers.Caller]]
+CallerSource = Callable[[], Awaitable[callers.Caller]]
 _Incoming = message.SessionMessage | Exception
 
 
@@ -57,14 +57,14 @@ async def run(settings: config.Config, *, name: str = agents.MAIN) -> None:
     """
     told_to_leave = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told_to_leave.set)
-    wire = claim()
+    wire = claim_stdio()
     async with app.opened(settings) as opened:
-        who = speaker(opened, name)
+        who = caller_of(opened, name)
         await who()
         beside = worker.Worker(opened.database, opened.embeddings, opened.models)
         async with beside.running(), asyncio.TaskGroup() as tasks:
             serving = tasks.create_task(
-                _until_left(serve(opened, who, wire), told_to_leave)
+                _serve_until_stopped(serve(opened, who, wire), told_to_leave)
             )
             leaving = tasks.create_task(told_to_leave.wait())
             heart = tasks.create_task(app.keep_alive(opened, notify=_log.warning))
@@ -74,7 +74,7 @@ async def run(settings: config.Config, *, name: str = agents.MAIN) -> None:
             heart.cancel()
 
 
-async def _until_left(
+async def _serve_until_stopped(
     serving: Coroutine[Any, Any, None], told_to_leave: asyncio.Event
 ) -> None:
     """Serve; of a request that was cut off because we leave, the SDK's streams may
@@ -87,7 +87,7 @@ async def _until_left(
             raise
 
 
-def speaker(opened: app.App, name: str) -> Who:
+def caller_of(opened: app.App, name: str) -> CallerSource:
     """Who speaks on the wire: whoever REVERIE_TOKEN is of, or the owner's agent of this
     name; never the owner.
 
@@ -110,18 +110,18 @@ def speaker(opened: app.App, name: str) -> Who:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Wire:
+class StdioWire:
     """The two descriptors of the protocol."""
 
     source: int
     sink: int
 
 
-def claim() -> Wire:
+def claim_stdio() -> StdioWire:
     """Take standard input and output for the protocol alone, for the rest of this
     process.
     """
-    wire = Wire(
+    wire = StdioWire(
         fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3),
         fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 3),
     )
@@ -135,11 +135,11 @@ def claim() -> Wire:
     return wire
 
 
-async def serve(opened: app.App, who: Who, wire: Wire) -> None:
+async def serve(opened: app.App, who: CallerSource, wire: StdioWire) -> None:
     """Speak MCP on the wire until the other side closes it."""
     incoming, received = anyio.create_memory_object_stream[_Incoming]()
     outgoing, to_send = anyio.create_memory_object_stream[message.SessionMessage]()
-    owed = _Owed()
+    owed = _OpenRequests()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_receive, wire.source, incoming, owed)
         tasks.start_soon(_send, wire.sink, to_send, owed, tasks.cancel_scope)
@@ -147,7 +147,7 @@ async def serve(opened: app.App, who: Who, wire: Wire) -> None:
         await talk.run(received, outgoing, talk.create_initialization_options())
 
 
-def server(opened: app.App, who: Who) -> lowlevel.Server[Any]:
+def server(opened: app.App, who: CallerSource) -> lowlevel.Server[Any]:
     """The server with its tools and resources, on no wire yet."""
     toolbox = base.Toolbox(
         opened.database, opened.embeddings, opened.settings.search, opened.projections
@@ -155,7 +155,7 @@ def server(opened: app.App, who: Who) -> lowlevel.Server[Any]:
 
     async def list_tools(_: object, __: object) -> types.ListToolsResult:
         return types.ListToolsResult(
-            tools=[_declared(one) for one in catalogue.TOOLS.values()]
+            tools=[_tool_declaration(one) for one in catalogue.TOOLS.values()]
         )
 
     async def call_tool(
@@ -174,7 +174,7 @@ def server(opened: app.App, who: Who) -> lowlevel.Server[Any]:
             return types.CallToolResult(
                 content=[_text(_sentence(refused))], is_error=True
             )
-        return types.CallToolResult(content=[_text(_written(answer))])
+        return types.CallToolResult(content=[_text(_json(answer))])
 
     async def list_resources(_: object, __: object) -> types.ListResourcesResult:
         # The records are too many to list; search finds them and the template opens
@@ -199,7 +199,7 @@ def server(opened: app.App, who: Who) -> lowlevel.Server[Any]:
     async def read_resource(
         _: object, asked: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        found = _written(await _resource(toolbox, who, asked.uri))
+        found = _json(await _read_record(toolbox, who, asked.uri))
         contents = types.TextResourceContents(
             uri=asked.uri, mime_type="application/json", text=found
         )
@@ -218,7 +218,7 @@ def server(opened: app.App, who: Who) -> lowlevel.Server[Any]:
     )
 
 
-def _declared(tool: base.Tool[Any]) -> types.Tool:
+def _tool_declaration(tool: base.Tool[Any]) -> types.Tool:
     hints = types.ToolAnnotations(
         title=tool.title,
         read_only_hint=tool.read_only,
@@ -235,19 +235,21 @@ def _declared(tool: base.Tool[Any]) -> types.Tool:
     )
 
 
-async def _resource(toolbox: base.Toolbox, who: Who, uri: str) -> base.Answer:
+async def _read_record(
+    toolbox: base.Toolbox, who: CallerSource, uri: str
+) -> base.Answer:
     """The record that a URI names."""
     try:
-        wanted = UUID(uri.removeprefix(RECORD)) if uri.startswith(RECORD) else None
+        record_id = UUID(uri.removeprefix(RECORD)) if uri.startswith(RECORD) else None
     except ValueError:
-        wanted = None
-    if wanted is None:
+        record_id = None
+    if record_id is None:
         raise mcp.MCPError(
             _NOT_FOUND, f"Resource not found. Resources are {RECORD}{{id}}."
         )
     try:
         return await catalogue.call(
-            toolbox, await who(), "get_record", {"id": str(wanted)}
+            toolbox, await who(), "get_record", {"id": str(record_id)}
         )
     except errors.NotFound as missing:
         raise mcp.MCPError(_NOT_FOUND, _sentence(missing)) from None
@@ -255,7 +257,7 @@ async def _resource(toolbox: base.Toolbox, who: Who, uri: str) -> base.Answer:
         raise mcp.MCPError(types.INTERNAL_ERROR, _sentence(refused)) from None
 
 
-def _written(answer: base.Answer) -> str:
+def _json(answer: base.Answer) -> str:
     if isinstance(answer, str):
         return answer
     return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
@@ -269,7 +271,7 @@ def _sentence(refused: errors.ReverieError) -> str:
     return f"{refused.message} {refused.hint}".strip()
 
 
-class _Owed:
+class _OpenRequests:
     """The requests that have come in and are not answered yet."""
 
     def __init__(self) -> None:
@@ -277,33 +279,33 @@ class _Owed:
         self._none = asyncio.Event()
         self._none.set()
 
-    def asked(self, one: types.JSONRPCMessage) -> None:
-        if isinstance(one, types.JSONRPCRequest):
-            self._ids.add(one.id)
+    def asked(self, received: types.JSONRPCMessage) -> None:
+        if isinstance(received, types.JSONRPCRequest):
+            self._ids.add(received.id)
             self._none.clear()
 
-    def answered(self, one: types.JSONRPCMessage) -> None:
+    def answered(self, sent: types.JSONRPCMessage) -> None:
         if (
-            isinstance(one, types.JSONRPCResponse | types.JSONRPCError)
-            and one.id is not None
+            isinstance(sent, types.JSONRPCResponse | types.JSONRPCError)
+            and sent.id is not None
         ):
-            self._ids.discard(one.id)
+            self._ids.discard(sent.id)
             if not self._ids:
                 self._none.set()
 
     async def settled(self) -> None:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._none.wait(), _LAST_ANSWERS_S)
+            await asyncio.wait_for(self._none.wait(), _LAST_ANSWERS_SECONDS)
 
 
 async def _receive(
-    source: int, incoming: memory.MemoryObjectSendStream[_Incoming], owed: _Owed
+    source: int, incoming: memory.MemoryObjectSendStream[_Incoming], owed: _OpenRequests
 ) -> None:
     async with incoming:
         try:
             async for line in _lines(source):
                 try:
-                    one = types.jsonrpc_message_adapter.validate_json(
+                    received = types.jsonrpc_message_adapter.validate_json(
                         line, by_name=False
                     )
                 except pydantic.ValidationError as broken:
@@ -312,8 +314,8 @@ async def _receive(
                     )
                     await incoming.send(broken)
                     continue
-                owed.asked(one)
-                await incoming.send(message.SessionMessage(one))
+                owed.asked(received)
+                await incoming.send(message.SessionMessage(received))
             await owed.settled()
         except anyio.BrokenResourceError:
             return  # the server has ended already
@@ -322,17 +324,17 @@ async def _receive(
 async def _send(
     sink: int,
     to_send: memory.MemoryObjectReceiveStream[message.SessionMessage],
-    owed: _Owed,
+    owed: _OpenRequests,
     everything: anyio.CancelScope,
 ) -> None:
     async with to_send:
-        async for one in to_send:
-            text = one.message.model_dump_json(by_alias=True, exclude_unset=True)
+        async for outgoing in to_send:
+            text = outgoing.message.model_dump_json(by_alias=True, exclude_unset=True)
             try:
                 await _write(sink, text.encode() + b"\n")
             except (BrokenPipeError, ConnectionResetError):
                 everything.cancel()  # nobody reads any more
-            owed.answered(one.message)
+            owed.answered(outgoing.message)
 
 
 async def _lines(source: int) -> AsyncIterator[bytes]:

@@ -462,7 +462,7 @@ async def test_the_environment_has_no_say(
 @settings(max_examples=400, deadline=None, database=None)
 async def test_no_text_is_an_address_that_breaks_it(url: str):
     with contextlib.suppress(errors.Invalid):
-        literal = fetching._target(url, fetching.PORTS).address
+        literal = fetching._parsed_url(url, fetching.PORTS).address
         assume(
             literal is None or addresses.blocked(literal)
         )  # a public one would really be asked

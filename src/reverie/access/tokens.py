@@ -90,13 +90,13 @@ async def mint(
     """A new token of 256 random bits, for whoever may decide that. It is shown here and
     nowhere else.
     """
-    token, row = _new(user_id, name, kind, scopes)
+    token, row = _new_row(user_id, name, kind, scopes)
     async with database.transaction(users.Reference(user_id)) as tx:
         await tx.run(_INSERT, row)
     return token
 
 
-def _new(
+def _new_row(
     user_id: UUID,
     name: str,
     kind: callers.Kind,
@@ -131,8 +131,8 @@ async def grant(
             f"A token's name has from 1 to {_LONGEST_NAME} characters.",
             hint="Such as phone.",
         )
-    wanted = callers.checked(scopes, operations.AREAS)
-    if over := callers.beyond(wanted, caller.scopes):
+    requested = callers.checked(scopes, operations.AREAS)
+    if over := callers.beyond(requested, caller.scopes):
         raise errors.Forbidden(
             f"You may not give what you do not have: {over[0]}.",
             hint="Leave that scope out.",
@@ -143,16 +143,16 @@ async def grant(
     if caller.ends is not None and not caller.login:
         ends = caller.ends if ends is None else min(ends, caller.ends)
     async with database.transaction(caller) as tx:
-        if not wanted and (
-            kind != "agent" or label not in await agents.known(tx, caller.user_id)
+        if not requested and (
+            kind != "agent" or label not in await agents.by_name(tx, caller.user_id)
         ):
             raise errors.Invalid(
                 "A token needs scopes.",
                 hint="Such as notes:read; an agent by name has its own.",
             )
         minted_by = None if caller.login else caller.proof
-        token, row = _new(
-            caller.user_id, label, kind, wanted or caller.scopes, ends, minted_by
+        token, row = _new_row(
+            caller.user_id, label, kind, requested or caller.scopes, ends, minted_by
         )
         made = await tx.one(AccessToken, _INSERT, row)
     if made is None:
@@ -175,12 +175,12 @@ async def revoke(database: db.Database, caller: callers.Caller, token_id: UUID) 
     """
     operations.need(caller, operations.named("tokens.revoke"))
     async with database.transaction(caller) as tx:
-        there = {
-            one.id: one for one in await tx.all(AccessToken, _ALL, (caller.user_id,))
+        rows = {
+            row.id: row for row in await tx.all(AccessToken, _ALL, (caller.user_id,))
         }
-        wanted = there.get(token_id)
-        if wanted is None or (
-            caller.kind != "user" and caller.proof not in (wanted.id, wanted.minted_by)
+        token = rows.get(token_id)
+        if token is None or (
+            caller.kind != "user" and caller.proof not in (token.id, token.minted_by)
         ):
             raise errors.NotFound(
                 "There is no such token.",
@@ -204,7 +204,7 @@ async def caller(database: db.Database, token: str) -> callers.Caller:
     async with database.transaction(users.Reference(row.user_id)) as tx:
         user = await users.get(tx, row.user_id)
         agent = (
-            (await agents.known(tx, row.user_id)).get(row.name)
+            (await agents.by_name(tx, row.user_id)).get(row.name)
             if row.kind == "agent"
             else None
         )
@@ -213,7 +213,7 @@ async def caller(database: db.Database, token: str) -> callers.Caller:
     scopes = (
         frozenset(row.scopes)
         if agent is None
-        else callers.meet(row.scopes, agent.scopes)
+        else callers.intersection(row.scopes, agent.scopes)
     )
     return callers.Caller(
         row.user_id,
@@ -237,18 +237,18 @@ async def as_agent(
     """
     async with database.transaction(person) as tx:
         alive = bool(await tx.value(_ALIVE, (person.user_id, person.proof)))
-        known = await agents.known(tx, person.user_id)
+        by_name = await agents.by_name(tx, person.user_id)
     if not alive:
         raise _not_valid()
-    if name not in known:
+    if name not in by_name:
         raise errors.NotFound(
-            f"There is no agent `{name[:40]}`.", hint=f"There are {', '.join(known)}."
+            f"There is no agent `{name[:40]}`.", hint=f"There are {', '.join(by_name)}."
         )
     return replace(
         person,
         kind="agent",
         name=name,
-        scopes=callers.meet(person.scopes, known[name].scopes),
+        scopes=callers.intersection(person.scopes, by_name[name].scopes),
     )
 
 
@@ -260,7 +260,7 @@ async def ensure_owner(
     A lost token file is written anew with a new token. Raises Unauthorized when the
     file holds a foreign token.
     """
-    kept = _kept(token_file)
+    kept = _read_token_file(token_file)
     if kept:
         try:
             return await caller(database, kept)
@@ -271,7 +271,7 @@ async def ensure_owner(
             ) from None
     owner = await users.first(database, name="owner", timezone=timezone)
     token = await mint(database, owner.user_id, name="owner")
-    _keep(token_file, token)
+    _write_token_file(token_file, token)
     return await caller(database, token)
 
 
@@ -287,7 +287,7 @@ def _not_valid() -> errors.Unauthorized:
     )
 
 
-def _kept(token_file: Path) -> str:
+def _read_token_file(token_file: Path) -> str:
     return (
         token_file.read_text(encoding="utf-8", errors="replace").strip()
         if token_file.exists()
@@ -295,7 +295,7 @@ def _kept(token_file: Path) -> str:
     )
 
 
-def _keep(token_file: Path, token: str) -> None:
+def _write_token_file(token_file: Path, token: str) -> None:
     descriptor, half = tempfile.mkstemp(
         dir=token_file.parent
     )  # 0600, and of this process alone

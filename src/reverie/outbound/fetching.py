@@ -73,7 +73,7 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True)
-class _Target:
+class _ParsedUrl:
     """A URL taken apart, once: what is checked and what is asked are the same parts."""
 
     scheme: str
@@ -142,10 +142,10 @@ async def fetch(
     """
     try:
         async with asyncio.timeout(limits.seconds):
-            return await _followed(
+            return await _follow_redirects(
                 url,
                 limits,
-                resolver or _look_up,
+                resolver or _resolve,
                 allow_ports,
                 allowed,
                 tls or _certificates(),
@@ -156,7 +156,7 @@ async def fetch(
         ) from None
 
 
-async def _followed(
+async def _follow_redirects(
     url: str,
     limits: FetchLimits,
     resolver: Resolver,
@@ -164,13 +164,13 @@ async def _followed(
     allowed: Collection[addresses.Network],
     tls: ssl.SSLContext,
 ) -> Fetched:
-    target = _target(url, ports)
+    target = _parsed_url(url, ports)
     passed: list[str] = []
     while True:
-        found = await _checked(target, resolver, allowed)
-        answer = await _asked(target, found, limits, tls)
+        checked = await _resolved(target, resolver, allowed)
+        answer = await _request_first(target, checked, limits, tls)
         if not answer.location:
-            media_type, charset = _kind(answer.content_type)
+            media_type, charset = _media_type_and_charset(answer.content_type)
             return Fetched(
                 url,
                 target.url,
@@ -185,12 +185,12 @@ async def _followed(
                 f"The page redirects more than {limits.redirects} times."
             )
         passed.append(target.url)
-        if not all(_within(address, allowed) for address in found):
+        if not all(_within(address, allowed) for address in checked):
             allowed = ()
-        target = _next(target, answer.location, ports)
+        target = _redirected(target, answer.location, ports)
 
 
-def _target(url: str, ports: Collection[int]) -> _Target:
+def _parsed_url(url: str, ports: Collection[int]) -> _ParsedUrl:
     """Takes a URL apart. Raises Invalid for all that is not plainly http or https, a
     host and a port that may be.
     """
@@ -222,12 +222,14 @@ def _target(url: str, ports: Collection[int]) -> _Target:
     host = addresses.plain(match[1])
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     address = addresses.literal(host)
-    return _Target(
+    return _ParsedUrl(
         parts.scheme, host if address is None else str(address), port, path, address
     )
 
 
-def _next(target: _Target, location: str, ports: Collection[int]) -> _Target:
+def _redirected(
+    target: _ParsedUrl, location: str, ports: Collection[int]
+) -> _ParsedUrl:
     """Where a redirect leads. A space in it, which servers do send, is what browsers
     make of it.
     """
@@ -235,7 +237,7 @@ def _next(target: _Target, location: str, ports: Collection[int]) -> _Target:
         joined = urllib.parse.urljoin(target.url, location.strip().replace(" ", "%20"))
     except ValueError:
         raise errors.Invalid("The page redirects to what is no web address.") from None
-    following = _target(joined, ports)
+    following = _parsed_url(joined, ports)
     if target.scheme == "https" and following.scheme == "http":
         raise errors.Invalid(
             "The page redirects from https to http, which is not followed."
@@ -243,32 +245,34 @@ def _next(target: _Target, location: str, ports: Collection[int]) -> _Target:
     return following
 
 
-async def _checked(
-    target: _Target, resolver: Resolver, allowed: Collection[addresses.Network]
+async def _resolved(
+    target: _ParsedUrl, resolver: Resolver, allowed: Collection[addresses.Network]
 ) -> tuple[addresses.Address, ...]:
     """The addresses of the host. If one of them is refused all are: who mixes them has
     a reason that is not ours.
     """
-    found: Sequence[addresses.Address] = (target.address,) if target.address else ()
-    if not found:
+    candidates: Sequence[addresses.Address] = (
+        (target.address,) if target.address else ()
+    )
+    if not candidates:
         with contextlib.suppress(OSError, UnicodeError):
-            found = await resolver(target.host, target.port)
-    if not found:
+            candidates = await resolver(target.host, target.port)
+    if not candidates:
         raise errors.Unavailable(f"The host {target.host} cannot be found.")
-    for address in found:
+    for address in candidates:
         reason = "" if _within(address, allowed) else addresses.blocked(address)
         if reason:
             raise errors.Invalid(
                 f"The host {target.host} is not a public one ({reason}), so it is not asked."
             )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(candidates))
 
 
 def _within(address: addresses.Address, allowed: Collection[addresses.Network]) -> bool:
     return any(address in net for net in allowed)
 
 
-async def _look_up(host: str, port: int) -> Sequence[addresses.Address]:
+async def _resolve(host: str, port: int) -> Sequence[addresses.Address]:
     rows = await asyncio.get_running_loop().getaddrinfo(
         host, port, type=socket.SOCK_STREAM
     )
@@ -280,9 +284,9 @@ def _certificates() -> ssl.SSLContext:
     return httpx.create_ssl_context(trust_env=False)
 
 
-async def _asked(
-    target: _Target,
-    found: Sequence[addresses.Address],
+async def _request_first(
+    target: _ParsedUrl,
+    candidates: Sequence[addresses.Address],
     limits: FetchLimits,
     tls: ssl.SSLContext,
 ) -> _Answer:
@@ -290,7 +294,7 @@ async def _asked(
     # A transport without its client: it follows nothing, keeps nothing and asks the
     # environment nothing.
     async with httpx.AsyncHTTPTransport(verify=tls, trust_env=False) as transport:
-        for address in found[:_TRIED]:
+        for address in candidates[:_TRIED]:
             try:
                 response = await transport.handle_async_request(
                     _request(target, address, limits)
@@ -316,7 +320,7 @@ async def _asked(
 
 
 def _request(
-    target: _Target, address: addresses.Address, limits: FetchLimits
+    target: _ParsedUrl, address: addresses.Address, limits: FetchLimits
 ) -> httpx.Request:
     """The request, addressed by number; name and certificate stay those of the host."""
     number = f"[{address}]" if address.version == 6 else str(address)
@@ -361,7 +365,7 @@ async def _body(response: httpx.Response, limits: FetchLimits) -> bytes:
     declared = response.headers.get("content-length", "0")
     if len(declared) > 15 or int(declared) > limits.size:
         raise _too_large(limits)
-    unpacking = _Unpacking(response.headers.get("content-encoding", ""))
+    unpacking = _Decompressor(response.headers.get("content-encoding", ""))
     received, data = 0, bytearray()
     async for chunk in response.aiter_raw():
         received += len(chunk)
@@ -383,7 +387,7 @@ def _too_large(limits: FetchLimits) -> errors.Unreadable:
     return errors.Unreadable(f"The page is larger than {limits.size} bytes.")
 
 
-class _Unpacking:
+class _Decompressor:
     """A packed body, unpacked piece by piece; each piece is small, so that limits are
     seen before memory is taken.
     """
@@ -454,7 +458,7 @@ class _Unpacking:
             raise errors.Unreadable("The page breaks off.")
 
 
-def _kind(content_type: str) -> tuple[str, str]:
+def _media_type_and_charset(content_type: str) -> tuple[str, str]:
     """Media type and charset of a Content-Type, in lower case."""
     if not content_type:
         return "", ""

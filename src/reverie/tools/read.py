@@ -83,96 +83,100 @@ class ListChanges(base.Arguments):
     limit: Annotated[int, pydantic.Field(ge=2, le=200)] = 50
 
 
-async def search(toolbox: base.Toolbox, caller: callers.Caller, asked: Search) -> str:
+async def search(
+    toolbox: base.Toolbox, caller: callers.Caller, arguments: Search
+) -> str:
     """The hits as lines for a model, and what was not searched."""
     question = queries.Query(
-        text=asked.query,
-        domains=tuple(asked.domains or ()),
-        limit=asked.limit,
-        include_cold=asked.include_cold,
+        text=arguments.query,
+        domains=tuple(arguments.domains or ()),
+        limit=arguments.limit,
+        include_cold=arguments.include_cold,
     )
-    found = await searching.search(
+    results = await searching.search(
         toolbox.database, caller, toolbox.embeddings, question, settings=toolbox.search
     )
-    zone = _zone(caller)
-    lines = [line for hit in found.hits for line in _hit(hit, zone)]
-    if not found.hits:
-        lines.append(found.reason)
-    lines.append(_told(found))
-    if found.hidden_cold:
+    zone = _timezone(caller)
+    lines = [line for hit in results.hits for line in _hit_lines(hit, zone)]
+    if not results.hits:
+        lines.append(results.reason)
+    lines.append(_remarks(results))
+    if results.hidden_cold:
         lines.append(
-            f"{found.hidden_cold} more went cold: include_cold=true shows them."
+            f"{results.hidden_cold} more went cold: include_cold=true shows them."
         )
     return "\n".join(line for line in lines if line)
 
 
 async def get_record(
-    toolbox: base.Toolbox, caller: callers.Caller, asked: GetRecord
+    toolbox: base.Toolbox, caller: callers.Caller, arguments: GetRecord
 ) -> dict[str, Any]:
     """One record, warmed by being opened. Raises NotFound alike for unknown, foreign
     and deleted ids.
     """
-    if asked.start and len(asked.fields or ()) != 1:
+    if arguments.start and len(arguments.fields or ()) != 1:
         raise errors.Invalid(
             "`start` goes with exactly one field.", hint='Such as fields=["content"].'
         )
     async with toolbox.database.transaction(caller) as tx:
-        domain = await _domain(tx, caller, asked)
-        _known(domain, asked.fields)
-        record = await records.read(tx, caller, domain, asked.id)
+        domain = await _domain_of(tx, caller, arguments)
+        _check_fields(domain, arguments.fields)
+        record = await records.read(tx, caller, domain, arguments.id)
         await warming.opened(tx, caller, record.id)
     whole = records.as_json(domain, record)
     chosen = (
-        {name: whole[name] for name in asked.fields} if asked.fields else _worth(whole)
+        {name: whole[name] for name in arguments.fields}
+        if arguments.fields
+        else _non_empty(whole)
     )
     answer: dict[str, Any] = {"domain": domain.name, "id": str(record.id)}
     cut: dict[str, str] = {}
     for name, value in chosen.items():
-        answer[name], total = _fitting(value, asked.start)
+        answer[name], total = _within_limit(value, arguments.start)
         if total is not None:
-            end = asked.start + len(answer[name])
+            end = arguments.start + len(answer[name])
             unit = "characters" if isinstance(value, str) else "items"
             rest = f', go on with fields=["{name}"], start={end}' if end < total else ""
-            cut[name] = f"{asked.start} to {end} of {total} {unit}{rest}"
+            cut[name] = f"{arguments.start} to {end} of {total} {unit}{rest}"
     return answer | ({"cut": cut} if cut else {})
 
 
 async def list_changes(
-    toolbox: base.Toolbox, caller: callers.Caller, asked: ListChanges
+    toolbox: base.Toolbox, caller: callers.Caller, arguments: ListChanges
 ) -> str:
     """The last change of each record since a moment, oldest first; going on from the
     stamp misses nothing.
     """
-    open_to = catalogue.asked(caller, [asked.domain] if asked.domain else None)
-    only = open_to[0] if asked.domain else None
+    open_to = catalogue.asked(caller, [arguments.domain] if arguments.domain else None)
+    only = open_to[0] if arguments.domain else None
     async with toolbox.database.transaction(caller) as tx:
-        found = await changes.since(tx, caller, moment=asked.since, domain=only)
+        changed = await changes.since(tx, caller, moment=arguments.since, domain=only)
     rows = sorted(
-        (*found.created, *found.updated, *found.deleted),
-        key=lambda one: (one.at, one.seq),
+        (*changed.created, *changed.updated, *changed.deleted),
+        key=lambda change: (change.at, change.seq),
     )
-    rows = [one for one in rows if one.domain in open_to]
-    shown = rows[: asked.limit]
+    rows = [change for change in rows if change.domain in open_to]
+    shown = rows[: arguments.limit]
     more = len(rows) - len(shown)
     stamp = (
-        min(found.response_timestamp, shown[-1].at)
+        min(changed.response_timestamp, shown[-1].at)
         if more
-        else found.response_timestamp
+        else changed.response_timestamp
     )
-    lines = [_change(one) for one in shown] or ["Nothing changed."]
+    lines = [_change_line(change) for change in shown] or ["Nothing changed."]
     if more:
         lines.append(f"{more} more: ask again with since=response_timestamp.")
-    return "\n".join([*lines, f"response_timestamp: {_moment(stamp)}"])
+    return "\n".join([*lines, f"response_timestamp: {_timestamp(stamp)}"])
 
 
-def _zone(caller: callers.Caller) -> tzinfo:
+def _timezone(caller: callers.Caller) -> tzinfo:
     try:
         return zoneinfo.ZoneInfo(caller.timezone)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError):
         return UTC
 
 
-def _hit(hit: searched.Hit, zone: tzinfo) -> list[str]:
+def _hit_lines(hit: searched.Hit, zone: tzinfo) -> list[str]:
     """Two lines at most: stored text cannot forge a third, since each is clipped to one
     line.
     """
@@ -197,7 +201,7 @@ def _excerpt(passage: searched.FoundPassage) -> str:
     return "…" + compact.clip(passage.text[start:], PASSAGE - 1)
 
 
-def _told(found: searched.Results) -> str:
+def _remarks(found: searched.Results) -> str:
     """The time that was searched, and what had no part in this answer."""
     signals = dict(found.signals)
     time = signals.pop("time", "")
@@ -213,14 +217,14 @@ def _told(found: searched.Results) -> str:
     return " ".join(one for one in told if one)
 
 
-async def _domain(
-    tx: db.Transaction, caller: callers.Caller, asked: GetRecord
+async def _domain_of(
+    tx: db.Transaction, caller: callers.Caller, arguments: GetRecord
 ) -> records.Domain[Any]:
-    if asked.domain:
-        domain = catalogue.domain(asked.domain)
+    if arguments.domain:
+        domain = catalogue.domain(arguments.domain)
         caller.need(domain.plural, "read")
         return domain
-    name = await tx.value(_DOMAIN_OF, (caller.user_id, asked.id))
+    name = await tx.value(_DOMAIN_OF, (caller.user_id, arguments.id))
     if name is None or name not in catalogue.readable(caller):
         raise errors.NotFound(
             "There is no such record.",
@@ -229,7 +233,7 @@ async def _domain(
     return catalogue.domain(str(name))
 
 
-def _known(domain: records.Domain[Any], fields: list[str] | None) -> None:
+def _check_fields(domain: records.Domain[Any], fields: list[str] | None) -> None:
     known = domain.shown
     for name in fields or ():
         if name not in known:
@@ -239,19 +243,19 @@ def _known(domain: records.Domain[Any], fields: list[str] | None) -> None:
             )
 
 
-def _worth(whole: dict[str, Any]) -> dict[str, Any]:
+def _non_empty(whole: dict[str, Any]) -> dict[str, Any]:
     """What is not empty; of a body in two forms, the text."""
-    found = {
+    fields = {
         name: value
         for name, value in whole.items()
         if name != "id" and value not in (None, "", [], {})
     }
-    if "body_text" in found:
-        found.pop("body_html", None)
-    return found
+    if "body_text" in fields:
+        fields.pop("body_html", None)
+    return fields
 
 
-def _fitting(value: Any, start: int) -> tuple[Any, int | None]:
+def _within_limit(value: Any, start: int) -> tuple[Any, int | None]:
     """As much of a long text or list as an answer should hold, and the whole length
     when that is not all.
     """
@@ -270,12 +274,12 @@ def _fitting(value: Any, start: int) -> tuple[Any, int | None]:
     return part, len(value) if len(part) < len(value) else None
 
 
-def _change(one: changes.Change) -> str:
-    what = compact.clip(one.summary, TITLE)
-    return f"{one.action} {one.domain} {what} — {_moment(one.at)} by {one.caller} id:{one.record_id}"
+def _change_line(change: changes.Change) -> str:
+    what = compact.clip(change.summary, TITLE)
+    return f"{change.action} {change.domain} {what} — {_timestamp(change.at)} by {change.caller} id:{change.record_id}"
 
 
-def _moment(value: datetime) -> str:
+def _timestamp(value: datetime) -> str:
     return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
