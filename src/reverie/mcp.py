@@ -1,4 +1,4 @@
-"""The tool catalogue as an MCP server on standard input and output.
+"""MCP server (Model Context Protocol) of the tool catalogue on standard input and output.
 
 The protocol keeps the two descriptors to itself: it works on duplicates, while
 descriptor 0 reads nothing and descriptor 1 leads to standard error, so that no stray
@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import dataclasses
 import fcntl
+import functools
 import json
 import logging
 import os
@@ -39,9 +40,9 @@ INSTRUCTIONS = (
 )
 RECORD = "reverie://record/"
 # After the client has closed its side, what it had asked is still answered, for so
-# long.
+# long; set by hand.
 _LAST_ANSWERS_SECONDS = 3.0
-_NOT_FOUND = -32002
+_NOT_FOUND = -32002  # "resource not found" in the MCP specification
 
 _log = logging.getLogger(__name__)
 CallerSource = Callable[[], Awaitable[callers.Caller]]
@@ -55,8 +56,8 @@ async def run(settings: config.Config, *, name: str = agents.MAIN) -> None:
     Raises Unauthorized and NotFound before anything is said, and what opening the
     application raises.
     """
-    told_to_leave = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told_to_leave.set)
+    stopping = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
     wire = claim_stdio()
     async with app.opened(settings) as opened:
         who = caller_of(opened, name)
@@ -64,9 +65,9 @@ async def run(settings: config.Config, *, name: str = agents.MAIN) -> None:
         beside = worker.Worker(opened.database, opened.embeddings, opened.models)
         async with beside.running(), asyncio.TaskGroup() as tasks:
             serving = tasks.create_task(
-                _serve_until_stopped(serve(opened, who, wire), told_to_leave)
+                _serve_until_stopped(serve(opened, who, wire), stopping)
             )
-            leaving = tasks.create_task(told_to_leave.wait())
+            leaving = tasks.create_task(stopping.wait())
             heart = tasks.create_task(app.keep_alive(opened, notify=_log.warning))
             await asyncio.wait({serving, leaving}, return_when=asyncio.FIRST_COMPLETED)
             serving.cancel()
@@ -75,7 +76,7 @@ async def run(settings: config.Config, *, name: str = agents.MAIN) -> None:
 
 
 async def _serve_until_stopped(
-    serving: Coroutine[Any, Any, None], told_to_leave: asyncio.Event
+    serving: Coroutine[Any, Any, None], stopping: asyncio.Event
 ) -> None:
     """Serve; of a request that was cut off because we leave, the SDK's streams may
     break while they are closed.
@@ -83,7 +84,7 @@ async def _serve_until_stopped(
     try:
         await serving
     except* (anyio.BrokenResourceError, anyio.ClosedResourceError):
-        if not told_to_leave.is_set():
+        if not stopping.is_set():
             raise
 
 
@@ -139,10 +140,10 @@ async def serve(opened: app.App, who: CallerSource, wire: StdioWire) -> None:
     """Speak MCP on the wire until the other side closes it."""
     incoming, received = anyio.create_memory_object_stream[_Incoming]()
     outgoing, to_send = anyio.create_memory_object_stream[message.SessionMessage]()
-    owed = _OpenRequests()
+    open_requests = _OpenRequests()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_receive, wire.source, incoming, owed)
-        tasks.start_soon(_send, wire.sink, to_send, owed, tasks.cancel_scope)
+        tasks.start_soon(_receive, wire.source, incoming, open_requests)
+        tasks.start_soon(_send, wire.sink, to_send, open_requests, tasks.cancel_scope)
         talk = server(opened, who)
         await talk.run(received, outgoing, talk.create_initialization_options())
 
@@ -153,69 +154,72 @@ def server(opened: app.App, who: CallerSource) -> lowlevel.Server[Any]:
         opened.database, opened.embeddings, opened.settings.search, opened.projections
     )
 
-    async def list_tools(_: object, __: object) -> types.ListToolsResult:
-        return types.ListToolsResult(
-            tools=[_tool_declaration(one) for one in catalogue.TOOLS.values()]
-        )
-
-    async def call_tool(
-        _: object, asked: types.CallToolRequestParams
-    ) -> types.CallToolResult:
-        if asked.name not in catalogue.TOOLS:
-            raise mcp.MCPError(
-                types.INVALID_PARAMS,
-                f"Unknown tool: there are {', '.join(catalogue.TOOLS)}.",
-            )
-        try:
-            answer = await catalogue.call(
-                toolbox, await who(), asked.name, asked.arguments or {}
-            )
-        except errors.ReverieError as refused:
-            return types.CallToolResult(
-                content=[_text(_sentence(refused))], is_error=True
-            )
-        return types.CallToolResult(content=[_text(_json(answer))])
-
-    async def list_resources(_: object, __: object) -> types.ListResourcesResult:
-        # The records are too many to list; search finds them and the template opens
-        # them.
-        return types.ListResourcesResult(resources=[])
-
-    async def list_templates(
-        _: object, __: object
-    ) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(
-            resource_templates=[
-                types.ResourceTemplate(
-                    name="record",
-                    title="A record of the memory",
-                    uri_template=RECORD + "{id}",
-                    description="One record whole, by its UUID.",
-                    mime_type="application/json",
-                )
-            ]
-        )
-
-    async def read_resource(
-        _: object, asked: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
-        found = _json(await _read_record(toolbox, who, asked.uri))
-        contents = types.TextResourceContents(
-            uri=asked.uri, mime_type="application/json", text=found
-        )
-        return types.ReadResourceResult(contents=[contents])
-
     return lowlevel.Server(
         "reverie",
         version=reverie.__version__,
         title="Reverie",
         instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
+        on_list_tools=_list_tools,
+        on_call_tool=functools.partial(_call_tool, toolbox, who),
+        on_list_resources=_list_resources,
+        on_list_resource_templates=_list_templates,
+        on_read_resource=functools.partial(_read_resource, toolbox, who),
     )
+
+
+async def _list_tools(_: object, __: object) -> types.ListToolsResult:
+    return types.ListToolsResult(
+        tools=[_tool_declaration(tool) for tool in catalogue.TOOLS.values()]
+    )
+
+
+async def _call_tool(
+    toolbox: base.Toolbox,
+    who: CallerSource,
+    _: object,
+    request: types.CallToolRequestParams,
+) -> types.CallToolResult:
+    if request.name not in catalogue.TOOLS:
+        raise mcp.MCPError(
+            types.INVALID_PARAMS,
+            f"Unknown tool: there are {', '.join(catalogue.TOOLS)}.",
+        )
+    try:
+        answer = await catalogue.call(
+            toolbox, await who(), request.name, request.arguments or {}
+        )
+    except errors.ReverieError as refused:
+        return types.CallToolResult(content=[_text(_sentence(refused))], is_error=True)
+    return types.CallToolResult(content=[_text(_json(answer))])
+
+
+async def _list_resources(_: object, __: object) -> types.ListResourcesResult:
+    # The records are too many to list; search finds them and the template opens them.
+    return types.ListResourcesResult(resources=[])
+
+
+async def _list_templates(_: object, __: object) -> types.ListResourceTemplatesResult:
+    template = types.ResourceTemplate(
+        name="record",
+        title="A record of the memory",
+        uri_template=RECORD + "{id}",
+        description="One record whole, by its UUID.",
+        mime_type="application/json",
+    )
+    return types.ListResourceTemplatesResult(resource_templates=[template])
+
+
+async def _read_resource(
+    toolbox: base.Toolbox,
+    who: CallerSource,
+    _: object,
+    request: types.ReadResourceRequestParams,
+) -> types.ReadResourceResult:
+    record = _json(await _read_record(toolbox, who, request.uri))
+    contents = types.TextResourceContents(
+        uri=request.uri, mime_type="application/json", text=record
+    )
+    return types.ReadResourceResult(contents=[contents])
 
 
 def _tool_declaration(tool: base.Tool[Any]) -> types.Tool:
@@ -279,7 +283,7 @@ class _OpenRequests:
         self._none = asyncio.Event()
         self._none.set()
 
-    def asked(self, received: types.JSONRPCMessage) -> None:
+    def opened(self, received: types.JSONRPCMessage) -> None:
         if isinstance(received, types.JSONRPCRequest):
             self._ids.add(received.id)
             self._none.clear()
@@ -299,7 +303,9 @@ class _OpenRequests:
 
 
 async def _receive(
-    source: int, incoming: memory.MemoryObjectSendStream[_Incoming], owed: _OpenRequests
+    source: int,
+    incoming: memory.MemoryObjectSendStream[_Incoming],
+    open_requests: _OpenRequests,
 ) -> None:
     async with incoming:
         try:
@@ -314,9 +320,9 @@ async def _receive(
                     )
                     await incoming.send(broken)
                     continue
-                owed.asked(received)
+                open_requests.opened(received)
                 await incoming.send(message.SessionMessage(received))
-            await owed.settled()
+            await open_requests.settled()
         except anyio.BrokenResourceError:
             return  # the server has ended already
 
@@ -324,7 +330,7 @@ async def _receive(
 async def _send(
     sink: int,
     to_send: memory.MemoryObjectReceiveStream[message.SessionMessage],
-    owed: _OpenRequests,
+    open_requests: _OpenRequests,
     everything: anyio.CancelScope,
 ) -> None:
     async with to_send:
@@ -334,7 +340,7 @@ async def _send(
                 await _write(sink, text.encode() + b"\n")
             except (BrokenPipeError, ConnectionResetError):
                 everything.cancel()  # nobody reads any more
-            owed.answered(outgoing.message)
+            open_requests.answered(outgoing.message)
 
 
 async def _lines(source: int) -> AsyncIterator[bytes]:

@@ -1,6 +1,4 @@
-"""What a tool is: a name, arguments, the operation it is, and the function that does
-it.
-"""
+"""MCP tool definitions: name, arguments with a JSON schema, operation, and function."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field

@@ -1,6 +1,4 @@
-"""All tools by name, and the one way to call them: arguments and operation are checked
-here.
-"""
+"""Tool catalogue: all MCP tools by name, called here with checked arguments and scopes."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,6 +1,4 @@
-"""The tools that look around: explore and traverse. What they give is compact JSON for
-a model.
-"""
+"""MCP tools of the graph: explore, and traverse with read-only Cypher; compact JSON."""
 
 from typing import Annotated, Any
 
@@ -10,7 +8,7 @@ from reverie.access import callers, operations
 from reverie.graph import nodes
 from reverie.graph.cypher import projection, snapshot
 from reverie.records import catalogue
-from reverie.search import explore as exploring
+from reverie.search import explore as graph_exploration
 from reverie.search import query as queries
 from reverie.tools import base
 
@@ -24,7 +22,9 @@ class ExploreQuery(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
     query: Text
-    threshold: Annotated[float, pydantic.Field(ge=0, le=1)] = exploring.THRESHOLD
+    threshold: Annotated[float, pydantic.Field(ge=0, le=1)] = (
+        graph_exploration.THRESHOLD
+    )
 
 
 # Written out and without the limits: every client pays for this before its first
@@ -69,19 +69,21 @@ async def explore(
     """Hits with all they are, their links, and who is beside them; records of closed
     domains are not among them.
     """
-    asks = [
-        exploring.SemanticQuery(query.query, query.threshold)
+    questions = [
+        graph_exploration.SemanticQuery(query.query, query.threshold)
         for query in arguments.queries
     ]
-    results = await exploring.explore(
+    results = await graph_exploration.explore(
         toolbox.database,
         caller,
         toolbox.embeddings,
-        asks,
+        questions,
         arguments.text_matches,
         settings=toolbox.search,
     )
-    answer = exploring.as_json(results, explanations=arguments.return_explanations)
+    answer = graph_exploration.as_json(
+        results, explanations=arguments.return_explanations
+    )
     answer["signals"] = {
         name: state for name, state in answer["signals"].items() if state != "ok"
     }

@@ -1,4 +1,4 @@
-"""Tools that keep something: save_note."""
+"""MCP tools that write: save_note."""
 
 from typing import Annotated, Any
 
