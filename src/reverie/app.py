@@ -1,6 +1,4 @@
-"""Composition root: reads the configuration, starts the database, brings it up to date,
-hands everything out.
-"""
+"""Composition root (dependency injection): configuration, database, models, all opened."""
 
 import asyncio
 import logging
@@ -13,7 +11,7 @@ from pathlib import Path
 from reverie import config, db, embedded, errors
 from reverie.access import callers, tokens, users
 from reverie.graph.cypher import projection
-from reverie.ingest.sandbox import pool as reading
+from reverie.ingest.sandbox import pool
 from reverie.llm import chat, embedding, gateway
 from reverie.migrations import runner
 from reverie.privacy import rules, vault
@@ -39,7 +37,7 @@ class App:
     projections: projection.Projections = field(
         default_factory=lambda: projection.Projections(held=2)
     )
-    worker_pool: reading.WorkerPool = field(default_factory=reading.WorkerPool)
+    worker_pool: pool.WorkerPool = field(default_factory=pool.WorkerPool)
 
     @property
     def blobs(self) -> Path:
@@ -49,11 +47,9 @@ class App:
     @property
     def owner_url(self) -> str:
         """The database as the role that owns the tables."""
-        return (
-            self.server.owner_url
-            if self.server is not None
-            else self.settings.database_url
-        )
+        if self.server is not None:
+            return self.server.owner_url
+        return self.settings.database_url
 
     @property
     def token_file(self) -> Path:

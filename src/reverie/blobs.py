@@ -1,4 +1,4 @@
-"""Original bytes on disk, addressed by their SHA-256, one folder per user."""
+"""Content-addressed blobs: original bytes on disk by their SHA-256, a folder per user."""
 
 import contextlib
 import errno
@@ -71,9 +71,9 @@ def put(root: Path, user_id: UUID, data: bytes) -> str:
     path = path_of(root, user_id, address)
     if path.exists() and path.stat().st_size == len(data):
         return address
-    with incoming(root, user_id) as kept:
-        kept.write(data)
-        return kept.keep()
+    with incoming(root, user_id) as incoming_file:
+        incoming_file.write(data)
+        return incoming_file.keep()
 
 
 def put_file(root: Path, user_id: UUID, file: Path) -> str:
@@ -86,10 +86,10 @@ def put_file(root: Path, user_id: UUID, file: Path) -> str:
         opened = file.open("rb")
     except OSError as refused:
         raise errors.Unreadable(f"cannot be read: {refused.strerror}") from None
-    with opened, incoming(root, user_id) as kept:
-        while bit := _read_chunk(opened):
-            kept.write(bit)
-        return kept.keep()
+    with opened, incoming(root, user_id) as incoming_file:
+        while chunk := _read_chunk(opened):
+            incoming_file.write(chunk)
+        return incoming_file.keep()
 
 
 def _read_chunk(file: BinaryIO) -> bytes:

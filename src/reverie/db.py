@@ -1,5 +1,6 @@
-"""The only door to PostgreSQL: pool, transactions bound to one user, rows into
-dataclasses.
+"""PostgreSQL connection pool, transactions under row-level security, rows to dataclasses.
+
+The only module that talks to the database.
 """
 
 import asyncio
@@ -53,7 +54,7 @@ def compose(
             parts[key] = psycopg.sql.Identifier(name)
         else:
             parts[key] = psycopg.sql.SQL(", ").join(
-                psycopg.sql.Identifier(each) for each in name
+                psycopg.sql.Identifier(identifier) for identifier in name
             )
     return psycopg.sql.SQL(template).format(**parts)
 
@@ -360,7 +361,11 @@ def as_uri(url: str) -> str:
         for name in ("user", "password")
     )
     database = urllib.parse.quote(options.pop("dbname", user), safe="")
-    login = f"{user}:{password}@" if password else f"{user}@" if user else ""
+    login = ""
+    if password:
+        login = f"{user}:{password}@"
+    elif user:
+        login = f"{user}@"
     return f"postgresql://{login}/{database}?{urllib.parse.urlencode(options)}"
 
 
@@ -375,9 +380,8 @@ def translated(hint: str) -> Generator[None]:
         meant = translate(failure)
         if isinstance(meant, errors.Unavailable | errors.DiskFull):
             raise meant from failure
-        reason = failure.diag.message_primary or str(failure)
         raise errors.Misconfigured(
-            f"The database refused: {reason}.", hint=hint
+            f"The database refused: {_message(failure)}.", hint=hint
         ) from failure
 
 
@@ -407,13 +411,16 @@ def translate(failure: psycopg.Error) -> errors.ReverieError:
         )
     if isinstance(failure, psycopg.DataError):
         return errors.Invalid(
-            f"The database cannot keep this value: {failure.diag.message_primary or failure}."
+            f"The database cannot keep this value: {_message(failure)}."
         )
-    return errors.ReverieError(
-        f"The database failed: {failure.diag.message_primary or failure}."
-    )
+    return errors.ReverieError(f"The database failed: {_message(failure)}.")
+
+
+def _message(failure: psycopg.Error) -> str:
+    """What the server says is wrong, or the client where it was not asked."""
+    return failure.diag.message_primary or str(failure)
 
 
 def names(record: type) -> tuple[str, ...]:
     """The columns of a dataclass, in order."""
-    return tuple(column(each.name) for each in dataclasses.fields(record))
+    return tuple(column(attribute.name) for attribute in dataclasses.fields(record))

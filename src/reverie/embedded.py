@@ -1,5 +1,4 @@
-"""The PostgreSQL that Reverie runs for its owner: one cluster per home, private to one
-OS user.
+"""Embedded PostgreSQL: one cluster per home, private to one OS user.
 
 Several processes of the same home share one server. Each holds a shared file lock for
 as long as it lives; the last one to leave stops the server. A killed process loses its
@@ -396,12 +395,7 @@ def _start(place: ClusterPlace) -> None:
     some seconds, so try again.
     """
     _make_private_folder(place.socket, place.user)
-    here = f"unix_socket_directories = '{place.socket}'\n{_memory_settings(psutil.virtual_memory().total)}"
-    configured = place.data / "socket.conf"
-    if (
-        not configured.exists() or configured.read_text() != here
-    ):  # a new home, or one that was moved
-        _write(configured, here, place.user)
+    _configure(place)
     deadline = time.monotonic() + _START_SECONDS
     while True:
         pid = _postmaster_pid(place)
@@ -427,6 +421,15 @@ def _start(place: ClusterPlace) -> None:
         time.sleep(0.5)
 
 
+def _configure(place: ClusterPlace) -> None:
+    """Write what depends on this machine, for a new home or one that was moved."""
+    memory = _memory_settings(psutil.virtual_memory().total)
+    settings = f"unix_socket_directories = '{place.socket}'\n{memory}"
+    configured = place.data / "socket.conf"
+    if not configured.exists() or configured.read_text() != settings:
+        _write(configured, settings, place.user)
+
+
 def _orphans(place: ClusterPlace) -> bool:
     """Whether processes of a killed server still run in this data folder."""
     here = place.data.resolve()
@@ -444,17 +447,17 @@ def _start_failure(place: ClusterPlace) -> errors.ReverieError:
         lines = place.log.read_text(errors="replace").splitlines()[-20:]
     except OSError:
         lines = []
-    line_ = next(
+    last_error = next(
         (line for line in reversed(lines) if "FATAL" in line or "PANIC" in line),
         lines[-1] if lines else "",
     )
-    if "No space left" in line_ or shutil.disk_usage(place.data).free < 32 * 2**20:
+    if "No space left" in last_error or shutil.disk_usage(place.data).free < 32 * 2**20:
         return errors.DiskFull(
             "The database cannot start: the disk is full.",
             hint="Free some space and try again.",
         )
     return errors.DatabaseUnavailable(
-        f"The database did not start: {line_.strip() or 'no reason given'}.",
+        f"The database did not start: {last_error.strip() or 'no reason given'}.",
         hint=f"Its log is {place.log}.",
     )
 

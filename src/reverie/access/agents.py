@@ -1,6 +1,4 @@
-"""The agents and what each may do: a table that everybody starts with and that its
-person edits.
-"""
+"""Agents and the scopes of each: a default table that its person edits."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The caller: who asks, and what for; and what one set of scopes is beside another."""
+"""Callers and their scopes (`domain:action`): checking, covering, intersecting them."""
 
 import re
 from collections.abc import Iterable

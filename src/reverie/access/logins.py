@@ -1,5 +1,4 @@
-"""Logins: a person's name and password become a secret that the browser keeps, until it
-ends.
+"""Login sessions: a name and a password become the secret of a session cookie.
 
 Attempts are counted before anything is compared, by the name that was given, whether or
 not somebody has it: an unknown name and a wrong password are one answer, after the same

@@ -1,6 +1,4 @@
-"""Passwords: argon2id hashes, compared in the same time whether or not somebody is
-there.
-"""
+"""Password hashes (argon2id), verified in the same time whether or not there is one."""
 
 import asyncio
 import functools

@@ -1,4 +1,4 @@
-"""Tokens: how a caller proves who it is. Only their SHA-256 is stored."""
+"""Bearer tokens (access tokens) of machines and agents; only their SHA-256 is stored."""
 
 import hashlib
 import os
@@ -19,6 +19,7 @@ PREFIX = "rev_"
 # What a token looks like wherever it should not be.
 SHAPE = re.compile(re.escape(PREFIX) + r"[A-Za-z0-9_-]{43}")
 DAYS = 365
+_LONGEST_DAYS = 3650
 _LONGEST_NAME = 60
 
 _INSERT = """
@@ -125,26 +126,17 @@ async def grant(
     need scopes. Raises Forbidden, Invalid.
     """
     operations.need(caller, operations.named("tokens.mint"))
-    label = " ".join(name.split())
-    if not label.isprintable() or not 1 <= len(label) <= _LONGEST_NAME:
-        raise errors.Invalid(
-            f"A token's name has from 1 to {_LONGEST_NAME} characters.",
-            hint="Such as phone.",
-        )
+    label = _checked_label(name)
     requested = callers.checked(scopes, operations.AREAS)
     if over := callers.beyond(requested, caller.scopes):
         raise errors.Forbidden(
             f"You may not give what you do not have: {over[0]}.",
             hint="Leave that scope out.",
         )
-    if days is not None and not 1 <= days <= 3650:
-        raise errors.Invalid("A token lasts from 1 to 3650 days.")
-    ends = None if days is None else datetime.now(UTC) + timedelta(days=days)
-    if caller.ends is not None and not caller.login:
-        ends = caller.ends if ends is None else min(ends, caller.ends)
+    ends = _expiry(caller, days)
     async with database.transaction(caller) as tx:
-        if not requested and (
-            kind != "agent" or label not in await agents.by_name(tx, caller.user_id)
+        if not requested and not (
+            kind == "agent" and label in await agents.by_name(tx, caller.user_id)
         ):
             raise errors.Invalid(
                 "A token needs scopes.",
@@ -158,6 +150,27 @@ async def grant(
     if made is None:
         raise errors.ReverieError("The new token is not there.")
     return token, made
+
+
+def _checked_label(name: str) -> str:
+    """The name of a token as it is kept. Raises Invalid."""
+    label = " ".join(name.split())
+    if not label.isprintable() or not 1 <= len(label) <= _LONGEST_NAME:
+        raise errors.Invalid(
+            f"A token's name has from 1 to {_LONGEST_NAME} characters.",
+            hint="Such as phone.",
+        )
+    return label
+
+
+def _expiry(caller: callers.Caller, days: int | None) -> datetime | None:
+    """When a new token ends: never later than the token that mints it. Raises Invalid."""
+    if days is not None and not 1 <= days <= _LONGEST_DAYS:
+        raise errors.Invalid(f"A token lasts from 1 to {_LONGEST_DAYS} days.")
+    ends = None if days is None else datetime.now(UTC) + timedelta(days=days)
+    if caller.ends is None or caller.login:
+        return ends
+    return caller.ends if ends is None else min(ends, caller.ends)
 
 
 async def listed(database: db.Database, caller: callers.Caller) -> list[AccessToken]:

@@ -1,4 +1,4 @@
-"""Users: the people whose memory this is, one of them the owner of the house."""
+"""Users: the people of the household whose memory this is, one of them the owner."""
 
 import contextlib
 import unicodedata

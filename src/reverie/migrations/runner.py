@@ -1,6 +1,4 @@
-"""Brings a database to the present shape: numbered SQL files, forward only, each once
-and whole.
-"""
+"""Schema migrations: numbered SQL files, forward only, each applied once and whole."""
 
 import importlib.resources
 from collections.abc import Sequence

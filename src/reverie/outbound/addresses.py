@@ -1,5 +1,4 @@
-"""Which addresses may be connected to: our own list of networks, and every spelling of
-a host that is a number.
+"""SSRF guard: which IP addresses may be connected to, and every spelling of a host.
 
 Python's `ipaddress.is_global` is no such list: it passes multicast, site-local and most
 forms that wrap IPv4 addresses.

@@ -1,6 +1,4 @@
-"""Who this machine's Reverie is connected to right now, as the operating system tells
-it: measured, not asserted.
-"""
+"""Open network connections of this process tree, as the operating system counts them."""
 
 import collections
 import ipaddress

@@ -1,5 +1,6 @@
-"""Fetches one page from a public address: looked up once, every address checked, no
-more read than the limits allow.
+"""HTTP fetching of one page behind the SSRF guard: resolved once, every address checked.
+
+No more is read than the limits allow.
 
 What is asked: GET, with "Reverie" as the only name given. No cookies, no proxies or
 passwords of the environment.
@@ -10,10 +11,8 @@ import contextlib
 import email.message
 import functools
 import ipaddress
-import re
 import socket
 import ssl
-import urllib.parse
 import zlib
 from collections.abc import (
     Awaitable,
@@ -28,13 +27,11 @@ from dataclasses import dataclass
 import httpx
 
 from reverie import errors
-from reverie.outbound import addresses
+from reverie.outbound import addresses, urls
 
 # From a host's name and a port to its addresses, the best first. Raises OSError if
 # there are none.
 Resolver = Callable[[str, int], Awaitable[Sequence[addresses.Address]]]
-
-PORTS = frozenset({80, 443})
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,28 +70,6 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True)
-class _ParsedUrl:
-    """A URL taken apart, once: what is checked and what is asked are the same parts."""
-
-    scheme: str
-    host: str
-    port: int
-    path: str
-    address: addresses.Address | None
-
-    @property
-    def authority(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return (
-            host if self.port == _DEFAULT_PORT[self.scheme] else f"{host}:{self.port}"
-        )
-
-    @property
-    def url(self) -> str:
-        return f"{self.scheme}://{self.authority}{self.path}"
-
-
-@dataclass(frozen=True, slots=True)
 class _Answer:
     status: int
     content_type: str
@@ -102,15 +77,10 @@ class _Answer:
     data: bytes
 
 
-_DEFAULT_PORT = {"http": 80, "https": 443}
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_LONGEST_URL = 8192
 _TRIED = 4  # addresses of one host, one after the other
 _PIECE = 65536
 _FREE_OF_RATIO = 1_000_000
-# What one reader of URLs drops and another takes for the end of the host.
-_ODD = re.compile(r"[\x00-\x20\x7f\\\ud800-\udfff]")
-_HOST_PORT = re.compile(r"(\[[^\[\]]*\]|[^\[\]:]*)(?::([0-9]{0,5}))?")
 _HEADERS = {
     "User-Agent": "Reverie",
     "Accept": "*/*",
@@ -124,7 +94,7 @@ async def fetch(
     *,
     limits: FetchLimits = LIMITS,
     resolver: Resolver | None = None,
-    allow_ports: Collection[int] = PORTS,
+    allow_ports: Collection[int] = urls.PORTS,
     allowed: Collection[addresses.Network] = (),
     tls: ssl.SSLContext | None = None,
 ) -> Fetched:
@@ -164,7 +134,7 @@ async def _follow_redirects(
     allowed: Collection[addresses.Network],
     tls: ssl.SSLContext,
 ) -> Fetched:
-    target = _parsed_url(url, ports)
+    target = urls.parsed(url, ports)
     passed: list[str] = []
     while True:
         checked = await _resolved(target, resolver, allowed)
@@ -187,66 +157,11 @@ async def _follow_redirects(
         passed.append(target.url)
         if not all(_within(address, allowed) for address in checked):
             allowed = ()
-        target = _redirected(target, answer.location, ports)
-
-
-def _parsed_url(url: str, ports: Collection[int]) -> _ParsedUrl:
-    """Takes a URL apart. Raises Invalid for all that is not plainly http or https, a
-    host and a port that may be.
-    """
-    url = url.strip()
-    if len(url) > _LONGEST_URL:
-        raise errors.Invalid(f"The address is longer than {_LONGEST_URL} characters.")
-    if _ODD.search(url):
-        raise errors.Invalid(
-            "The address has a space, a backslash or a control character in it."
-        )
-    try:
-        parts = urllib.parse.urlsplit(url)
-    except ValueError:
-        raise errors.Invalid("This is no web address.") from None
-    if parts.scheme not in _DEFAULT_PORT:
-        raise errors.Invalid(
-            "Only addresses that begin with http:// or https:// are fetched."
-        )
-    if "@" in parts.netloc:
-        raise errors.Invalid(
-            "An address with a user's name or password in it is not fetched."
-        )
-    match = _HOST_PORT.fullmatch(parts.netloc)
-    if not match or not match[1]:
-        raise errors.Invalid("The address has no host, or no proper port.")
-    port = int(match[2] or _DEFAULT_PORT[parts.scheme])
-    if port not in ports:
-        raise errors.Invalid(f"Port {port} is not one of those that may be asked.")
-    host = addresses.plain(match[1])
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    address = addresses.literal(host)
-    return _ParsedUrl(
-        parts.scheme, host if address is None else str(address), port, path, address
-    )
-
-
-def _redirected(
-    target: _ParsedUrl, location: str, ports: Collection[int]
-) -> _ParsedUrl:
-    """Where a redirect leads. A space in it, which servers do send, is what browsers
-    make of it.
-    """
-    try:
-        joined = urllib.parse.urljoin(target.url, location.strip().replace(" ", "%20"))
-    except ValueError:
-        raise errors.Invalid("The page redirects to what is no web address.") from None
-    following = _parsed_url(joined, ports)
-    if target.scheme == "https" and following.scheme == "http":
-        raise errors.Invalid(
-            "The page redirects from https to http, which is not followed."
-        )
-    return following
+        target = urls.redirected(target, answer.location, ports)
 
 
 async def _resolved(
-    target: _ParsedUrl, resolver: Resolver, allowed: Collection[addresses.Network]
+    target: urls.ParsedUrl, resolver: Resolver, allowed: Collection[addresses.Network]
 ) -> tuple[addresses.Address, ...]:
     """The addresses of the host. If one of them is refused all are: who mixes them has
     a reason that is not ours.
@@ -285,7 +200,7 @@ def _certificates() -> ssl.SSLContext:
 
 
 async def _request_first(
-    target: _ParsedUrl,
+    target: urls.ParsedUrl,
     candidates: Sequence[addresses.Address],
     limits: FetchLimits,
     tls: ssl.SSLContext,
@@ -320,7 +235,7 @@ async def _request_first(
 
 
 def _request(
-    target: _ParsedUrl, address: addresses.Address, limits: FetchLimits
+    target: urls.ParsedUrl, address: addresses.Address, limits: FetchLimits
 ) -> httpx.Request:
     """The request, addressed by number; name and certificate stay those of the host."""
     number = f"[{address}]" if address.version == 6 else str(address)
