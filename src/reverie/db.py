@@ -417,7 +417,7 @@ def translate(failure: psycopg.Error) -> errors.ReverieError:
 
 
 def _message(failure: psycopg.Error) -> str:
-    """What the server says is wrong, or the client where it was not asked."""
+    """What the server says is wrong, or the client when the server says nothing."""
     return failure.diag.message_primary or str(failure)
 
 

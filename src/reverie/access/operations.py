@@ -108,8 +108,8 @@ def _of_the_graph() -> list[Operation]:
 
 
 OPERATIONS: Mapping[str, Operation] = {
-    one.name: one
-    for one in (
+    operation.name: operation
+    for operation in (
         *_of_domains(),
         Operation(name="events.agenda", area="events"),
         Operation(name="records.get", across=True),
@@ -171,7 +171,7 @@ OPERATIONS: Mapping[str, Operation] = {
         ),
     )
 }
-AREAS = frozenset(one.area for one in OPERATIONS.values() if one.area)
+AREAS = frozenset(operation.area for operation in OPERATIONS.values() if operation.area)
 
 
 def named(name: str) -> Operation:

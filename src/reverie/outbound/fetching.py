@@ -80,6 +80,8 @@ class _Answer:
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _TRIED = 4  # addresses of one host, one after the other
 _PIECE = 65536
+# wbits of zlib: 32 KiB windows with gzip's header, with zlib's, and with none.
+_GZIP_WINDOW, _ZLIB_WINDOW, _RAW_WINDOW = 31, 15, -15
 _FREE_OF_RATIO = 1_000_000
 _HEADERS = {
     "User-Agent": "Reverie",
@@ -345,13 +347,12 @@ class _Decompressor:
         ):
             self._done = True
             return False
-        # Servers send deflate both with zlib's header, as they should, and without.
-        bare = self._encoding == "deflate" and (
-            chunk[0] & 15 != 8 or int.from_bytes(chunk[:2]) % 31
-        )
-        self._zlib = zlib.decompressobj(
-            31 if self._encoding == "gzip" else -15 if bare else 15
-        )
+        window = _GZIP_WINDOW
+        if self._encoding == "deflate":
+            # Servers send it both with zlib's header, as they should, and without.
+            has_header = chunk[0] & 15 == 8 and int.from_bytes(chunk[:2]) % 31 == 0
+            window = _ZLIB_WINDOW if has_header else _RAW_WINDOW
+        self._zlib = zlib.decompressobj(window)
         self._stream = self._begun = True
         return True
 

@@ -53,8 +53,8 @@ def _checked_arguments(
         return called.arguments.model_validate(dict(arguments))
     except pydantic.ValidationError as refused:
         problems = [
-            {"field": ".".join(map(str, e["loc"])), "problem": e["msg"]}
-            for e in refused.errors()
+            {"field": ".".join(map(str, problem["loc"])), "problem": problem["msg"]}
+            for problem in refused.errors()
         ]
         first = problems[0]
         raise errors.Invalid(

@@ -65,8 +65,8 @@ async def of_framework(
     """
     if isinstance(failure, fastapi.exceptions.RequestValidationError):
         problems = [
-            {"field": ".".join(map(str, e["loc"])), "problem": e["msg"]}
-            for e in failure.errors()
+            {"field": ".".join(map(str, problem["loc"])), "problem": problem["msg"]}
+            for problem in failure.errors()
         ]
         return answer(
             error("invalid", "This request is not valid.", "", {"problems": problems}),

@@ -106,19 +106,19 @@ async def _subgraph(reverie: app.App, request: requests.Request) -> responses.Re
     return envelope.answer(
         {
             "nodes": [
-                forms.node(one) | {"heat": round(heats.get(one.id, 0.0), 4)}
-                for one in part.nodes
+                forms.node(entry) | {"heat": round(heats.get(entry.id, 0.0), 4)}
+                for entry in part.nodes
             ],
             "links": [
                 {
-                    "id": str(one.id),
-                    "from": str(one.from_id),
-                    "relation": one.relation,
-                    "to": str(one.to_id),
-                    "confidence": round(one.confidence, 4),
-                    "heat": round(one.heat, 4),
+                    "id": str(entry.id),
+                    "from": str(entry.from_id),
+                    "relation": entry.relation,
+                    "to": str(entry.to_id),
+                    "confidence": round(entry.confidence, 4),
+                    "heat": round(entry.heat, 4),
                 }
-                for one in part.links
+                for entry in part.links
             ],
         }
     )

@@ -108,8 +108,8 @@ def read(request: requests.Request, model: type[P]) -> P:
         return model.model_validate(values)
     except pydantic.ValidationError as refused:
         problems = [
-            {"field": ".".join(map(str, e["loc"])), "problem": e["msg"]}
-            for e in refused.errors()
+            {"field": ".".join(map(str, problem["loc"])), "problem": problem["msg"]}
+            for problem in refused.errors()
         ]
         first = problems[0]
         raise errors.Invalid(
@@ -142,10 +142,10 @@ def record_id(request: requests.Request) -> UUID:
     """
     text = str(request.path_params["record_id"])
     try:
-        found = UUID(text)
+        parsed = UUID(text)
     except ValueError:
         return UUID(int=0)
-    return found if str(found) == text.lower() else UUID(int=0)
+    return parsed if str(parsed) == text.lower() else UUID(int=0)
 
 
 async def json_object(request: requests.Request) -> dict[str, Any]:
@@ -184,13 +184,16 @@ async def body(request: requests.Request, model: type[B]) -> B:
         return model.model_validate(values)
     except pydantic.ValidationError as refused:
         problems = [
-            {"field": ".".join(map(str, e["loc"]))[:60], "problem": e["msg"]}
-            for e in refused.errors()
+            {
+                "field": ".".join(map(str, problem["loc"]))[:60],
+                "problem": problem["msg"],
+            }
+            for problem in refused.errors()
         ]
         first = problems[0]
         raise errors.Invalid(
             f"The field `{first['field']}` is wrong: {first['problem']}.",
-            hint=f"Fields here: {', '.join(one.alias or name for name, one in model.model_fields.items())}.",
+            hint=f"Fields here: {', '.join(field.alias or name for name, field in model.model_fields.items())}.",
             details={"problems": problems},
         ) from None
 
