@@ -36,6 +36,9 @@ _START_SECONDS = 45
 # pg_ctl uses.
 _PLAIN_PATH = re.compile(r"[\w/.@+-]+")
 _LOCALE = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C")
+_INITDB = ("-U", OWNER_ROLE, "-A", "peer", "-E", "UTF8", "--no-instructions", *_LOCALE)
+_NO_SHELL = ("--shell", "/usr/sbin/nologin")
+_USERADD = ("/usr/sbin/useradd", "--system", "--no-create-home", *_NO_SHELL)
 
 _HBA = """# Written by Reverie: only the OS user that runs Reverie may connect, and only by socket.
 local all all peer map=reverie
@@ -272,14 +275,7 @@ def _os_user() -> pwd.struct_passwd:
     except KeyError:
         pass
     made = subprocess.run(
-        [
-            "/usr/sbin/useradd",
-            "--system",
-            "--no-create-home",
-            "--shell",
-            "/usr/sbin/nologin",
-            OS_USER,
-        ],
+        [*_USERADD, OS_USER],
         capture_output=True,
         text=True,
         check=False,
@@ -315,22 +311,7 @@ def _create(place: ClusterPlace) -> None:
         shutil.rmtree(half)
     _make_private_folder(half, place.user)
     fresh = ClusterPlace(place.home, half, place.socket, place.binaries, place.user)
-    _run(
-        fresh,
-        "initdb",
-        [
-            "-D",
-            str(half),
-            "-U",
-            OWNER_ROLE,
-            "-A",
-            "peer",
-            "-E",
-            "UTF8",
-            "--no-instructions",
-            *_LOCALE,
-        ],
-    )
+    _run(fresh, "initdb", ["-D", str(half), *_INITDB])
     me = pwd.getpwuid(os.geteuid()).pw_name
     _write(half / "pg_hba.conf", _HBA, place.user)
     _write(

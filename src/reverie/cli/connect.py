@@ -26,6 +26,8 @@ _WIDEST = 200  # characters of a line that is shown; set by hand
 
 
 class AgentProgram(enum.StrEnum):
+    """The MCP clients whose configuration can be written."""
+
     CLAUDE_CODE = "claude-code"
     CLAUDE_DESKTOP = "claude-desktop"
     CURSOR = "cursor"

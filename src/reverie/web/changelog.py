@@ -22,6 +22,8 @@ _FIELDS = (
 
 
 class ChangesParameters(parameters.Parameters):
+    """Which changes: since when, of which domain, how many."""
+
     since: Annotated[
         parameters.Moment | None,
         pydantic.Field(

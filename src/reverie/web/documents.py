@@ -24,10 +24,6 @@ _NAME = Annotated[
 _PDF = "application/pdf"
 
 
-class UploadParameters(parameters.Parameters):
-    pass
-
-
 class _Ingest(parameters.Body):
     """One of `upload` (with `name`), `paths`. `path` names what an upload replaces when
     it comes again, changed.
@@ -55,6 +51,8 @@ class _Address(parameters.Body):
 
 
 class PassagesParameters(parameters.Parameters):
+    """Which page of a document's passages."""
+
     after: Annotated[
         int,
         pydantic.Field(
@@ -344,7 +342,6 @@ ROUTES = (
         path="/upload",
         handler=_upload,
         summary="Keep the bytes of a file",
-        query=UploadParameters,
         status=201,
     ),
     routes.Route(

@@ -12,6 +12,8 @@ from reverie.web import envelope, middleware, parameters, routes
 
 
 class SummaryParameters(parameters.Parameters):
+    """How many days are summed up."""
+
     days: Annotated[
         int, pydantic.Field(ge=1, le=366, description="how many days, today included")
     ] = 7
