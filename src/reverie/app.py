@@ -1,6 +1,4 @@
-"""Composition root: reads the configuration, starts the database, brings it up to date,
-hands everything out.
-"""
+"""Composition root (dependency injection): configuration, database, models, all opened."""
 
 import asyncio
 import logging
@@ -13,7 +11,7 @@ from pathlib import Path
 from reverie import config, db, embedded, errors
 from reverie.access import callers, tokens, users
 from reverie.graph.cypher import projection
-from reverie.ingest.sandbox import pool as reading
+from reverie.ingest.sandbox import pool
 from reverie.llm import chat, embedding, gateway
 from reverie.migrations import runner
 from reverie.privacy import rules, vault
@@ -21,7 +19,7 @@ from reverie.records import acquaintances
 
 log = logging.getLogger(__name__)
 
-_HEARTBEAT_S = 2.0
+_HEARTBEAT_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class App:
     projections: projection.Projections = field(
         default_factory=lambda: projection.Projections(held=2)
     )
-    worker_pool: reading.WorkerPool = field(default_factory=reading.WorkerPool)
+    worker_pool: pool.WorkerPool = field(default_factory=pool.WorkerPool)
 
     @property
     def blobs(self) -> Path:
@@ -49,11 +47,9 @@ class App:
     @property
     def owner_url(self) -> str:
         """The database as the role that owns the tables."""
-        return (
-            self.server.owner_url
-            if self.server is not None
-            else self.settings.database_url
-        )
+        if self.server is not None:
+            return self.server.owner_url
+        return self.settings.database_url
 
     @property
     def token_file(self) -> Path:
@@ -105,7 +101,7 @@ async def opened(settings: config.Config) -> AsyncGenerator[App]:
         await runner.migrate(owner_url)
         database = db.Database(app_url)
         await database.open()
-        model_gateway = gateway.Gateway(database, _rules(settings))
+        model_gateway = gateway.Gateway(database, _gateway_rules(settings))
         models = chat.Models(settings.model, model_gateway)
         cache = settings.home / "cache"
         embeddings = embedding.Embeddings(
@@ -130,7 +126,7 @@ async def opened(settings: config.Config) -> AsyncGenerator[App]:
             await asyncio.to_thread(server.release)
 
 
-def _rules(settings: config.Config) -> gateway.GatewayRules:
+def _gateway_rules(settings: config.Config) -> gateway.GatewayRules:
     """What holds for every call of a model. Without the key of the pseudonyms, nothing
     private goes to a cloud.
     """
@@ -153,7 +149,7 @@ def _pattern_files(settings: config.Config) -> list[Path]:
     own = settings.home / "patterns.toml"
     return [
         *([own] if own.exists() else []),
-        *(settings.home / one for one in settings.privacy.patterns),
+        *(settings.home / name for name in settings.privacy.patterns),
     ]
 
 
@@ -166,14 +162,14 @@ async def caller_of_token(app: App, token: str) -> callers.Caller:
     return await tokens.caller(app.database, token)
 
 
-async def keep_alive(reverie: App, *, told: Callable[[str], None]) -> None:
+async def keep_alive(reverie: App, *, notify: Callable[[str], None]) -> None:
     """Start the embedded server again whenever it was killed; runs until cancelled.
-    `told` hears about it.
+    `notify` gets the sentence.
     """
     while reverie.server is not None:
-        await asyncio.sleep(_HEARTBEAT_S)
+        await asyncio.sleep(_HEARTBEAT_SECONDS)
         try:
             if await asyncio.to_thread(reverie.server.revive):
-                told("The database had gone; it is back.")
+                notify("The database had gone; it is back.")
         except errors.ReverieError as failure:
-            told(failure.message)
+            notify(failure.message)

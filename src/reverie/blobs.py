@@ -1,4 +1,4 @@
-"""Original bytes on disk, addressed by their SHA-256, one folder per user."""
+"""Content-addressed blobs: original bytes on disk by their SHA-256, a folder per user."""
 
 import contextlib
 import errno
@@ -13,9 +13,9 @@ from uuid import UUID
 
 from reverie import errors
 
-_BIT = 1024 * 1024
-_HALF = ".half-"
-_OLD_S = 24 * 3600
+_CHUNK_BYTES = 1024 * 1024
+_TEMPORARY_PREFIX = ".half-"
+_STALE_SECONDS = 24 * 3600
 
 
 class Incoming:
@@ -71,9 +71,9 @@ def put(root: Path, user_id: UUID, data: bytes) -> str:
     path = path_of(root, user_id, address)
     if path.exists() and path.stat().st_size == len(data):
         return address
-    with incoming(root, user_id) as kept:
-        kept.write(data)
-        return kept.keep()
+    with incoming(root, user_id) as incoming_file:
+        incoming_file.write(data)
+        return incoming_file.keep()
 
 
 def put_file(root: Path, user_id: UUID, file: Path) -> str:
@@ -86,15 +86,15 @@ def put_file(root: Path, user_id: UUID, file: Path) -> str:
         opened = file.open("rb")
     except OSError as refused:
         raise errors.Unreadable(f"cannot be read: {refused.strerror}") from None
-    with opened, incoming(root, user_id) as kept:
-        while bit := _bit(opened):
-            kept.write(bit)
-        return kept.keep()
+    with opened, incoming(root, user_id) as incoming_file:
+        while chunk := _read_chunk(opened):
+            incoming_file.write(chunk)
+        return incoming_file.keep()
 
 
-def _bit(file: BinaryIO) -> bytes:
+def _read_chunk(file: BinaryIO) -> bytes:
     try:
-        return file.read(_BIT)
+        return file.read(_CHUNK_BYTES)
     except OSError as refused:
         raise errors.Unreadable(f"cannot be read: {refused.strerror}") from None
 
@@ -106,28 +106,30 @@ def incoming(root: Path, user_id: UUID) -> Generator[Incoming]:
     """
     folder = root / str(user_id)
     try:
-        for one in (root, folder):
-            one.mkdir(mode=0o700, exist_ok=True)
-        descriptor, half = tempfile.mkstemp(dir=folder, prefix=_HALF)
+        for directory in (root, folder):
+            directory.mkdir(mode=0o700, exist_ok=True)
+        descriptor, half = tempfile.mkstemp(dir=folder, prefix=_TEMPORARY_PREFIX)
         with os.fdopen(descriptor, "wb") as file:
             try:
                 yield Incoming(folder, file, Path(half))
             finally:
                 Path(half).unlink(missing_ok=True)
     except OSError as refused:
-        told = f"The original could not be kept under {root}: {refused.strerror}."
+        message = f"The original could not be kept under {root}: {refused.strerror}."
         if refused.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise errors.DiskFull(told, hint="Free some space and try again.") from None
+            raise errors.DiskFull(
+                message, hint="Free some space and try again."
+            ) from None
         raise errors.Misconfigured(
-            told, hint="Reverie's home must be yours to write."
+            message, hint="Reverie's home must be yours to write."
         ) from None
 
 
 def sweep(root: Path) -> None:
     """Remove what somebody who was killed left half written, a day ago or more."""
-    for half in root.glob(f"*/{_HALF}*"):
+    for half in root.glob(f"*/{_TEMPORARY_PREFIX}*"):
         with contextlib.suppress(FileNotFoundError):
-            if time.time() - half.stat().st_mtime > _OLD_S:
+            if time.time() - half.stat().st_mtime > _STALE_SECONDS:
                 half.unlink()
 
 

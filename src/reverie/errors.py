@@ -1,19 +1,26 @@
-"""Everything that can go wrong, with the sentence the user reads.
+"""Exception hierarchy with HTTP status codes: all that can go wrong, as users read it.
 
-ReverieError ├── Invalid               422  what was sent cannot be kept ├──
-Unauthorized          401  no token, or one that is not valid ├── Forbidden
-403  the token's scopes do not cover this │   └── Confined               what is too
-private for every model that could be asked ├── NotFound              404  unknown id,
-or another user's ├── Conflict              409  it exists already ├── TooMany
-429  asked too often ├── Unreadable            422  a file that cannot be read │   └──
-Locked                 ... until its password is given ├── Unavailable           503  a
-part that is not there just now; trying again can help │   ├── DatabaseUnavailable │
-├── EmbedderUnavailable │   ├── RerankerUnavailable │   ├── ModelUnavailable │   │   └──
-ModelBusy          a moment's trouble: asking again soon can help │   └── BudgetSpent
-background work waits for another day ├── DiskFull              507  no space left ├──
-AlreadyRunning        409  a second process wants what the first one holds ├── KeyLost
-500  the key of the pseudonyms is gone, damaged, open to others or another one └──
-Misconfigured         500  a setting that makes no sense
+ReverieError
+├── Invalid               422  what was sent cannot be kept
+├── Unauthorized          401  no token, or one that is not valid
+├── Forbidden             403  the token's scopes do not cover this
+│   └── Confined               too private for every model that could be asked
+├── NotFound              404  unknown id, or another user's
+├── Conflict              409  it exists already
+├── TooMany               429  asked too often
+├── Unreadable            422  a file that cannot be read
+│   └── Locked                 ... until its password is given
+├── Unavailable           503  a part that is not there just now; trying again can help
+│   ├── DatabaseUnavailable
+│   ├── EmbedderUnavailable
+│   ├── RerankerUnavailable
+│   ├── ModelUnavailable
+│   │   └── ModelBusy          a moment's trouble: asking again soon can help
+│   └── BudgetSpent            background work waits for another day
+├── DiskFull              507  no space left
+├── AlreadyRunning        409  a second process wants what the first one holds
+├── KeyLost               500  the key of the pseudonyms is gone or not usable
+└── Misconfigured         500  a setting that makes no sense
 """
 
 from collections.abc import Mapping

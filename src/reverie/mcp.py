@@ -1,4 +1,4 @@
-"""The tool catalogue as an MCP server on standard input and output.
+"""MCP server (Model Context Protocol) of the tool catalogue on standard input and output.
 
 The protocol keeps the two descriptors to itself: it works on duplicates, while
 descriptor 0 reads nothing and descriptor 1 leads to standard error, so that no stray
@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import dataclasses
 import fcntl
+import functools
 import json
 import logging
 import os
@@ -39,12 +40,12 @@ INSTRUCTIONS = (
 )
 RECORD = "reverie://record/"
 # After the client has closed its side, what it had asked is still answered, for so
-# long.
-_LAST_ANSWERS_S = 3.0
-_NOT_FOUND = -32002
+# long; set by hand.
+_LAST_ANSWERS_SECONDS = 3.0
+_NOT_FOUND = -32002  # "resource not found" in the MCP specification
 
 _log = logging.getLogger(__name__)
-Who = Callable[[], Awaitable[callers.Caller]]
+CallerSource = Callable[[], Awaitable[callers.Caller]]
 _Incoming = message.SessionMessage | Exception
 
 
@@ -55,27 +56,27 @@ async def run(settings: config.Config, *, name: str = agents.MAIN) -> None:
     Raises Unauthorized and NotFound before anything is said, and what opening the
     application raises.
     """
-    told_to_leave = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told_to_leave.set)
-    wire = claim()
+    stopping = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
+    wire = claim_stdio()
     async with app.opened(settings) as opened:
-        who = speaker(opened, name)
+        who = caller_of(opened, name)
         await who()
         beside = worker.Worker(opened.database, opened.embeddings, opened.models)
         async with beside.running(), asyncio.TaskGroup() as tasks:
             serving = tasks.create_task(
-                _until_left(serve(opened, who, wire), told_to_leave)
+                _serve_until_stopped(serve(opened, who, wire), stopping)
             )
-            leaving = tasks.create_task(told_to_leave.wait())
-            heart = tasks.create_task(app.keep_alive(opened, told=_log.warning))
+            leaving = tasks.create_task(stopping.wait())
+            heart = tasks.create_task(app.keep_alive(opened, notify=_log.warning))
             await asyncio.wait({serving, leaving}, return_when=asyncio.FIRST_COMPLETED)
             serving.cancel()
             leaving.cancel()
             heart.cancel()
 
 
-async def _until_left(
-    serving: Coroutine[Any, Any, None], told_to_leave: asyncio.Event
+async def _serve_until_stopped(
+    serving: Coroutine[Any, Any, None], stopping: asyncio.Event
 ) -> None:
     """Serve; of a request that was cut off because we leave, the SDK's streams may
     break while they are closed.
@@ -83,11 +84,11 @@ async def _until_left(
     try:
         await serving
     except* (anyio.BrokenResourceError, anyio.ClosedResourceError):
-        if not told_to_leave.is_set():
+        if not stopping.is_set():
             raise
 
 
-def speaker(opened: app.App, name: str) -> Who:
+def caller_of(opened: app.App, name: str) -> CallerSource:
     """Who speaks on the wire: whoever REVERIE_TOKEN is of, or the owner's agent of this
     name; never the owner.
 
@@ -110,18 +111,18 @@ def speaker(opened: app.App, name: str) -> Who:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Wire:
+class StdioWire:
     """The two descriptors of the protocol."""
 
     source: int
     sink: int
 
 
-def claim() -> Wire:
+def claim_stdio() -> StdioWire:
     """Take standard input and output for the protocol alone, for the rest of this
     process.
     """
-    wire = Wire(
+    wire = StdioWire(
         fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3),
         fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 3),
     )
@@ -135,90 +136,93 @@ def claim() -> Wire:
     return wire
 
 
-async def serve(opened: app.App, who: Who, wire: Wire) -> None:
+async def serve(opened: app.App, who: CallerSource, wire: StdioWire) -> None:
     """Speak MCP on the wire until the other side closes it."""
     incoming, received = anyio.create_memory_object_stream[_Incoming]()
     outgoing, to_send = anyio.create_memory_object_stream[message.SessionMessage]()
-    owed = _Owed()
+    open_requests = _OpenRequests()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_receive, wire.source, incoming, owed)
-        tasks.start_soon(_send, wire.sink, to_send, owed, tasks.cancel_scope)
+        tasks.start_soon(_receive, wire.source, incoming, open_requests)
+        tasks.start_soon(_send, wire.sink, to_send, open_requests, tasks.cancel_scope)
         talk = server(opened, who)
         await talk.run(received, outgoing, talk.create_initialization_options())
 
 
-def server(opened: app.App, who: Who) -> lowlevel.Server[Any]:
+def server(opened: app.App, who: CallerSource) -> lowlevel.Server[Any]:
     """The server with its tools and resources, on no wire yet."""
     toolbox = base.Toolbox(
         opened.database, opened.embeddings, opened.settings.search, opened.projections
     )
-
-    async def list_tools(_: object, __: object) -> types.ListToolsResult:
-        return types.ListToolsResult(
-            tools=[_declared(one) for one in catalogue.TOOLS.values()]
-        )
-
-    async def call_tool(
-        _: object, asked: types.CallToolRequestParams
-    ) -> types.CallToolResult:
-        if asked.name not in catalogue.TOOLS:
-            raise mcp.MCPError(
-                types.INVALID_PARAMS,
-                f"Unknown tool: there are {', '.join(catalogue.TOOLS)}.",
-            )
-        try:
-            answer = await catalogue.call(
-                toolbox, await who(), asked.name, asked.arguments or {}
-            )
-        except errors.ReverieError as refused:
-            return types.CallToolResult(
-                content=[_text(_sentence(refused))], is_error=True
-            )
-        return types.CallToolResult(content=[_text(_written(answer))])
-
-    async def list_resources(_: object, __: object) -> types.ListResourcesResult:
-        # The records are too many to list; search finds them and the template opens
-        # them.
-        return types.ListResourcesResult(resources=[])
-
-    async def list_templates(
-        _: object, __: object
-    ) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(
-            resource_templates=[
-                types.ResourceTemplate(
-                    name="record",
-                    title="A record of the memory",
-                    uri_template=RECORD + "{id}",
-                    description="One record whole, by its UUID.",
-                    mime_type="application/json",
-                )
-            ]
-        )
-
-    async def read_resource(
-        _: object, asked: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
-        found = _written(await _resource(toolbox, who, asked.uri))
-        contents = types.TextResourceContents(
-            uri=asked.uri, mime_type="application/json", text=found
-        )
-        return types.ReadResourceResult(contents=[contents])
 
     return lowlevel.Server(
         "reverie",
         version=reverie.__version__,
         title="Reverie",
         instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
+        on_list_tools=_list_tools,
+        on_call_tool=functools.partial(_call_tool, toolbox, who),
+        on_list_resources=_list_resources,
+        on_list_resource_templates=_list_templates,
+        on_read_resource=functools.partial(_read_resource, toolbox, who),
     )
 
 
-def _declared(tool: base.Tool[Any]) -> types.Tool:
+async def _list_tools(_: object, __: object) -> types.ListToolsResult:
+    return types.ListToolsResult(
+        tools=[_tool_declaration(tool) for tool in catalogue.TOOLS.values()]
+    )
+
+
+async def _call_tool(
+    toolbox: base.Toolbox,
+    who: CallerSource,
+    _: object,
+    request: types.CallToolRequestParams,
+) -> types.CallToolResult:
+    if request.name not in catalogue.TOOLS:
+        raise mcp.MCPError(
+            types.INVALID_PARAMS,
+            f"Unknown tool: there are {', '.join(catalogue.TOOLS)}.",
+        )
+    try:
+        answer = await catalogue.call(
+            toolbox, await who(), request.name, request.arguments or {}
+        )
+    except errors.ReverieError as refused:
+        return types.CallToolResult(content=[_text(_sentence(refused))], is_error=True)
+    return types.CallToolResult(content=[_text(_json(answer))])
+
+
+async def _list_resources(_: object, __: object) -> types.ListResourcesResult:
+    # The records are too many to list; search finds them and the template opens them.
+    return types.ListResourcesResult(resources=[])
+
+
+async def _list_templates(_: object, __: object) -> types.ListResourceTemplatesResult:
+    template = types.ResourceTemplate(
+        name="record",
+        title="A record of the memory",
+        uri_template=RECORD + "{id}",
+        description="One record whole, by its UUID.",
+        mime_type="application/json",
+    )
+    return types.ListResourceTemplatesResult(resource_templates=[template])
+
+
+async def _read_resource(
+    toolbox: base.Toolbox,
+    who: CallerSource,
+    _: object,
+    request: types.ReadResourceRequestParams,
+) -> types.ReadResourceResult:
+    record = _json(await _read_record(toolbox, who, request.uri))
+    contents = types.TextResourceContents(
+        uri=request.uri, mime_type="application/json", text=record
+    )
+    return types.ReadResourceResult(contents=[contents])
+
+
+def _tool_declaration(tool: base.Tool[Any]) -> types.Tool:
     hints = types.ToolAnnotations(
         title=tool.title,
         read_only_hint=tool.read_only,
@@ -235,19 +239,21 @@ def _declared(tool: base.Tool[Any]) -> types.Tool:
     )
 
 
-async def _resource(toolbox: base.Toolbox, who: Who, uri: str) -> base.Answer:
+async def _read_record(
+    toolbox: base.Toolbox, who: CallerSource, uri: str
+) -> base.Answer:
     """The record that a URI names."""
     try:
-        wanted = UUID(uri.removeprefix(RECORD)) if uri.startswith(RECORD) else None
+        record_id = UUID(uri.removeprefix(RECORD)) if uri.startswith(RECORD) else None
     except ValueError:
-        wanted = None
-    if wanted is None:
+        record_id = None
+    if record_id is None:
         raise mcp.MCPError(
             _NOT_FOUND, f"Resource not found. Resources are {RECORD}{{id}}."
         )
     try:
         return await catalogue.call(
-            toolbox, await who(), "get_record", {"id": str(wanted)}
+            toolbox, await who(), "get_record", {"id": str(record_id)}
         )
     except errors.NotFound as missing:
         raise mcp.MCPError(_NOT_FOUND, _sentence(missing)) from None
@@ -255,7 +261,7 @@ async def _resource(toolbox: base.Toolbox, who: Who, uri: str) -> base.Answer:
         raise mcp.MCPError(types.INTERNAL_ERROR, _sentence(refused)) from None
 
 
-def _written(answer: base.Answer) -> str:
+def _json(answer: base.Answer) -> str:
     if isinstance(answer, str):
         return answer
     return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
@@ -269,7 +275,7 @@ def _sentence(refused: errors.ReverieError) -> str:
     return f"{refused.message} {refused.hint}".strip()
 
 
-class _Owed:
+class _OpenRequests:
     """The requests that have come in and are not answered yet."""
 
     def __init__(self) -> None:
@@ -277,33 +283,35 @@ class _Owed:
         self._none = asyncio.Event()
         self._none.set()
 
-    def asked(self, one: types.JSONRPCMessage) -> None:
-        if isinstance(one, types.JSONRPCRequest):
-            self._ids.add(one.id)
+    def opened(self, received: types.JSONRPCMessage) -> None:
+        if isinstance(received, types.JSONRPCRequest):
+            self._ids.add(received.id)
             self._none.clear()
 
-    def answered(self, one: types.JSONRPCMessage) -> None:
+    def answered(self, sent: types.JSONRPCMessage) -> None:
         if (
-            isinstance(one, types.JSONRPCResponse | types.JSONRPCError)
-            and one.id is not None
+            isinstance(sent, types.JSONRPCResponse | types.JSONRPCError)
+            and sent.id is not None
         ):
-            self._ids.discard(one.id)
+            self._ids.discard(sent.id)
             if not self._ids:
                 self._none.set()
 
     async def settled(self) -> None:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._none.wait(), _LAST_ANSWERS_S)
+            await asyncio.wait_for(self._none.wait(), _LAST_ANSWERS_SECONDS)
 
 
 async def _receive(
-    source: int, incoming: memory.MemoryObjectSendStream[_Incoming], owed: _Owed
+    source: int,
+    incoming: memory.MemoryObjectSendStream[_Incoming],
+    open_requests: _OpenRequests,
 ) -> None:
     async with incoming:
         try:
             async for line in _lines(source):
                 try:
-                    one = types.jsonrpc_message_adapter.validate_json(
+                    received = types.jsonrpc_message_adapter.validate_json(
                         line, by_name=False
                     )
                 except pydantic.ValidationError as broken:
@@ -312,9 +320,9 @@ async def _receive(
                     )
                     await incoming.send(broken)
                     continue
-                owed.asked(one)
-                await incoming.send(message.SessionMessage(one))
-            await owed.settled()
+                open_requests.opened(received)
+                await incoming.send(message.SessionMessage(received))
+            await open_requests.settled()
         except anyio.BrokenResourceError:
             return  # the server has ended already
 
@@ -322,17 +330,17 @@ async def _receive(
 async def _send(
     sink: int,
     to_send: memory.MemoryObjectReceiveStream[message.SessionMessage],
-    owed: _Owed,
+    open_requests: _OpenRequests,
     everything: anyio.CancelScope,
 ) -> None:
     async with to_send:
-        async for one in to_send:
-            text = one.message.model_dump_json(by_alias=True, exclude_unset=True)
+        async for outgoing in to_send:
+            text = outgoing.message.model_dump_json(by_alias=True, exclude_unset=True)
             try:
                 await _write(sink, text.encode() + b"\n")
             except (BrokenPipeError, ConnectionResetError):
                 everything.cancel()  # nobody reads any more
-            owed.answered(one.message)
+            open_requests.answered(outgoing.message)
 
 
 async def _lines(source: int) -> AsyncIterator[bytes]:

@@ -27,7 +27,7 @@ def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
         "_HASHER",
         passwords.argon2.PasswordHasher(time_cost=1, memory_cost=1024),
     )
-    passwords._nobody.cache_clear()
+    passwords._dummy_hash.cache_clear()
 
 
 @pytest_asyncio.fixture
@@ -365,7 +365,7 @@ async def test_an_agents_token_follows_its_scopes(
 
 
 async def test_who_speaks_on_the_wire(reverie: app.App) -> None:
-    who = mcp.speaker(reverie, "finance")
+    who = mcp.caller_of(reverie, "finance")
     caller = await who()
     assert (caller.kind, caller.name, caller.label) == (
         "agent",
@@ -378,7 +378,7 @@ async def test_who_speaks_on_the_wire(reverie: app.App) -> None:
     )
     assert (await who()).scopes == {"search:read"}
     with pytest.raises(errors.NotFound, match="no agent `nobody`"):
-        await mcp.speaker(reverie, "nobody")()
+        await mcp.caller_of(reverie, "nobody")()
 
     secret, row = await tokens.grant(
         reverie.database,
@@ -390,14 +390,14 @@ async def test_who_speaks_on_the_wire(reverie: app.App) -> None:
     told = dataclasses.replace(
         reverie, settings=reverie.settings.model_copy(update={"token": secret})
     )
-    by_token = mcp.speaker(told, "main")
+    by_token = mcp.caller_of(told, "main")
     assert (await by_token()).name == "laptop"
     await tokens.revoke(reverie.database, reverie.owner, row.id)
     with pytest.raises(errors.Unauthorized):
         await by_token()
     person = await tokens.mint(reverie.database, reverie.owner.user_id, name="p")
     with pytest.raises(errors.Forbidden, match="not for an agent"):
-        await mcp.speaker(
+        await mcp.caller_of(
             dataclasses.replace(
                 reverie, settings=reverie.settings.model_copy(update={"token": person})
             ),
@@ -422,14 +422,14 @@ def test_settings_are_level_two() -> None:
 
 async def test_argon2id_as_it_is_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passwords, "_HASHER", passwords.argon2.PasswordHasher())
-    hashed = await passwords.made(PASSWORD)
+    hashed = await passwords.hashed(PASSWORD)
     assert hashed.startswith("$argon2id$v=19$m=65536,t=3,p=4$")
-    assert await passwords.fits(hashed, PASSWORD)
-    assert not await passwords.fits(hashed, PASSWORD + " ")
-    assert not await passwords.fits(None, PASSWORD)
-    assert not await passwords.fits("not a hash", PASSWORD)
+    assert await passwords.verify(hashed, PASSWORD)
+    assert not await passwords.verify(hashed, PASSWORD + " ")
+    assert not await passwords.verify(None, PASSWORD)
+    assert not await passwords.verify("not a hash", PASSWORD)
     composed, apart = "contraseña secreta", "contrasen\u0303a secreta"
-    assert await passwords.fits(await passwords.made(composed), apart)
+    assert await passwords.verify(await passwords.hashed(composed), apart)
     for wrong in ("", "short", "x" * 1001):
         with pytest.raises(errors.Invalid):
-            await passwords.made(wrong)
+            await passwords.hashed(wrong)

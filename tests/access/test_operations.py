@@ -84,7 +84,7 @@ async def askers(reverie: app.App, other: callers.Caller) -> dict[str, Asker]:
         Asker(
             "login",
             begun.caller,
-            [cookie, ("X-CSRF-Token", logins.page_token(begun.secret))],
+            [cookie, ("X-CSRF-Token", logins.csrf_token(begun.secret))],
         ),
         Asker("login without its page", begun.caller, [cookie], page=False),
         await entered(reverie, "owner"),
@@ -676,12 +676,14 @@ def test_scopes_beside_each_other() -> None:
     assert callers.beyond(["notes:read", "tasks:write"], ["*:read"]) == ["tasks:write"]
     assert callers.beyond(["*:read"], ["notes:read"]) == ["*:read"]
     assert callers.beyond(["*:*"], ["*:read", "*:write"]) == ["*:*"]
-    assert callers.meet(["*:read", "notes:write"], ["notes:*", "tasks:write"]) == {
+    assert callers.intersection(
+        ["*:read", "notes:write"], ["notes:*", "tasks:write"]
+    ) == {
         "notes:read",
         "notes:write",
     }
-    assert callers.meet(["*:*"], ["a:b"]) == {"a:b"}
-    assert callers.meet([], ["*:*"]) == frozenset()
+    assert callers.intersection(["*:*"], ["a:b"]) == {"a:b"}
+    assert callers.intersection([], ["*:*"]) == frozenset()
     for wrong in (
         "notes",
         "notes:read:x",

@@ -127,7 +127,7 @@ async def test_a_critical_question_stays_here(
         )
         assert not server.asked
     assert (heard, made.text) == ("", "")
-    assert "too private" in made.told
+    assert "too private" in made.reason
     assert made.sources
 
 
@@ -144,7 +144,7 @@ async def test_without_a_model_the_sources_speak(
     _, made = await asked(database, owner, words, models)
     assert not made.text
     assert len(made.sources) == 3
-    assert ("does not answer" if there else "A model would add") in made.told
+    assert ("does not answer" if there else "A model would add") in made.reason
 
 
 async def test_nothing_found_asks_nobody(
@@ -159,4 +159,4 @@ async def test_nothing_found_asks_nobody(
         )
         assert not server.asked
     assert made.sources == ()
-    assert made.found.reason
+    assert made.search_results.reason

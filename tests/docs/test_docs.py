@@ -303,10 +303,10 @@ def operation_table() -> str:
             if area != operations.DOMAINS[0]:
                 continue
             rows.append(
-                f"| `<domain>.{verb}` | {one.level} | {one.told.replace(area, '<domain>')} |"
+                f"| `<domain>.{verb}` | {one.level} | {one.requirement.replace(area, '<domain>')} |"
             )
         else:
-            rows.append(f"| `{one.name}` | {one.level} | {one.told} |")
+            rows.append(f"| `{one.name}` | {one.level} | {one.requirement} |")
     return "\n" + "\n".join(rows) + "\n\n"
 
 

@@ -247,7 +247,7 @@ def test_a_socket_folder_of_somebody_else_is_not_taken(folder: Path) -> None:
     link.symlink_to(target)
     for path in (theirs, link):
         with pytest.raises(errors.Misconfigured, match="belongs to somebody else"):
-            embedded._folder(path, pwd.getpwnam(embedded.OS_USER))
+            embedded._make_private_folder(path, pwd.getpwnam(embedded.OS_USER))
     assert (theirs.stat().st_uid, target.stat().st_uid) == (nobody.pw_uid, 0)
     assert mode(target) == 0o755
 
@@ -273,7 +273,9 @@ def test_as_an_ordinary_user(folder: Path) -> None:
         "server.release()\n"
     )
     sources = Path(embedded.__file__).parents[1]
-    if not (embedded._passable(Path(sys.executable)) and embedded._passable(sources)):
+    if not (
+        embedded._is_reachable(Path(sys.executable)) and embedded._is_reachable(sources)
+    ):
         pytest.skip(
             "this Python, or these sources, lie in a folder that is closed to other OS users"
         )

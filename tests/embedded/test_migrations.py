@@ -35,10 +35,10 @@ def test_schema_sql_is_what_the_migrations_make(
 
 
 def test_migrations_are_numbered_and_in_order() -> None:
-    names = [name for name, _ in runner.files()]
+    names = [name for name, _ in runner.migration_files()]
     assert names
     assert [int(name[:4]) for name in names] == list(range(1, len(names) + 1))
-    assert all(sql.strip() for _, sql in runner.files())
+    assert all(sql.strip() for _, sql in runner.migration_files())
 
 
 async def test_migrating_twice_applies_nothing(
@@ -64,7 +64,7 @@ def empty(cluster: embedded.EmbeddedServer) -> Iterator[str]:
 async def test_the_models_of_vectors_from_before_are_known(
     empty: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    every = runner.files()
+    every = runner.migration_files()
     before = [one for one in every if one[0] < "0003"]
     monkeypatch.setattr(runner, "files", lambda: before)
     await runner.migrate(empty)
@@ -113,7 +113,7 @@ def test_two_processes_at_once(empty: str, cluster: embedded.EmbeddedServer) -> 
     ]
     said = [process.communicate(timeout=60)[0].strip() for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0]
-    everything = ",".join(name for name, _ in runner.files())
+    everything = ",".join(name for name, _ in runner.migration_files())
     assert sorted(said) == ["", "", everything]
 
 
@@ -151,7 +151,7 @@ async def test_a_newer_database_is_refused(
 async def test_a_migration_that_fails_leaves_nothing(
     empty: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good = runner.files()
+    good = runner.migration_files()
     broken = [*good, ("9000_broken.sql", "CREATE TABLE half (); SELECT 1 / 0;")]
     monkeypatch.setattr(runner, "files", lambda: broken)
     with pytest.raises(errors.ReverieError, match="division by zero"):
@@ -210,7 +210,9 @@ def foreign() -> Iterator[str]:
 
 async def test_a_postgresql_of_the_owners_own(foreign: str, tmp_path: Path) -> None:
     assert getpass.getuser()
-    assert await runner.migrate(foreign) == [name for name, _ in runner.files()]
+    assert await runner.migrate(foreign) == [
+        name for name, _ in runner.migration_files()
+    ]
     assert await runner.migrate(foreign) == []
     database = db.Database(db.as_app(foreign))
     await database.open()

@@ -46,7 +46,7 @@ def normalised(dump: str) -> str:
 
 def dump(server: embedded.EmbeddedServer, database: str) -> str:
     """The shape of a database on an embedded server."""
-    program = embedded._wheel() / "pg_dump"
+    program = embedded._programs_of_wheel() / "pg_dump"
     url = server.place.url(embedded.OWNER_ROLE, database=database)
     done = subprocess.run(
         [str(program), "--schema-only", "--no-comments", "--exclude-schema=dbos", url],

@@ -211,7 +211,7 @@ async def test_a_saved_note_gets_its_vectors(home: Path) -> None:
 
 async def test_in_memory_with_the_newest_protocol(reverie: app.App) -> None:
     async with mcp.Client(
-        server.server(reverie, server.speaker(reverie, "main"))
+        server.server(reverie, server.caller_of(reverie, "main"))
     ) as client:
         assert {
             one.name for one in (await client.list_tools()).tools

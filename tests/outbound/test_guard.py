@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from reverie import errors
-from reverie.outbound import addresses, fetching
+from reverie.outbound import addresses, fetching, urls
 from tests.outbound.stubs import HERE, Names, Stub, always, page, serving
 
 QUICK = fetching.FetchLimits(seconds=3, silence=1)
@@ -462,7 +462,7 @@ async def test_the_environment_has_no_say(
 @settings(max_examples=400, deadline=None, database=None)
 async def test_no_text_is_an_address_that_breaks_it(url: str):
     with contextlib.suppress(errors.Invalid):
-        literal = fetching._target(url, fetching.PORTS).address
+        literal = urls.parsed(url, urls.PORTS).address
         assume(
             literal is None or addresses.blocked(literal)
         )  # a public one would really be asked

@@ -84,7 +84,7 @@ async def old(
     """A pool on a database at 0001; `monkeypatch.undo()` brings the other migrations
     back.
     """
-    first = [one for one in runner.files() if one[0] < "0002"]
+    first = [one for one in runner.migration_files() if one[0] < "0002"]
     monkeypatch.setattr(runner, "files", lambda: first)
     assert (
         len(
@@ -190,7 +190,7 @@ async def test_what_the_first_version_kept_is_found_again(
     applied = await runner.migrate(
         cluster.place.url(embedded.OWNER_ROLE, database=empty)
     )
-    assert applied == [name for name, _ in runner.files()][1:]
+    assert applied == [name for name, _ in runner.migration_files()][1:]
     async with old.transaction(owner) as tx:
         assert await tx.value("SELECT count(*) FROM passage WHERE terms IS NULL") == 2
         assert await tx.value("SELECT dimensions FROM embedding LIMIT 1") == 3
@@ -259,7 +259,7 @@ async def test_notes_with_headings_are_cut_by_section_after_an_upgrade(
 
     monkeypatch.undo()
     url = cluster.place.url(embedded.OWNER_ROLE, database=empty)
-    everything = runner.files()
+    everything = runner.migration_files()
     monkeypatch.setattr(
         runner, "files", lambda: [one for one in everything if one[0] < "0009"]
     )

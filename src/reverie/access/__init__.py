@@ -1,3 +1,1 @@
-"""Who asks and what for: people, logins, tokens, agents, and the one table of
-operations.
-"""
+"""Authentication and authorisation: people, logins, tokens, agents, operations."""

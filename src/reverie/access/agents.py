@@ -1,6 +1,4 @@
-"""The agents and what each may do: a table that everybody starts with and that its
-person edits.
-"""
+"""Agents and the scopes of each: a default table that its person edits."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -24,8 +22,8 @@ class Agent:
 
 # `search:read` alone reads nothing: each agent finds what it may read.
 DEFAULTS: Mapping[str, Agent] = {
-    one.name: one
-    for one in (
+    agent.name: agent
+    for agent in (
         Agent(
             MAIN,
             "talks with you: reads everything, keeps notes, days and tasks",
@@ -69,19 +67,19 @@ ON CONFLICT (user_id, name) DO UPDATE SET about = excluded.about, scopes = exclu
 """
 
 
-async def known(tx: db.Transaction, user_id: UUID) -> dict[str, Agent]:
+async def by_name(tx: db.Transaction, user_id: UUID) -> dict[str, Agent]:
     """All agents of a person by name: the default ones, as changed, and the person's
     own.
     """
     changed = await tx.all(Agent, _ALL, (user_id,))
-    return {**DEFAULTS, **{one.name: one for one in changed}}
+    return {**DEFAULTS, **{agent.name: agent for agent in changed}}
 
 
 async def listed(database: db.Database, caller: callers.Caller) -> list[Agent]:
     """All agents of the caller's person. Raises Forbidden."""
     operations.need(caller, operations.named("agents.list"))
     async with database.transaction(caller) as tx:
-        return list((await known(tx, caller.user_id)).values())
+        return list((await by_name(tx, caller.user_id)).values())
 
 
 async def change(
@@ -99,8 +97,8 @@ async def change(
     Forbidden, Invalid.
     """
     operations.need(caller, operations.named("agents.change"))
-    wanted = callers.checked(scopes, operations.AREAS)
-    if over := callers.beyond(wanted, caller.scopes):
+    allowed = callers.checked(scopes, operations.AREAS)
+    if over := callers.beyond(allowed, caller.scopes):
         raise errors.Forbidden(
             f"You may not give what you do not have: {over[0]}.",
             hint="Leave that scope out.",
@@ -115,11 +113,11 @@ async def change(
             hint="Such as research.",
         )
     async with database.transaction(caller) as tx:
-        there = (await known(tx, caller.user_id)).get(name) or Agent(name, "", [])
-        told = (
-            there.about if about is None else " ".join(about.split())[:_LONGEST_ABOUT]
+        agent = (await by_name(tx, caller.user_id)).get(name) or Agent(name, "", [])
+        description = (
+            agent.about if about is None else " ".join(about.split())[:_LONGEST_ABOUT]
         )
-        made = replace(there, about=told, scopes=sorted(wanted))
+        made = replace(agent, about=description, scopes=sorted(allowed))
         await tx.run(
             _CHANGE,
             {

@@ -1,4 +1,4 @@
-"""The caller: who asks, and what for; and what one set of scopes is beside another."""
+"""Callers and their scopes (`domain:action`): checking, covering, intersecting them."""
 
 import re
 from collections.abc import Iterable
@@ -56,41 +56,46 @@ class Caller:
 
 def checked(scopes: Iterable[str], areas: Iterable[str]) -> frozenset[str]:
     """Scopes as somebody wrote them, of areas that there are. Raises Invalid."""
-    known = frozenset(areas)
-    found = frozenset(scopes)
-    for one in sorted(found):
-        if not _SCOPE.fullmatch(one):
+    existing = frozenset(areas)
+    requested = frozenset(scopes)
+    for scope in sorted(requested):
+        if not _SCOPE.fullmatch(scope):
             raise errors.Invalid(
-                f"`{one[:60]}` is no scope.",
+                f"`{scope[:60]}` is no scope.",
                 hint="Write it as notes:read, notes:* or *:read.",
             )
-        if (area := one.partition(":")[0]) != "*" and area not in known:
+        if (area := scope.partition(":")[0]) != "*" and area not in existing:
             raise errors.Invalid(
                 f"There is no area `{area}`.",
-                hint=f"There are {', '.join(sorted(known))}.",
+                hint=f"There are {', '.join(sorted(existing))}.",
             )
-    return found
+    return requested
 
 
-def beyond(asked: Iterable[str], own: Iterable[str]) -> list[str]:
+def beyond(requested: Iterable[str], own: Iterable[str]) -> list[str]:
     """The scopes asked for that no single one of one's own covers."""
-    mine = list(own)
+    own_scopes = list(own)
     return sorted(
-        one for one in asked if not any(_both(one, other) == one for other in mine)
+        scope
+        for scope in requested
+        if not any(_common(scope, other) == scope for other in own_scopes)
     )
 
 
-def meet(some: Iterable[str], others: Iterable[str]) -> frozenset[str]:
+def intersection(scopes: Iterable[str], others: Iterable[str]) -> frozenset[str]:
     """What both sets of scopes allow."""
-    mine = list(others)
+    other_scopes = list(others)
     return frozenset(
-        both for one in some for other in mine if (both := _both(one, other))
+        both
+        for first in scopes
+        for second in other_scopes
+        if (both := _common(first, second))
     )
 
 
-def _both(one: str, other: str) -> str:
+def _common(first: str, second: str) -> str:
     """The scope that two scopes share, or "" for none."""
-    pairs = list(zip(one.split(":", 1), other.split(":", 1), strict=True))
+    pairs = list(zip(first.split(":", 1), second.split(":", 1), strict=True))
     if any("*" not in pair and pair[0] != pair[1] for pair in pairs):
         return ""
     return ":".join(b if a == "*" else a for a, b in pairs)

@@ -1,5 +1,4 @@
-"""Logins: a person's name and password become a secret that the browser keeps, until it
-ends.
+"""Login sessions: a name and a password become the secret of a session cookie.
 
 Attempts are counted before anything is compared, by the name that was given, whether or
 not somebody has it: an unknown name and a wrong password are one answer, after the same
@@ -59,16 +58,16 @@ async def start(database: db.Database, *, name: str, password: str) -> NewLogin:
     TooMany.
     """
     everybody = await users.all_users(database)
-    wanted = users.folded(name)
+    folded = users.folded(name)
     user_id = next(
-        (one.user_id for one in everybody if users.folded(one.name) == wanted), None
+        (user.user_id for user in everybody if users.folded(user.name) == folded), None
     )
-    house, who = await _counted(database, everybody, wanted)
+    house, who = await _count_attempt(database, everybody, folded)
     # Somebody who is not there is looked up all the same.
-    asked = users.Reference(user_id or UUID(int=0))
-    async with database.transaction(asked) as tx:
-        hashed = await passwords.kept(tx, asked.user_id)
-    if not await passwords.fits(hashed, password) or user_id is None:
+    reference = users.Reference(user_id or UUID(int=0))
+    async with database.transaction(reference) as tx:
+        hashed = await passwords.stored(tx, reference.user_id)
+    if not await passwords.verify(hashed, password) or user_id is None:
         raise errors.Unauthorized(
             "This name and password do not fit.",
             hint="`reverie user password` sets a password on this machine.",
@@ -77,7 +76,7 @@ async def start(database: db.Database, *, name: str, password: str) -> NewLogin:
     async with database.transaction(house) as tx:
         await tx.run(_FORGET, (house.user_id, who))
         await tx.run(_TAKE_BACK, (house.user_id, _EVERYBODY))
-    async with database.transaction(asked) as tx:
+    async with database.transaction(reference) as tx:
         ends: datetime = await tx.value(_START, (user_id, tokens.digest(secret)))
     return NewLogin(secret, ends, await caller(database, secret))
 
@@ -121,19 +120,19 @@ async def change_password(
     Raises Forbidden, Invalid, Unauthorized, TooMany.
     """
     operations.need(caller, operations.named("session.password"))
-    new = await passwords.made(password)
-    house, who = await _counted(
+    new = await passwords.hashed(password)
+    house, who = await _count_attempt(
         database, await users.all_users(database), users.folded(caller.name)
     )
     async with database.transaction(caller) as tx:
-        hashed = await passwords.kept(tx, caller.user_id)
-    if not await passwords.fits(hashed, current):
+        hashed = await passwords.stored(tx, caller.user_id)
+    if not await passwords.verify(hashed, current):
         raise errors.Unauthorized("The current password is another one.")
     async with database.transaction(house) as tx:
         await tx.run(_FORGET, (house.user_id, who))
         await tx.run(_TAKE_BACK, (house.user_id, _EVERYBODY))
     async with database.transaction(caller) as tx:
-        await passwords.keep(tx, caller.user_id, new)
+        await passwords.store(tx, caller.user_id, new)
         await tx.run(_END_OTHERS, (caller.user_id, caller.proof))
 
 
@@ -141,13 +140,13 @@ async def give_password(database: db.Database, user_id: UUID, password: str) -> 
     """Set a password without the old one and end the logins: for whoever owns this
     machine. Raises Invalid.
     """
-    hashed = await passwords.made(password)
+    hashed = await passwords.hashed(password)
     async with database.transaction(users.Reference(user_id)) as tx:
-        await passwords.keep(tx, user_id, hashed)
+        await passwords.store(tx, user_id, hashed)
         await tx.run(_END_OTHERS, (user_id, UUID(int=0)))
 
 
-def page_token(secret: str) -> str:
+def csrf_token(secret: str) -> str:
     """What a page of ours shows beside its cookie (CSRF): it follows from the secret
     and does not tell it.
     """
@@ -156,7 +155,7 @@ def page_token(secret: str) -> str:
     ).hexdigest()
 
 
-async def _counted(
+async def _count_attempt(
     database: db.Database, everybody: list[users.User], name: str
 ) -> tuple[users.Reference, bytes]:
     """Count an attempt for good, in the owner's house, before anything is compared.

@@ -1,5 +1,4 @@
-"""The one table of operations: who may ask for each at all, the scope it needs, and how
-much of a yes.
+"""Authorisation table of operations: who may ask, the scope needed, the approval level.
 
 Routes and tools take all of this from here and cannot be made without a row:
 `routes.add` and `tools.base.Tool` ask for it by name. Tests compute from this table
@@ -50,7 +49,7 @@ class Operation:
     owner: bool = False
 
     @property
-    def told(self) -> str:
+    def requirement(self) -> str:
         """What it needs, as a sentence of the API's description."""
         if self.door == "open":
             return "Wants no token and no login."
@@ -58,12 +57,11 @@ class Operation:
         needs += [f"a scope to {self.action} one domain"] if self.across else []
         needs += ["a login"] if self.door == "login" else []
         needs += ["the owner"] if self.owner else []
-        never = ", ".join(
-            f"{kind}s" for kind in ("machine", "agent") if kind not in self.kinds
-        )
-        return f"Needs {' and '.join(needs) or 'any token or login'}." + (
-            f" Closed to {never}." if never else ""
-        )
+        sentence = f"Needs {' and '.join(needs) or 'any token or login'}."
+        excluded = [kind for kind in ("machine", "agent") if kind not in self.kinds]
+        if excluded:
+            sentence += f" Closed to {', '.join(f'{kind}s' for kind in excluded)}."
+        return sentence
 
 
 def _of_domains() -> list[Operation]:
@@ -110,8 +108,8 @@ def _of_the_graph() -> list[Operation]:
 
 
 OPERATIONS: Mapping[str, Operation] = {
-    one.name: one
-    for one in (
+    operation.name: operation
+    for operation in (
         *_of_domains(),
         Operation(name="events.agenda", area="events"),
         Operation(name="records.get", across=True),
@@ -173,7 +171,7 @@ OPERATIONS: Mapping[str, Operation] = {
         ),
     )
 }
-AREAS = frozenset(one.area for one in OPERATIONS.values() if one.area)
+AREAS = frozenset(operation.area for operation in OPERATIONS.values() if operation.area)
 
 
 def named(name: str) -> Operation:
@@ -204,17 +202,21 @@ def need(caller: callers.Caller, operation: Operation) -> None:
             f"`{operation.name}` is for the owner alone.",
             hint="Ask the owner of this Reverie.",
         )
-    if operation.area:
-        caller.need(operation.area, operation.action)
-    if operation.across and not any(
-        caller.may(area, operation.action) for area in DOMAINS
-    ):
-        raise errors.Forbidden(
-            f"This token may not {operation.action} any domain.",
-            hint=f"It needs a scope such as notes:{operation.action}.",
-        )
+    _need_scopes(caller, operation)
     if operation.level >= _WAITS[caller.kind]:
         raise errors.Forbidden(
             f"`{operation.name}` waits for a person's yes.",
             hint="A person can do it in Reverie.",
+        )
+
+
+def _need_scopes(caller: callers.Caller, operation: Operation) -> None:
+    if operation.area:
+        caller.need(operation.area, operation.action)
+    if not operation.across:
+        return
+    if not any(caller.may(area, operation.action) for area in DOMAINS):
+        raise errors.Forbidden(
+            f"This token may not {operation.action} any domain.",
+            hint=f"It needs a scope such as notes:{operation.action}.",
         )

@@ -1,6 +1,4 @@
-"""Passwords: argon2id hashes, compared in the same time whether or not somebody is
-there.
-"""
+"""Password hashes (argon2id), verified in the same time whether or not there is one."""
 
 import asyncio
 import functools
@@ -40,38 +38,40 @@ def checked(password: str) -> str:
     return password
 
 
-async def made(password: str) -> str:
+async def hashed(password: str) -> str:
     """The hash of a new password. Raises Invalid."""
-    return await _apart(_HASHER.hash, _bytes(checked(password)))
+    return await _in_executor(_HASHER.hash, _bytes(checked(password)))
 
 
-async def keep(tx: db.Transaction, user_id: UUID, hashed: str) -> None:
+async def store(tx: db.Transaction, user_id: UUID, hashed: str) -> None:
     """Make a hash that of a user."""
     await tx.run(_KEEP, (user_id, hashed))
 
 
-async def kept(tx: db.Transaction, user_id: UUID) -> str | None:
+async def stored(tx: db.Transaction, user_id: UUID) -> str | None:
     """The hash of a user, or None."""
-    found = await tx.value(_KEPT, (user_id,))
-    return None if found is None else str(found)
+    hashed = await tx.value(_KEPT, (user_id,))
+    return None if hashed is None else str(hashed)
 
 
-async def fits(hashed: str | None, password: str) -> bool:
+async def verify(hashed: str | None, password: str) -> bool:
     """Whether a password is the one. Without a hash it takes as long, and the answer is
     no.
     """
-    nobody = await _apart(_nobody)
-    right = await _apart(_verify, hashed or nobody, _bytes(password[: LONGEST + 1]))
+    nobody = await _in_executor(_dummy_hash)
+    right = await _in_executor(
+        _matches, hashed or nobody, _bytes(password[: LONGEST + 1])
+    )
     return right and hashed is not None
 
 
-async def _apart(work: Callable[..., T], *given: object) -> T:
+async def _in_executor(work: Callable[..., T], *arguments: object) -> T:
     return await asyncio.get_running_loop().run_in_executor(
-        _TWO_AT_A_TIME, work, *given
+        _TWO_AT_A_TIME, work, *arguments
     )
 
 
-def _verify(hashed: str, password: bytes) -> bool:
+def _matches(hashed: str, password: bytes) -> bool:
     try:
         return _HASHER.verify(hashed, password)
     except (argon2.exceptions.VerificationError, argon2.exceptions.InvalidHashError):
@@ -79,7 +79,7 @@ def _verify(hashed: str, password: bytes) -> bool:
 
 
 @functools.cache
-def _nobody() -> str:
+def _dummy_hash() -> str:
     """A hash that no password fits, as costly to compare as any."""
     return _HASHER.hash(secrets.token_bytes(32))
 

@@ -1,4 +1,4 @@
-"""Tokens: how a caller proves who it is. Only their SHA-256 is stored."""
+"""Bearer tokens (access tokens) of machines and agents; only their SHA-256 is stored."""
 
 import hashlib
 import os
@@ -19,6 +19,7 @@ PREFIX = "rev_"
 # What a token looks like wherever it should not be.
 SHAPE = re.compile(re.escape(PREFIX) + r"[A-Za-z0-9_-]{43}")
 DAYS = 365
+_LONGEST_DAYS = 3650
 _LONGEST_NAME = 60
 
 _INSERT = """
@@ -90,13 +91,13 @@ async def mint(
     """A new token of 256 random bits, for whoever may decide that. It is shown here and
     nowhere else.
     """
-    token, row = _new(user_id, name, kind, scopes)
+    token, row = _new_row(user_id, name, kind, scopes)
     async with database.transaction(users.Reference(user_id)) as tx:
         await tx.run(_INSERT, row)
     return token
 
 
-def _new(
+def _new_row(
     user_id: UUID,
     name: str,
     kind: callers.Kind,
@@ -125,39 +126,51 @@ async def grant(
     need scopes. Raises Forbidden, Invalid.
     """
     operations.need(caller, operations.named("tokens.mint"))
-    label = " ".join(name.split())
-    if not label.isprintable() or not 1 <= len(label) <= _LONGEST_NAME:
-        raise errors.Invalid(
-            f"A token's name has from 1 to {_LONGEST_NAME} characters.",
-            hint="Such as phone.",
-        )
-    wanted = callers.checked(scopes, operations.AREAS)
-    if over := callers.beyond(wanted, caller.scopes):
+    label = _checked_label(name)
+    requested = callers.checked(scopes, operations.AREAS)
+    if over := callers.beyond(requested, caller.scopes):
         raise errors.Forbidden(
             f"You may not give what you do not have: {over[0]}.",
             hint="Leave that scope out.",
         )
-    if days is not None and not 1 <= days <= 3650:
-        raise errors.Invalid("A token lasts from 1 to 3650 days.")
-    ends = None if days is None else datetime.now(UTC) + timedelta(days=days)
-    if caller.ends is not None and not caller.login:
-        ends = caller.ends if ends is None else min(ends, caller.ends)
+    ends = _expiry(caller, days)
     async with database.transaction(caller) as tx:
-        if not wanted and (
-            kind != "agent" or label not in await agents.known(tx, caller.user_id)
+        if not requested and not (
+            kind == "agent" and label in await agents.by_name(tx, caller.user_id)
         ):
             raise errors.Invalid(
                 "A token needs scopes.",
                 hint="Such as notes:read; an agent by name has its own.",
             )
         minted_by = None if caller.login else caller.proof
-        token, row = _new(
-            caller.user_id, label, kind, wanted or caller.scopes, ends, minted_by
+        token, row = _new_row(
+            caller.user_id, label, kind, requested or caller.scopes, ends, minted_by
         )
         made = await tx.one(AccessToken, _INSERT, row)
     if made is None:
         raise errors.ReverieError("The new token is not there.")
     return token, made
+
+
+def _checked_label(name: str) -> str:
+    """The name of a token as it is kept. Raises Invalid."""
+    label = " ".join(name.split())
+    if not label.isprintable() or not 1 <= len(label) <= _LONGEST_NAME:
+        raise errors.Invalid(
+            f"A token's name has from 1 to {_LONGEST_NAME} characters.",
+            hint="Such as phone.",
+        )
+    return label
+
+
+def _expiry(caller: callers.Caller, days: int | None) -> datetime | None:
+    """When a new token ends: never later than the token that mints it. Raises Invalid."""
+    if days is not None and not 1 <= days <= _LONGEST_DAYS:
+        raise errors.Invalid(f"A token lasts from 1 to {_LONGEST_DAYS} days.")
+    ends = None if days is None else datetime.now(UTC) + timedelta(days=days)
+    if caller.ends is None or caller.login:
+        return ends
+    return caller.ends if ends is None else min(ends, caller.ends)
 
 
 async def listed(database: db.Database, caller: callers.Caller) -> list[AccessToken]:
@@ -175,12 +188,12 @@ async def revoke(database: db.Database, caller: callers.Caller, token_id: UUID) 
     """
     operations.need(caller, operations.named("tokens.revoke"))
     async with database.transaction(caller) as tx:
-        there = {
-            one.id: one for one in await tx.all(AccessToken, _ALL, (caller.user_id,))
+        rows = {
+            row.id: row for row in await tx.all(AccessToken, _ALL, (caller.user_id,))
         }
-        wanted = there.get(token_id)
-        if wanted is None or (
-            caller.kind != "user" and caller.proof not in (wanted.id, wanted.minted_by)
+        token = rows.get(token_id)
+        if token is None or (
+            caller.kind != "user" and caller.proof not in (token.id, token.minted_by)
         ):
             raise errors.NotFound(
                 "There is no such token.",
@@ -204,7 +217,7 @@ async def caller(database: db.Database, token: str) -> callers.Caller:
     async with database.transaction(users.Reference(row.user_id)) as tx:
         user = await users.get(tx, row.user_id)
         agent = (
-            (await agents.known(tx, row.user_id)).get(row.name)
+            (await agents.by_name(tx, row.user_id)).get(row.name)
             if row.kind == "agent"
             else None
         )
@@ -213,7 +226,7 @@ async def caller(database: db.Database, token: str) -> callers.Caller:
     scopes = (
         frozenset(row.scopes)
         if agent is None
-        else callers.meet(row.scopes, agent.scopes)
+        else callers.intersection(row.scopes, agent.scopes)
     )
     return callers.Caller(
         row.user_id,
@@ -237,18 +250,18 @@ async def as_agent(
     """
     async with database.transaction(person) as tx:
         alive = bool(await tx.value(_ALIVE, (person.user_id, person.proof)))
-        known = await agents.known(tx, person.user_id)
+        by_name = await agents.by_name(tx, person.user_id)
     if not alive:
         raise _not_valid()
-    if name not in known:
+    if name not in by_name:
         raise errors.NotFound(
-            f"There is no agent `{name[:40]}`.", hint=f"There are {', '.join(known)}."
+            f"There is no agent `{name[:40]}`.", hint=f"There are {', '.join(by_name)}."
         )
     return replace(
         person,
         kind="agent",
         name=name,
-        scopes=callers.meet(person.scopes, known[name].scopes),
+        scopes=callers.intersection(person.scopes, by_name[name].scopes),
     )
 
 
@@ -260,7 +273,7 @@ async def ensure_owner(
     A lost token file is written anew with a new token. Raises Unauthorized when the
     file holds a foreign token.
     """
-    kept = _kept(token_file)
+    kept = _read_token_file(token_file)
     if kept:
         try:
             return await caller(database, kept)
@@ -271,7 +284,7 @@ async def ensure_owner(
             ) from None
     owner = await users.first(database, name="owner", timezone=timezone)
     token = await mint(database, owner.user_id, name="owner")
-    _keep(token_file, token)
+    _write_token_file(token_file, token)
     return await caller(database, token)
 
 
@@ -287,7 +300,7 @@ def _not_valid() -> errors.Unauthorized:
     )
 
 
-def _kept(token_file: Path) -> str:
+def _read_token_file(token_file: Path) -> str:
     return (
         token_file.read_text(encoding="utf-8", errors="replace").strip()
         if token_file.exists()
@@ -295,7 +308,7 @@ def _kept(token_file: Path) -> str:
     )
 
 
-def _keep(token_file: Path, token: str) -> None:
+def _write_token_file(token_file: Path, token: str) -> None:
     descriptor, half = tempfile.mkstemp(
         dir=token_file.parent
     )  # 0600, and of this process alone

@@ -1,4 +1,4 @@
-"""Users: the people whose memory this is, one of them the owner of the house."""
+"""Users: the people of the household whose memory this is, one of them the owner."""
 
 import contextlib
 import unicodedata
@@ -50,7 +50,7 @@ async def create(
     """A new user, for whoever may decide that. `timezone` is an IANA name. Raises
     Invalid.
     """
-    _zone(timezone)
+    _check_timezone(timezone)
     async with database.system() as tx:
         return await _insert(tx, name, timezone, role)
 
@@ -71,10 +71,10 @@ async def add(
     Invalid, Conflict.
     """
     operations.need(caller, operations.named("users.create"))
-    _zone(timezone)
+    _check_timezone(timezone)
     async with database.system() as tx:
-        await _free(tx, name)
-        return await _insert(tx, _name(name), timezone, "member")
+        await _require_free_name(tx, name)
+        return await _insert(tx, _cleaned_name(name), timezone, "member")
 
 
 async def rename(
@@ -84,15 +84,15 @@ async def rename(
     NotFound, Invalid, Conflict.
     """
     operations.need(caller, operations.named("users.rename"))
-    if user_id not in {one.user_id for one in await listed(database, caller)}:
+    if user_id not in {user.user_id for user in await listed(database, caller)}:
         raise errors.NotFound(
             "There is no such user.", hint="`reverie user list` tells those there are."
         )
     async with database.system() as tx:
-        await _free(tx, name, but=user_id)
+        await _require_free_name(tx, name, but=user_id)
         await tx.run(_ACT_FOR, (str(user_id),))
-        await tx.run(_RENAME, (_name(name), user_id))
-        return await _there(tx, user_id)
+        await tx.run(_RENAME, (_cleaned_name(name), user_id))
+        return await _existing(tx, user_id)
 
 
 async def listed(database: db.Database, caller: callers.Caller) -> list[User]:
@@ -139,22 +139,25 @@ def local_timezone(tz: str) -> str:
     )
 
 
-async def _free(tx: db.Transaction, name: str, *, but: UUID | None = None) -> None:
+async def _require_free_name(
+    tx: db.Transaction, name: str, *, but: UUID | None = None
+) -> None:
     """Hold the door until this transaction ends, and see that nobody else has the name.
     Raises Conflict.
     """
     await tx.run(_ONE_AT_A_TIME)
-    wanted = folded(name)
+    folded_name = folded(name)
     if any(
-        folded(one.name) == wanted and one.user_id != but
-        for one in await tx.all(User, _ALL)
+        folded(user.name) == folded_name and user.user_id != but
+        for user in await tx.all(User, _ALL)
     ):
         raise errors.Conflict(
-            f"Somebody is called {_name(name)} already.", hint="Choose another name."
+            f"Somebody is called {_cleaned_name(name)} already.",
+            hint="Choose another name.",
         )
 
 
-def _zone(timezone: str) -> None:
+def _check_timezone(timezone: str) -> None:
     try:
         zoneinfo.ZoneInfo(timezone)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError):
@@ -163,18 +166,21 @@ def _zone(timezone: str) -> None:
         ) from None
 
 
-def _name(name: str) -> str:
+def _cleaned_name(name: str) -> str:
     """A name as it is kept. Raises Invalid."""
-    found = " ".join(unicodedata.normalize("NFC", name).split())
+    cleaned = " ".join(unicodedata.normalize("NFC", name).split())
     if (
-        not found
-        or len(found) > _LONGEST_NAME
-        or any(unicodedata.category(one) in ("Cc", "Cf", "Cs") for one in found)
+        not cleaned
+        or len(cleaned) > _LONGEST_NAME
+        or any(
+            unicodedata.category(character) in ("Cc", "Cf", "Cs")
+            for character in cleaned
+        )
     ):
         raise errors.Invalid(
             f"A name has from 1 to {_LONGEST_NAME} letters and no control characters."
         )
-    return found
+    return cleaned
 
 
 async def _insert(
@@ -182,10 +188,10 @@ async def _insert(
 ) -> User:
     user_id = uuid4()
     await tx.run(_INSERT, (user_id, name, timezone, role))
-    return await _there(tx, user_id)
+    return await _existing(tx, user_id)
 
 
-async def _there(tx: db.Transaction, user_id: UUID) -> User:
+async def _existing(tx: db.Transaction, user_id: UUID) -> User:
     user = await get(tx, user_id)
     if user is None:
         raise errors.ReverieError("The new user is not there.")

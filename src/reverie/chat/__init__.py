@@ -1,1 +1,1 @@
-"""Answers from what is kept, with their sources."""
+"""Chat over the memory (RAG): answers from what is kept, with their sources."""

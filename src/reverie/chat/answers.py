@@ -1,5 +1,6 @@
-"""A cited answer: what was found, in a model's sentences where one may be asked, and
-quoted where none may.
+"""Retrieval-augmented answers (RAG): a model's sentences over what a search found, cited.
+
+Where no model may be asked, the sources are quoted instead.
 """
 
 import re
@@ -15,9 +16,9 @@ from reverie.privacy import sensitivity
 from reverie.search import query as queries
 from reverie.search import results, search
 
-_LONGEST = 900
-_CITED = re.compile(r"\[(\d{1,2})\]")
-_TOKENS = 400
+_LONGEST_PASSAGE = 900  # characters of a passage that a model gets; set by hand
+_CITATION = re.compile(r"\[(\d{1,2})\]")
+_MAX_TOKENS = 400  # of an answer; set by hand
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class CitedSource:
     passage: results.FoundPassage
 
     @property
-    def told(self) -> str:
+    def label(self) -> str:
         """What it is and where in it."""
         where = self.hit.where(self.passage)
         return f"{self.hit.source}, {where}" if where else self.hit.source
@@ -41,14 +42,14 @@ class CitedSource:
 
 @dataclass(frozen=True, slots=True)
 class CitedAnswer:
-    """An answer and its sources. Without a model's text, `told` says why, and the
+    """An answer and its sources. Without a model's text, `reason` says why, and the
     sources speak for themselves.
 
     `cited` are the numbers that the text names and that exist; `kept` is how many
     sources were too private to send.
     """
 
-    found: results.Results
+    search_results: results.Results
     sources: tuple[CitedSource, ...]
     text: str = ""
     cited: tuple[int, ...] = ()
@@ -56,7 +57,7 @@ class CitedAnswer:
     model: str = ""
     toy: bool = False
     action: str = ""
-    told: str = ""
+    reason: str = ""
 
 
 async def answer(
@@ -69,82 +70,88 @@ async def answer(
     settings: config.SearchTuning | None = None,
     limit: int = 4,
 ) -> AsyncGenerator[str | CitedAnswer]:
-    """The words of an answer as they come; the last piece is the Answer. Raises what a
+    """The words of an answer as they come; the last piece is the CitedAnswer. Raises what a
     search raises.
 
     What is too private for the models there are is left out and counted; a model that
     fails leaves the quotations.
     """
     query = queries.Query(text=question, limit=limit, include_cold=True)
-    found = await search.search(
+    hits = await search.search(
         database, caller, embeddings, query, settings=settings or config.SearchTuning()
     )
     sources = tuple(
         CitedSource(number, hit, hit.passages[0])
-        for number, hit in enumerate(found.hits, start=1)
+        for number, hit in enumerate(hits.hits, start=1)
         if hit.passages
     )
     if not sources:
-        yield CitedAnswer(found, sources)
+        yield CitedAnswer(hits, sources)
         return
-    told = ""
-    open_ones = tuple(one for one in sources if one.level < sensitivity.Level.CRITICAL)
-    for given in (
-        (sources, open_ones) if 0 < len(open_ones) < len(sources) else (sources,)
-    ):
+    reason = ""
+    for sent in _choices(sources):
+        request = _request(question, sent)
         try:
-            async with aclosing(
-                models.stream(caller, _asked(question, given))
-            ) as pieces:
+            async with aclosing(models.stream(caller, request)) as pieces:
                 async for piece in pieces:
-                    yield (
-                        piece
-                        if isinstance(piece, str)
-                        else _whole(found, sources, given, piece)
-                    )
+                    if isinstance(piece, str):
+                        yield piece
+                    else:
+                        yield _cited(hits, sources, sent, piece)
             return
         except errors.Confined as confined:
-            told = f"{confined.message} {confined.hint}".strip()
-        except (errors.Unavailable, errors.Invalid, errors.BudgetSpent) as away:
-            told = f"{away.message} {away.hint}".strip()
+            reason = f"{confined.message} {confined.hint}".strip()
+        except (errors.Unavailable, errors.Invalid, errors.BudgetSpent) as failure:
+            reason = f"{failure.message} {failure.hint}".strip()
             break
-    yield CitedAnswer(found, sources, told=told)
+    yield CitedAnswer(hits, sources, reason=reason)
 
 
-def _asked(question: str, sources: Sequence[CitedSource]) -> chat.ChatRequest:
-    told = (
-        resources.files("reverie.chat").joinpath("prompts/answer.md").read_text("utf-8")
+def _choices(sources: tuple[CitedSource, ...]) -> list[tuple[CitedSource, ...]]:
+    """Which sources are sent: all of them, or else those that are not critical."""
+    less_private = tuple(
+        source for source in sources if source.level < sensitivity.Level.CRITICAL
     )
-    written = "\n\n".join(
-        f"[{one.number}] {one.told}\n{one.passage.text[:_LONGEST].strip()}"
-        for one in sources
+    if 0 < len(less_private) < len(sources):
+        return [sources, less_private]
+    return [sources]
+
+
+def _request(question: str, sources: Sequence[CitedSource]) -> chat.ChatRequest:
+    """The prompt: how to answer, the numbered sources, the question."""
+    prompt = resources.files("reverie.chat").joinpath("prompts/answer.md")
+    quoted = "\n\n".join(
+        f"[{source.number}] {source.label}\n"
+        f"{source.passage.text[:_LONGEST_PASSAGE].strip()}"
+        for source in sources
     )
     return chat.ChatRequest(
         messages=(
-            chat.Message("system", told),
-            chat.Message("user", f"Sources:\n\n{written}\n\nQuestion: {question}"),
+            chat.Message("system", prompt.read_text("utf-8")),
+            chat.Message("user", f"Sources:\n\n{quoted}\n\nQuestion: {question}"),
         ),
         feature="chat.answer",
-        level=sensitivity.highest(one.level for one in sources),
-        max_tokens=_TOKENS,
+        level=sensitivity.highest(source.level for source in sources),
+        max_tokens=_MAX_TOKENS,
     )
 
 
-def _whole(
-    found: results.Results,
+def _cited(
+    hits: results.Results,
     sources: tuple[CitedSource, ...],
-    given: Sequence[CitedSource],
-    said: chat.ChatAnswer,
+    sent: Sequence[CitedSource],
+    answer: chat.ChatAnswer,
 ) -> CitedAnswer:
-    numbers = {one.number for one in given}
-    named = dict.fromkeys(int(number) for number in _CITED.findall(said.text))
+    """A model's answer with the numbers that it names and that were sent."""
+    sent_numbers = {source.number for source in sent}
+    named = dict.fromkeys(int(number) for number in _CITATION.findall(answer.text))
     return CitedAnswer(
-        found,
+        hits,
         sources,
-        said.text.strip(),
-        tuple(number for number in named if number in numbers),
-        len(sources) - len(given),
-        said.model,
-        said.toy,
-        said.action,
+        text=answer.text.strip(),
+        cited=tuple(number for number in named if number in sent_numbers),
+        kept=len(sources) - len(sent),
+        model=answer.model,
+        toy=answer.toy,
+        action=answer.action,
     )

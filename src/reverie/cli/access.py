@@ -1,9 +1,9 @@
-"""`reverie token`, `reverie user` and `reverie agent`: who may ask, and for what."""
+"""CLI commands `reverie token`, `user` and `agent`: access tokens, people, scopes."""
 
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 from uuid import UUID
 
 import typer
@@ -79,31 +79,27 @@ def list_tokens(
     async def work(reverie: app.App) -> tuple[list[tokens.AccessToken], UUID | None]:
         return await tokens.listed(reverie.database, reverie.owner), reverie.owner.proof
 
-    found, own = _run(work)
-    found = [one for one in found if ended or one.live]
+    rows, own = _run(work)
+    rows = [row for row in rows if ended or row.live]
     if as_json:
-        terminal.as_json(
-            [
-                {name: getattr(one, name) for name in one.__slots__}
-                | {"live": one.live}
-                for one in found
-            ]
-        )
+        terminal.as_json([_fields(row) | {"live": row.live} for row in rows])
         return
-    for one in found:
-        until = (
-            "ended"
-            if not one.live
-            else f"until {one.expires_at.date()}"
-            if one.expires_at
-            else "no end"
-        )
-        yours = "  (this command line's own)" if one.id == own else ""
-        terminal.line(
-            terminal.safe(
-                f"{one.id}  {one.kind} {one.name}  {until}  {' '.join(one.scopes)}{yours}"
-            )
-        )
+    for row in rows:
+        yours = "  (this command line's own)" if row.id == own else ""
+        scopes = " ".join(row.scopes)
+        text = f"{row.id}  {row.kind} {row.name}  {_lifetime(row)}  {scopes}{yours}"
+        terminal.line(terminal.safe(text))
+
+
+def _lifetime(row: tokens.AccessToken) -> str:
+    if not row.live:
+        return "ended"
+    return f"until {row.expires_at.date()}" if row.expires_at else "no end"
+
+
+def _fields(row: tokens.AccessToken | users.User | agents.Agent) -> dict[str, Any]:
+    """A row as JSON has it: every field by its name."""
+    return {name: getattr(row, name) for name in row.__slots__}
 
 
 @token.command("revoke")
@@ -115,28 +111,28 @@ def revoke(
     """End a token and all that it minted, at once and everywhere."""
 
     async def work(reverie: app.App) -> int:
-        there = [
-            one
-            for one in await tokens.listed(reverie.database, reverie.owner)
-            if one.live
+        matches = [
+            row
+            for row in await tokens.listed(reverie.database, reverie.owner)
+            if row.live and which in (str(row.id), row.name)
         ]
-        found = [one for one in there if which in (str(one.id), one.name)]
-        if len(found) > 1:
+        if len(matches) > 1:
             raise errors.Conflict(
-                f"{len(found)} tokens are called {which}.",
+                f"{len(matches)} tokens are called {which}.",
                 hint="Give its id: `reverie token list`.",
             )
-        if not found:
+        if not matches:
             raise errors.NotFound(
                 "There is no such token.",
                 hint="`reverie token list` tells those there are.",
             )
-        if found[0].id == reverie.owner.proof:
+        [match] = matches
+        if match.id == reverie.owner.proof:
             raise errors.Invalid(
                 "This is the token of this command line itself.",
                 hint=f"Move {reverie.token_file} away first: the next command makes a new one.",
             )
-        return await tokens.revoke(reverie.database, reverie.owner, found[0].id)
+        return await tokens.revoke(reverie.database, reverie.owner, match.id)
 
     count = _run(work)
     terminal.line(
@@ -158,7 +154,7 @@ def add_user(
     ] = False,
 ) -> None:
     """Add a member of the household, with a memory of their own."""
-    password = None if no_password else _asked_password()
+    password = None if no_password else _read_password()
 
     async def work(reverie: app.App) -> users.User:
         made = await users.add(
@@ -178,15 +174,15 @@ def list_users(as_json: Json = False) -> None:
     async def work(reverie: app.App) -> list[users.User]:
         return await users.listed(reverie.database, reverie.owner)
 
-    found = _run(work)
+    members = _run(work)
     if as_json:
-        terminal.as_json(
-            [{name: getattr(one, name) for name in one.__slots__} for one in found]
-        )
+        terminal.as_json([_fields(member) for member in members])
         return
-    for one in found:
+    for member in members:
         terminal.line(
-            terminal.safe(f"{one.user_id}  {one.role}  {one.name}  {one.timezone}")
+            terminal.safe(
+                f"{member.user_id}  {member.role}  {member.name}  {member.timezone}"
+            )
         )
 
 
@@ -213,11 +209,11 @@ def password(name: Annotated[str, typer.Argument(help="Whose.")] = "owner") -> N
     """Set a person's password, and end their logins. Asked for, or read from standard
     input; never an argument.
     """
-    given = _asked_password()
+    new_password = _read_password()
 
     async def work(reverie: app.App) -> None:
         await logins.give_password(
-            reverie.database, (await _person(reverie, name)).user_id, given
+            reverie.database, (await _person(reverie, name)).user_id, new_password
         )
 
     _run(work)
@@ -231,21 +227,19 @@ def list_agents(as_json: Json = False) -> None:
     async def work(reverie: app.App) -> list[agents.Agent]:
         return await agents.listed(reverie.database, reverie.owner)
 
-    found = _run(work)
+    known_agents = _run(work)
     if as_json:
-        terminal.as_json(
-            [{name: getattr(one, name) for name in one.__slots__} for one in found]
-        )
+        terminal.as_json([_fields(row) for row in known_agents])
         return
-    for one in found:
-        terminal.line(terminal.safe(f"{one.name}  {one.about}"), style="bold")
-        terminal.line(terminal.safe(f"    {' '.join(one.scopes) or 'nothing'}"))
+    for row in known_agents:
+        terminal.line(terminal.safe(f"{row.name}  {row.about}"), style="bold")
+        terminal.line(terminal.safe(f"    {' '.join(row.scopes) or 'nothing'}"))
 
 
 @agent.command("scopes")
 def scopes(
     name: Annotated[str, typer.Argument(help="The agent; a new name is a new agent.")],
-    given: Annotated[
+    new_scopes: Annotated[
         list[str] | None,
         typer.Argument(metavar="SCOPES", help="All that it may do from now on."),
     ] = None,
@@ -261,17 +255,17 @@ def scopes(
     """
 
     async def work(reverie: app.App) -> agents.Agent:
-        if given or nothing:
+        if new_scopes or nothing:
             return await agents.change(
                 reverie.database,
                 reverie.owner,
                 name=name,
-                scopes=given or (),
+                scopes=new_scopes or (),
                 about=about,
             )
-        for one in await agents.listed(reverie.database, reverie.owner):
-            if one.name == name:
-                return one
+        for row in await agents.listed(reverie.database, reverie.owner):
+            if row.name == name:
+                return row
         raise errors.NotFound(
             f"There is no agent `{name}`.", hint="Give it scopes, and it is made."
         )
@@ -280,15 +274,15 @@ def scopes(
 
 
 async def _person(reverie: app.App, name: str) -> users.User:
-    for one in await users.listed(reverie.database, reverie.owner):
-        if users.folded(one.name) == users.folded(name):
-            return one
+    for member in await users.listed(reverie.database, reverie.owner):
+        if users.folded(member.name) == users.folded(name):
+            return member
     raise errors.NotFound(
         f"Nobody is called {name}.", hint="`reverie user list` tells who is there."
     )
 
 
-def _asked_password() -> str:
+def _read_password() -> str:
     """A password, checked before anything is done."""
     if not sys.stdin.isatty():
         return passwords.checked(sys.stdin.readline().rstrip("\n"))

@@ -1,4 +1,4 @@
-"""`reverie demo`: a sample life, three searches, and what to try next."""
+"""CLI command `reverie demo`: sample data, three searches, and what to try next."""
 
 import asyncio
 import importlib.resources
@@ -40,9 +40,9 @@ async def _demo() -> None:
             importlib.resources.files("reverie.sample")
         ) as folder:
             files = [
-                one
-                for one in scan.find([folder], name="sample")
-                if one.file.suffix not in (".py", ".pyc")
+                file
+                for file in scan.find([folder], name="sample")
+                if file.file.suffix not in (".py", ".pyc")
             ]
             done = await importing.import_into(reverie, files)
         await importing.catch_up(reverie)
@@ -53,13 +53,13 @@ async def _demo() -> None:
             terminal.line()
             terminal.line(f"“{words}”", style="bold magenta")
             terminal.line(f"{what}", style="dim")
-            found = await search.search(
+            results = await search.search(
                 reverie.database,
                 reverie.owner,
                 reverie.embeddings,
                 queries.Query(text=words, limit=3),
             )
-            for number, hit in enumerate(found.hits, start=1):
+            for number, hit in enumerate(results.hits, start=1):
                 terminal.hit(number, hit)
     _next(settings.home)
 

@@ -1,6 +1,4 @@
-"""`reverie doctor`: what is silently wrong first, then what is degraded, then what
-runs, each with what to do.
-"""
+"""CLI command `reverie doctor`: a health check, worst findings first, with remedies."""
 
 import asyncio
 import shutil
@@ -25,45 +23,55 @@ def doctor(
     """What runs, what is degraded, what to do. Exit code 1 when something needs you."""
     findings = asyncio.run(_examine(retry=retry))
     if as_json:
-        terminal.as_json(
-            [
-                {"level": f.level, "about": f.about, "state": f.state, "do": f.remedy}
-                for f in findings
-            ]
-        )
+        terminal.as_json([_finding_json(finding) for finding in findings])
     else:
-        marks = {
-            "wrong": ("✗", "red"),
-            "degraded": ("!", "yellow"),
-            "ok": ("✓", "green"),
-        }
-        for one in sorted(findings, key=lambda f: list(marks).index(f.level)):
-            mark, style = marks[one.level]
-            terminal.line(
-                terminal.safe(f"{mark} {one.about}: {one.state}"), style=style
-            )
-            if one.remedy:
-                terminal.line(terminal.safe(f"    {one.remedy}"), style="dim")
-    sys.exit(1 if any(one.level == "wrong" for one in findings) else 0)
+        levels = list(_MARKS)
+        for finding in sorted(findings, key=lambda each: levels.index(each.level)):
+            _print_finding(finding)
+    sys.exit(1 if any(finding.level == "wrong" for finding in findings) else 0)
+
+
+# By level, the worst first: the mark and its colour.
+_MARKS = {"wrong": ("✗", "red"), "degraded": ("!", "yellow"), "ok": ("✓", "green")}
+_LITTLE_SPACE = 1024**3  # bytes free on the disk of the home; set by hand
+
+
+def _finding_json(finding: checkup.Finding) -> dict[str, str]:
+    return {
+        "level": finding.level,
+        "about": finding.about,
+        "state": finding.state,
+        "do": finding.remedy,
+    }
+
+
+def _print_finding(finding: checkup.Finding) -> None:
+    mark, style = _MARKS[finding.level]
+    text = f"{mark} {finding.about}: {finding.state}"
+    terminal.line(terminal.safe(text), style=style)
+    if finding.remedy:
+        terminal.line(terminal.safe(f"    {finding.remedy}"), style="dim")
 
 
 async def _examine(*, retry: bool) -> list[checkup.Finding]:
     settings = app.read_settings()
-    found: list[checkup.Finding] = []
+    findings: list[checkup.Finding] = []
     try:
         async with app.opened(settings) as reverie:
-            found += await checkup.examine(
+            findings += await checkup.examine(
                 reverie.database,
                 reverie.embeddings,
                 reverie.owner,
                 language=reverie.models,
                 retry=retry,
             )
-            found += await _of_ingestions(reverie)
-            found += _surroundings(reverie)
+            findings += await _of_ingestions(reverie)
+            findings += _surroundings(reverie)
     except errors.ReverieError as failure:
-        found.append(checkup.Finding("wrong", "start", failure.message, failure.hint))
-    return found
+        findings.append(
+            checkup.Finding("wrong", "start", failure.message, failure.hint)
+        )
+    return findings
 
 
 async def _of_ingestions(reverie: app.App) -> list[checkup.Finding]:
@@ -72,8 +80,10 @@ async def _of_ingestions(reverie: app.App) -> list[checkup.Finding]:
         under_way = await ingestions.unfinished(tx, reverie.owner)
     if not under_way:
         return []
-    reason = next((one.reason for one in under_way if one.reason), "")
-    state = f"{len(under_way)} under way{f', which {reason}' if reason else ''}"
+    reasons = [ingestion.reason for ingestion in under_way if ingestion.reason]
+    state = f"{len(under_way)} under way"
+    if reasons:
+        state += f", which {reasons[0]}"
     return [
         checkup.Finding("degraded", "taking in", state, "`reverie up` goes on with it.")
     ]
@@ -82,7 +92,7 @@ async def _of_ingestions(reverie: app.App) -> list[checkup.Finding]:
 def _surroundings(reverie: app.App) -> list[checkup.Finding]:
     home = reverie.settings.home
     free = shutil.disk_usage(home).free
-    found = [
+    findings = [
         checkup.Finding("ok", "home", str(home), ""),
         checkup.Finding(
             "ok",
@@ -91,24 +101,24 @@ def _surroundings(reverie: app.App) -> list[checkup.Finding]:
             "",
         ),
     ]
-    if free < 1024**3:
-        found.append(
+    if free < _LITTLE_SPACE:
+        findings.append(
             checkup.Finding(
                 "degraded", "disk", f"{free // 2**20} MB left", "Free some space."
             )
         )
-    found += [
+    findings += [
         checkup.Finding(
             "wrong", secret.name, "others may read it", f"chmod 600 {secret}"
         )
         for secret in (reverie.token_file, home / "config.toml", home / "pseudonym.key")
         if secret.exists() and stat.S_IMODE(secret.stat().st_mode) & 0o077
     ]
-    found.append(_of_models(reverie))
-    found.append(
+    findings.append(_of_models(reverie))
+    findings.append(
         checkup.Finding("ok", "reverie up", serve.running(home) or "not running", "")
     )
-    return found
+    return findings
 
 
 def _of_models(reverie: app.App) -> checkup.Finding:
@@ -116,15 +126,13 @@ def _of_models(reverie: app.App) -> checkup.Finding:
     `reverie models --test` does.
     """
     states = reverie.models.states()
-    if (
-        any(one.place == "cloud" for one in states)
-        and not reverie.models.model_gateway.masks
-    ):
+    is_cloud = any(state.place == "cloud" for state in states)
+    if is_cloud and not reverie.models.model_gateway.masks:
         remedy = "Bring `pseudonym.key` back from your backup; until then nothing private is sent to a cloud."
         return checkup.Finding(
             "wrong", "language model", "the key of the pseudonyms is not usable", remedy
         )
-    told = ", ".join(one.name for one in states)
+    names = ", ".join(state.name for state in states)
     return checkup.Finding(
-        "ok", "language model", told or "none: answers are quotations", ""
+        "ok", "language model", names or "none: answers are quotations", ""
     )

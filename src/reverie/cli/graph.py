@@ -1,6 +1,4 @@
-"""`reverie graph`: who and what your records are about, and what leads from one to
-another.
-"""
+"""CLI commands `reverie graph`: nodes, links, paths, duplicates and merges."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -26,7 +24,7 @@ graph = typer.Typer(
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Name = Annotated[str, typer.Argument(help="A name, an email address or an id.")]
 _EMPTY = "The graph is empty. It fills as you keep records: contacts, mail, events and notes."
-_LINES = 15
+_LINES = 15  # links of one relation that are shown; set by hand
 
 
 @graph.command("show")
@@ -49,39 +47,37 @@ def show_node(
             tx, reverie.owner, node, as_of=moment, ended=ended
         )
 
-    found = _run(work)
+    details = _run(work)
     if as_json:
-        terminal.as_json(forms.whole(found))
+        terminal.as_json(forms.whole(details))
         return
-    node = found.node
-    terminal.line(
-        terminal.safe(f"{node.name} ({_kind(node)}{', you' if node.is_owner else ''})"),
-        style="bold",
-    )
+    _print_node(details)
+    for relation, shown in groupby(details.links, key=lambda link: link.link.relation):
+        _print_relation(details.node.id, relation, list(shown))
+    if not details.links:
+        terminal.line("    Nothing is linked with it.", style="dim")
+    if details.more:
+        terminal.note("There are more links: --json shows 200 of them.")
+    for merge in details.history:
+        if merge.undone_at is None:
+            loser = details.merged.get(merge.loser_id, "Another node")
+            terminal.note(f"{loser} was merged into it: {merge.id}")
+
+
+def _print_node(details: visibility.Whole) -> None:
+    """Its name and kind, its other names, its description and its properties."""
+    node = details.node
+    owner = ", you" if node.is_owner else ""
+    terminal.line(terminal.safe(f"{node.name} ({_kind(node)}{owner})"), style="bold")
     others = [
         alias
-        for alias, kind in found.aliases
+        for alias, kind in details.aliases
         if kind == "email" or alias != node.name.lower()
     ]
-    told = [
-        ", ".join(others),
-        node.description,
-        *(f"{k}: {_text(v)}" for k, v in node.properties.items()),
-    ]
-    for one in told:
-        if one:
-            terminal.line(terminal.safe(f"    {compact.clip(one, 300)}"))
-    for relation, some in groupby(found.links, key=lambda one: one.link.relation):
-        _relation(node.id, relation, list(some))
-    if not found.links:
-        terminal.line("    Nothing is linked with it.", style="dim")
-    if found.more:
-        terminal.note("There are more links: --json shows 200 of them.")
-    for merge in found.history:
-        if merge.undone_at is None:
-            terminal.note(
-                f"{found.merged.get(merge.loser_id, 'Another node')} was merged into it: {merge.id}"
-            )
+    properties = [f"{name}: {_text(value)}" for name, value in node.properties.items()]
+    for text in (", ".join(others), node.description, *properties):
+        if text:
+            terminal.line(terminal.safe(f"    {compact.clip(text, 300)}"))
 
 
 @graph.command("path")
@@ -91,37 +87,41 @@ def show_path(first: Name, second: Name, as_json: Json = False) -> None:
     async def work(
         reverie: app.App, tx: db.Transaction
     ) -> tuple[nodes.Node, nodes.Node, Any]:
-        begin, end = await _named(reverie, tx, first), await _named(reverie, tx, second)
+        begin = await _named(reverie, tx, first)
+        end = await _named(reverie, tx, second)
         return begin, end, await visibility.path(tx, reverie.owner, begin, end)
 
-    begin, end, found = _run(work)
+    begin, end, path = _run(work)
     if as_json:
-        terminal.as_json(forms.path(found))
+        terminal.as_json(forms.path(path))
         return
-    if found is None:
+    if path is None:
         terminal.line(
             terminal.safe(
                 f"No way of at most {lookups.DEEPEST} links leads from {begin.name} to {end.name}."
             )
         )
         return
-    at = begin
-    for one in found[1]:
-        arrow = (
-            f"—{one.link.relation}→"
-            if one.begin.id == at.id
-            else f"←{one.link.relation}—"
-        )
-        there = one.other(at.id)
-        record = (
-            f"   {_record(one.proof[0])}"
-            if one.proof and there.record_id is None and not at.record_id
-            else ""
-        )
-        terminal.line(terminal.safe(f"{_called(at)} {arrow} {_called(there)}{record}"))
-        at = there
-    if not found[1]:
+    _, steps = path
+    node = begin
+    for step in steps:
+        terminal.line(terminal.safe(_step(node, step)))
+        node = step.other(node.id)
+    if not steps:
         terminal.line(terminal.safe(f"Both are {begin.name}."))
+
+
+def _step(node: nodes.Node, step: visibility.Shown) -> str:
+    """One link of a path, from a node to the other, with a record that says so unless
+    one of the two is a record.
+    """
+    other = step.other(node.id)
+    outwards = step.begin.id == node.id
+    arrow = f"—{step.link.relation}→" if outwards else f"←{step.link.relation}—"
+    text = f"{_label(node)} {arrow} {_label(other)}"
+    if step.proof and other.record_id is None and not node.record_id:
+        text += f"   {_record(step.proof[0])}"
+    return text
 
 
 @graph.command("stats")
@@ -131,20 +131,20 @@ def show_stats(as_json: Json = False) -> None:
     async def work(reverie: app.App, tx: db.Transaction) -> lookups.Stats:
         return await visibility.stats(tx, reverie.owner)
 
-    found = _run(work)
+    stats = _run(work)
     if as_json:
         terminal.as_json(
             {
-                "nodes": dict(found.nodes),
-                "links": dict(found.links),
-                "version": found.version,
+                "nodes": dict(stats.nodes),
+                "links": dict(stats.links),
+                "version": stats.version,
             }
         )
         return
-    if not found.nodes:
+    if not stats.nodes:
         terminal.line(_EMPTY)
         return
-    for title, counts in (("nodes", found.nodes), ("links", found.links)):
+    for title, counts in (("nodes", stats.nodes), ("links", stats.links)):
         terminal.line(f"{sum(counts.values()):,} {title}", style="bold")
         for name, count in counts.items():
             terminal.line(f"    {count:>8,}  {name}")
@@ -162,28 +162,28 @@ def duplicates(
     async def work(
         reverie: app.App, tx: db.Transaction
     ) -> list[duplicate_nodes.Duplicate]:
-        found: list[duplicate_nodes.Duplicate] = []
+        pairs: list[duplicate_nodes.Duplicate] = []
         for kind in duplicate_nodes.KINDS:
-            found += await duplicate_nodes.suggested(
+            pairs += await duplicate_nodes.suggested(
                 tx, reverie.owner, kind, limit=limit
             )
-        return found
+        return pairs
 
-    found = _run(work)
+    pairs = _run(work)
     if as_json:
-        terminal.as_json([forms.double(one) for one in found])
+        terminal.as_json([forms.double(pair) for pair in pairs])
         return
-    for one in found:
+    for pair in pairs:
         terminal.line(
             terminal.safe(
-                f"{one.first.name}  =?  {one.second.name}   ({one.first.kind}, {one.score:.2f})"
+                f"{pair.first.name}  =?  {pair.second.name}   ({pair.first.kind}, {pair.score:.2f})"
             )
         )
-        terminal.line(terminal.safe(f"    {', '.join(one.reasons)}"), style="dim")
+        terminal.line(terminal.safe(f"    {', '.join(pair.reasons)}"), style="dim")
         terminal.line(
-            f"    reverie graph merge {one.first.id} {one.second.id}", style="dim"
+            f"    reverie graph merge {pair.first.id} {pair.second.id}", style="dim"
         )
-    if not found:
+    if not pairs:
         terminal.line("No two look like one.")
 
 
@@ -198,12 +198,10 @@ def merge(
     async def work(
         reverie: app.App, tx: db.Transaction
     ) -> tuple[nodes.Node, nodes.Node, merging.MergeEntry]:
-        kept, gone = await _named(reverie, tx, winner), await _named(reverie, tx, loser)
-        return (
-            kept,
-            gone,
-            await manual.merge(tx, reverie.owner, winner=kept.id, loser=gone.id),
-        )
+        kept = await _named(reverie, tx, winner)
+        gone = await _named(reverie, tx, loser)
+        entry = await manual.merge(tx, reverie.owner, winner=kept.id, loser=gone.id)
+        return kept, gone, entry
 
     kept, gone, made = _run(work)
     if as_json:
@@ -245,12 +243,14 @@ def unmerge(
         terminal.as_json(
             {
                 "merge": str(undone.id),
-                "nodes": [forms.node(one) for one in both.values()],
+                "nodes": [forms.node(node) for node in both.values()],
             }
         )
         return
     terminal.line(
-        terminal.safe(f"Two again: {' and '.join(one.name for one in both.values())}.")
+        terminal.safe(
+            f"Two again: {' and '.join(node.name for node in both.values())}."
+        )
     )
 
 
@@ -266,32 +266,37 @@ async def _named(reverie: app.App, tx: db.Transaction, name: str) -> nodes.Node:
         ) from None
 
 
-def _relation(node_id: UUID, relation: str, found: list[visibility.Shown]) -> None:
+def _print_relation(
+    node_id: UUID, relation: str, shown: list[visibility.Shown]
+) -> None:
     """The links of one relation, and the records that say so."""
     terminal.line(terminal.safe(relation.replace("_", " ")), style="cyan")
-    for one in found[:_LINES]:
-        arrow = "→" if one.begin.id == node_id else "←"
-        told = [f"    {arrow} {_called(one.other(node_id))}", _held(one)]
-        told += [
-            f"{name}: {_text(value)}" for name, value in one.link.properties.items()
-        ]
-        terminal.line(terminal.safe("  ".join(part for part in told if part)))
-        other = one.other(node_id)
-        for proof in one.proof[:3]:
-            if (
-                proof.record_id != other.record_id
-            ):  # a record need not say that it says so
+    for link in shown[:_LINES]:
+        other = link.other(node_id)
+        arrow = "→" if link.begin.id == node_id else "←"
+        properties = link.link.properties
+        parts = [f"    {arrow} {_label(other)}", _validity(link)]
+        parts += [f"{name}: {_text(value)}" for name, value in properties.items()]
+        terminal.line(terminal.safe("  ".join(part for part in parts if part)))
+        for proof in link.proof[:3]:
+            # A record need not say that it says so.
+            if proof.record_id != other.record_id:
                 terminal.line(terminal.safe(f"        {_record(proof)}"), style="dim")
-    if len(found) > _LINES:
-        terminal.line(f"    and {len(found) - _LINES} more", style="dim")
+    if len(shown) > _LINES:
+        terminal.line(f"    and {len(shown) - _LINES} more", style="dim")
 
 
-def _held(one: visibility.Shown) -> str:
+def _validity(link: visibility.Shown) -> str:
     """`since 2024-01-01`, `until …`, or both."""
-    begin, end = one.link.valid_from, one.link.valid_to
+    begin = link.link.valid_from
+    end = link.link.valid_to
     if begin and end:
         return f"{begin.date()} to {end.date()}"
-    return f"since {begin.date()}" if begin else f"until {end.date()}" if end else ""
+    if begin:
+        return f"since {begin.date()}"
+    if end:
+        return f"until {end.date()}"
+    return ""
 
 
 def _record(proof: visibility.Proof) -> str:
@@ -299,7 +304,7 @@ def _record(proof: visibility.Proof) -> str:
     return f"“{compact.clip(proof.title, 70)}” ({proof.domain.replace('_', ' ')}{when})"
 
 
-def _called(node: nodes.Node) -> str:
+def _label(node: nodes.Node) -> str:
     if node.record_id is not None:
         return f"“{compact.clip(node.name, 70)}” ({_kind(node)})"
     return node.name
@@ -315,12 +320,11 @@ def _text(value: Any) -> str:
 
 def _end_of(day: str | None) -> datetime | None:
     """The end of a day: what began on it holds."""
+    if not day:
+        return None
     try:
-        return (
-            datetime.combine(date.fromisoformat(day) + timedelta(days=1), time(), UTC)
-            if day
-            else None
-        )
+        next_day = date.fromisoformat(day) + timedelta(days=1)
+        return datetime.combine(next_day, time(), UTC)
     except ValueError:
         raise errors.Invalid(
             f"{day} is no day.", hint="Write it as 2024-05-01."

@@ -1,4 +1,4 @@
-"""`reverie import`, `reverie watch` and `reverie rebuild`."""
+"""CLI commands `reverie import`, `reverie watch` and `reverie rebuild`: ingestion."""
 
 import asyncio
 import contextlib
@@ -13,14 +13,21 @@ import typer
 
 from reverie import app, compact, errors
 from reverie.cli import terminal
-from reverie.ingest import durable, importer, ingest_file, ingestions, report, scan
-from reverie.ingest import status as standing
-from reverie.ingest import watch as watching
-from reverie.pipeline import progress as following
-from reverie.pipeline import rebuild as rebuilding
-from reverie.pipeline import worker
+from reverie.ingest import (
+    durable,
+    importer,
+    ingest_file,
+    ingestions,
+    report,
+    scan,
+    status,
+)
+from reverie.ingest import watch as folder_watch
+from reverie.pipeline import progress, worker
+from reverie.pipeline import rebuild as derived_data
 
-_EVERY_S = 0.2
+_POLL_SECONDS = 0.2  # between two looks at an ingestion; set by hand
+_LONGEST_NAME = 30  # characters of a file's name in the progress bar; set by hand
 
 
 def import_files(
@@ -46,15 +53,17 @@ def import_files(
     """
     if password == "-":  # noqa: S105 - no password but a wish to be asked for one
         password = typer.prompt("Password", hide_input=True)
-    places = [one.expanduser().absolute() for one in paths]
-    for given, place in zip(paths, places, strict=True):
+    places = [path.expanduser().absolute() for path in paths]
+    for path, place in zip(paths, places, strict=True):
         if not place.exists():
             raise errors.NotFound(
-                f"There is nothing at {given}.",
+                f"There is nothing at {path}.",
                 hint="Give files or folders that exist.",
             )
-    wishes = {"again": again} | ({"password": password} if password else {})
-    asyncio.run(_import(places, as_json=as_json, verbose=verbose, wishes=wishes))
+    options: dict[str, object] = {"again": again}
+    if password:
+        options["password"] = password
+    asyncio.run(_import(places, as_json=as_json, verbose=verbose, options=options))
 
 
 def watch(
@@ -78,12 +87,16 @@ def rebuild(
 
 
 async def _import(
-    paths: Sequence[Path], *, as_json: bool, verbose: bool, wishes: Mapping[str, object]
+    paths: Sequence[Path],
+    *,
+    as_json: bool,
+    verbose: bool,
+    options: Mapping[str, object],
 ) -> None:
-    places = [str(one) for one in paths]
+    places = [str(path) for path in paths]
     async with app.opened(app.read_settings()) as reverie:
-        async with taking_in(reverie):
-            done = await take_in(reverie, {"paths": places, **wishes})
+        async with ingesting(reverie):
+            done = await ingest(reverie, {"paths": places, **options})
         if as_json:
             terminal.as_json(done.as_json())
         else:
@@ -92,28 +105,28 @@ async def _import(
 
 
 async def _watch(folders: Sequence[Path]) -> None:
-    places = [one.expanduser().absolute() for one in folders]
+    places = [folder.expanduser().absolute() for folder in folders]
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    names = [str(one) for one in places]
+    names = [str(folder) for folder in places]
     request: dict[str, object] = {"paths": names, "watch": True}
     async with (
         app.opened(app.read_settings()) as reverie,
-        taking_in(reverie),
-        _following(reverie),
+        ingesting(reverie),
+        _running_worker(reverie),
     ):
         terminal.note(f"Watching {', '.join(names)}. Ctrl-C ends it.")
-        async for _ in watching.changes(places, stop=stop):
-            print_report(await take_in(reverie, request), brief=True)
+        async for _ in folder_watch.changes(places, stop=stop):
+            print_report(await ingest(reverie, request), brief=True)
     terminal.note("Stopped. Everything is kept.")
 
 
-def _following(reverie: app.App) -> contextlib.AbstractAsyncContextManager[None]:
+def _running_worker(reverie: app.App) -> contextlib.AbstractAsyncContextManager[None]:
     return worker.Worker(reverie.database, reverie.embeddings, reverie.models).running()
 
 
-def desk(reverie: app.App) -> ingest_file.Context:
+def ingest_context(reverie: app.App) -> ingest_file.Context:
     """What taking in files needs."""
     return ingest_file.Context(
         reverie.database, reverie.owner, reverie.blobs, reverie.worker_pool
@@ -121,19 +134,21 @@ def desk(reverie: app.App) -> ingest_file.Context:
 
 
 @contextlib.asynccontextmanager
-async def taking_in(reverie: app.App) -> AsyncGenerator[None]:
+async def ingesting(reverie: app.App) -> AsyncGenerator[None]:
     """Ingestions are worked on for as long as the block lasts, and the database is kept
     alive.
     """
-    heartbeat = asyncio.create_task(app.keep_alive(reverie, told=terminal.note))
+    heartbeat = asyncio.create_task(app.keep_alive(reverie, notify=terminal.note))
     try:
-        async with durable.launched(desk(reverie), owner_url=reverie.owner_url):
+        async with durable.launched(
+            ingest_context(reverie), owner_url=reverie.owner_url
+        ):
             yield
     finally:
         heartbeat.cancel()
 
 
-async def take_in(reverie: app.App, request: Mapping[str, object]) -> report.Report:
+async def ingest(reverie: app.App, request: Mapping[str, object]) -> report.Report:
     """Ask for paths to be taken in, show how far it is, and report. Ctrl-C stops it;
     the same request goes on.
     """
@@ -143,57 +158,72 @@ async def take_in(reverie: app.App, request: Mapping[str, object]) -> report.Rep
     try:
         with terminal.progress() as bar:
             task = bar.add_task("looking", total=None)
-            while not (now := await _far(reverie, ingestion_id)).ended:
-                bar.update(task, **_shown(now))
-                await asyncio.sleep(_EVERY_S)
+            state = await _status(reverie, ingestion_id)
+            while not state.ended:
+                bar.update(task, **_progress_fields(state))
+                await asyncio.sleep(_POLL_SECONDS)
+                state = await _status(reverie, ingestion_id)
     except BaseException:
         async with reverie.database.transaction(caller) as tx:
             await ingestions.end(tx, caller, ingestion_id, "stopped")
         raise
-    if now.ingestion.state == "failed":
-        raise errors.Unreadable(now.ingestion.reason)
-    return await _reported(reverie, ingestion_id)
+    if state.ingestion.state == "failed":
+        raise errors.Unreadable(state.ingestion.reason)
+    return await _report_of(reverie, ingestion_id)
 
 
-async def _far(reverie: app.App, ingestion_id: UUID) -> standing.Status:
+async def _status(reverie: app.App, ingestion_id: UUID) -> status.Status:
     while True:
         try:
             async with reverie.database.transaction(reverie.owner) as tx:
-                return await standing.status(tx, reverie.owner, ingestion_id, model="")
+                return await status.status(tx, reverie.owner, ingestion_id, model="")
         except errors.Unavailable as away:
             terminal.note(f"Waiting: {away.message}")
         await asyncio.sleep(1)
 
 
-def _shown(now: standing.Status) -> dict[str, Any]:
+def _progress_fields(state: status.Status) -> dict[str, Any]:
     """How far it is, for the progress bar: files, what is read just now, pages and
     passages so far, time left.
     """
-    extract = next(one for one in now.steps if one.name == "extract")
-    reading = next(iter(now.now), None)
-    told = "importing" if now.ingestion.scanned_at else "looking"
-    if reading is not None:
-        pages = f" {reading.units}/{reading.total}" if reading.total > 1 else ""
-        told = f"importing {terminal.safe(compact.clip(PurePosixPath(reading.relative).name, 30))}{pages}"
-    told += f" · {now.units} pages · {now.passages} passages" if now.units else ""
-    told += f" · {compact.duration(now.seconds_left)} left" if now.seconds_left else ""
-    told = now.ingestion.reason or told
+    extract = next(step for step in state.steps if step.name == "extract")
     return {
-        "description": told,
+        "description": state.ingestion.reason or _description(state),
         "completed": extract.done,
         "total": extract.total or None,
     }
 
 
-async def _reported(reverie: app.App, ingestion_id: UUID) -> report.Report:
+def _description(state: status.Status) -> str:
+    """What is done just now, how much there is so far, and how long it will take."""
+    parts = [_activity(state)]
+    if state.units:
+        parts.append(f"{state.units} pages")
+        parts.append(f"{state.passages} passages")
+    if state.seconds_left:
+        parts.append(f"{compact.duration(state.seconds_left)} left")
+    return " · ".join(parts)
+
+
+def _activity(state: status.Status) -> str:
+    """`looking`, or `importing report.pdf 3/12`."""
+    if not state.now:
+        return "importing" if state.ingestion.scanned_at else "looking"
+    reading = state.now[0]
+    name = compact.clip(PurePosixPath(reading.relative).name, _LONGEST_NAME)
+    pages = f" {reading.units}/{reading.total}" if reading.total > 1 else ""
+    return f"importing {terminal.safe(name)}{pages}"
+
+
+async def _report_of(reverie: app.App, ingestion_id: UUID) -> report.Report:
     """The report of an ingestion, from what is kept of its files."""
-    whole = report.Report()
+    complete = report.Report()
     after = 0
     while True:
         async with reverie.database.transaction(reverie.owner) as tx:
             files = await ingestions.files(tx, reverie.owner, ingestion_id, after=after)
         for file in files:
-            whole.files.append(
+            complete.files.append(
                 report.FileReport(
                     file.relative,
                     cast(report.Status, file.state),
@@ -202,7 +232,7 @@ async def _reported(reverie: app.App, ingestion_id: UUID) -> report.Report:
                 )
             )
         if not files:
-            return whole
+            return complete
         after = files[-1].number
 
 
@@ -213,7 +243,7 @@ async def import_into(
     with terminal.progress() as bar:
         task = bar.add_task("importing", total=len(files))
         return await importer.run(
-            desk(reverie),
+            ingest_context(reverie),
             files,
             progress=lambda number, _: bar.update(task, completed=number),
         )
@@ -225,8 +255,8 @@ async def catch_up(reverie: app.App) -> None:
     """
     with terminal.progress() as bar:
         task: rich.progress.TaskID | None = None
-        told = ""
-        async for state in following.follow(
+        last_trouble = ""
+        async for state in progress.follow(
             reverie.database, reverie.embeddings, reverie.owner
         ):
             if state.texts == state.vectors:
@@ -236,8 +266,8 @@ async def catch_up(reverie: app.App) -> None:
                     "learning what it means (Ctrl-C: later)", total=state.texts
                 )
             bar.update(task, completed=state.vectors, total=state.texts)
-            if state.trouble and state.trouble != told:
-                told = state.trouble
+            if state.trouble and state.trouble != last_trouble:
+                last_trouble = state.trouble
                 terminal.note(f"Search goes by words for now: {state.trouble}")
 
 
@@ -247,27 +277,15 @@ def print_report(
     """The report for people: what failed and was skipped by reason, then the counts;
     `brief` leaves skipped out.
     """
-    reasons: dict[tuple[str, str], list[str]] = {}
-    for file in done.files:
-        if file.status in ("failed", "parked") or (
-            file.status == "skipped" and not brief
-        ):
-            reasons.setdefault((file.status, file.reason), []).append(file.path)
-        for item in file.skipped:
-            reasons.setdefault(("left out", item["reason"]), []).append(
-                f"{file.path}: {item['item']}"
-            )
-        if verbose:
-            terminal.line(
-                terminal.safe(f"{file.status:>9}  {file.path}  {file.reason}".rstrip())
-            )
-    for (state, reason), paths in sorted(reasons.items()):
-        style = "red" if state in ("failed", "parked") else "dim"
+    if verbose:
+        for file in done.files:
+            text = f"{file.status:>9}  {file.path}  {file.reason}".rstrip()
+            terminal.line(terminal.safe(text))
+    for (state, reason), paths in sorted(_by_reason(done, brief=brief).items()):
+        style = "red" if state in _FAILURES else "dim"
         more = f" and {len(paths) - 2} more" if len(paths) > 2 else ""
-        terminal.line(
-            terminal.safe(f"{state:>9}  {reason}: {', '.join(paths[:2])}{more}"),
-            style=style,
-        )
+        text = f"{state:>9}  {reason}: {', '.join(paths[:2])}{more}"
+        terminal.line(terminal.safe(text), style=style)
     terminal.line(
         f"{done.imported} imported, {done.updated} updated, {done.unchanged} unchanged,"
         f" {done.skipped} skipped, {done.failed} failed.",
@@ -275,11 +293,27 @@ def print_report(
     )
 
 
+_FAILURES = ("failed", "parked")
+
+
+def _by_reason(done: report.Report, *, brief: bool) -> dict[tuple[str, str], list[str]]:
+    """The paths of what did not come in, by state and reason."""
+    shown = _FAILURES if brief else (*_FAILURES, "skipped")
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for file in done.files:
+        if file.status in shown:
+            reasons.setdefault((file.status, file.reason), []).append(file.path)
+        for item in file.skipped:
+            paths = reasons.setdefault(("left out", item["reason"]), [])
+            paths.append(f"{file.path}: {item['item']}")
+    return reasons
+
+
 async def _rebuild(*, vectors: bool) -> None:
     async with app.opened(app.read_settings()) as reverie:
         with terminal.progress() as bar:
             task = bar.add_task("reading records", total=None)
-            count = await rebuilding.rebuild(
+            count = await derived_data.rebuild(
                 reverie.database,
                 reverie.owner,
                 vectors=vectors,

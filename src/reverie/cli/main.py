@@ -1,11 +1,9 @@
-"""The `reverie` command: finds the command's module, runs it, and turns failures into a
-sentence.
-"""
+"""CLI entry point (typer): loads the command's module, runs it, prints failures."""
 
 import importlib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import typer
@@ -34,40 +32,24 @@ COMMANDS: Mapping[str, str] = {
     "agent": "reverie.cli.access",
 }
 _FUNCTIONS = {"import": "import_files"}
-_STOPPED = 130
+_STOPPED = 130  # 128 and the number of SIGINT, as shells have it
 
 
 def main() -> None:
     """Entry point. Exit codes: 0 done, 1 failed with a sentence, 2 wrong use, 130
     stopped by Ctrl-C.
     """
-    asked = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
-    names = [asked] if asked in COMMANDS else list(COMMANDS)
-    app = typer.Typer(
-        name="reverie",
-        help=_ABOUT,
-        no_args_is_help=True,
-        add_completion=False,
-        pretty_exceptions_enable=False,
-    )
-    app.callback()(_root)
-    for name in names:
-        found = _function(name)
-        if isinstance(found, typer.Typer):
-            app.add_typer(found, name=name)
-        else:
-            app.command(name)(found)
-    if len(names) > 1:
-        app.command("version", help="The version.")(_version)
+    first_word = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    names = [first_word] if first_word in COMMANDS else list(COMMANDS)
+    application = _application(names)
     try:
-        app()
+        application()
     except errors.ReverieError as failure:
         terminal.failure(failure)
         sys.exit(1)
     except (KeyboardInterrupt, SystemExit) as ended:
-        if (
-            isinstance(ended, SystemExit) and ended.code != _STOPPED
-        ):  # typer makes an exit of Ctrl-C
+        # typer makes an exit of Ctrl-C.
+        if isinstance(ended, SystemExit) and ended.code != _STOPPED:
             raise
         terminal.note(
             "Stopped. What was done is kept; run the same command again to go on."
@@ -76,6 +58,27 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(0)
+
+
+def _application(names: Sequence[str]) -> typer.Typer:
+    """The commands of these names, and `version` beside them if they are all."""
+    application = typer.Typer(
+        name="reverie",
+        help=_ABOUT,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    application.callback()(_root)
+    for name in names:
+        command = _function(name)
+        if isinstance(command, typer.Typer):
+            application.add_typer(command, name=name)
+        else:
+            application.command(name)(command)
+    if len(names) > 1:
+        application.command("version", help="The version.")(_version)
+    return application
 
 
 _ABOUT = "The memory of your own files, notes, mail and days: kept and searched on this machine."

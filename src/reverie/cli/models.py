@@ -1,6 +1,4 @@
-"""`reverie models` and `reverie privacy`: which models there are and whether they
-answer, and what went where.
-"""
+"""CLI commands `reverie models` and `reverie privacy`: models, and the routing log."""
 
 import asyncio
 from dataclasses import asdict
@@ -28,23 +26,23 @@ def models(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Which models are configured, where they are, and with --test whether they answer."""
-    found = asyncio.run(_models(test=test))
+    report = asyncio.run(_models(test=test))
     if as_json:
-        terminal.as_json(found)
+        terminal.as_json(report)
         return
-    for one in found["models"]:
-        toy = ", a toy: for trying out, not for believing" if one["toy"] else ""
-        terminal.line(terminal.safe(f"{one['model']} ({_WHERE[one['place']]}{toy})"))
-        if "answer" in one:
-            mark, style = ("✓", "green") if one["works"] else ("✗", "red")
-            terminal.line(terminal.safe(f"    {mark} {one['answer']}"), style=style)
-            if one["hint"]:
-                terminal.line(terminal.safe(f"      {one['hint']}"), style="dim")
-    if not found["models"]:
+    for row in report["models"]:
+        toy = ", a toy: for trying out, not for believing" if row["toy"] else ""
+        terminal.line(terminal.safe(f"{row['model']} ({_WHERE[row['place']]}{toy})"))
+        if "answer" in row:
+            mark, style = ("✓", "green") if row["works"] else ("✗", "red")
+            terminal.line(terminal.safe(f"    {mark} {row['answer']}"), style=style)
+            if row["hint"]:
+                terminal.line(terminal.safe(f"      {row['hint']}"), style="dim")
+    if not report["models"]:
         terminal.line(terminal.safe(chat.WOULD_ADD))
         terminal.line(terminal.safe(chat.HOW), style="dim")
-    terminal.line(terminal.safe(f"vectors: {found['embedding']}"), style="dim")
-    terminal.line(terminal.safe(f"reranker: {found['reranker']}"), style="dim")
+    terminal.line(terminal.safe(f"vectors: {report['embedding']}"), style="dim")
+    terminal.line(terminal.safe(f"reranker: {report['reranker']}"), style="dim")
 
 
 def privacy(
@@ -56,16 +54,16 @@ def privacy(
     """What models were asked, and what left this machine as it was, pseudonymised, or
     not at all.
     """
-    found = asyncio.run(_privacy(days))
+    summary = asyncio.run(_privacy(days))
     if as_json:
-        terminal.as_json({**asdict(found), "sentence": found.sentence})
+        terminal.as_json({**asdict(summary), "sentence": summary.sentence})
         return
-    terminal.line(terminal.safe(found.sentence))
-    for one in found.models:
-        failed = f", {one.failed:,} failed" if one.failed else ""
-        state = f"{one.calls:,} calls{failed}, {one.tokens_in:,} tokens there, {one.tokens_out:,} back"
+    terminal.line(terminal.safe(summary.sentence))
+    for row in summary.models:
+        failed = f", {row.failed:,} failed" if row.failed else ""
+        state = f"{row.calls:,} calls{failed}, {row.tokens_in:,} tokens there, {row.tokens_out:,} back"
         terminal.line(
-            terminal.safe(f"    {one.model} ({_WHERE[one.destination]}): {state}"),
+            terminal.safe(f"    {row.model} ({_WHERE[row.destination]}): {state}"),
             style="dim",
         )
 
@@ -75,22 +73,26 @@ _WHERE = {"local": "on this machine or its network", "cloud": "a cloud"}
 
 async def _models(*, test: bool) -> dict[str, Any]:
     async with app.opened(app.read_settings()) as reverie:
-        shown = [
-            {"model": one.name, "place": one.place, "toy": one.toy}
-            | (await _tested(reverie, number) if test else {})
-            for number, one in enumerate(reverie.models.states())
-        ]
-        settings = reverie.settings
-        away = ", a cloud" if reverie.embeddings.leaves() else ""
+        rows: list[dict[str, Any]] = []
+        for number, state in enumerate(reverie.models.states()):
+            row = {"model": state.name, "place": state.place, "toy": state.toy}
+            if test:
+                row |= await _tested(reverie, number)
+            rows.append(row)
+        reranks = reverie.embeddings.reranks
         return {
-            "models": shown,
-            "embedding": f"{reverie.embeddings.model}{away}"
-            if reverie.embeddings.model
-            else "none",
-            "reranker": settings.reranker.model
-            if reverie.embeddings.reranks
-            else "none",
+            "models": rows,
+            "embedding": _embedding(reverie),
+            "reranker": reverie.settings.reranker.model if reranks else "none",
         }
+
+
+def _embedding(reverie: app.App) -> str:
+    """Which model makes the vectors, and whether it is elsewhere."""
+    if not reverie.embeddings.model:
+        return "none"
+    cloud = ", a cloud" if reverie.embeddings.leaves() else ""
+    return f"{reverie.embeddings.model}{cloud}"
 
 
 async def _tested(reverie: app.App, number: int) -> dict[str, Any]:
@@ -98,10 +100,10 @@ async def _tested(reverie: app.App, number: int) -> dict[str, Any]:
         answer = await reverie.models.ask(reverie.owner, _TEST, only=number)
     except errors.ReverieError as failure:
         return {"works": False, "answer": failure.message, "hint": failure.hint}
-    said = " ".join(answer.text.split())[:80]
+    words = " ".join(answer.text.split())[:80]
     return {
         "works": True,
-        "answer": f"answers: {said}" if said else "answers, with no word",
+        "answer": f"answers: {words}" if words else "answers, with no word",
         "hint": "",
     }
 

@@ -1,4 +1,4 @@
-"""`reverie search` and `reverie ask`."""
+"""CLI commands `reverie search` and `reverie ask`: hits, or an answer with sources."""
 
 import asyncio
 from contextlib import aclosing
@@ -12,10 +12,9 @@ from reverie import app, errors
 from reverie.chat import answers
 from reverie.cli import terminal
 from reverie.records import base
-from reverie.search import advanced
+from reverie.search import advanced, results
 from reverie.search import query as queries
-from reverie.search import results as searched
-from reverie.search import search as searching
+from reverie.search import search as search_engine
 
 Words = Annotated[
     list[str], typer.Argument(help="What to look for.", metavar="QUESTION")
@@ -75,13 +74,13 @@ def search(
         tier=tier,
         include_cold=not hide_cold,
     )
-    results = asyncio.run(_search(query, _sliders(weigh)))
+    answer = asyncio.run(_search(query, _sliders(weigh)))
     if as_json:
-        terminal.as_json(searched.as_json(results))
+        terminal.as_json(results.as_json(answer))
         return
-    for number, hit in enumerate(results.hits, start=1):
+    for number, hit in enumerate(answer.hits, start=1):
         terminal.hit(number, hit)
-    _remarks(results)
+    _remarks(answer)
 
 
 def ask(
@@ -92,31 +91,35 @@ def ask(
     """Answer from what you keep, with the sources: in a model's sentences where there
     is one, or else in quotations.
     """
-    made = asyncio.run(_ask(" ".join(words), limit, aloud=not as_json))
+    answer = asyncio.run(_ask(" ".join(words), limit, aloud=not as_json))
     if as_json:
-        told = {
-            name: getattr(made, name)
-            for name in ("text", "cited", "kept", "model", "toy", "action", "told")
-        }
-        terminal.as_json({**searched.as_json(made.found), "answer": told})
+        fields = {name: getattr(answer, name) for name in _JSON_FIELDS}
+        fields["told"] = answer.reason
+        terminal.as_json({**results.as_json(answer.search_results), "answer": fields})
         return
-    if not made.text:
-        for one in made.sources:
-            terminal.out.print(
-                terminal.quoted(one.passage, limit=700, indent="  “"), end=""
-            )
-            terminal.line(f"”  [{one.number}]")
-    if made.sources:
+    if not answer.text:
+        _quote(answer)
+    if answer.sources:
         terminal.line()
-    for one in made.sources:
-        origin = f" — {terminal.safe(one.hit.origin)}" if one.hit.origin else ""
-        style = "" if one.number in made.cited else "dim"
-        terminal.line(
-            f"  [{one.number}] {terminal.safe(one.told)}{origin}", style=style
-        )
-    _remarks(made.found)
-    if made.sources:
-        terminal.note(_provenance(made))
+    for source in answer.sources:
+        origin = f" — {terminal.safe(source.hit.origin)}" if source.hit.origin else ""
+        style = "" if source.number in answer.cited else "dim"
+        label = terminal.safe(source.label)
+        terminal.line(f"  [{source.number}] {label}{origin}", style=style)
+    _remarks(answer.search_results)
+    if answer.sources:
+        terminal.note(_provenance(answer))
+
+
+_JSON_FIELDS = ("text", "cited", "kept", "model", "toy", "action")
+
+
+def _quote(answer: answers.CitedAnswer) -> None:
+    """The sources' own words, where no model put them into sentences."""
+    for source in answer.sources:
+        quotation = terminal.quoted(source.passage, limit=700, indent="  “")
+        terminal.out.print(quotation, end="")
+        terminal.line(f"”  [{source.number}]")
 
 
 async def _ask(question: str, limit: int, *, aloud: bool) -> answers.CitedAnswer:
@@ -151,18 +154,18 @@ _WENT = {
 }
 
 
-def _provenance(made: answers.CitedAnswer) -> str:
+def _provenance(answer: answers.CitedAnswer) -> str:
     """Who answered, what it was sent, and what to make of it."""
-    if not made.text:
-        return f"These are quotations. {made.told}"
-    told = [f"{made.model}, {_WENT.get(made.action, made.action)}."]
-    if made.toy:
-        told.append("It is a toy: for trying out, not for believing.")
-    if made.kept:
-        told.append(f"{made.kept} too private for it, left out.")
-    if not made.cited:
-        told.append("It names no source: compare with those above.")
-    return " ".join(told)
+    if not answer.text:
+        return f"These are quotations. {answer.reason}"
+    sentences = [f"{answer.model}, {_WENT.get(answer.action, answer.action)}."]
+    if answer.toy:
+        sentences.append("It is a toy: for trying out, not for believing.")
+    if answer.kept:
+        sentences.append(f"{answer.kept} too private for it, left out.")
+    if not answer.cited:
+        sentences.append("It names no source: compare with those above.")
+    return " ".join(sentences)
 
 
 def _day(text: str | None) -> date | None:
@@ -178,51 +181,50 @@ def _sliders(weigh: list[str] | None) -> advanced.Sliders | None:
     """The weights that were given; a signal that was not named counts for nothing."""
     if not weigh:
         return None
-    given: dict[str, float] = dict.fromkeys(advanced.NAMES, 0.0)
-    for one in weigh:
-        name, _, value = one.partition("=")
+    weights: dict[str, float] = dict.fromkeys(advanced.NAMES, 0.0)
+    for text in weigh:
+        name, _, value = text.partition("=")
         try:
-            given[name] = float(value)
+            weights[name] = float(value)
         except ValueError:
             raise errors.Invalid(
-                f"`{one}` is no weight.", hint="Write it as lexical=0.5."
+                f"`{text}` is no weight.", hint="Write it as lexical=0.5."
             ) from None
         if name not in advanced.NAMES:
             raise errors.Invalid(
                 f"There is no signal `{name}`.",
                 hint=f"There are {', '.join(advanced.NAMES)}.",
             )
-    return advanced.Sliders(**given)
+    return advanced.Sliders(**weights)
 
 
 async def _search(
     query: queries.Query, sliders: advanced.Sliders | None = None
-) -> searched.Results:
+) -> results.Results:
     async with app.opened(app.read_settings()) as reverie:
-        if sliders is not None:
-            return await searching.by_sliders(
-                reverie.database,
-                reverie.owner,
-                reverie.embeddings,
-                query,
-                sliders,
-                settings=reverie.settings.search,
+        settings = reverie.settings.search
+        embeddings = reverie.embeddings
+        if sliders is None:
+            return await search_engine.search(
+                reverie.database, reverie.owner, embeddings, query, settings=settings
             )
-        return await searching.search(
+        return await search_engine.by_sliders(
             reverie.database,
             reverie.owner,
-            reverie.embeddings,
+            embeddings,
             query,
-            settings=reverie.settings.search,
+            sliders,
+            settings=settings,
         )
 
 
-def _remarks(results: searched.Results) -> None:
-    if results.reason:
-        terminal.line(results.reason)
-    elif results.signals["semantic"].startswith("left out"):
-        terminal.note(
-            f"Meaning was not searched: {results.signals['semantic'].removeprefix('left out: ')}"
-        )
-    if results.hidden_cold:
-        terminal.note(f"{results.hidden_cold} cold records are not shown.")
+def _remarks(answer: results.Results) -> None:
+    """What was not searched, and what is not shown."""
+    semantic = answer.signals["semantic"]
+    if answer.reason:
+        terminal.line(answer.reason)
+    elif semantic.startswith("left out"):
+        why = semantic.removeprefix("left out: ")
+        terminal.note(f"Meaning was not searched: {why}")
+    if answer.hidden_cold:
+        terminal.note(f"{answer.hidden_cold} cold records are not shown.")

@@ -1,4 +1,4 @@
-"""`reverie up` and `reverie mcp`."""
+"""CLI commands `reverie up` and `reverie mcp`: the web server and the MCP server."""
 
 import asyncio
 import contextlib
@@ -46,22 +46,22 @@ async def _up() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stop.set)
     async with app.opened(settings) as reverie:
-        with _only_one(settings.home) as told:
-            working = worker.Worker(
+        with _up_lock(settings.home) as lock_file:
+            following = worker.Worker(
                 reverie.database, reverie.embeddings, reverie.models
             ).running()
             ingesting = durable.launched(
-                importing.desk(reverie), owner_url=reverie.owner_url
+                importing.ingest_context(reverie), owner_url=reverie.owner_url
             )
-            async with working, ingesting:
+            async with following, ingesting:
                 heartbeat = asyncio.create_task(
-                    app.keep_alive(reverie, told=terminal.note)
+                    app.keep_alive(reverie, notify=terminal.note)
                 )
                 try:
                     await server.serve(
                         reverie,
                         port=settings.port,
-                        ready=lambda port: _ready(reverie, told, port),
+                        ready=lambda port: _ready(reverie, lock_file, port),
                         stop=stop,
                     )
                 finally:
@@ -70,14 +70,14 @@ async def _up() -> None:
     terminal.note("Stopped. Everything is kept.")
 
 
-def _ready(reverie: app.App, told: Path, port: int) -> None:
-    told.write_text(f"{os.getpid()} {port}\n", encoding="utf-8")
+def _ready(reverie: app.App, lock_file: Path, port: int) -> None:
+    lock_file.write_text(f"{os.getpid()} {port}\n", encoding="utf-8")
     terminal.line(f"Reverie is up: http://127.0.0.1:{port}/api/v1", style="bold")
     terminal.note(f"The token is in {reverie.token_file}. Ctrl-C stops everything.")
 
 
 @contextlib.contextmanager
-def _only_one(home: Path) -> Generator[Path]:
+def _up_lock(home: Path) -> Generator[Path]:
     """Hold the home's `up.lock`, which also tells who holds it. Raises AlreadyRunning."""
     path = home / "up.lock"
     with path.open("a", encoding="utf-8") as file:

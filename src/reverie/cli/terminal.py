@@ -1,4 +1,4 @@
-"""How things look in the terminal."""
+"""Terminal output with rich: lines, results, progress bars, and text made safe."""
 
 import json
 import re
@@ -50,65 +50,84 @@ def note(text: str) -> None:
     err.print(rich.text.Text(safe(text), style="dim"))
 
 
-def hit(number: int, one: results.Hit, *, why: bool = True) -> None:
+def hit(number: int, result: results.Hit, *, why: bool = True) -> None:
     """One result: what it is, its best passage, why it is here, where it comes from."""
     head = rich.text.Text(f"{number:>2}  ", style="dim")
-    head.append(one.domain.replace("_", " "), style="cyan")
+    head.append(result.domain.replace("_", " "), style="cyan")
     head.append("  ")
-    head.append(safe(compact.clip(one.title, 80)), style="bold")
-    if one.at:
-        head.append(f"  {one.at.date()}", style="dim")
+    head.append(safe(compact.clip(result.title, 80)), style="bold")
+    if result.at:
+        head.append(f"  {result.at.date()}", style="dim")
     out.print(head)
-    if one.passages:
-        out.print(quoted(one.passages[0], limit=220, indent="    "))
-    foot = [reasons(one)] if why else []
-    foot.append(safe(one.origin) or f"id {one.record_id}")
-    foot.append(safe(one.where(one.passages[0])) if one.passages else "")
+    if result.passages:
+        out.print(quoted(result.passages[0], limit=220, indent="    "))
+    foot = [reasons(result)] if why else []
+    foot.append(safe(result.origin) or f"id {result.record_id}")
+    foot.append(safe(result.where(result.passages[0])) if result.passages else "")
     out.print(
         rich.text.Text("    " + " · ".join(part for part in foot if part), style="dim")
     )
 
 
 def quoted(passage: results.FoundPassage, *, limit: int, indent: str) -> rich.text.Text:
-    """A passage cut around its first marked word, the words in bold."""
+    """A passage cut around its first marked word, the words in bold.
+
+    `limit` is in characters.
+    """
+    start = _start_of_quotation(passage, limit)
+    end = _end_of_quotation(passage.text, start, limit)
+    quotation = rich.text.Text(indent + ("…" if start else ""))
+    position = start
+    for first, last in passage.highlights:
+        if first >= position and last <= end:
+            quotation.append(_flat(passage.text[position:first]))
+            quotation.append(_flat(passage.text[first:last]), style="bold yellow")
+            position = last
+    quotation.append(_flat(passage.text[position:end]))
+    if end < len(passage.text):
+        quotation.append("…")
+    return quotation
+
+
+def _start_of_quotation(passage: results.FoundPassage, limit: int) -> int:
+    """The beginning, or a word's beginning before the first mark if that lies far in."""
     first = passage.highlights[0][0] if passage.highlights else 0
-    start = (
-        0
-        if first < limit * 2 // 3
-        else passage.text.rfind(" ", 0, first - limit // 3) + 1
-    )
-    shown = rich.text.Text(indent + ("…" if start else ""))
-    end = min(len(passage.text), start + limit)
-    if end < len(passage.text):
-        cut = passage.text.rfind(" ", start + limit // 2, end)
-        end = cut if cut > start else end
-    at = start
-    for begin, stop in passage.highlights:
-        if begin >= at and stop <= end:
-            shown.append(_flat(passage.text[at:begin]))
-            shown.append(_flat(passage.text[begin:stop]), style="bold yellow")
-            at = stop
-    shown.append(_flat(passage.text[at:end]))
-    if end < len(passage.text):
-        shown.append("…")
-    return shown
+    if first < limit * 2 // 3:
+        return 0
+    return passage.text.rfind(" ", 0, first - limit // 3) + 1
 
 
-def reasons(one: results.Hit) -> str:
-    """Why a result is here, in words: `meaning 0.27 (1st) · words (3rd)`."""
-    told: list[str] = []
-    for name, word in (
-        ("reranker", "reranker"),
-        ("semantic", "meaning"),
-        ("lexical", "words"),
-        ("heat", "heat"),
-    ):
-        evidence = one.fused.evidence.get(name)
-        if evidence and evidence.weight:
-            told.append(f"{word} {evidence.score:.2f} (#{evidence.rank})")
-    told += ["time"] if "time" in {*one.fused.evidence, *one.fused.bonuses} else []
-    told += [name for name in ("exact", "phrase") if name in one.fused.bonuses]
-    return " + ".join(told)
+def _end_of_quotation(text: str, start: int, limit: int) -> int:
+    """The end of the text, or of the last whole word that fits."""
+    end = min(len(text), start + limit)
+    if end == len(text):
+        return end
+    blank = text.rfind(" ", start + limit // 2, end)
+    return blank if blank > start else end
+
+
+# Signals of search, as they are called in an explanation; in this order.
+_SIGNAL_WORDS = {
+    "reranker": "reranker",
+    "semantic": "meaning",
+    "lexical": "words",
+    "heat": "heat",
+}
+
+
+def reasons(result: results.Hit) -> str:
+    """Why a result is here, in words: `meaning 0.27 (#1) + words 3.10 (#3)`."""
+    evidence = result.fused.evidence
+    bonuses = result.fused.bonuses
+    parts: list[str] = []
+    for signal, word in _SIGNAL_WORDS.items():
+        weighed = evidence.get(signal)
+        if weighed and weighed.weight:
+            parts.append(f"{word} {weighed.score:.2f} (#{weighed.rank})")
+    if "time" in evidence or "time" in bonuses:
+        parts.append("time")
+    parts += [name for name in ("exact", "phrase") if name in bonuses]
+    return " + ".join(parts)
 
 
 def progress() -> rich.progress.Progress:

@@ -1,6 +1,4 @@
-"""Brings a database to the present shape: numbered SQL files, forward only, each once
-and whole.
-"""
+"""Schema migrations: numbered SQL files, forward only, each applied once and whole."""
 
 import importlib.resources
 from collections.abc import Sequence
@@ -15,7 +13,7 @@ CREATE TABLE IF NOT EXISTS migration (
     applied_at timestamptz NOT NULL DEFAULT now()
 )
 """
-_ROLE = """
+_CREATE_ROLE = """
 DO $$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'reverie_app') THEN
@@ -26,7 +24,7 @@ EXCEPTION WHEN duplicate_object OR unique_violation THEN
 END
 $$
 """
-_MEMBER = """
+_GRANT_ROLE = """
 DO $$
 BEGIN
     IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)
@@ -38,15 +36,15 @@ $$
 """
 
 
-def files() -> Sequence[tuple[str, str]]:
+def migration_files() -> Sequence[tuple[str, str]]:
     """Every migration as (name, SQL), in order."""
     folder = importlib.resources.files("reverie.migrations")
-    found = sorted(
-        one.name
-        for one in folder.iterdir()
-        if one.name[:4].isdigit() and one.name.endswith(".sql")
+    names = sorted(
+        file.name
+        for file in folder.iterdir()
+        if file.name[:4].isdigit() and file.name.endswith(".sql")
     )
-    return [(name, folder.joinpath(name).read_text(encoding="utf-8")) for name in found]
+    return [(name, folder.joinpath(name).read_text(encoding="utf-8")) for name in names]
 
 
 async def ensure_database(maintenance_url: str, name: str) -> None:
@@ -84,20 +82,20 @@ async def _migrate(owner_url: str) -> list[str]:
     applied: list[str] = []
     async with await db.owner_connection(owner_url) as connection:
         await connection.execute(_LOCK)
-        await connection.execute(_ROLE)
-        await connection.execute(_MEMBER)
+        await connection.execute(_CREATE_ROLE)
+        await connection.execute(_GRANT_ROLE)
         await connection.execute(_LEDGER)
         await connection.execute("GRANT USAGE ON SCHEMA public TO reverie_app")
         cursor = await connection.execute("SELECT name FROM migration")
         done = {str(row[0]) for row in await cursor.fetchall()}
-        known = files()
-        newer = done - {name for name, _ in known}
+        all_files = migration_files()
+        newer = done - {name for name, _ in all_files}
         if newer:
             raise errors.Misconfigured(
                 f"This database was made by a newer Reverie (it has {max(newer)}).",
                 hint="Update Reverie.",
             )
-        for name, sql in known:
+        for name, sql in all_files:
             if name not in done:
                 async with connection.transaction():
                     await connection.execute(cast(LiteralString, sql))

@@ -1,3 +1,1 @@
-"""What Reverie asks of the world outside for its owner: pages and feeds, and only from
-public addresses.
-"""
+"""Outbound requests behind an SSRF guard: pages and feeds, from public addresses only."""

@@ -1,5 +1,4 @@
-"""Which addresses may be connected to: our own list of networks, and every spelling of
-a host that is a number.
+"""SSRF guard: which IP addresses may be connected to, and every spelling of a host.
 
 Python's `ipaddress.is_global` is no such list: it passes multicast, site-local and most
 forms that wrap IPv4 addresses.
@@ -18,7 +17,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 # Every block of the IANA special-purpose registries is here, also those called globally
 # reachable: they are services of the network itself (anycast relays, AS112), never a
 # site. The first row that holds an address gives the reason.
-_REFUSED: tuple[tuple[str, str, str], ...] = (
+_BLOCKED_NETWORKS: tuple[tuple[str, str, str], ...] = (
     # network, reason, source
     ("0.0.0.0/8", "this machine", "RFC 791, RFC 1122"),
     ("10.0.0.0/8", "a private network", "RFC 1918"),
@@ -75,7 +74,7 @@ _REFUSED: tuple[tuple[str, str, str], ...] = (
 
 
 def _ranges(version: int) -> tuple[tuple[int, int, str], ...]:
-    nets = [(ipaddress.ip_network(net), reason) for net, reason, _ in _REFUSED]
+    nets = [(ipaddress.ip_network(net), reason) for net, reason, _ in _BLOCKED_NETWORKS]
     return tuple(
         (int(net[0]), int(net[-1]), reason)
         for net, reason in nets
@@ -135,7 +134,7 @@ def plain(host: str) -> str:
     """
     if ":" in host or host.startswith("["):
         return str(
-            _sixth(host[1:-1] if host.startswith("[") and host.endswith("]") else host)
+            _ipv6(host[1:-1] if host.startswith("[") and host.endswith("]") else host)
         )
     name = host
     if not name.isascii():
@@ -162,16 +161,17 @@ def literal(host: str) -> Address | None:
     parts = name.split(".")
     if not _NUMBER.fullmatch(parts[-1]):
         return None
-    values = [_value(part) for part in parts]
+    values = [_ipv4_part(part) for part in parts]
     size = 256 ** (5 - len(values)) if len(values) <= 4 else 0
     if any(value > 255 for value in values[:-1]) or values[-1] >= size:
         raise errors.Invalid("The host's address is none.")
     return ipaddress.IPv4Address(
-        sum(value << (24 - 8 * at) for at, value in enumerate(values[:-1])) + values[-1]
+        sum(value << (24 - 8 * position) for position, value in enumerate(values[:-1]))
+        + values[-1]
     )
 
 
-def _value(part: str) -> int:
+def _ipv4_part(part: str) -> int:
     """One part of an IPv4 address in C's notation. 0x alone is 0, as browsers have it."""
     if not _NUMBER.fullmatch(part):
         raise errors.Invalid("The host's address is none.")
@@ -183,7 +183,7 @@ def _value(part: str) -> int:
         raise errors.Invalid("The host's address is none.") from None
 
 
-def _sixth(text: str) -> ipaddress.IPv6Address:
+def _ipv6(text: str) -> ipaddress.IPv6Address:
     try:
         address = ipaddress.IPv6Address(text)
     except ValueError:

@@ -1,6 +1,4 @@
-"""Who this machine's Reverie is connected to right now, as the operating system tells
-it: measured, not asserted.
-"""
+"""Open network connections of this process tree, as the operating system counts them."""
 
 import collections
 import ipaddress
@@ -52,9 +50,9 @@ def open_connections() -> OpenConnections:
     listening: set[int] = set()
     looked = refused = 0
     me = psutil.Process()
-    for process in _family(me):
+    for process in _process_tree(me):
         try:
-            found = process.net_connections(kind="inet")
+            sockets = process.net_connections(kind="inet")
         except psutil.NoSuchProcess:
             continue
         except (psutil.Error, OSError):
@@ -62,40 +60,40 @@ def open_connections() -> OpenConnections:
             continue
         looked += 1
         listening.update(
-            one.laddr.port
-            for one in found
-            if one.status == psutil.CONN_LISTEN and one.laddr
+            each.laddr.port
+            for each in sockets
+            if each.status == psutil.CONN_LISTEN and each.laddr
         )
         # A socket that a child inherited shows up twice and is one connection.
         seen.update(
             (
-                int(one.type),
-                (one.laddr.ip, one.laddr.port),
-                (one.raddr.ip, one.raddr.port),
+                int(each.type),
+                (each.laddr.ip, each.laddr.port),
+                (each.raddr.ip, each.raddr.port),
             )
-            for one in found
-            if one.laddr and one.raddr
+            for each in sockets
+            if each.laddr and each.raddr
         )
-    return OpenConnections(_outwards(seen, listening), looked, refused)
+    return OpenConnections(_outgoing(seen, listening), looked, refused)
 
 
-def _family(me: psutil.Process) -> list[psutil.Process]:
+def _process_tree(me: psutil.Process) -> list[psutil.Process]:
     try:
         return [me, *me.children(recursive=True)]
     except (psutil.Error, OSError):
         return [me]
 
 
-def _outwards(seen: Iterable[_Ends], listening: set[int]) -> tuple[Connection, ...]:
+def _outgoing(seen: Iterable[_Ends], listening: set[int]) -> tuple[Connection, ...]:
     counts: collections.Counter[tuple[str, int]] = collections.Counter()
-    for _, (here, port), (there, to) in seen:
-        address = ipaddress.ip_address(there)
+    for _, (ours, port), (theirs, to) in seen:
+        address = ipaddress.ip_address(theirs)
         mapped = (
             address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
         )
         if (
             not (mapped or address).is_loopback
-            and here != there
+            and ours != theirs
             and port not in listening
         ):
             counts[str(mapped or address), to] += 1

@@ -1,5 +1,6 @@
-"""Fetches one page from a public address: looked up once, every address checked, no
-more read than the limits allow.
+"""HTTP fetching of one page behind the SSRF guard: resolved once, every address checked.
+
+No more is read than the limits allow.
 
 What is asked: GET, with "Reverie" as the only name given. No cookies, no proxies or
 passwords of the environment.
@@ -10,10 +11,8 @@ import contextlib
 import email.message
 import functools
 import ipaddress
-import re
 import socket
 import ssl
-import urllib.parse
 import zlib
 from collections.abc import (
     Awaitable,
@@ -28,13 +27,11 @@ from dataclasses import dataclass
 import httpx
 
 from reverie import errors
-from reverie.outbound import addresses
+from reverie.outbound import addresses, urls
 
 # From a host's name and a port to its addresses, the best first. Raises OSError if
 # there are none.
 Resolver = Callable[[str, int], Awaitable[Sequence[addresses.Address]]]
-
-PORTS = frozenset({80, 443})
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,28 +70,6 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True)
-class _Target:
-    """A URL taken apart, once: what is checked and what is asked are the same parts."""
-
-    scheme: str
-    host: str
-    port: int
-    path: str
-    address: addresses.Address | None
-
-    @property
-    def authority(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return (
-            host if self.port == _DEFAULT_PORT[self.scheme] else f"{host}:{self.port}"
-        )
-
-    @property
-    def url(self) -> str:
-        return f"{self.scheme}://{self.authority}{self.path}"
-
-
-@dataclass(frozen=True, slots=True)
 class _Answer:
     status: int
     content_type: str
@@ -102,15 +77,12 @@ class _Answer:
     data: bytes
 
 
-_DEFAULT_PORT = {"http": 80, "https": 443}
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_LONGEST_URL = 8192
 _TRIED = 4  # addresses of one host, one after the other
 _PIECE = 65536
+# wbits of zlib: 32 KiB windows with gzip's header, with zlib's, and with none.
+_GZIP_WINDOW, _ZLIB_WINDOW, _RAW_WINDOW = 31, 15, -15
 _FREE_OF_RATIO = 1_000_000
-# What one reader of URLs drops and another takes for the end of the host.
-_ODD = re.compile(r"[\x00-\x20\x7f\\\ud800-\udfff]")
-_HOST_PORT = re.compile(r"(\[[^\[\]]*\]|[^\[\]:]*)(?::([0-9]{0,5}))?")
 _HEADERS = {
     "User-Agent": "Reverie",
     "Accept": "*/*",
@@ -124,7 +96,7 @@ async def fetch(
     *,
     limits: FetchLimits = LIMITS,
     resolver: Resolver | None = None,
-    allow_ports: Collection[int] = PORTS,
+    allow_ports: Collection[int] = urls.PORTS,
     allowed: Collection[addresses.Network] = (),
     tls: ssl.SSLContext | None = None,
 ) -> Fetched:
@@ -142,10 +114,10 @@ async def fetch(
     """
     try:
         async with asyncio.timeout(limits.seconds):
-            return await _followed(
+            return await _follow_redirects(
                 url,
                 limits,
-                resolver or _look_up,
+                resolver or _resolve,
                 allow_ports,
                 allowed,
                 tls or _certificates(),
@@ -156,7 +128,7 @@ async def fetch(
         ) from None
 
 
-async def _followed(
+async def _follow_redirects(
     url: str,
     limits: FetchLimits,
     resolver: Resolver,
@@ -164,13 +136,13 @@ async def _followed(
     allowed: Collection[addresses.Network],
     tls: ssl.SSLContext,
 ) -> Fetched:
-    target = _target(url, ports)
+    target = urls.parsed(url, ports)
     passed: list[str] = []
     while True:
-        found = await _checked(target, resolver, allowed)
-        answer = await _asked(target, found, limits, tls)
+        checked = await _resolved(target, resolver, allowed)
+        answer = await _request_first(target, checked, limits, tls)
         if not answer.location:
-            media_type, charset = _kind(answer.content_type)
+            media_type, charset = _media_type_and_charset(answer.content_type)
             return Fetched(
                 url,
                 target.url,
@@ -185,90 +157,39 @@ async def _followed(
                 f"The page redirects more than {limits.redirects} times."
             )
         passed.append(target.url)
-        if not all(_within(address, allowed) for address in found):
+        if not all(_within(address, allowed) for address in checked):
             allowed = ()
-        target = _next(target, answer.location, ports)
+        target = urls.redirected(target, answer.location, ports)
 
 
-def _target(url: str, ports: Collection[int]) -> _Target:
-    """Takes a URL apart. Raises Invalid for all that is not plainly http or https, a
-    host and a port that may be.
-    """
-    url = url.strip()
-    if len(url) > _LONGEST_URL:
-        raise errors.Invalid(f"The address is longer than {_LONGEST_URL} characters.")
-    if _ODD.search(url):
-        raise errors.Invalid(
-            "The address has a space, a backslash or a control character in it."
-        )
-    try:
-        parts = urllib.parse.urlsplit(url)
-    except ValueError:
-        raise errors.Invalid("This is no web address.") from None
-    if parts.scheme not in _DEFAULT_PORT:
-        raise errors.Invalid(
-            "Only addresses that begin with http:// or https:// are fetched."
-        )
-    if "@" in parts.netloc:
-        raise errors.Invalid(
-            "An address with a user's name or password in it is not fetched."
-        )
-    match = _HOST_PORT.fullmatch(parts.netloc)
-    if not match or not match[1]:
-        raise errors.Invalid("The address has no host, or no proper port.")
-    port = int(match[2] or _DEFAULT_PORT[parts.scheme])
-    if port not in ports:
-        raise errors.Invalid(f"Port {port} is not one of those that may be asked.")
-    host = addresses.plain(match[1])
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    address = addresses.literal(host)
-    return _Target(
-        parts.scheme, host if address is None else str(address), port, path, address
-    )
-
-
-def _next(target: _Target, location: str, ports: Collection[int]) -> _Target:
-    """Where a redirect leads. A space in it, which servers do send, is what browsers
-    make of it.
-    """
-    try:
-        joined = urllib.parse.urljoin(target.url, location.strip().replace(" ", "%20"))
-    except ValueError:
-        raise errors.Invalid("The page redirects to what is no web address.") from None
-    following = _target(joined, ports)
-    if target.scheme == "https" and following.scheme == "http":
-        raise errors.Invalid(
-            "The page redirects from https to http, which is not followed."
-        )
-    return following
-
-
-async def _checked(
-    target: _Target, resolver: Resolver, allowed: Collection[addresses.Network]
+async def _resolved(
+    target: urls.ParsedUrl, resolver: Resolver, allowed: Collection[addresses.Network]
 ) -> tuple[addresses.Address, ...]:
     """The addresses of the host. If one of them is refused all are: who mixes them has
     a reason that is not ours.
     """
-    found: Sequence[addresses.Address] = (target.address,) if target.address else ()
-    if not found:
+    candidates: Sequence[addresses.Address] = (
+        (target.address,) if target.address else ()
+    )
+    if not candidates:
         with contextlib.suppress(OSError, UnicodeError):
-            found = await resolver(target.host, target.port)
-    if not found:
+            candidates = await resolver(target.host, target.port)
+    if not candidates:
         raise errors.Unavailable(f"The host {target.host} cannot be found.")
-    for address in found:
+    for address in candidates:
         reason = "" if _within(address, allowed) else addresses.blocked(address)
         if reason:
             raise errors.Invalid(
                 f"The host {target.host} is not a public one ({reason}), so it is not asked."
             )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(candidates))
 
 
 def _within(address: addresses.Address, allowed: Collection[addresses.Network]) -> bool:
     return any(address in net for net in allowed)
 
 
-async def _look_up(host: str, port: int) -> Sequence[addresses.Address]:
+async def _resolve(host: str, port: int) -> Sequence[addresses.Address]:
     rows = await asyncio.get_running_loop().getaddrinfo(
         host, port, type=socket.SOCK_STREAM
     )
@@ -280,9 +201,9 @@ def _certificates() -> ssl.SSLContext:
     return httpx.create_ssl_context(trust_env=False)
 
 
-async def _asked(
-    target: _Target,
-    found: Sequence[addresses.Address],
+async def _request_first(
+    target: urls.ParsedUrl,
+    candidates: Sequence[addresses.Address],
     limits: FetchLimits,
     tls: ssl.SSLContext,
 ) -> _Answer:
@@ -290,7 +211,7 @@ async def _asked(
     # A transport without its client: it follows nothing, keeps nothing and asks the
     # environment nothing.
     async with httpx.AsyncHTTPTransport(verify=tls, trust_env=False) as transport:
-        for address in found[:_TRIED]:
+        for address in candidates[:_TRIED]:
             try:
                 response = await transport.handle_async_request(
                     _request(target, address, limits)
@@ -316,7 +237,7 @@ async def _asked(
 
 
 def _request(
-    target: _Target, address: addresses.Address, limits: FetchLimits
+    target: urls.ParsedUrl, address: addresses.Address, limits: FetchLimits
 ) -> httpx.Request:
     """The request, addressed by number; name and certificate stay those of the host."""
     number = f"[{address}]" if address.version == 6 else str(address)
@@ -361,7 +282,7 @@ async def _body(response: httpx.Response, limits: FetchLimits) -> bytes:
     declared = response.headers.get("content-length", "0")
     if len(declared) > 15 or int(declared) > limits.size:
         raise _too_large(limits)
-    unpacking = _Unpacking(response.headers.get("content-encoding", ""))
+    unpacking = _Decompressor(response.headers.get("content-encoding", ""))
     received, data = 0, bytearray()
     async for chunk in response.aiter_raw():
         received += len(chunk)
@@ -383,7 +304,7 @@ def _too_large(limits: FetchLimits) -> errors.Unreadable:
     return errors.Unreadable(f"The page is larger than {limits.size} bytes.")
 
 
-class _Unpacking:
+class _Decompressor:
     """A packed body, unpacked piece by piece; each piece is small, so that limits are
     seen before memory is taken.
     """
@@ -426,13 +347,12 @@ class _Unpacking:
         ):
             self._done = True
             return False
-        # Servers send deflate both with zlib's header, as they should, and without.
-        bare = self._encoding == "deflate" and (
-            chunk[0] & 15 != 8 or int.from_bytes(chunk[:2]) % 31
-        )
-        self._zlib = zlib.decompressobj(
-            31 if self._encoding == "gzip" else -15 if bare else 15
-        )
+        window = _GZIP_WINDOW
+        if self._encoding == "deflate":
+            # Servers send it both with zlib's header, as they should, and without.
+            has_header = chunk[0] & 15 == 8 and int.from_bytes(chunk[:2]) % 31 == 0
+            window = _ZLIB_WINDOW if has_header else _RAW_WINDOW
+        self._zlib = zlib.decompressobj(window)
         self._stream = self._begun = True
         return True
 
@@ -454,7 +374,7 @@ class _Unpacking:
             raise errors.Unreadable("The page breaks off.")
 
 
-def _kind(content_type: str) -> tuple[str, str]:
+def _media_type_and_charset(content_type: str) -> tuple[str, str]:
     """Media type and charset of a Content-Type, in lower case."""
     if not content_type:
         return "", ""

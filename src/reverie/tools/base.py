@@ -1,6 +1,4 @@
-"""What a tool is: a name, arguments, the operation it is, and the function that does
-it.
-"""
+"""MCP tool definitions: name, arguments with a JSON schema, operation, and function."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -59,8 +57,8 @@ class Tool(Generic[A]):
         """The JSON schema of the arguments, without the titles that only repeat the
         names.
         """
-        found = self.arguments.model_json_schema()
-        for one in (found, *found.get("properties", {}).values()):
-            one.pop("title", None)
-        found.pop("description", None)
-        return found
+        schema = self.arguments.model_json_schema()
+        for property_ in (schema, *schema.get("properties", {}).values()):
+            property_.pop("title", None)
+        schema.pop("description", None)
+        return schema

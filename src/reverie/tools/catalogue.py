@@ -1,6 +1,4 @@
-"""All tools by name, and the one way to call them: arguments and operation are checked
-here.
-"""
+"""Tool catalogue: all MCP tools by name, called here with checked arguments and scopes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,8 +10,8 @@ from reverie.access import callers, operations
 from reverie.tools import base, graph, read, write
 
 TOOLS: Mapping[str, base.Tool[Any]] = {
-    one.name: one
-    for one in (
+    tool.name: tool
+    for tool in (
         read.SEARCH,
         graph.EXPLORE,
         graph.TRAVERSE,
@@ -43,22 +41,24 @@ async def call(
     """Run a tool. Raises NotFound, Forbidden, Invalid naming the field, and what the
     tool itself raises.
     """
-    wanted = tool(name)
-    operations.need(caller, wanted.operation)
-    return await wanted.run(toolbox, caller, _checked(wanted, arguments))
+    called = tool(name)
+    operations.need(caller, called.operation)
+    return await called.run(toolbox, caller, _checked_arguments(called, arguments))
 
 
-def _checked(wanted: base.Tool[Any], arguments: Mapping[str, Any]) -> base.Arguments:
+def _checked_arguments(
+    called: base.Tool[Any], arguments: Mapping[str, Any]
+) -> base.Arguments:
     try:
-        return wanted.arguments.model_validate(dict(arguments))
+        return called.arguments.model_validate(dict(arguments))
     except pydantic.ValidationError as refused:
         problems = [
-            {"field": ".".join(map(str, e["loc"])), "problem": e["msg"]}
-            for e in refused.errors()
+            {"field": ".".join(map(str, problem["loc"])), "problem": problem["msg"]}
+            for problem in refused.errors()
         ]
         first = problems[0]
         raise errors.Invalid(
-            f"{wanted.name}: `{compact.clip(first['field'], 40)}`: {first['problem']}.",
-            hint=f"Arguments: {', '.join(wanted.arguments.model_fields)}.",
+            f"{called.name}: `{compact.clip(first['field'], 40)}`: {first['problem']}.",
+            hint=f"Arguments: {', '.join(called.arguments.model_fields)}.",
             details={"problems": problems},
         ) from None

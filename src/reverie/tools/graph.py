@@ -1,6 +1,4 @@
-"""The tools that look around: explore and traverse. What they give is compact JSON for
-a model.
-"""
+"""MCP tools of the graph: explore, and traverse with read-only Cypher; compact JSON."""
 
 from typing import Annotated, Any
 
@@ -10,7 +8,7 @@ from reverie.access import callers, operations
 from reverie.graph import nodes
 from reverie.graph.cypher import projection, snapshot
 from reverie.records import catalogue
-from reverie.search import explore as exploring
+from reverie.search import explore as graph_exploration
 from reverie.search import query as queries
 from reverie.tools import base
 
@@ -24,7 +22,9 @@ class ExploreQuery(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
     query: Text
-    threshold: Annotated[float, pydantic.Field(ge=0, le=1)] = exploring.THRESHOLD
+    threshold: Annotated[float, pydantic.Field(ge=0, le=1)] = (
+        graph_exploration.THRESHOLD
+    )
 
 
 # Written out and without the limits: every client pays for this before its first
@@ -64,29 +64,34 @@ class Traverse(base.Arguments):
 
 
 async def explore(
-    toolbox: base.Toolbox, caller: callers.Caller, asked: Explore
+    toolbox: base.Toolbox, caller: callers.Caller, arguments: Explore
 ) -> dict[str, Any]:
     """Hits with all they are, their links, and who is beside them; records of closed
     domains are not among them.
     """
-    asks = [exploring.SemanticQuery(one.query, one.threshold) for one in asked.queries]
-    found = await exploring.explore(
+    questions = [
+        graph_exploration.SemanticQuery(query.query, query.threshold)
+        for query in arguments.queries
+    ]
+    results = await graph_exploration.explore(
         toolbox.database,
         caller,
         toolbox.embeddings,
-        asks,
-        asked.text_matches,
+        questions,
+        arguments.text_matches,
         settings=toolbox.search,
     )
-    told = exploring.as_json(found, explanations=asked.return_explanations)
-    told["signals"] = {
-        name: said for name, said in told["signals"].items() if said != "ok"
+    answer = graph_exploration.as_json(
+        results, explanations=arguments.return_explanations
+    )
+    answer["signals"] = {
+        name: state for name, state in answer["signals"].items() if state != "ok"
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in answer.items() if value}
 
 
 async def traverse(
-    toolbox: base.Toolbox, caller: callers.Caller, asked: Traverse
+    toolbox: base.Toolbox, caller: callers.Caller, arguments: Traverse
 ) -> dict[str, Any]:
     """Rows of a read-only Cypher query over what the caller may see. Raises Invalid,
     with the schema where it helps.
@@ -99,17 +104,17 @@ async def traverse(
 
     async with toolbox.database.transaction(caller) as tx:
         version = await nodes.version(tx, caller)
-    held = await toolbox.projections.of(
+    projected = await toolbox.projections.of(
         snapshot.held_by(caller, domains), version, rows
     )
-    answer = await held.run(asked.cypher, verbose=asked.verbose)
-    told: dict[str, Any] = {
+    answer = await projected.run(arguments.cypher, verbose=arguments.verbose)
+    content: dict[str, Any] = {
         "columns": list(answer.columns),
         "rows": [list(row) for row in answer.rows],
     }
     if answer.truncated:
-        told["truncated"] = True
-    return told | ({"notes": list(answer.notes)} if answer.notes else {})
+        content["truncated"] = True
+    return content | ({"notes": list(answer.notes)} if answer.notes else {})
 
 
 EXPLORE = base.Tool(

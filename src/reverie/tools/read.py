@@ -1,6 +1,4 @@
-"""Tools that look: search, get_record, list_changes. None of them changes what the
-owner keeps.
-"""
+"""MCP tools that only read: search, get_record, list_changes."""
 
 import json
 import typing
@@ -17,16 +15,17 @@ from reverie.graph import warming
 from reverie.records import base as records
 from reverie.records import catalogue, changes
 from reverie.search import query as queries
-from reverie.search import results as searched
-from reverie.search import search as searching
+from reverie.search import results as search_results
+from reverie.search import search as search_engine
 from reverie.tools import base
 
+# Characters of what a tool shows: set by hand, so that an answer stays small for a model.
 PASSAGE = 300
 PLACE = 60
 TITLE = 80
 LONGEST_FIELD = 12_000
 _BEFORE_HIT = 80
-_NAMES = {"lexical": "words", "semantic": "meaning"}
+_SIGNAL_WORDS = {"lexical": "words", "semantic": "meaning"}
 _DOMAINS = ", ".join(catalogue.DOMAINS)
 _DOMAIN_OF = "SELECT domain FROM card WHERE user_id = %s AND record_id = %s"
 
@@ -83,112 +82,124 @@ class ListChanges(base.Arguments):
     limit: Annotated[int, pydantic.Field(ge=2, le=200)] = 50
 
 
-async def search(toolbox: base.Toolbox, caller: callers.Caller, asked: Search) -> str:
-    """The hits as lines for a model, and what was not searched."""
+async def search(
+    toolbox: base.Toolbox, caller: callers.Caller, arguments: Search
+) -> str:
+    """The hits as lines for a model, and what was not search_results."""
     question = queries.Query(
-        text=asked.query,
-        domains=tuple(asked.domains or ()),
-        limit=asked.limit,
-        include_cold=asked.include_cold,
+        text=arguments.query,
+        domains=tuple(arguments.domains or ()),
+        limit=arguments.limit,
+        include_cold=arguments.include_cold,
     )
-    found = await searching.search(
+    results = await search_engine.search(
         toolbox.database, caller, toolbox.embeddings, question, settings=toolbox.search
     )
-    zone = _zone(caller)
-    lines = [line for hit in found.hits for line in _hit(hit, zone)]
-    if not found.hits:
-        lines.append(found.reason)
-    lines.append(_told(found))
-    if found.hidden_cold:
+    zone = _timezone(caller)
+    lines = [line for hit in results.hits for line in _hit_lines(hit, zone)]
+    if not results.hits:
+        lines.append(results.reason)
+    lines.append(_remarks(results))
+    if results.hidden_cold:
         lines.append(
-            f"{found.hidden_cold} more went cold: include_cold=true shows them."
+            f"{results.hidden_cold} more went cold: include_cold=true shows them."
         )
     return "\n".join(line for line in lines if line)
 
 
 async def get_record(
-    toolbox: base.Toolbox, caller: callers.Caller, asked: GetRecord
+    toolbox: base.Toolbox, caller: callers.Caller, arguments: GetRecord
 ) -> dict[str, Any]:
     """One record, warmed by being opened. Raises NotFound alike for unknown, foreign
     and deleted ids.
     """
-    if asked.start and len(asked.fields or ()) != 1:
+    if arguments.start and len(arguments.fields or ()) != 1:
         raise errors.Invalid(
             "`start` goes with exactly one field.", hint='Such as fields=["content"].'
         )
     async with toolbox.database.transaction(caller) as tx:
-        domain = await _domain(tx, caller, asked)
-        _known(domain, asked.fields)
-        record = await records.read(tx, caller, domain, asked.id)
+        domain = await _domain_of(tx, caller, arguments)
+        _check_fields(domain, arguments.fields)
+        record = await records.read(tx, caller, domain, arguments.id)
         await warming.opened(tx, caller, record.id)
-    whole = records.as_json(domain, record)
-    chosen = (
-        {name: whole[name] for name in asked.fields} if asked.fields else _worth(whole)
-    )
+    complete = records.as_json(domain, record)
+    fields = _non_empty(complete)
+    if arguments.fields:
+        fields = {name: complete[name] for name in arguments.fields}
     answer: dict[str, Any] = {"domain": domain.name, "id": str(record.id)}
+    return answer | _cut_to_limit(fields, arguments.start)
+
+
+def _cut_to_limit(fields: dict[str, Any], start: int) -> dict[str, Any]:
+    """The fields from `start` on, as much of each as an answer should hold; `cut` says
+    of which there is more.
+    """
+    answer: dict[str, Any] = {}
     cut: dict[str, str] = {}
-    for name, value in chosen.items():
-        answer[name], total = _fitting(value, asked.start)
+    for name, value in fields.items():
+        answer[name], total = _within_limit(value, start)
         if total is not None:
-            end = asked.start + len(answer[name])
+            end = start + len(answer[name])
             unit = "characters" if isinstance(value, str) else "items"
-            rest = f', go on with fields=["{name}"], start={end}' if end < total else ""
-            cut[name] = f"{asked.start} to {end} of {total} {unit}{rest}"
+            cut[name] = f"{start} to {end} of {total} {unit}"
+            if end < total:
+                cut[name] += f', go on with fields=["{name}"], start={end}'
     return answer | ({"cut": cut} if cut else {})
 
 
 async def list_changes(
-    toolbox: base.Toolbox, caller: callers.Caller, asked: ListChanges
+    toolbox: base.Toolbox, caller: callers.Caller, arguments: ListChanges
 ) -> str:
     """The last change of each record since a moment, oldest first; going on from the
     stamp misses nothing.
     """
-    open_to = catalogue.asked(caller, [asked.domain] if asked.domain else None)
-    only = open_to[0] if asked.domain else None
+    requested = [arguments.domain] if arguments.domain else None
+    domains = catalogue.asked(caller, requested)
+    only = domains[0] if requested else None
     async with toolbox.database.transaction(caller) as tx:
-        found = await changes.since(tx, caller, moment=asked.since, domain=only)
+        changed = await changes.since(tx, caller, moment=arguments.since, domain=only)
     rows = sorted(
-        (*found.created, *found.updated, *found.deleted),
-        key=lambda one: (one.at, one.seq),
+        (*changed.created, *changed.updated, *changed.deleted),
+        key=lambda change: (change.at, change.seq),
     )
-    rows = [one for one in rows if one.domain in open_to]
-    shown = rows[: asked.limit]
+    rows = [change for change in rows if change.domain in domains]
+    shown = rows[: arguments.limit]
     more = len(rows) - len(shown)
-    stamp = (
-        min(found.response_timestamp, shown[-1].at)
-        if more
-        else found.response_timestamp
-    )
-    lines = [_change(one) for one in shown] or ["Nothing changed."]
+    stamp = changed.response_timestamp
+    if more:
+        stamp = min(stamp, shown[-1].at)
+    lines = [_change_line(change) for change in shown] or ["Nothing changed."]
     if more:
         lines.append(f"{more} more: ask again with since=response_timestamp.")
-    return "\n".join([*lines, f"response_timestamp: {_moment(stamp)}"])
+    return "\n".join([*lines, f"response_timestamp: {_timestamp(stamp)}"])
 
 
-def _zone(caller: callers.Caller) -> tzinfo:
+def _timezone(caller: callers.Caller) -> tzinfo:
     try:
         return zoneinfo.ZoneInfo(caller.timezone)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError):
         return UTC
 
 
-def _hit(hit: searched.Hit, zone: tzinfo) -> list[str]:
+def _hit_lines(hit: search_results.Hit, zone: tzinfo) -> list[str]:
     """Two lines at most: stored text cannot forge a third, since each is clipped to one
     line.
     """
     when = f" {hit.at.astimezone(zone).date()}" if hit.at else ""
     head = f"{compact.clip(hit.title, TITLE)} — {hit.domain} —{when} id:{hit.record_id}"
-    best = _excerpt(hit.passages[0]) if hit.passages else ""
-    where = compact.clip(hit.where(hit.passages[0]), PLACE) if hit.passages else ""
-    head += f" ({where})" if where else ""
-    return (
-        [head, f"  > {best}"]
-        if best and best != compact.clip(hit.title, PASSAGE)
-        else [head]
-    )
+    if not hit.passages:
+        return [head]
+    best = hit.passages[0]
+    place = compact.clip(hit.where(best), PLACE)
+    if place:
+        head += f" ({place})"
+    excerpt = _excerpt(best)
+    if not excerpt or excerpt == compact.clip(hit.title, PASSAGE):
+        return [head]
+    return [head, f"  > {excerpt}"]
 
 
-def _excerpt(passage: searched.FoundPassage) -> str:
+def _excerpt(passage: search_results.FoundPassage) -> str:
     """The part of a passage around its first marked word."""
     first = passage.highlights[0][0] if passage.highlights else 0
     if len(passage.text) <= PASSAGE or first <= PASSAGE // 2:
@@ -197,30 +208,35 @@ def _excerpt(passage: searched.FoundPassage) -> str:
     return "…" + compact.clip(passage.text[start:], PASSAGE - 1)
 
 
-def _told(found: searched.Results) -> str:
+def _remarks(results: search_results.Results) -> str:
     """The time that was searched, and what had no part in this answer."""
-    signals = dict(found.signals)
+    signals = dict(results.signals)
     time = signals.pop("time", "")
+    remarks: list[str] = []
+    if time:
+        remarks.append(f"Time: {time}.")
     missing = [
-        f"{_NAMES.get(name, name)} ({said.removeprefix('left out: ').rstrip('.')})"
-        for name, said in signals.items()
-        if said != "ok"
+        _missing(name, state) for name, state in signals.items() if state != "ok"
     ]
-    told = [
-        f"Time: {time}." if time else "",
-        f"Not searched by: {'; '.join(missing)}." if missing else "",
-    ]
-    return " ".join(one for one in told if one)
+    if missing:
+        remarks.append(f"Not searched by: {'; '.join(missing)}.")
+    return " ".join(remarks)
 
 
-async def _domain(
-    tx: db.Transaction, caller: callers.Caller, asked: GetRecord
+def _missing(signal: str, state: str) -> str:
+    """`meaning (the model is not there)`."""
+    reason = state.removeprefix("left out: ").rstrip(".")
+    return f"{_SIGNAL_WORDS.get(signal, signal)} ({reason})"
+
+
+async def _domain_of(
+    tx: db.Transaction, caller: callers.Caller, arguments: GetRecord
 ) -> records.Domain[Any]:
-    if asked.domain:
-        domain = catalogue.domain(asked.domain)
+    if arguments.domain:
+        domain = catalogue.domain(arguments.domain)
         caller.need(domain.plural, "read")
         return domain
-    name = await tx.value(_DOMAIN_OF, (caller.user_id, asked.id))
+    name = await tx.value(_DOMAIN_OF, (caller.user_id, arguments.id))
     if name is None or name not in catalogue.readable(caller):
         raise errors.NotFound(
             "There is no such record.",
@@ -229,29 +245,29 @@ async def _domain(
     return catalogue.domain(str(name))
 
 
-def _known(domain: records.Domain[Any], fields: list[str] | None) -> None:
-    known = domain.shown
+def _check_fields(domain: records.Domain[Any], fields: list[str] | None) -> None:
+    available = domain.shown
     for name in fields or ():
-        if name not in known:
+        if name not in available:
             raise errors.Invalid(
                 f"`fields`: a {domain.name} has no field `{compact.clip(name, 40)}`.",
-                hint=f"Fields: {', '.join(known)}.",
+                hint=f"Fields: {', '.join(available)}.",
             )
 
 
-def _worth(whole: dict[str, Any]) -> dict[str, Any]:
+def _non_empty(complete: dict[str, Any]) -> dict[str, Any]:
     """What is not empty; of a body in two forms, the text."""
-    found = {
+    fields = {
         name: value
-        for name, value in whole.items()
+        for name, value in complete.items()
         if name != "id" and value not in (None, "", [], {})
     }
-    if "body_text" in found:
-        found.pop("body_html", None)
-    return found
+    if "body_text" in fields:
+        fields.pop("body_html", None)
+    return fields
 
 
-def _fitting(value: Any, start: int) -> tuple[Any, int | None]:
+def _within_limit(value: Any, start: int) -> tuple[Any, int | None]:
     """As much of a long text or list as an answer should hold, and the whole length
     when that is not all.
     """
@@ -270,12 +286,12 @@ def _fitting(value: Any, start: int) -> tuple[Any, int | None]:
     return part, len(value) if len(part) < len(value) else None
 
 
-def _change(one: changes.Change) -> str:
-    what = compact.clip(one.summary, TITLE)
-    return f"{one.action} {one.domain} {what} — {_moment(one.at)} by {one.caller} id:{one.record_id}"
+def _change_line(change: changes.Change) -> str:
+    what = compact.clip(change.summary, TITLE)
+    return f"{change.action} {change.domain} {what} — {_timestamp(change.at)} by {change.caller} id:{change.record_id}"
 
 
-def _moment(value: datetime) -> str:
+def _timestamp(value: datetime) -> str:
     return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 

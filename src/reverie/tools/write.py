@@ -1,4 +1,4 @@
-"""Tools that keep something: save_note."""
+"""MCP tools that write: save_note."""
 
 from typing import Annotated, Any
 
@@ -20,10 +20,14 @@ class SaveNote(base.Arguments):
 
 
 async def save_note(
-    toolbox: base.Toolbox, caller: callers.Caller, asked: SaveNote
+    toolbox: base.Toolbox, caller: callers.Caller, arguments: SaveNote
 ) -> dict[str, Any]:
     """Keep a new note. The change log names the caller."""
-    values = {"title": asked.title, "content": asked.content, "tags": asked.tags}
+    values = {
+        "title": arguments.title,
+        "content": arguments.content,
+        "tags": arguments.tags,
+    }
     async with toolbox.database.transaction(caller) as tx:
         note = await records.create(tx, caller, notes.NOTES, values)
     title = note.title or compact.clip(note.content, 60)

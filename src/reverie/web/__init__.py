@@ -1,3 +1,1 @@
-"""The web: the API over HTTP, for agents and for the owner's own pages. The only place
-that knows FastAPI.
-"""
+"""The REST API over HTTP, for agents and the owner's pages; FastAPI is known only here."""

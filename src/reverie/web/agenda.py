@@ -1,21 +1,19 @@
-"""The agenda: what takes place when, by local day, recurrences spread out."""
+"""REST route of the agenda: events by local day, their recurrences spread out."""
 
-import functools
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any
 
-import fastapi
 import pydantic
 from starlette import requests, responses
 
 from reverie import app, errors
 from reverie.records import events
-from reverie.web import envelope, middleware, openapi, parameters, routes
+from reverie.web import envelope, middleware, parameters, routes
 
 _LONGEST_DAYS = 366
 
 
-class _Days(parameters.Parameters):
+class AgendaParameters(parameters.Parameters):
     """`from` is the first local day, today unless given; `to` the last one, included,
     six days later.
     """
@@ -30,63 +28,75 @@ class _Days(parameters.Parameters):
     ] = None
 
 
-def add(api: fastapi.FastAPI, reverie: app.App) -> None:
-    """GET /events/agenda."""
-    names = ("event_id", "title", "start", "end", "day", "timezone", "location")
-    texts = {name: {"type": "string"} for name in names}
-    item = {"type": "object", "properties": {**texts, "all_day": {"type": "boolean"}}}
-    routes.add(
-        api,
-        "events.agenda",
-        "GET",
-        "/events/agenda",
-        functools.partial(_agenda, reverie),
-        operation_id="event_agenda",
-        tags=["events"],
-        summary="What takes place, by local day",
-        description="Recurring events are spread out. `end` is exclusive for all-day events.",
-        openapi_extra=openapi.described(
-            _Days,
-            {
-                "type": "object",
-                "properties": {"items": {"type": "array", "items": item}},
-            },
-        ),
-    )
-
-
 async def _agenda(reverie: app.App, request: requests.Request) -> responses.Response:
     caller = middleware.caller_of(request)
-    asked = parameters.read(request, _Days)
+    query = parameters.read(request, AgendaParameters)
     today = datetime.now(UTC).astimezone(events.zone(caller.timezone)).date()
-    first = asked.from_ or today
-    last = asked.to or min(first, date.max - timedelta(days=6)) + timedelta(days=6)
+    first = query.from_ or today
+    last = query.to or min(first, date.max - timedelta(days=6)) + timedelta(days=6)
     if (last - first).days >= _LONGEST_DAYS:
         raise errors.Invalid(
             f"An agenda has at most {_LONGEST_DAYS} days.",
             hint="Ask for fewer at a time.",
         )
     async with reverie.database.transaction(caller) as tx:
-        found = await events.agenda(tx, caller, first=first, last=last)
-    days = {"from": first.isoformat(), "to": last.isoformat(), "total": len(found)}
-    return envelope.answer({"items": [_item(one) for one in found], "meta": days})
+        occurrences = await events.agenda(tx, caller, first=first, last=last)
+    days = {
+        "from": first.isoformat(),
+        "to": last.isoformat(),
+        "total": len(occurrences),
+    }
+    return envelope.answer(
+        {
+            "items": [_occurrence_json(occurrence) for occurrence in occurrences],
+            "meta": days,
+        }
+    )
 
 
-def _item(one: events.Occurrence) -> dict[str, Any]:
+def _occurrence_json(occurrence: events.Occurrence) -> dict[str, Any]:
     """All-day events have days for `start` and `end`, the latter exclusive, as the
     event itself has them.
     """
-    event = one.event
+    event = occurrence.event
     start, end = (
-        (one.start.date(), one.end.date()) if event.all_day else (one.start, one.end)
+        (occurrence.start.date(), occurrence.end.date())
+        if event.all_day
+        else (occurrence.start, occurrence.end)
     )
     return {
         "event_id": str(event.id),
         "title": event.title,
         "start": start.isoformat(),
         "end": end.isoformat(),
-        "day": one.day.isoformat(),
+        "day": occurrence.day.isoformat(),
         "all_day": event.all_day,
         "timezone": event.timezone,
         "location": event.location,
     }
+
+
+_TEXTS = ("event_id", "title", "start", "end", "day", "timezone", "location")
+_ITEM = {
+    "type": "object",
+    "properties": {
+        **{name: {"type": "string"} for name in _TEXTS},
+        "all_day": {"type": "boolean"},
+    },
+}
+ROUTES = (
+    routes.Route(
+        operation="events.agenda",
+        method="GET",
+        path="/events/agenda",
+        handler=_agenda,
+        summary="What takes place, by local day",
+        description="Recurring events are spread out. `end` is exclusive for all-day events.",
+        query=AgendaParameters,
+        response={
+            "type": "object",
+            "properties": {"items": {"type": "array", "items": _ITEM}},
+        },
+        operation_id="event_agenda",
+    ),
+)

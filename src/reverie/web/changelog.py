@@ -1,17 +1,15 @@
-"""The change log over all domains, as far as the caller may read them."""
+"""REST route of the change log over all domains, as far as the caller may read them."""
 
-import functools
 from typing import Annotated, Any
 
-import fastapi
 import pydantic
 from starlette import requests, responses
 
 from reverie import app
 from reverie.records import catalogue, changes
-from reverie.web import envelope, forms, middleware, openapi, parameters, routes
+from reverie.web import envelope, forms, middleware, parameters, routes
 
-_NAMES = (
+_FIELDS = (
     "domain",
     "record_id",
     "action",
@@ -23,7 +21,9 @@ _NAMES = (
 )
 
 
-class _Asked(parameters.Parameters):
+class ChangesParameters(parameters.Parameters):
+    """Which changes: since when, of which domain, how many."""
+
     since: Annotated[
         parameters.Moment | None,
         pydantic.Field(
@@ -34,32 +34,6 @@ class _Asked(parameters.Parameters):
     limit: Annotated[int, pydantic.Field(ge=1, le=1000)] = 200
 
 
-def add(api: fastapi.FastAPI, reverie: app.App) -> None:
-    """GET /changes."""
-    item = {
-        "type": "object",
-        "properties": {name: {"type": "string"} for name in _NAMES},
-    }
-    routes.add(
-        api,
-        "changes",
-        "GET",
-        "/changes",
-        functools.partial(_changes, reverie),
-        operation_id="changes",
-        tags=["changes"],
-        summary="What changed, in all domains",
-        description="The newest changes; with `since`, the last change of each record, oldest first.",
-        openapi_extra=openapi.described(
-            _Asked,
-            {
-                "type": "object",
-                "properties": {"items": {"type": "array", "items": item}},
-            },
-        ),
-    )
-
-
 async def _changes(reverie: app.App, request: requests.Request) -> responses.Response:
     """Without `since`: the newest changes, newest first. With it: one row a record,
     oldest first.
@@ -68,36 +42,60 @@ async def _changes(reverie: app.App, request: requests.Request) -> responses.Res
     it misses nothing.
     """
     caller = middleware.caller_of(request)
-    asked = parameters.read(request, _Asked)
-    names = catalogue.asked(caller, [asked.domain] if asked.domain else None)
+    query = parameters.read(request, ChangesParameters)
+    names = catalogue.asked(caller, [query.domain] if query.domain else None)
     async with reverie.database.transaction(caller) as tx:
-        if asked.since is None:
+        if query.since is None:
             rows = await changes.recent(tx, caller, limit=1000)
             stamp = None
         else:
-            found = await changes.since(tx, caller, moment=asked.since)
+            changed = await changes.since(tx, caller, moment=query.since)
             rows = sorted(
-                (*found.created, *found.updated, *found.deleted), key=lambda one: one.at
+                (*changed.created, *changed.updated, *changed.deleted),
+                key=lambda row: row.at,
             )
-            stamp = found.response_timestamp
-    rows = [one for one in rows if one.domain in names]
-    shown, more = rows[: asked.limit], len(rows) > asked.limit
-    meta: dict[str, Any] = {"total": len(rows), "limit": asked.limit, "has_more": more}
+            stamp = changed.response_timestamp
+    rows = [row for row in rows if row.domain in names]
+    shown, more = rows[: query.limit], len(rows) > query.limit
+    meta: dict[str, Any] = {"total": len(rows), "limit": query.limit, "has_more": more}
     if stamp is not None:
         meta["response_timestamp"] = forms.moment(
             min(stamp, shown[-1].at) if more else stamp
         )
-    return envelope.answer({"items": [_row(one) for one in shown], "meta": meta})
+    return envelope.answer(
+        {"items": [_change_json(row) for row in shown], "meta": meta}
+    )
 
 
-def _row(one: changes.Change) -> dict[str, Any]:
+def _change_json(change: changes.Change) -> dict[str, Any]:
     return {
-        "domain": one.domain,
-        "record_id": str(one.record_id),
-        "action": one.action,
-        "columns": one.columns,
-        "source": one.source,
-        "caller": one.caller,
-        "summary": one.summary,
-        "at": forms.moment(one.at),
+        "domain": change.domain,
+        "record_id": str(change.record_id),
+        "action": change.action,
+        "columns": change.columns,
+        "source": change.source,
+        "caller": change.caller,
+        "summary": change.summary,
+        "at": forms.moment(change.at),
     }
+
+
+_ITEM = {
+    "type": "object",
+    "properties": {name: {"type": "string"} for name in _FIELDS},
+}
+ROUTES = (
+    routes.Route(
+        operation="changes",
+        method="GET",
+        path="/changes",
+        handler=_changes,
+        summary="What changed, in all domains",
+        description="The newest changes; with `since`, the last change of each record, oldest first.",
+        query=ChangesParameters,
+        response={
+            "type": "object",
+            "properties": {"items": {"type": "array", "items": _ITEM}},
+        },
+    ),
+)

@@ -1,13 +1,9 @@
-"""Documents over HTTP: upload, ingestion and its status, passages and pages where they
-stand, what is kept.
-"""
+"""REST routes of documents: upload, ingestion and its status, passages, page images."""
 
 import asyncio
-import functools
 from typing import Annotated, Any
 from uuid import UUID
 
-import fastapi
 import pydantic
 import starlette.exceptions
 from starlette import requests, responses
@@ -17,7 +13,7 @@ from reverie.access import callers
 from reverie.ingest import ingest_file, ingestions, ledger, status
 from reverie.pipeline import holdings
 from reverie.records import base, catalogue, places
-from reverie.web import envelope, middleware, openapi, parameters, routes
+from reverie.web import envelope, middleware, parameters, routes
 
 _NAME = Annotated[
     str,
@@ -26,10 +22,6 @@ _NAME = Annotated[
     ),
 ]
 _PDF = "application/pdf"
-
-
-class _Upload(parameters.Parameters):
-    pass
 
 
 class _Ingest(parameters.Body):
@@ -58,7 +50,9 @@ class _Address(parameters.Body):
     url: Annotated[str, pydantic.Field(min_length=1, max_length=2000)]
 
 
-class _Page(parameters.Parameters):
+class PassagesParameters(parameters.Parameters):
+    """Which page of a document's passages."""
+
     after: Annotated[
         int,
         pydantic.Field(
@@ -66,120 +60,6 @@ class _Page(parameters.Parameters):
         ),
     ] = 0
     limit: Annotated[int, pydantic.Field(ge=1, le=500)] = 100
-
-
-def add(api: fastapi.FastAPI, reverie: app.App) -> None:
-    """/upload, /ingest, /documents and /vault/stats."""
-    for name, method, path, handler, summary, asked, sent in (
-        (
-            "documents.upload",
-            "POST",
-            "/upload",
-            _upload,
-            "Keep the bytes of a file",
-            _Upload,
-            None,
-        ),
-        (
-            "documents.ingest",
-            "POST",
-            "/ingest",
-            _ingest,
-            "Take in an upload, or files of this machine",
-            None,
-            _Ingest,
-        ),
-        (
-            "documents.fetch",
-            "POST",
-            "/ingest/url",
-            _fetch,
-            "Fetch a page and take it in",
-            None,
-            _Address,
-        ),
-        (
-            "documents.ingestions",
-            "GET",
-            "/ingest",
-            _ingestions,
-            "The last ingestions",
-            None,
-            None,
-        ),
-        (
-            "documents.status",
-            "GET",
-            "/ingest/status/{record_id}",
-            _status,
-            "How far an ingestion is",
-            None,
-            None,
-        ),
-        (
-            "documents.stop",
-            "POST",
-            "/ingest/stop/{record_id}",
-            _stop,
-            "Stop an ingestion",
-            None,
-            None,
-        ),
-        (
-            "documents.passages",
-            "GET",
-            "/documents/{record_id}/passages",
-            _passages,
-            "Its passages",
-            _Page,
-            None,
-        ),
-        (
-            "documents.passage",
-            "GET",
-            "/documents/{record_id}/passages/{number}",
-            _passage,
-            "One of them",
-            None,
-            None,
-        ),
-        (
-            "documents.page",
-            "GET",
-            "/documents/{record_id}/pages/{number}",
-            _page,
-            "A page as a picture",
-            None,
-            None,
-        ),
-        (
-            "vault.stats",
-            "GET",
-            "/vault/stats",
-            _stats,
-            "What is kept, where, and who is connected",
-            None,
-            None,
-        ),
-    ):
-        made = name in ("documents.upload", "documents.ingest", "documents.fetch")
-        routes.add(
-            api,
-            name,
-            method,
-            path,
-            functools.partial(handler, reverie),
-            status=201 if made else 200,
-            tags=[name.partition(".")[0]],
-            summary=summary,
-            openapi_extra=openapi.described(
-                asked or parameters.Parameters,
-                {"type": "object"},
-                201 if made else 200,
-                sent=sent,
-                path=path,
-            ),
-        )
 
 
 async def _upload(reverie: app.App, request: requests.Request) -> responses.Response:
@@ -204,24 +84,38 @@ async def _upload(reverie: app.App, request: requests.Request) -> responses.Resp
 async def _ingest(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
-    asked = await parameters.sent(request, _Ingest)
-    if (asked.upload is None) == (asked.paths is None):
+    body = await parameters.body(request, _Ingest)
+    if (body.upload is None) == (body.paths is None):
         raise errors.Invalid(
             "Either `upload` or `paths` is needed.",
             hint="POST /api/v1/upload gives the `upload`.",
         )
-    wishes = {"again": asked.again} | (
-        {"password": asked.password} if asked.password else {}
-    )
-    if asked.paths is not None:
+    if body.paths is not None:
         if caller.kind != "user" or caller.role != "owner":
             raise errors.Forbidden(
                 "Only the owner takes in files of this machine.",
                 hint="Upload them instead.",
             )
-        return await _asked(reverie, caller, "paths", {"paths": asked.paths, **wishes})
-    blob = str(asked.upload)
-    if not asked.name:
+        request_of_paths = {"paths": body.paths, **_options(body)}
+        return await _request_ingestion(reverie, caller, "paths", request_of_paths)
+    request_of_upload = await _checked_upload(reverie, caller, body)
+    return await _request_ingestion(reverie, caller, "upload", request_of_upload)
+
+
+def _options(body: _Ingest) -> dict[str, Any]:
+    """How files are to be read; a password only if there is one."""
+    options: dict[str, Any] = {"again": body.again}
+    if body.password:
+        options["password"] = body.password
+    return options
+
+
+async def _checked_upload(
+    reverie: app.App, caller: callers.Caller, body: _Ingest
+) -> dict[str, Any]:
+    """The request for an upload that is there. Raises Invalid, NotFound."""
+    blob = str(body.upload)
+    if not body.name:
         raise errors.Invalid(
             "An upload needs its `name`.", hint='Such as "report.pdf".'
         )
@@ -231,24 +125,19 @@ async def _ingest(reverie: app.App, request: requests.Request) -> responses.Resp
         raise errors.NotFound(
             "There is no such upload.", hint="POST the bytes to /api/v1/upload first."
         )
-    path = f"upload:{asked.path or blob}"
-    return await _asked(
-        reverie,
-        caller,
-        "upload",
-        {"blob": blob, "name": asked.name, "path": path, **wishes},
-    )
+    path = f"upload:{body.path or blob}"
+    return {"blob": blob, "name": body.name, "path": path, **_options(body)}
 
 
 async def _fetch(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    asked = await parameters.sent(request, _Address)
-    return await _asked(
-        reverie, middleware.caller_of(request), "url", {"url": asked.url}
+    body = await parameters.body(request, _Address)
+    return await _request_ingestion(
+        reverie, middleware.caller_of(request), "url", {"url": body.url}
     )
 
 
-async def _asked(
+async def _request_ingestion(
     reverie: app.App,
     caller: callers.Caller,
     kind: ingestions.Kind,
@@ -270,16 +159,16 @@ async def _ingestions(
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        found = await ingestions.latest(tx, caller)
+        latest = await ingestions.latest(tx, caller)
     items = [
         {
-            "id": str(one.id),
-            "kind": one.kind,
-            "state": one.state,
-            "reason": one.reason,
-            "at": one.created_at.isoformat(),
+            "id": str(ingestion.id),
+            "kind": ingestion.kind,
+            "state": ingestion.state,
+            "reason": ingestion.reason,
+            "at": ingestion.created_at.isoformat(),
         }
-        for one in found
+        for ingestion in latest
     ]
     return envelope.answer({"items": items})
 
@@ -288,10 +177,10 @@ async def _status(reverie: app.App, request: requests.Request) -> responses.Resp
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        found = await status.status(
+        progress = await status.status(
             tx, caller, parameters.record_id(request), model=reverie.embeddings.model
         )
-    return envelope.answer(found.as_json())
+    return envelope.answer(progress.as_json())
 
 
 async def _stop(reverie: app.App, request: requests.Request) -> responses.Response:
@@ -299,8 +188,8 @@ async def _stop(reverie: app.App, request: requests.Request) -> responses.Respon
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         await ingestions.end(tx, caller, parameters.record_id(request), "stopped")
-        found = await ingestions.get(tx, caller, parameters.record_id(request))
-    return envelope.answer({"id": str(found.id), "state": found.state})
+        stopped = await ingestions.get(tx, caller, parameters.record_id(request))
+    return envelope.answer({"id": str(stopped.id), "state": stopped.state})
 
 
 async def _readable(
@@ -316,25 +205,27 @@ async def _readable(
 
 
 async def _passages(reverie: app.App, request: requests.Request) -> responses.Response:
-    asked = parameters.read(request, _Page)
-    caller, record_id = middleware.caller_of(request), parameters.record_id(request)
+    query = parameters.read(request, PassagesParameters)
+    caller = middleware.caller_of(request)
+    record_id = parameters.record_id(request)
     async with reverie.database.transaction(caller) as tx:
         domain, record = await _readable(tx, caller, record_id)
-        found, total = await places.passages(
-            tx, caller, record_id, after=asked.after, limit=asked.limit
+        passages, total = await places.passages(
+            tx, caller, record_id, after=query.after, limit=query.limit
         )
-        original = await _has_original(tx, caller, record_id)
+        original = await _has_original_bytes(tx, caller, record_id)
     mime = str(getattr(record, "mime", ""))
-    items = [_told(record_id, one, mime) for one in found]
-    at = f"{middleware.PREFIX}/{domain.plural}/{record_id}"
-    answer = {
-        "domain": domain.name,
-        "title": domain.summary(record),
-        "total": total,
-        "items": items,
-    }
+    items = [_passage_json(record_id, passage, mime) for passage in passages]
+    address = f"{middleware.PREFIX}/{domain.plural}/{record_id}"
     return envelope.answer(
-        answer | {"record": at, "original": f"{at}/original" if original else None}
+        {
+            "domain": domain.name,
+            "title": domain.summary(record),
+            "total": total,
+            "items": items,
+            "record": address,
+            "original": f"{address}/original" if original else None,
+        }
     )
 
 
@@ -343,37 +234,43 @@ async def _passage(reverie: app.App, request: requests.Request) -> responses.Res
     stands.
     """
     parameters.read(request, parameters.Parameters)
-    caller, record_id, number = (
-        middleware.caller_of(request),
-        parameters.record_id(request),
-        _number(request),
-    )
+    caller = middleware.caller_of(request)
+    record_id = parameters.record_id(request)
+    number = _number(request)
     async with reverie.database.transaction(caller) as tx:
         domain, record = await _readable(tx, caller, record_id)
-        found = await places.around(tx, caller, record_id, number)
-    before, after = (
-        found[n].text if n in found else "" for n in (number - 1, number + 1)
-    )
-    told = _told(record_id, found[number], str(getattr(record, "mime", "")))
+        neighbours = await places.around(tx, caller, record_id, number)
+    mime = str(getattr(record, "mime", ""))
+    passage = _passage_json(record_id, neighbours[number], mime)
+    before = neighbours.get(number - 1)
+    after = neighbours.get(number + 1)
     return envelope.answer(
-        {"title": domain.summary(record), **told, "before": before, "after": after}
+        {
+            "title": domain.summary(record),
+            **passage,
+            "before": before.text if before else "",
+            "after": after.text if after else "",
+        }
     )
 
 
-def _told(record_id: UUID, passage: places.PlacedPassage, mime: str) -> dict[str, Any]:
+def _passage_json(
+    record_id: UUID, passage: places.PlacedPassage, mime: str
+) -> dict[str, Any]:
     """A passage with its place, in words too, and a link to it: the picture of its
     page, or what stands around it.
     """
-    at = f"{middleware.PREFIX}/documents/{record_id}"
+    address = f"{middleware.PREFIX}/documents/{record_id}"
     image = mime.startswith("image/")
     page = passage.place.get("page", 1 if image else None)
     pictured = page is not None and (image or mime == _PDF)
-    link = f"{at}/pages/{page}" if pictured else f"{at}/passages/{passage.number}"
-    where = places.told(passage.place)
+    link = f"{address}/passages/{passage.number}"
+    if pictured:
+        link = f"{address}/pages/{page}"
     return {
         "number": passage.number,
         "place": passage.place,
-        "where": where,
+        "where": places.told(passage.place),
         "link": link,
         "text": passage.text,
     }
@@ -388,7 +285,7 @@ def _number(request: requests.Request) -> int:
     return int(text)
 
 
-async def _has_original(
+async def _has_original_bytes(
     tx: db.Transaction, caller: callers.Caller, record_id: UUID
 ) -> bool:
     try:
@@ -401,11 +298,9 @@ async def _has_original(
 async def _page(reverie: app.App, request: requests.Request) -> responses.Response:
     """A page of a PDF or an image as PNG, drawn in a limited process of its own."""
     parameters.read(request, parameters.Parameters)
-    caller, record_id, number = (
-        middleware.caller_of(request),
-        parameters.record_id(request),
-        _number(request),
-    )
+    caller = middleware.caller_of(request)
+    record_id = parameters.record_id(request)
+    number = _number(request)
     async with reverie.database.transaction(caller) as tx:
         _, record = await _readable(tx, caller, record_id)
         address = await ledger.original(tx, caller, record_id)
@@ -423,18 +318,98 @@ async def _page(reverie: app.App, request: requests.Request) -> responses.Respon
 async def _stats(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
-    where = (
+    location = (
         "the owner's own PostgreSQL"
         if reverie.server is None
         else str(reverie.server.place.data)
     )
     async with reverie.database.transaction(caller) as tx:
-        held = await holdings.measured(
+        stats = await holdings.measured(
             tx,
             caller,
             model=reverie.embeddings.model,
             home=reverie.settings.home,
             blobs=reverie.blobs,
-            database=where,
+            database=location,
         )
-    return envelope.answer(held.as_json())
+    return envelope.answer(stats.as_json())
+
+
+ROUTES = (
+    routes.Route(
+        operation="documents.upload",
+        method="POST",
+        path="/upload",
+        handler=_upload,
+        summary="Keep the bytes of a file",
+        status=201,
+    ),
+    routes.Route(
+        operation="documents.ingest",
+        method="POST",
+        path="/ingest",
+        handler=_ingest,
+        summary="Take in an upload, or files of this machine",
+        body=_Ingest,
+        status=201,
+    ),
+    routes.Route(
+        operation="documents.fetch",
+        method="POST",
+        path="/ingest/url",
+        handler=_fetch,
+        summary="Fetch a page and take it in",
+        body=_Address,
+        status=201,
+    ),
+    routes.Route(
+        operation="documents.ingestions",
+        method="GET",
+        path="/ingest",
+        handler=_ingestions,
+        summary="The last ingestions",
+    ),
+    routes.Route(
+        operation="documents.status",
+        method="GET",
+        path="/ingest/status/{record_id}",
+        handler=_status,
+        summary="How far an ingestion is",
+    ),
+    routes.Route(
+        operation="documents.stop",
+        method="POST",
+        path="/ingest/stop/{record_id}",
+        handler=_stop,
+        summary="Stop an ingestion",
+    ),
+    routes.Route(
+        operation="documents.passages",
+        method="GET",
+        path="/documents/{record_id}/passages",
+        handler=_passages,
+        summary="Its passages",
+        query=PassagesParameters,
+    ),
+    routes.Route(
+        operation="documents.passage",
+        method="GET",
+        path="/documents/{record_id}/passages/{number}",
+        handler=_passage,
+        summary="One of them",
+    ),
+    routes.Route(
+        operation="documents.page",
+        method="GET",
+        path="/documents/{record_id}/pages/{number}",
+        handler=_page,
+        summary="A page as a picture",
+    ),
+    routes.Route(
+        operation="vault.stats",
+        method="GET",
+        path="/vault/stats",
+        handler=_stats,
+        summary="What is kept, where, and who is connected",
+    ),
+)

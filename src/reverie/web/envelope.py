@@ -1,4 +1,4 @@
-"""What every answer looks like on the wire: JSON, and errors in one envelope."""
+"""HTTP responses: JSON bodies, and errors in one envelope with their status codes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -65,8 +65,8 @@ async def of_framework(
     """
     if isinstance(failure, fastapi.exceptions.RequestValidationError):
         problems = [
-            {"field": ".".join(map(str, e["loc"])), "problem": e["msg"]}
-            for e in failure.errors()
+            {"field": ".".join(map(str, problem["loc"])), "problem": problem["msg"]}
+            for problem in failure.errors()
         ]
         return answer(
             error("invalid", "This request is not valid.", "", {"problems": problems}),
@@ -89,11 +89,11 @@ async def of_framework(
 
 def _methods(request: requests.Request) -> list[str]:
     """All methods of an address: the framework tells those of the first route alone."""
-    found: set[str] = set()
+    methods: set[str] = set()
     for route in request.app.routes:
         if (
             isinstance(route, routing.Route)
             and route.matches(request.scope)[0] != routing.Match.NONE
         ):
-            found |= route.methods or set()
-    return sorted(found)
+            methods |= route.methods or set()
+    return sorted(methods)

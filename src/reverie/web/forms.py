@@ -1,4 +1,4 @@
-"""The forms in which records are shown: full, some columns, or one line each."""
+"""JSON forms of records: full, some columns, or one line each; pages of a list."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -10,16 +10,16 @@ Columns = Sequence[str] | None
 
 
 def record(
-    domain: base.Domain[Any], one: base.Record, columns: Columns = None
+    domain: base.Domain[Any], row: base.Record, columns: Columns = None
 ) -> dict[str, Any]:
     """A record in JSON: all of it, or the given columns."""
-    whole = base.as_json(domain, one)
+    whole = base.as_json(domain, row)
     return whole if columns is None else {name: whole[name] for name in columns}
 
 
-def line(domain: base.Domain[Any], one: base.Record, now: datetime) -> str:
+def line(domain: base.Domain[Any], row: base.Record, now: datetime) -> str:
     """A record in one line, with the beginning of its id."""
-    return f"{domain.line(one, now)} id:{str(one.id)[:8]}"
+    return f"{domain.line(row, now)} id:{str(row.id)[:8]}"
 
 
 def full(
@@ -27,7 +27,7 @@ def full(
 ) -> dict[str, Any]:
     """A page of a list."""
     return {
-        "items": [record(domain, one, columns) for one in page.items],
+        "items": [record(domain, row, columns) for row in page.items],
         "meta": _meta(page),
     }
 
@@ -50,8 +50,8 @@ def lines(
     """Records as lines, and their ids in the same order."""
     items = list(items)
     return {
-        "lines": [line(domain, one, now) for one in items],
-        "ids": [str(one.id) for one in items],
+        "lines": [line(domain, row, now) for row in items],
+        "ids": [str(row.id) for row in items],
     }
 
 

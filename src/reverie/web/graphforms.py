@@ -1,4 +1,4 @@
-"""What may be asked of the graph over HTTP, and what may be sent to it."""
+"""Query parameters and request bodies of the graph's REST routes."""
 
 import json
 from datetime import date, datetime
@@ -22,7 +22,7 @@ def _storable(value: Any) -> Any:
     pairs, and gladly writes them.
     """
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_as_text)
         text.encode("utf-8")
     except UnicodeEncodeError:
         raise ValueError("half a surrogate pair cannot be kept") from None
@@ -33,7 +33,7 @@ def _storable(value: Any) -> Any:
     return value
 
 
-def _plain(value: object) -> str:
+def _as_text(value: object) -> str:
     if isinstance(value, datetime | date | UUID):
         return str(value)
     raise TypeError

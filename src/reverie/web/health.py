@@ -1,39 +1,14 @@
-"""Whether Reverie is well: the one thing that everybody may ask, so it says nothing
-else.
-"""
+"""REST route of the health check: open to everybody, so it says nothing else."""
 
 import asyncio
-import functools
 
-import fastapi
 from starlette import requests, responses
 
 import reverie as package
 from reverie import app, errors
-from reverie.web import envelope, openapi, parameters, routes
+from reverie.web import envelope, parameters, routes
 
 _PATIENCE_SECONDS = 3
-
-
-def add(api: fastapi.FastAPI, reverie: app.App) -> None:
-    """GET /health."""
-    texts = {
-        "status": {"type": "string", "enum": ["ok", "degraded", "down"]},
-        "version": {"type": "string"},
-    }
-    routes.add(
-        api,
-        "health",
-        "GET",
-        "/health",
-        functools.partial(_health, reverie),
-        operation_id="health",
-        tags=["server"],
-        summary="Whether Reverie is well",
-        openapi_extra=openapi.described(
-            parameters.Parameters, {"type": "object", "properties": texts}
-        ),
-    )
 
 
 async def _health(reverie: app.App, request: requests.Request) -> responses.Response:
@@ -60,3 +35,22 @@ async def _health(reverie: app.App, request: requests.Request) -> responses.Resp
     return envelope.answer(
         {"status": "ok" if reverie.embeddings.model else "degraded", "version": version}
     )
+
+
+ROUTES = (
+    routes.Route(
+        operation="health",
+        method="GET",
+        path="/health",
+        handler=_health,
+        summary="Whether Reverie is well",
+        response={
+            "type": "object",
+            "properties": {
+                "status": {"type": "string", "enum": ["ok", "degraded", "down"]},
+                "version": {"type": "string"},
+            },
+        },
+        tag="server",
+    ),
+)

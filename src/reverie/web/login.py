@@ -1,17 +1,15 @@
-"""Logging in and out over HTTP, and who one is."""
+"""REST routes of the login session: a session cookie for a name and a password."""
 
-import functools
 from typing import Annotated, Any
 
-import fastapi
 import pydantic
 from starlette import requests, responses
 
 from reverie import app
 from reverie.access import callers, logins
-from reverie.web import envelope, forms, middleware, openapi, parameters, routes
+from reverie.web import envelope, forms, middleware, parameters, routes
 
-_ADDRESS = "/session"
+_PATH = "/session"
 
 
 class _Login(parameters.Body):
@@ -24,46 +22,15 @@ class _Password(parameters.Body):
     password: Annotated[str, pydantic.Field(max_length=1000)]
 
 
-def add(api: fastapi.FastAPI, reverie: app.App) -> None:
-    """POST, GET and DELETE /session, PUT /session/password."""
-    for name, method, path, handler, summary, sent in (
-        ("session.start", "POST", _ADDRESS, _start, "Log in", _Login),
-        ("session.show", "GET", _ADDRESS, _show, "Who one is", None),
-        ("session.end", "DELETE", _ADDRESS, _end, "Log out", None),
-        (
-            "session.password",
-            "PUT",
-            f"{_ADDRESS}/password",
-            _password,
-            "Change one's password",
-            _Password,
-        ),
-    ):
-        routes.add(
-            api,
-            name,
-            method,
-            path,
-            functools.partial(handler, reverie),
-            tags=["session"],
-            summary=summary,
-            openapi_extra=openapi.described(
-                parameters.Parameters, {"type": "object"}, sent=sent
-            ),
-        )
-
-
 async def _start(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    asked = await parameters.sent(request, _Login)
-    begun = await logins.start(
-        reverie.database, name=asked.name, password=asked.password
-    )
-    answer = envelope.answer(_person(begun.caller, begun.secret))
+    body = await parameters.body(request, _Login)
+    login = await logins.start(reverie.database, name=body.name, password=body.password)
+    answer = envelope.answer(_caller_json(login.caller, login.secret))
     answer.set_cookie(
         middleware.COOKIE,
-        begun.secret,
-        expires=begun.expires_at,
+        login.secret,
+        expires=login.expires_at,
         path=middleware.PREFIX,
         httponly=True,
         samesite="strict",
@@ -75,7 +42,9 @@ async def _start(reverie: app.App, request: requests.Request) -> responses.Respo
 async def _show(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     return envelope.answer(
-        _person(middleware.caller_of(request), middleware.login_of(request.scope))
+        _caller_json(
+            middleware.caller_of(request), middleware.session_cookie(request.scope)
+        )
     )
 
 
@@ -91,19 +60,19 @@ async def _end(reverie: app.App, request: requests.Request) -> responses.Respons
 
 async def _password(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    asked = await parameters.sent(request, _Password)
+    body = await parameters.body(request, _Password)
     caller = middleware.caller_of(request)
     await logins.change_password(
-        reverie.database, caller, current=asked.current, password=asked.password
+        reverie.database, caller, current=body.current, password=body.password
     )
     return envelope.answer({"changed": True})
 
 
-def _person(caller: callers.Caller, secret: str) -> dict[str, Any]:
-    """The caller as it is told to itself; `csrf` goes back in the header of whatever
+def _caller_json(caller: callers.Caller, secret: str) -> dict[str, Any]:
+    """The caller as JSON for itself; `csrf` goes back in the header of whatever
     changes something.
     """
-    found: dict[str, Any] = {
+    person: dict[str, Any] = {
         "user_id": str(caller.user_id),
         "kind": caller.kind,
         "name": caller.name,
@@ -112,4 +81,40 @@ def _person(caller: callers.Caller, secret: str) -> dict[str, Any]:
         "timezone": caller.timezone,
         "expires_at": forms.moment(caller.ends) if caller.ends else None,
     }
-    return found | ({"csrf": logins.page_token(secret)} if caller.login else {})
+    if caller.login:
+        person["csrf"] = logins.csrf_token(secret)
+    return person
+
+
+ROUTES = (
+    routes.Route(
+        operation="session.start",
+        method="POST",
+        path=_PATH,
+        handler=_start,
+        summary="Log in",
+        body=_Login,
+    ),
+    routes.Route(
+        operation="session.show",
+        method="GET",
+        path=_PATH,
+        handler=_show,
+        summary="Who one is",
+    ),
+    routes.Route(
+        operation="session.end",
+        method="DELETE",
+        path=_PATH,
+        handler=_end,
+        summary="Log out",
+    ),
+    routes.Route(
+        operation="session.password",
+        method="PUT",
+        path=f"{_PATH}/password",
+        handler=_password,
+        summary="Change one's password",
+        body=_Password,
+    ),
+)

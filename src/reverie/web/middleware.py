@@ -1,5 +1,6 @@
-"""The edge: who may come in, what leaves when something breaks, and what each answer
-costs in tokens.
+"""ASGI middleware: bearer token or session cookie, CSRF, host and origin checks.
+
+It also says what leaves when something breaks, and what each answer costs in tokens.
 """
 
 import hmac
@@ -44,9 +45,11 @@ def edge(inner: types.ASGIApp, *, reverie: app.App) -> types.ASGIApp:
             return
         if scope["type"] != "http":
             return
-        counted = _Counted(send)
+        counted = _CountingSend(send)
         try:
-            scope.setdefault("state", {})["caller"] = await _admitted(reverie, scope)
+            scope.setdefault("state", {})["caller"] = await _authenticate(
+                reverie, scope
+            )
             await inner(scope, receive, counted)
         except requests.ClientDisconnect:
             return
@@ -77,27 +80,27 @@ def caller_of(request: requests.Request) -> callers.Caller:
     return caller
 
 
-async def _admitted(reverie: app.App, scope: types.Scope) -> callers.Caller | None:
+async def _authenticate(reverie: app.App, scope: types.Scope) -> callers.Caller | None:
     """The caller, or None where nobody has to say who they are. Raises Forbidden,
     Unauthorized.
     """
-    host = _host(scope["headers"])
-    _same_origin(scope["headers"], host)
-    _no_token_in_address(scope)
+    host = _check_host(scope["headers"])
+    _check_origin(scope["headers"], host)
+    _refuse_token_in_url(scope)
     if (scope["method"], scope["path"]) in OPEN:
         return None
-    secret = login_of(scope)
-    if secret and _values(scope["headers"], b"authorization"):
+    secret = session_cookie(scope)
+    if secret and _header_values(scope["headers"], b"authorization"):
         raise errors.Unauthorized(
             "A token and a login at once are one too many.", hint="Send either of them."
         )
-    token = "" if secret else _bearer(scope["headers"])
+    token = "" if secret else _bearer_token(scope["headers"])
     try:
         if not secret:
             return await app.caller_of_token(reverie, token)
         caller = await logins.caller(reverie.database, secret)
         if scope["method"] not in _SAFE:
-            _from_our_page(scope["headers"], secret)
+            _check_csrf(scope["headers"], secret)
         return caller
     except errors.DatabaseUnavailable:
         # The database's own words name sockets and roles; nobody has said yet who they
@@ -107,21 +110,21 @@ async def _admitted(reverie: app.App, scope: types.Scope) -> callers.Caller | No
         ) from None
 
 
-def login_of(scope: types.Scope) -> str:
+def session_cookie(scope: types.Scope) -> str:
     """The secret of the login that the browser keeps, or ""; two of them are none.
     Raises Unauthorized.
     """
     pairs = [
         pair.strip().partition("=")
-        for line in _values(scope["headers"], b"cookie")
+        for line in _header_values(scope["headers"], b"cookie")
         for pair in line.split(";")
     ]
-    found = [value for name, _, value in pairs if name == COOKIE]
-    if len(found) > 1:
+    cookies = [value for name, _, value in pairs if name == COOKIE]
+    if len(cookies) > 1:
         raise errors.Unauthorized(
             "Two logins at once are one too many.", hint="Log in again."
         )
-    return found[0] if found else ""
+    return cookies[0] if cookies else ""
 
 
 def is_encrypted(scope: types.Scope) -> bool:
@@ -130,17 +133,17 @@ def is_encrypted(scope: types.Scope) -> bool:
     """
     return scope["scheme"] == "https" or any(
         origin.lower().startswith("https://")
-        for origin in _values(scope["headers"], b"origin")
+        for origin in _header_values(scope["headers"], b"origin")
     )
 
 
-def _from_our_page(headers: Iterable[tuple[bytes, bytes]], secret: str) -> None:
+def _check_csrf(headers: Iterable[tuple[bytes, bytes]], secret: str) -> None:
     """A cookie is sent by whatever page asks; this header only by one that was told it
     (CSRF).
     """
-    given = _values(headers, b"x-csrf-token")
-    if len(given) != 1 or not hmac.compare_digest(
-        given[0].encode(), logins.page_token(secret).encode()
+    sent = _header_values(headers, b"x-csrf-token")
+    if len(sent) != 1 or not hmac.compare_digest(
+        sent[0].encode(), logins.csrf_token(secret).encode()
     ):
         raise errors.Forbidden(
             "This login needs the header X-CSRF-Token.",
@@ -148,7 +151,7 @@ def _from_our_page(headers: Iterable[tuple[bytes, bytes]], secret: str) -> None:
         )
 
 
-def _no_token_in_address(scope: types.Scope) -> None:
+def _refuse_token_in_url(scope: types.Scope) -> None:
     """Addresses are kept in logs and histories: a token there is refused, even beside a
     good one.
     """
@@ -172,16 +175,16 @@ def _no_token_in_address(scope: types.Scope) -> None:
         )
 
 
-def _values(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[str]:
+def _header_values(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[str]:
     return [value.decode("latin-1") for key, value in headers if key.lower() == name]
 
 
-def _host(headers: Iterable[tuple[bytes, bytes]]) -> str:
+def _check_host(headers: Iterable[tuple[bytes, bytes]]) -> str:
     """Only a name of this machine: a page whose own name points here (DNS rebinding)
     gets nothing.
     """
-    given = _values(headers, b"host")
-    host = given[0].lower() if len(given) == 1 else ""
+    sent = _header_values(headers, b"host")
+    host = sent[0].lower() if len(sent) == 1 else ""
     name, _, port = (
         host.partition("]")[2].rpartition(":")
         if host.startswith("[")
@@ -197,18 +200,18 @@ def _host(headers: Iterable[tuple[bytes, bytes]]) -> str:
     return host
 
 
-def _same_origin(headers: Iterable[tuple[bytes, bytes]], host: str) -> None:
-    for origin in _values(headers, b"origin"):
+def _check_origin(headers: Iterable[tuple[bytes, bytes]], host: str) -> None:
+    for origin in _header_values(headers, b"origin"):
         if origin.lower() not in (f"http://{host}", f"https://{host}"):
             raise errors.Forbidden("Pages of other sites may not talk to Reverie.")
 
 
-def _bearer(headers: Iterable[tuple[bytes, bytes]]) -> str:
+def _bearer_token(headers: Iterable[tuple[bytes, bytes]]) -> str:
     """The one token of a request; several are as bad as none, since two readers could
     pick different ones.
     """
-    given = _values(headers, b"authorization")
-    scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+    sent = _header_values(headers, b"authorization")
+    scheme, _, token = sent[0].partition(" ") if len(sent) == 1 else ("", "", "")
     if (
         scheme.lower() != "bearer"
         or not token
@@ -222,7 +225,7 @@ def _bearer(headers: Iterable[tuple[bytes, bytes]]) -> str:
     return token
 
 
-class _Counted:
+class _CountingSend:
     """Sends one response: a text in one piece with the number of its tokens, a stream
     as it comes.
     """

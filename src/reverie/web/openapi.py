@@ -1,6 +1,4 @@
-"""The description of the API: what each route takes and gives, from the same models
-that check it.
-"""
+"""OpenAPI description of the REST routes, from the same models that check them."""
 
 import re
 from typing import Any
@@ -21,6 +19,8 @@ _ID = {
     "required": True,
     "schema": {"type": "string", "format": "uuid"},
 }
+# The endings of the models that a verb takes as its body.
+_BODY_MODELS = {"create": "New", "update": "Change"}
 _ERROR: dict[str, Any] = {
     "type": "object",
     "required": ["error"],
@@ -45,51 +45,33 @@ def operation(domain: base.Domain[Any], verb: str) -> dict[str, Any]:
     record = {"$ref": _REF.format(model=name)}
     if verb == "list":
         return described(parameters.listing(domain), _list_of(record))
-    found = described(
-        parameters.Shape if verb == "get" else parameters.Parameters,
-        record,
-        201 if verb == "create" else 200,
-    )
+    model = parameters.Shape if verb == "get" else parameters.Parameters
+    schema = described(model, record, 201 if verb == "create" else 200)
     if verb != "create":
-        found["parameters"] = [_ID, *found["parameters"]]
+        schema["parameters"] = [_ID, *schema["parameters"]]
     if verb == "original":
-        found["responses"]["200"] = {
+        schema["responses"]["200"] = {
             "description": "Done",
             "content": {"application/octet-stream": {}},
         }
-    if verb in ("create", "update"):
-        sent = {
-            "$ref": _REF.format(
-                model=f"{name}{'New' if verb == 'create' else 'Change'}"
-            )
-        }
-        found["requestBody"] = {
-            "required": True,
-            "content": {"application/json": {"schema": sent}},
-        }
-    return found
+    if verb in _BODY_MODELS:
+        body = _REF.format(model=f"{name}{_BODY_MODELS[verb]}")
+        schema["requestBody"] = _request_body({"$ref": body})
+    return schema
 
 
 def described(
     model: type[parameters.Parameters],
-    given: dict[str, Any],
+    response: dict[str, Any],
     status: int = 200,
     *,
-    sent: type[parameters.Body] | None = None,
+    body: type[parameters.Body] | None = None,
     path: str = "",
 ) -> dict[str, Any]:
-    """What OpenAPI says of a route that takes these parameters (those of its path too),
-    this body, and gives this.
+    """What OpenAPI says of a route that takes these parameters (those of its path too)
+    and this body, and answers with this JSON schema.
     """
-    body = (
-        {
-            "content": {"application/json": {"schema": sent.model_json_schema()}},
-            "required": True,
-        }
-        if sent
-        else None
-    )
-    own = [
+    in_path = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in re.findall(r"\{(\w+)\}", path)
     ]
@@ -98,25 +80,35 @@ def described(
         "schema": {"type": "integer"},
     }
     headers = {"X-Token-Count": count}
-    error = {"application/json": {"schema": {"$ref": _REF.format(model="Error")}}}
-    return ({"requestBody": body} if body else {}) | {
-        "parameters": [*own, *parameters.described(model)],
+    described: dict[str, Any] = {
+        "parameters": [*in_path, *parameters.described(model)],
         "responses": {
             str(status): {
                 "description": "Done",
                 "headers": headers,
-                "content": {"application/json": {"schema": given}},
+                "content": _json(response),
             },
             "default": {
                 "description": "Not done, and why",
                 "headers": headers,
-                "content": error,
+                "content": _json({"$ref": _REF.format(model="Error")}),
             },
         },
     }
+    if body is not None:
+        described["requestBody"] = _request_body(body.model_json_schema())
+    return described
 
 
-def whole(api: fastapi.FastAPI) -> dict[str, Any]:
+def _json(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}
+
+
+def _request_body(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"required": True, "content": _json(schema)}
+
+
+def document(api: fastapi.FastAPI) -> dict[str, Any]:
     """The description of all routes."""
     schema = fastapi.openapi.utils.get_openapi(
         title="Reverie",
@@ -148,21 +140,22 @@ def _list_of(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _schemas() -> dict[str, Any]:
-    asked: list[tuple[str, Any, pydantic.TypeAdapter[Any]]] = []
+    """The components: of each domain what is sent and what is shown, and the error."""
+    inputs: list[tuple[str, Any, pydantic.TypeAdapter[Any]]] = []
     for domain in catalogue.DOMAINS.values():
-        asked.append(
-            (f"{domain.name}.new", "validation", pydantic.TypeAdapter(domain.new))
-        )
-        asked.append(
-            (f"{domain.name}.change", "validation", pydantic.TypeAdapter(domain.change))
-        )
-        asked.append((domain.name, "serialization", domain.adapter))
-    _, definitions = pydantic.TypeAdapter.json_schemas(asked, ref_template=_REF)
-    found: dict[str, Any] = definitions.get("$defs", {})
+        new = pydantic.TypeAdapter(domain.new)
+        change = pydantic.TypeAdapter(domain.change)
+        inputs.append((f"{domain.name}.new", "validation", new))
+        inputs.append((f"{domain.name}.change", "validation", change))
+        inputs.append((domain.name, "serialization", domain.adapter))
+    _, definitions = pydantic.TypeAdapter.json_schemas(inputs, ref_template=_REF)
+    schemas: dict[str, Any] = definitions.get("$defs", {})
     for domain in catalogue.DOMAINS.values():
-        record = found[domain.record.__name__]
-        by_column = {db.column(name): one for name, one in record["properties"].items()}
+        record = schemas[domain.record.__name__]
+        by_column = {
+            db.column(name): schema for name, schema in record["properties"].items()
+        }
         shown = {name: by_column[name] for name in domain.shown}
         record["properties"] = shown
         record["required"] = list(shown)
-    return found | {"Error": _ERROR}
+    return schemas | {"Error": _ERROR}

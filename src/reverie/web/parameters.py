@@ -1,6 +1,4 @@
-"""What a request says: its query parameters, its body, the id in its path. Everything
-unknown is refused.
-"""
+"""Query parameters, request bodies and path ids, validated; what is unknown is refused."""
 
 import json
 import re
@@ -20,12 +18,12 @@ LARGEST_BODY = 32 * 1024 * 1024
 _LOST_PLUS = re.compile(r"(T.*) (\d\d:?\d\d)$")
 
 
-def _plus_back(value: object) -> object:
+def _restore_plus(value: object) -> object:
     """A `+` in a query that nobody escaped arrives as a space: `…T10:00:00 01:00`."""
     return _LOST_PLUS.sub(r"\1+\2", value) if isinstance(value, str) else value
 
 
-Moment = Annotated[pydantic.AwareDatetime, pydantic.BeforeValidator(_plus_back)]
+Moment = Annotated[pydantic.AwareDatetime, pydantic.BeforeValidator(_restore_plus)]
 
 
 class Parameters(pydantic.BaseModel):
@@ -81,7 +79,7 @@ B = TypeVar("B", bound=Body)
 def listing(domain: base.Domain[Any]) -> type[ListParameters]:
     """The parameters of one domain's list."""
     own: dict[str, Any] = {
-        name: (one.type | None, None) for name, one in domain.filters.items()
+        name: (filter_.type | None, None) for name, filter_ in domain.filters.items()
     }
     return pydantic.create_model(
         f"{domain.record.__name__}List", __base__=ListParameters, **own
@@ -90,17 +88,17 @@ def listing(domain: base.Domain[Any]) -> type[ListParameters]:
 
 def read(request: requests.Request, model: type[P]) -> P:
     """The query of a request, checked. Raises Invalid."""
-    known = [one.alias or name for name, one in model.model_fields.items()]
+    allowed = [field.alias or name for name, field in model.model_fields.items()]
     hint = (
-        f"Parameters here: {', '.join(known)}."
-        if known
+        f"Parameters here: {', '.join(allowed)}."
+        if allowed
         else "This address takes no parameters."
     )
     values: dict[str, Any] = {}
     for name, value in request.query_params.multi_items():
-        if name not in known:
+        if name not in allowed:
             raise errors.Invalid(f"There is no parameter `{_short(name)}`.", hint=hint)
-        if _repeatable(model, name):
+        if _is_list(model, name):
             values.setdefault(name, []).append(value)
         elif name in values:
             raise errors.Invalid(f"The parameter `{name}` is given twice.", hint=hint)
@@ -110,8 +108,8 @@ def read(request: requests.Request, model: type[P]) -> P:
         return model.model_validate(values)
     except pydantic.ValidationError as refused:
         problems = [
-            {"field": ".".join(map(str, e["loc"])), "problem": e["msg"]}
-            for e in refused.errors()
+            {"field": ".".join(map(str, problem["loc"])), "problem": problem["msg"]}
+            for problem in refused.errors()
         ]
         first = problems[0]
         raise errors.Invalid(
@@ -127,15 +125,15 @@ def columns(domain: base.Domain[Any], fields: str | None) -> tuple[str, ...] | N
     """
     if fields is None:
         return None
-    known = domain.shown
-    asked = [name.strip() for name in fields.split(",")]
-    unknown = [name for name in asked if name not in known]
+    available = domain.shown
+    requested = [name.strip() for name in fields.split(",")]
+    unknown = [name for name in requested if name not in available]
     if unknown:
         raise errors.Invalid(
             f"There is no field `{_short(unknown[0])}` in {domain.plural}.",
-            hint=f"Fields: {', '.join(known)}.",
+            hint=f"Fields: {', '.join(available)}.",
         )
-    return tuple(name for name in known if name in asked or name == "id")
+    return tuple(name for name in available if name in requested or name == "id")
 
 
 def record_id(request: requests.Request) -> UUID:
@@ -144,13 +142,13 @@ def record_id(request: requests.Request) -> UUID:
     """
     text = str(request.path_params["record_id"])
     try:
-        found = UUID(text)
+        parsed = UUID(text)
     except ValueError:
         return UUID(int=0)
-    return found if str(found) == text.lower() else UUID(int=0)
+    return parsed if str(parsed) == text.lower() else UUID(int=0)
 
 
-async def body(request: requests.Request) -> dict[str, Any]:
+async def json_object(request: requests.Request) -> dict[str, Any]:
     """The JSON object in the body; duplicate names are refused, since two readers could
     pick different ones.
 
@@ -162,37 +160,40 @@ async def body(request: requests.Request) -> dict[str, Any]:
         if len(whole) > LARGEST_BODY:
             raise starlette.exceptions.HTTPException(413)
     try:
-        found = json.loads(
-            whole, object_pairs_hook=_unique, parse_constant=_no_constant
+        content = json.loads(
+            whole, object_pairs_hook=_unique_members, parse_constant=_refuse_constant
         )
     except (ValueError, RecursionError) as broken:
         raise errors.Invalid(
             f"The body is not valid JSON: {_short(str(broken))}.",
             hint="Send one JSON object in UTF-8.",
         ) from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise errors.Invalid(
             "The body is not a JSON object.", hint='Such as {"title": "…"}.'
         )
-    return typing.cast(dict[str, Any], found)
+    return typing.cast(dict[str, Any], content)
 
 
-async def sent(request: requests.Request, model: type[B]) -> B:
+async def body(request: requests.Request, model: type[B]) -> B:
     """The body of a request, checked. What was sent is never repeated: it may be a
     password. Raises Invalid.
     """
-    values = await body(request)
+    values = await json_object(request)
     try:
         return model.model_validate(values)
     except pydantic.ValidationError as refused:
         problems = [
-            {"field": ".".join(map(str, e["loc"]))[:60], "problem": e["msg"]}
-            for e in refused.errors()
+            {
+                "field": ".".join(map(str, problem["loc"]))[:60],
+                "problem": problem["msg"],
+            }
+            for problem in refused.errors()
         ]
         first = problems[0]
         raise errors.Invalid(
             f"The field `{first['field']}` is wrong: {first['problem']}.",
-            hint=f"Fields here: {', '.join(one.alias or name for name, one in model.model_fields.items())}.",
+            hint=f"Fields here: {', '.join(field.alias or name for name, field in model.model_fields.items())}.",
             details={"problems": problems},
         ) from None
 
@@ -200,38 +201,40 @@ async def sent(request: requests.Request, model: type[B]) -> B:
 def described(model: type[Parameters]) -> list[dict[str, Any]]:
     """The parameters of a model as OpenAPI describes them."""
     schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
-    found: list[dict[str, Any]] = []
-    for name, one in schema.get("properties", {}).items():
+    described: list[dict[str, Any]] = []
+    for name, field in schema.get("properties", {}).items():
         parameter: dict[str, Any] = {
             "name": name,
             "in": "query",
             "required": name in schema.get("required", ()),
         }
-        if "description" in one:
-            parameter["description"] = one.pop("description")
-        found.append(parameter | {"schema": one})
-    return found
+        if "description" in field:
+            parameter["description"] = field.pop("description")
+        described.append(parameter | {"schema": field})
+    return described
 
 
-def _repeatable(model: type[Parameters], name: str) -> bool:
-    found = next(
-        one for key, one in model.model_fields.items() if name in (key, one.alias)
+def _is_list(model: type[Parameters], name: str) -> bool:
+    field = next(
+        candidate
+        for key, candidate in model.model_fields.items()
+        if name in (key, candidate.alias)
     )
-    return typing.get_origin(found.annotation) is list
+    return typing.get_origin(field.annotation) is list
 
 
 def _short(text: str) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+def _unique_members(pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"the name {_short(twice)} is there twice")
-    return found
+    return members
 
 
-def _no_constant(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")

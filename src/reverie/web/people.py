@@ -1,17 +1,15 @@
-"""The people, tokens and agents of a household over HTTP."""
+"""REST routes of the household: people, their access tokens and their agents."""
 
 import dataclasses
-import functools
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-import fastapi
 import pydantic
 from starlette import requests, responses
 
 from reverie import app
 from reverie.access import agents, callers, logins, passwords, tokens, users
-from reverie.web import envelope, forms, middleware, openapi, parameters, routes
+from reverie.web import envelope, forms, middleware, parameters, routes
 
 Scopes = Annotated[
     list[str],
@@ -45,100 +43,12 @@ class _Agent(parameters.Body):
     about: str | None = None
 
 
-def add(api: fastapi.FastAPI, reverie: app.App) -> None:
-    """/users, /tokens and /agents."""
-    for name, method, path, handler, summary, sent in (
-        (
-            "users.list",
-            "GET",
-            "/users",
-            _users,
-            "The people: the owner sees all, a member oneself",
-            None,
-        ),
-        (
-            "users.create",
-            "POST",
-            "/users",
-            _add_user,
-            "Add a member of the household",
-            _User,
-        ),
-        (
-            "users.rename",
-            "PATCH",
-            "/users/{record_id}",
-            _rename,
-            "Rename a person",
-            _Name,
-        ),
-        (
-            "tokens.list",
-            "GET",
-            "/tokens",
-            _tokens,
-            "The tokens, without their secrets",
-            None,
-        ),
-        (
-            "tokens.mint",
-            "POST",
-            "/tokens",
-            _mint,
-            "Mint a token; it is shown once",
-            _Token,
-        ),
-        (
-            "tokens.revoke",
-            "DELETE",
-            "/tokens/{record_id}",
-            _revoke,
-            "Revoke a token and all that it minted",
-            None,
-        ),
-        (
-            "agents.list",
-            "GET",
-            "/agents",
-            _agents,
-            "The agents and what each may do",
-            None,
-        ),
-        (
-            "agents.change",
-            "PUT",
-            "/agents/{name}",
-            _change_agent,
-            "Say what an agent may do",
-            _Agent,
-        ),
-    ):
-        made = name in ("users.create", "tokens.mint")
-        routes.add(
-            api,
-            name,
-            method,
-            path,
-            functools.partial(handler, reverie),
-            status=201 if made else 200,
-            tags=[name.partition(".")[0]],
-            summary=summary,
-            openapi_extra=openapi.described(
-                parameters.Parameters,
-                {"type": "object"},
-                201 if made else 200,
-                sent=sent,
-                path=path,
-            ),
-        )
-
-
 async def _users(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    return _items(
+    return _list_of(
         [
-            _user(one)
-            for one in await users.listed(
+            _user_json(user)
+            for user in await users.listed(
                 reverie.database, middleware.caller_of(request)
             )
         ]
@@ -147,28 +57,28 @@ async def _users(reverie: app.App, request: requests.Request) -> responses.Respo
 
 async def _add_user(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    asked = await parameters.sent(request, _User)
-    if asked.password is not None:
-        passwords.checked(asked.password)  # before anybody is made
+    body = await parameters.body(request, _User)
+    if body.password is not None:
+        passwords.checked(body.password)  # before anybody is made
     made = await users.add(
         reverie.database,
         middleware.caller_of(request),
-        name=asked.name,
-        timezone=asked.timezone,
+        name=body.name,
+        timezone=body.timezone,
     )
-    if asked.password is not None:
-        await logins.give_password(reverie.database, made.user_id, asked.password)
-    return envelope.answer(_user(made), status=201)
+    if body.password is not None:
+        await logins.give_password(reverie.database, made.user_id, body.password)
+    return envelope.answer(_user_json(made), status=201)
 
 
 async def _rename(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    asked = await parameters.sent(request, _Name)
+    body = await parameters.body(request, _Name)
     caller = middleware.caller_of(request)
     return envelope.answer(
-        _user(
+        _user_json(
             await users.rename(
-                reverie.database, caller, parameters.record_id(request), name=asked.name
+                reverie.database, caller, parameters.record_id(request), name=body.name
             )
         )
     )
@@ -177,24 +87,27 @@ async def _rename(reverie: app.App, request: requests.Request) -> responses.Resp
 async def _tokens(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
-    return _items(
-        [_token(caller, one) for one in await tokens.listed(reverie.database, caller)]
+    return _list_of(
+        [
+            _token_json(caller, row)
+            for row in await tokens.listed(reverie.database, caller)
+        ]
     )
 
 
 async def _mint(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    asked = await parameters.sent(request, _Token)
+    body = await parameters.body(request, _Token)
     caller = middleware.caller_of(request)
     token, row = await tokens.grant(
         reverie.database,
         caller,
-        name=asked.name,
-        kind=asked.kind,
-        scopes=asked.scopes,
-        days=asked.days,
+        name=body.name,
+        kind=body.kind,
+        scopes=body.scopes,
+        days=body.days,
     )
-    return envelope.answer({"token": token, **_token(caller, row)}, status=201)
+    return envelope.answer({"token": token, **_token_json(caller, row)}, status=201)
 
 
 async def _revoke(reverie: app.App, request: requests.Request) -> responses.Response:
@@ -207,10 +120,10 @@ async def _revoke(reverie: app.App, request: requests.Request) -> responses.Resp
 
 async def _agents(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    return _items(
+    return _list_of(
         [
-            dataclasses.asdict(one)
-            for one in await agents.listed(
+            dataclasses.asdict(agent)
+            for agent in await agents.listed(
                 reverie.database, middleware.caller_of(request)
             )
         ]
@@ -221,50 +134,116 @@ async def _change_agent(
     reverie: app.App, request: requests.Request
 ) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    asked = await parameters.sent(request, _Agent)
+    body = await parameters.body(request, _Agent)
     name = str(request.path_params["name"])
     made = await agents.change(
         reverie.database,
         middleware.caller_of(request),
         name=name,
-        scopes=asked.scopes,
-        about=asked.about,
+        scopes=body.scopes,
+        about=body.about,
     )
     return envelope.answer(dataclasses.asdict(made))
 
 
-def _items(found: list[dict[str, Any]]) -> responses.Response:
-    return envelope.answer({"items": found, "meta": {"total": len(found)}})
+def _list_of(items: list[dict[str, Any]]) -> responses.Response:
+    return envelope.answer({"items": items, "meta": {"total": len(items)}})
 
 
-def _user(one: users.User) -> dict[str, Any]:
+def _user_json(user: users.User) -> dict[str, Any]:
     return {
-        "id": str(one.user_id),
-        "name": one.name,
-        "role": one.role,
-        "timezone": one.timezone,
-        "created_at": forms.moment(one.created_at),
+        "id": str(user.user_id),
+        "name": user.name,
+        "role": user.role,
+        "timezone": user.timezone,
+        "created_at": forms.moment(user.created_at),
     }
 
 
-def _token(caller: callers.Caller, one: tokens.AccessToken) -> dict[str, Any]:
+def _token_json(caller: callers.Caller, row: tokens.AccessToken) -> dict[str, Any]:
     moments = {
-        name: getattr(one, name) for name in ("created_at", "expires_at", "revoked_at")
+        name: getattr(row, name) for name in ("created_at", "expires_at", "revoked_at")
     }
     return {
-        "id": str(one.id),
-        "name": one.name,
-        "kind": one.kind,
-        "scopes": one.scopes,
+        "id": str(row.id),
+        "name": row.name,
+        "kind": row.kind,
+        "scopes": row.scopes,
         **{
             name: forms.moment(value) if value else None
             for name, value in moments.items()
         },
-        "minted_by": _id(one.minted_by),
-        "live": one.live,
-        "yours": one.id == caller.proof,
+        "minted_by": _id(row.minted_by),
+        "live": row.live,
+        "yours": row.id == caller.proof,
     }
 
 
 def _id(value: UUID | None) -> str | None:
     return None if value is None else str(value)
+
+
+ROUTES = (
+    routes.Route(
+        operation="users.list",
+        method="GET",
+        path="/users",
+        handler=_users,
+        summary="The people: the owner sees all, a member oneself",
+    ),
+    routes.Route(
+        operation="users.create",
+        method="POST",
+        path="/users",
+        handler=_add_user,
+        summary="Add a member of the household",
+        body=_User,
+        status=201,
+    ),
+    routes.Route(
+        operation="users.rename",
+        method="PATCH",
+        path="/users/{record_id}",
+        handler=_rename,
+        summary="Rename a person",
+        body=_Name,
+    ),
+    routes.Route(
+        operation="tokens.list",
+        method="GET",
+        path="/tokens",
+        handler=_tokens,
+        summary="The tokens, without their secrets",
+    ),
+    routes.Route(
+        operation="tokens.mint",
+        method="POST",
+        path="/tokens",
+        handler=_mint,
+        summary="Mint a token; it is shown once",
+        body=_Token,
+        status=201,
+    ),
+    routes.Route(
+        operation="tokens.revoke",
+        method="DELETE",
+        path="/tokens/{record_id}",
+        handler=_revoke,
+        summary="Revoke a token and all that it minted",
+    ),
+    routes.Route(
+        operation="agents.list",
+        method="GET",
+        path="/agents",
+        handler=_agents,
+        summary="The agents and what each may do",
+    ),
+    routes.Route(
+        operation="agents.change",
+        method="PUT",
+        path="/agents/{name}",
+        handler=_change_agent,
+        summary="Say what an agent may do",
+        body=_Agent,
+    ),
+)

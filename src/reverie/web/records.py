@@ -1,6 +1,4 @@
-"""The routes of all kinds of records, made from the catalogue: one router, no copy a
-domain.
-"""
+"""REST routes of all kinds of records (CRUD), made from the catalogue of domains."""
 
 import asyncio
 import functools
@@ -9,7 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import fastapi
 from starlette import requests, responses
 
 from reverie import app, blobs, db, errors
@@ -20,14 +17,14 @@ from reverie.records import base, catalogue, changes
 from reverie.web import envelope, forms, middleware, openapi, parameters, routes
 
 Handler = Callable[
-    [app.App, base.Domain[Any], requests.Request], Awaitable[responses.Response]
+    [base.Domain[Any], app.App, requests.Request], Awaitable[responses.Response]
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Verb:
     """One thing that can be done with the records of every domain: the operation
-    `<domain>.<name>`.
+    `<domain>.<name>`, below the domain's own path.
     """
 
     name: str
@@ -36,30 +33,25 @@ class Verb:
     handler: Handler
     status: int = 200
 
-
-def add(api: fastapi.FastAPI, reverie: app.App) -> None:
-    """All verbs of all domains."""
-    for domain in catalogue.DOMAINS.values():
-        for verb in VERBS:
-            routes.add(
-                api,
-                f"{domain.plural}.{verb.name}",
-                verb.method,
-                f"/{domain.plural}{verb.path}",
-                functools.partial(verb.handler, reverie, domain),
-                status=verb.status,
-                operation_id=f"{domain.name}_{verb.name}",
-                tags=[domain.plural],
-                summary=f"{verb.name.capitalize()} {domain.plural}",
-                openapi_extra=openapi.operation(domain, verb.name),
-            )
+    def route(self, domain: base.Domain[Any]) -> routes.Route:
+        """Its route for one domain."""
+        return routes.Route(
+            operation=f"{domain.plural}.{self.name}",
+            method=self.method,
+            path=f"/{domain.plural}{self.path}",
+            handler=functools.partial(self.handler, domain),
+            summary=f"{self.name.capitalize()} {domain.plural}",
+            status=self.status,
+            operation_id=f"{domain.name}_{self.name}",
+            schema=openapi.operation(domain, self.name),
+        )
 
 
 async def _create(
-    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+    domain: base.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    values = await parameters.body(request)
+    values = await parameters.json_object(request)
     caller = middleware.caller_of(request)
     new = await base.prepared(caller, domain, values)
     async with reverie.database.transaction(caller) as tx:
@@ -71,7 +63,7 @@ async def _create(
 
 
 async def _get(
-    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+    domain: base.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
     """`format` is taken and ignored: one record is always whole."""
     columns = parameters.columns(
@@ -85,10 +77,10 @@ async def _get(
 
 
 async def _update(
-    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+    domain: base.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
     parameters.read(request, parameters.Parameters)
-    values = await parameters.body(request)
+    values = await parameters.json_object(request)
     caller = middleware.caller_of(request)
     record = await base.revise(
         reverie.database, caller, domain, parameters.record_id(request), values
@@ -97,7 +89,7 @@ async def _update(
 
 
 async def _delete(
-    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+    domain: base.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
@@ -107,7 +99,7 @@ async def _delete(
 
 
 async def _restore(
-    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+    domain: base.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
@@ -117,7 +109,7 @@ async def _restore(
 
 
 async def _original(
-    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+    domain: base.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
     """The bytes that the record was imported from, to be saved and never to be shown as
     a page of ours.
@@ -138,30 +130,30 @@ async def _original(
 
 
 async def _list(
-    reverie: app.App, domain: base.Domain[Any], request: requests.Request
+    domain: base.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
-    asked = parameters.read(request, _listing(domain))
-    columns = parameters.columns(domain, asked.fields)
-    if columns is not None and asked.format == "compact":
+    query = parameters.read(request, _listing(domain))
+    columns = parameters.columns(domain, query.fields)
+    if columns is not None and query.format == "compact":
         raise errors.Invalid(
             "`fields` and `format=compact` exclude each other.",
             hint="Leave one of them out.",
         )
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        if asked.since is not None:
-            return envelope.answer(await _since(tx, caller, domain, asked, columns))
+        if query.since is not None:
+            return envelope.answer(await _since(tx, caller, domain, query, columns))
         page = await base.find(
             tx,
             caller,
             domain,
-            filters={name: getattr(asked, name) for name in domain.filters},
-            tier=asked.tier,
-            deleted=asked.deleted,
-            limit=asked.limit,
-            offset=asked.offset,
+            filters={name: getattr(query, name) for name in domain.filters},
+            tier=query.tier,
+            deleted=query.deleted,
+            limit=query.limit,
+            offset=query.offset,
         )
-    if asked.format == "compact":
+    if query.format == "compact":
         return envelope.answer(forms.compact(domain, page, datetime.now(UTC)))
     return envelope.answer(forms.full(domain, page, columns))
 
@@ -170,7 +162,7 @@ async def _since(
     tx: db.Transaction,
     caller: callers.Caller,
     domain: base.Domain[Any],
-    asked: parameters.ListParameters,
+    query: parameters.ListParameters,
     columns: forms.Columns,
 ) -> dict[str, Any]:
     """What changed since a moment, whole: no page of it, or something would be missed.
@@ -179,39 +171,41 @@ async def _since(
     compact format each of them is `{lines, ids}`. `deleted` is `{id, deleted_at}` in
     both.
     """
-    alone = sorted(asked.model_fields_set - {"since", "format", "fields"})
-    if asked.since is None or alone:
+    excluded = sorted(query.model_fields_set - {"since", "format", "fields"})
+    if query.since is None or excluded:
         raise errors.Invalid(
-            f"`since` and `{alone[0]}` exclude each other.",
+            f"`since` and `{excluded[0]}` exclude each other.",
             hint="It goes with format and fields.",
         )
-    found = await changes.since(tx, caller, moment=asked.since, domain=domain.name)
-    ids = [one.record_id for one in (*found.created, *found.updated)]
-    there = await base.fetch(tx, caller, domain, ids)
+    changed = await changes.since(tx, caller, moment=query.since, domain=domain.name)
+    ids = [change.record_id for change in (*changed.created, *changed.updated)]
+    records = await base.fetch(tx, caller, domain, ids)
     now = datetime.now(UTC)
 
     def shown(rows: list[changes.Change]) -> Any:
         # A record that was deleted a moment ago is not there any more: the next answer
         # says so.
-        live = [there[one.record_id] for one in rows if one.record_id in there]
-        if asked.format == "compact":
+        live = [
+            records[change.record_id] for change in rows if change.record_id in records
+        ]
+        if query.format == "compact":
             return forms.lines(domain, live, now)
-        return [forms.record(domain, one, columns) for one in live]
+        return [forms.record(domain, record, columns) for record in live]
 
-    counted = len(found.created) + len(found.updated) + len(found.deleted)
+    counted = len(changed.created) + len(changed.updated) + len(changed.deleted)
     head: dict[str, Any] = {}
-    if asked.format == "compact":
-        summary = f"{len(found.created)} created, {len(found.updated)} updated, {len(found.deleted)} deleted"
+    if query.format == "compact":
+        summary = f"{len(changed.created)} created, {len(changed.updated)} updated, {len(changed.deleted)} deleted"
         head = {"format": "compact", "summary": f"{domain.plural}: {summary}"}
     return head | {
-        "created": shown(found.created),
-        "updated": shown(found.updated),
+        "created": shown(changed.created),
+        "updated": shown(changed.updated),
         "deleted": [
-            {"id": str(one.record_id), "deleted_at": forms.moment(one.at)}
-            for one in found.deleted
+            {"id": str(change.record_id), "deleted_at": forms.moment(change.at)}
+            for change in changed.deleted
         ],
         "meta": {
-            "response_timestamp": forms.moment(found.response_timestamp),
+            "response_timestamp": forms.moment(changed.response_timestamp),
             "total_changes": counted,
         },
     }
@@ -234,4 +228,7 @@ VERBS = (
     Verb("delete", "DELETE", "/{record_id}", _delete),
     Verb("restore", "POST", "/{record_id}/restore", _restore),
     Verb("original", "GET", "/{record_id}/original", _original),
+)
+ROUTES = tuple(
+    verb.route(domain) for domain in catalogue.DOMAINS.values() for verb in VERBS
 )

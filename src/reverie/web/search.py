@@ -1,10 +1,8 @@
-"""Search over HTTP: the questions that reverie.search answers, as parameters."""
+"""REST routes of search: the questions that reverie.search answers, as parameters."""
 
-import functools
 from datetime import date
 from typing import Annotated
 
-import fastapi
 import pydantic
 from starlette import requests, responses
 
@@ -12,10 +10,10 @@ from reverie import app
 from reverie.records import base
 from reverie.search import advanced, results, search
 from reverie.search import query as queries
-from reverie.web import envelope, middleware, openapi, parameters, routes
+from reverie.web import envelope, middleware, parameters, routes
 
 
-class _Asked(parameters.Parameters):
+class SearchParameters(parameters.Parameters):
     """`from` and `to` are days of the record's own date, both included."""
 
     q: Annotated[
@@ -56,7 +54,7 @@ class _Asked(parameters.Parameters):
     to: Annotated[date | None, pydantic.Field(description="last day")] = None
 
 
-class _Slid(_Asked):
+class AdvancedParameters(SearchParameters):
     """The same with a slider for each signal."""
 
     heat: Annotated[
@@ -72,76 +70,70 @@ class _Slid(_Asked):
     ] = 0.25
 
 
-def add(api: fastapi.FastAPI, reverie: app.App) -> None:
-    """GET /search and GET /search/advanced."""
-    routes.add(
-        api,
-        "search",
-        "GET",
-        "/search",
-        functools.partial(_search, reverie),
-        operation_id="search",
-        tags=["search"],
-        summary="Find records by words and by meaning",
-        description="Each result says why it is there.",
-        openapi_extra=openapi.described(_Asked, {"type": "object"}),
-    )
-    routes.add(
-        api,
-        "search.advanced",
-        "GET",
-        "/search/advanced",
-        functools.partial(_advanced, reverie),
-        operation_id="search_advanced",
-        tags=["search"],
-        summary="Find records with one's own weights for each signal",
-        description="Signals count by their ranks; what two or three confirm is boosted.",
-        openapi_extra=openapi.described(_Slid, {"type": "object"}),
-    )
-
-
 async def _search(reverie: app.App, request: requests.Request) -> responses.Response:
     caller = middleware.caller_of(request)
-    question = _question(parameters.read(request, _Asked))
+    question = _question(parameters.read(request, SearchParameters))
     settings = reverie.settings.search
-    found = await search.search(
+    hits = await search.search(
         reverie.database, caller, reverie.embeddings, question, settings=settings
     )
-    return envelope.answer(results.as_json(found))
+    return envelope.answer(results.as_json(hits))
 
 
 async def _advanced(reverie: app.App, request: requests.Request) -> responses.Response:
     caller = middleware.caller_of(request)
-    asked = parameters.read(request, _Slid)
+    query = parameters.read(request, AdvancedParameters)
     sliders = advanced.Sliders(
-        heat=asked.heat,
-        semantic=asked.semantic,
-        lexical=asked.lexical,
-        graph=asked.graph,
+        heat=query.heat,
+        semantic=query.semantic,
+        lexical=query.lexical,
+        graph=query.graph,
     )
     settings = reverie.settings.search
-    found = await search.by_sliders(
+    hits = await search.by_sliders(
         reverie.database,
         caller,
         reverie.embeddings,
-        _question(asked),
+        _question(query),
         sliders,
         settings=settings,
     )
-    return envelope.answer(results.as_json(found))
+    return envelope.answer(results.as_json(hits))
 
 
-def _question(asked: _Asked) -> queries.Query:
+def _question(parameters: SearchParameters) -> queries.Query:
     return queries.Query(
-        text=asked.q,
-        domains=tuple(asked.domain),
-        limit=asked.limit,
-        include_cold=asked.include_cold,
-        tier=asked.tier,
-        tag=asked.tag,
-        person=asked.person,
-        category=asked.category,
-        file=asked.file,
-        first=asked.from_,
-        last=asked.to,
+        text=parameters.q,
+        domains=tuple(parameters.domain),
+        limit=parameters.limit,
+        include_cold=parameters.include_cold,
+        tier=parameters.tier,
+        tag=parameters.tag,
+        person=parameters.person,
+        category=parameters.category,
+        file=parameters.file,
+        first=parameters.from_,
+        last=parameters.to,
     )
+
+
+ROUTES = (
+    routes.Route(
+        operation="search",
+        method="GET",
+        path="/search",
+        handler=_search,
+        summary="Find records by words and by meaning",
+        description="Each result says why it is there.",
+        query=SearchParameters,
+    ),
+    routes.Route(
+        operation="search.advanced",
+        method="GET",
+        path="/search/advanced",
+        handler=_advanced,
+        summary="Find records with one's own weights for each signal",
+        description="Signals count by their ranks; what two or three confirm is boosted.",
+        query=AdvancedParameters,
+    ),
+)

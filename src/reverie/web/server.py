@@ -1,6 +1,4 @@
-"""The web server: the API as one application, and its running on a port of this
-machine.
-"""
+"""Web server: the API as one FastAPI application, run by uvicorn on a local port."""
 
 import asyncio
 import contextlib
@@ -23,6 +21,7 @@ from reverie.web import (
     documents,
     envelope,
     graph,
+    graph_changes,
     health,
     login,
     middleware,
@@ -36,6 +35,20 @@ from reverie.web import (
 )
 
 _GRACE_SECONDS = 5
+# Before the records: /events/agenda is not the event with the id `agenda`.
+_PARTS = (
+    health,
+    login,
+    people,
+    agenda,
+    changelog,
+    documents,
+    graph,
+    graph_changes,
+    privacy,
+    search,
+    records,
+)
 
 
 def create(reverie: app.App) -> fastapi.FastAPI:
@@ -57,7 +70,7 @@ def create(reverie: app.App) -> fastapi.FastAPI:
 
     @functools.cache
     def whole() -> dict[str, Any]:
-        return openapi.whole(api)
+        return openapi.document(api)
 
     async def description(request: requests.Request) -> responses.Response:
         parameters.read(request, parameters.Parameters)
@@ -66,20 +79,8 @@ def create(reverie: app.App) -> fastapi.FastAPI:
     routes.add(
         api, "openapi", "GET", "/openapi.json", description, include_in_schema=False
     )
-    # Before the records: /events/agenda is not the event with the id `agenda`.
-    for part in (
-        health,
-        login,
-        people,
-        agenda,
-        changelog,
-        documents,
-        graph,
-        privacy,
-        search,
-        records,
-    ):
-        part.add(api, reverie)
+    for part in _PARTS:
+        routes.add_all(api, reverie, part.ROUTES)
     routes.check(api)
     return api
 
@@ -96,7 +97,7 @@ async def serve(
 
     Raises AlreadyRunning when the port is taken.
     """
-    listening = _bound(host, port)
+    listening = _listening_socket(host, port)
     settings = uvicorn.Config(
         create(reverie),
         access_log=False,
@@ -140,7 +141,7 @@ async def _stopped(server: uvicorn.Server, stop: asyncio.Event) -> None:
     server.should_exit = True
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _listening_socket(host: str, port: int) -> socket.socket:
     listening = socket.socket(
         socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM
     )
