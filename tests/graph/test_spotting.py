@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from reverie.graph.extraction import lexicon, mentions, text_relations
+from reverie.graph.extraction import mentions, text_relations
+from reverie.privacy import lists
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 bench = importlib.import_module("extraction_entities")
@@ -118,9 +119,9 @@ def matter(text: str, **more: Any) -> list[str]:
     spotted = mentions.find(text)
     return [
         one.name
-        for one in mentions.matters(
+        for one in mentions.salient(
             spotted,
-            tied=text_relations.tied(text_relations.relations(text, spotted)),
+            related=text_relations.tied(text_relations.relations(text, spotted)),
             **more,
         )
     ]
@@ -172,10 +173,10 @@ def test_a_relation_points_to_its_sentence() -> None:
 
 def test_german_words_are_told_from_names() -> None:
     assert all(
-        lexicon.german(word)
+        lists.german(word)
         for word in ("Wareneingang", "Rechnungsprüfung", "Häuser", "Handlungsbogen")
     )
-    assert not any(lexicon.german(word) for word in ("Quenby", "Stonewater", "Zorplex"))
+    assert not any(lists.german(word) for word in ("Quenby", "Stonewater", "Zorplex"))
 
 
 def test_hostile_texts_take_linear_time() -> None:

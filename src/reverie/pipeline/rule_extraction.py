@@ -290,7 +290,7 @@ def _read(
             }
             chosen = [
                 one
-                for one in mentions.matters(spotted, tied=about)
+                for one in mentions.salient(spotted, related=about)
                 if one.key or one.name in about or _believable(one)
             ]
         named += [

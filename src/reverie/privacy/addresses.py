@@ -5,7 +5,7 @@ over commas and line ends.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reverie.privacy import folding, lists, names, spans
+from reverie.privacy import folding, lists, names, spans, tokenizer
 
 _MOST = 48
 _GLUE = frozenset(",.#ºª°/-'’")
@@ -60,7 +60,7 @@ class _Line:
     number_first: bool = False
 
 
-def find(reading: names.TokenizedText) -> Iterator[spans.FoldedSpan]:
+def find(reading: tokenizer.TokenizedText) -> Iterator[spans.FoldedSpan]:
     """Runs that hold a number beside a street's word, a flat's or a name that is no
     ordinary word.
     """
@@ -75,7 +75,7 @@ def find(reading: names.TokenizedText) -> Iterator[spans.FoldedSpan]:
         at = max(end, at + 1)
 
 
-def take(reading: names.TokenizedText, position: int) -> tuple[int, int] | None:
+def take(reading: tokenizer.TokenizedText, position: int) -> tuple[int, int] | None:
     """The address that follows a cue: here a name with a number is enough, or a
     street's word with a name.
     """
@@ -94,14 +94,14 @@ def take(reading: names.TokenizedText, position: int) -> tuple[int, int] | None:
     return _trim(reading, at, end)
 
 
-def _starts(reading: names.TokenizedText, at: int) -> bool:
+def _starts(reading: tokenizer.TokenizedText, at: int) -> bool:
     token = reading.tokens[at]
     if token.text[0].isdigit():
         return len(token.text) < 8
     return token.text[0].isalpha() and _wordlike(reading, token)
 
 
-def _wordlike(reading: names.TokenizedText, token: names.Token) -> bool:
+def _wordlike(reading: tokenizer.TokenizedText, token: tokenizer.Token) -> bool:
     """A capitalised word, an address word, or in texts without capitals a word that is
     none.
     """
@@ -118,7 +118,7 @@ def _wordlike(reading: names.TokenizedText, token: names.Token) -> bool:
     return (reading.lower or reading.language == "en") and unknown
 
 
-def _street(reading: names.TokenizedText, token: names.Token) -> bool:
+def _street(reading: tokenizer.TokenizedText, token: tokenizer.Token) -> bool:
     plain = token.plain
     if plain in reading.words["street_after"]:
         return token.capital or plain in (
@@ -139,7 +139,7 @@ def _street(reading: names.TokenizedText, token: names.Token) -> bool:
     )
 
 
-def _end(reading: names.TokenizedText, at: int) -> int:
+def _end(reading: tokenizer.TokenizedText, at: int) -> int:
     """Where the run of address-like tokens ends. An empty line, a sentence's end or
     another sign ends it.
     """
@@ -164,7 +164,7 @@ def _end(reading: names.TokenizedText, at: int) -> int:
     return end
 
 
-def _bracket(reading: names.TokenizedText, at: int) -> bool:
+def _bracket(reading: tokenizer.TokenizedText, at: int) -> bool:
     """`Cyprus (Greek) 72423`: a word or two in brackets inside an address."""
     token = reading.tokens[at]
     if token.text == "(":
@@ -176,7 +176,7 @@ def _bracket(reading: names.TokenizedText, at: int) -> bool:
     )
 
 
-def _next_text(reading: names.TokenizedText, newline: int) -> int | None:
+def _next_text(reading: tokenizer.TokenizedText, newline: int) -> int | None:
     """The first token of the next line if it can belong to the address."""
     at = newline + 1
     while at < len(reading.tokens) and reading.tokens[at].text in (",", " "):
@@ -189,7 +189,7 @@ def _next_text(reading: names.TokenizedText, newline: int) -> int | None:
     return at if _starts(reading, at) else None
 
 
-def _abbreviates(reading: names.TokenizedText, dot: int) -> bool:
+def _abbreviates(reading: tokenizer.TokenizedText, dot: int) -> bool:
     """`Apt. 3`, `u. 15`, `ul. Miła`, `P.O. Box`: what is before is short or an address
     word, what follows goes on.
     """
@@ -219,7 +219,7 @@ def _abbreviates(reading: names.TokenizedText, dot: int) -> bool:
     return (known and (after.text[0].isdigit() or _wordlike(reading, after))) or number
 
 
-def _goes_on(reading: names.TokenizedText, at: int) -> bool:
+def _goes_on(reading: tokenizer.TokenizedText, at: int) -> bool:
     token = reading.tokens[at]
     if _wordlike(reading, token):
         return token.plain not in (
@@ -251,7 +251,7 @@ def _goes_on(reading: names.TokenizedText, at: int) -> bool:
     return letter and (following.text[0].isdigit() or following.text in (",", "."))
 
 
-def _measure(reading: names.TokenizedText, at: int, end: int) -> _Line:
+def _measure(reading: tokenizer.TokenizedText, at: int, end: int) -> _Line:
     """Counts of what a stretch holds."""
     line = _Line(at, end, number_first=reading.tokens[at].text[0].isdigit())
     for number in range(at, end):
@@ -285,7 +285,7 @@ def _measure(reading: names.TokenizedText, at: int, end: int) -> _Line:
 
 
 def _judge(
-    reading: names.TokenizedText, at: int, end: int
+    reading: tokenizer.TokenizedText, at: int, end: int
 ) -> Iterator[spans.FoldedSpan]:
     """The run from its first line with a number on; the lines after belong to it while
     they are short.
@@ -333,7 +333,7 @@ def _speaks(line: _Line, language: str) -> bool:
     return line.rare > 0 and not (line.number_first and line.words == 1)
 
 
-def _lines(reading: names.TokenizedText, at: int, end: int) -> list[_Line]:
+def _lines(reading: tokenizer.TokenizedText, at: int, end: int) -> list[_Line]:
     made: list[_Line] = []
     start = at
     for number in range(at, end + 1):
@@ -344,7 +344,9 @@ def _lines(reading: names.TokenizedText, at: int, end: int) -> list[_Line]:
     return made
 
 
-def _trim(reading: names.TokenizedText, at: int, end: int) -> tuple[int, int] | None:
+def _trim(
+    reading: tokenizer.TokenizedText, at: int, end: int
+) -> tuple[int, int] | None:
     """Without signs at the ends, and without the ordinary words before the first
     number, street or name.
     """
@@ -367,7 +369,7 @@ def _trim(reading: names.TokenizedText, at: int, end: int) -> tuple[int, int] | 
     return (tokens[at].start, tokens[end - 1].end) if end > at else None
 
 
-def _dull(reading: names.TokenizedText, token: names.Token) -> bool:
+def _dull(reading: tokenizer.TokenizedText, token: tokenizer.Token) -> bool:
     known = (
         token.plain in reading.words["unit"]
         or token.plain in reading.words["street_before"]

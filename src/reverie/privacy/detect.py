@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from reverie.privacy import (
     addresses,
     check_digits,
+    cued_names,
     folding,
     known_values,
     names,
@@ -15,6 +16,7 @@ from reverie.privacy import (
     numbers,
     rules,
     spans,
+    tokenizer,
 )
 
 Known = spans.KnownValue
@@ -93,7 +95,7 @@ _FUNCTION = {
 def _all(
     text: str, held: rules.Rules, personal: Sequence[spans.KnownValue], language: str
 ) -> Iterator[spans.FoldedSpan]:
-    reading = names.read(text, held.words, language)
+    reading = tokenizer.tokenize(text, held.words, language)
     if personal:
         yield from known_values.find(text, known_values.index(personal))
     yield from _patterns(text, held, reading)
@@ -106,7 +108,7 @@ def _all(
 
 
 def _patterns(
-    text: str, held: rules.Rules, reading: names.TokenizedText
+    text: str, held: rules.Rules, reading: tokenizer.TokenizedText
 ) -> Iterator[spans.FoldedSpan]:
     seen = {token.plain for token in reading.tokens}
     lowered = folding.lower(text)
@@ -138,7 +140,7 @@ def _patterns(
             yield spans.FoldedSpan(start, end, pattern.kind, pattern.score)
 
 
-def _listed(reading: names.TokenizedText) -> Iterator[spans.FoldedSpan]:
+def _listed(reading: tokenizer.TokenizedText) -> Iterator[spans.FoldedSpan]:
     """Words that are findings by themselves: nationalities and religions."""
     for token in reading.tokens:
         if token.plain in reading.words["nationality"]:
@@ -146,7 +148,7 @@ def _listed(reading: names.TokenizedText) -> Iterator[spans.FoldedSpan]:
 
 
 def _extent(
-    pattern: rules.Pattern, match: re.Match[str], reading: names.TokenizedText
+    pattern: rules.Pattern, match: re.Match[str], reading: tokenizer.TokenizedText
 ) -> tuple[int, int] | None:
     if pattern.take == "address":
         return addresses.take(reading, match.end())
@@ -157,14 +159,14 @@ def _extent(
             and (reading.text[match.end()].isalnum())
         ):
             return None
-        return names.take(reading, match.end(), pattern.take)
+        return cued_names.CUTTERS[pattern.take](reading, match.end())
     if "value" in pattern.match.groupindex:
         return match.span("value")
     return match.span()
 
 
 def _again(
-    reading: names.TokenizedText, people: Iterable[spans.FoldedSpan]
+    reading: tokenizer.TokenizedText, people: Iterable[spans.FoldedSpan]
 ) -> Iterator[spans.FoldedSpan]:
     """Parts of a name that was found in full, wherever else they stand with a capital."""
     parts: set[str] = set()

@@ -81,7 +81,7 @@ def relations(
     text: str, mentions: Sequence[mentions.Mention], *, language: str | None = None
 ) -> list[StatedRelation]:
     """What the text says plainly; questions, denials and conditions say nothing."""
-    spoken = language or lexicon.tell(folding.fold(text).text) or "en"
+    spoken = language or lexicon.tell_language(folding.fold(text).text) or "en"
     if spoken not in _OWNERS:
         return []
     patterns, roles = _patterns(spoken)
