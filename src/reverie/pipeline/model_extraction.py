@@ -102,7 +102,7 @@ async def _learn(
         stated=rule_extraction.statements(found.relations),
     )
     async with work.database.transaction(work.user) as tx:
-        await update.learn(tx, work.user, reading)
+        await update.apply(tx, work.user, reading)
     return reading
 
 

@@ -129,7 +129,7 @@ async def read(work: slots.Work, batch: Sequence[changes.Change]) -> None:
         for record_id in [
             one for some in there.values() for one in some if one not in found
         ]:
-            await update.unlearn(tx, work.user, record_id)
+            await update.withdraw(tx, work.user, record_id)
     await _learn(work, [one for one in found.values() if one.domain == "contact"])
     await _learn(work, [one for one in found.values() if one.domain != "contact"])
     titles = [one.title for one in found.values() if one.domain == "note"]
@@ -167,7 +167,7 @@ async def _learn(work: slots.Work, found: Collection[ReadableRecord]) -> None:
                 for one in reading.named
                 if one.kind != "concept" or one.name not in titles
             ]
-            await update.learn(
+            await update.apply(
                 tx, work.user, replace(reading, named=named, records=records)
             )
 

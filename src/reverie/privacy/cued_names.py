@@ -184,7 +184,9 @@ def _organisation_end(tokenized: tokenizer.TokenizedText, at: int) -> int:
         if token.text in _JOINING_SIGNS or token.plain in _JOINING_WORDS:
             if end == at or not _joins(tokenized, end):
                 break
-        elif not _fits(tokenized, token) or (end > at and tokenized.gap_before(end) not in ("", " ")):
+        elif not _fits(tokenized, token) or (
+            end > at and tokenized.gap_before(end) not in ("", " ")
+        ):
             break
         end += 1
     return end
