@@ -5,7 +5,7 @@ were set by hand.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from reverie.privacy import folding, lists, spans, tokenizer
@@ -71,8 +71,11 @@ def ordinary(tokenized: tokenizer.TokenizedText, token: tokenizer.Token) -> bool
     spanish = _maybe_spanish(tokenized, token) and not lists.given(plain)
     if spanish and lists.spanish(token.text.lower()):
         return True
-    if "-" not in plain and "'" not in plain:
-        return False
+    return ("-" in plain or "'" in plain) and _ordinary_parts(plain, function_words)
+
+
+def _ordinary_parts(plain: str, function_words: Set[str]) -> bool:
+    """Whether the parts of a word with hyphens or apostrophes are all ordinary."""
     parts = [part for part in re.split(r"[-']", plain) if len(part) > 1]
     return bool(parts) and all(
         lists.english(part) or part in function_words for part in parts
@@ -100,25 +103,37 @@ def evidence(tokenized: tokenizer.TokenizedText, token: tokenizer.Token) -> floa
     ordinary, 0.5 listed by few and ordinary, 0 an ordinary word.
     """
     plain = token.plain.removesuffix("'s")
-    if _excluded(tokenized, plain):
+    if _excluded(tokenized, plain) or _abbreviation(token.text, plain):
         return _EVIDENCE.none
-    acronym = token.text.isupper() and len(plain) < _ACRONYM_BELOW
-    camel_case = _camel_case(token.text)
-    if len(plain) < _ABBREVIATION_BELOW and (acronym or camel_case):
-        return _EVIDENCE.none
-    german = tokenized.language == "de"
     listed = _listed(plain)
+    german = tokenized.language == "de"
     if german and token.capital and not lists.given(plain):
         # There every noun has its capital.
         return _EVIDENCE.rare if listed else _EVIDENCE.none
     common = ordinary(tokenized, token)
     if listed:
         return _listed_evidence(plain, common=common)
-    if common or german or len(plain) < tokenizer.LOWERCASE_FROM:
-        return _EVIDENCE.none
-    if acronym or (camel_case and "-" not in plain):
+    if common or german or not _name_like(token.text, plain):
         return _EVIDENCE.none
     return _EVIDENCE.unknown
+
+
+def _acronym(text: str, plain: str) -> bool:
+    return text.isupper() and len(plain) < _ACRONYM_BELOW
+
+
+def _abbreviation(text: str, plain: str) -> bool:
+    """`US`, `McD`: too short to tell a name."""
+    if len(plain) >= _ABBREVIATION_BELOW:
+        return False
+    return _acronym(text, plain) or _camel_case(text)
+
+
+def _name_like(text: str, plain: str) -> bool:
+    """Whether a word in no list is spelled as a name may be."""
+    if len(plain) < tokenizer.LOWERCASE_FROM or _acronym(text, plain):
+        return False
+    return "-" in plain or not _camel_case(text)
 
 
 def _excluded(tokenized: tokenizer.TokenizedText, plain: str) -> bool:
@@ -241,12 +256,12 @@ def _title_case(tokenized: tokenizer.TokenizedText, at: int, end: int) -> bool:
     tokens = tokenized.tokens[at:end]
     if tokenized.language not in ("", "en") or not 2 <= len(tokens) <= 5:
         return False
-    if not all(token.capital and len(token.text) > 1 for token in tokens):
-        return False
-    if any(token.plain in tokenized.words["not_names"] for token in tokens):
-        return False
     if all(token.text.isupper() for token in tokens):
         return False
+    not_names = tokenized.words["not_names"]
+    for token in tokens:
+        if not token.capital or len(token.text) < 2 or token.plain in not_names:
+            return False
     return len(tokens) <= 3 or not _heading(tokenized, at, end)
 
 
@@ -264,20 +279,23 @@ def _may_be_name(tokenized: tokenizer.TokenizedText, token: tokenizer.Token) -> 
     """
     if not token.text[0].isalpha() or token.text[-1].isdigit():
         return False
-    if token.capital:
-        return True
-    if tokenized.language == "de" or len(token.plain) < tokenizer.LOWERCASE_FROM:
+    return token.capital or _small_may_be_name(tokenized, token)
+
+
+def _small_may_be_name(
+    tokenized: tokenizer.TokenizedText, token: tokenizer.Token
+) -> bool:
+    plain = token.plain
+    if tokenized.language == "de" or len(plain) < tokenizer.LOWERCASE_FROM:
         return False
-    if token.plain in tokenized.words["function"]:
+    if plain in tokenized.words["function"]:
         return False
     if tokenized.lower:
-        return (
-            not ordinary(tokenized, token)
-            and token.plain not in tokenized.words["not_names"]
-        )
+        not_names = tokenized.words["not_names"]
+        return plain not in not_names and not ordinary(tokenized, token)
     if tokenized.language != "en":
         return False
-    listed = lists.given(token.plain) or lists.family(token.plain)
+    listed = lists.given(plain) or lists.family(plain)
     return bool(listed) and not ordinary(tokenized, token)
 
 
@@ -377,21 +395,29 @@ def _name_in_run(
         return spans.FoldedSpan(
             tokens[at].start, tokens[end - 1].end, "organisation", _SCORES.title
         )
+    first, last = _without_weightless_ends(tokenized, at, weights, total)
+    if first == last or total < _ENOUGH:
+        return None
+    begins_small = not tokens[first].capital and not tokenized.lower
+    if begins_small and total < _ENOUGH_WITHOUT_CAPITAL:
+        return None
+    return _classified(tokenized, first, last, total)
+
+
+def _without_weightless_ends(
+    tokenized: tokenizer.TokenizedText, at: int, weights: Sequence[float], total: float
+) -> tuple[int, int]:
+    """Where the name of a run that begins at a token begins and ends."""
     first, last = 0, len(weights)
     while first < last and weights[first] == 0:
         if not _left_out(tokenized, at + first, total):
             break
         first += 1
     while first < last and weights[last - 1] == 0:
-        if tokens[at + last - 1].plain not in tokenized.words["not_names"]:
+        if tokenized.tokens[at + last - 1].plain not in tokenized.words["not_names"]:
             break
         last -= 1
-    if first == last or total < _ENOUGH:
-        return None
-    begins_small = not tokens[at + first].capital and not tokenized.lower
-    if begins_small and total < _ENOUGH_WITHOUT_CAPITAL:
-        return None
-    return _classified(tokenized, at + first, at + last, total)
+    return at + first, at + last
 
 
 def _left_out(tokenized: tokenizer.TokenizedText, at: int, total: float) -> bool:
@@ -481,14 +507,18 @@ def _classified(
     given = any(lists.given(token.plain) for token in tokens)
     if lists.country(words) or (lists.place(words) and not given):
         return spans.FoldedSpan(start, stop, "location", _SCORES.place_as_name)
-    listed = given or any(lists.family(token.plain) for token in tokens)
-    if not listed:
-        score = _SCORES.unlisted_name
-    elif len(tokens) > 1 and total >= _EVIDENCE.listed:
-        score = _SCORES.listed_name_of_several_words
-    else:
-        score = _SCORES.listed_name
+    score = _person_score(tokens, total, given=given)
     return spans.FoldedSpan(start, stop, "person", score)
+
+
+def _person_score(
+    tokens: Sequence[tokenizer.Token], total: float, *, given: bool
+) -> float:
+    if not given and not any(lists.family(token.plain) for token in tokens):
+        return _SCORES.unlisted_name
+    if len(tokens) > 1 and total >= _EVIDENCE.listed:
+        return _SCORES.listed_name_of_several_words
+    return _SCORES.listed_name
 
 
 def function_word(tokenized: tokenizer.TokenizedText, token: tokenizer.Token) -> bool:

@@ -155,9 +155,8 @@ def _german_genitive(
     foreign = not lists.german(token.text)
     if foreign and _is_plain_noun(text, following):
         return True
-    if not foreign and lists.given(bare) == 0:
-        return False
-    return _german_noun(following) or following.text.isupper()
+    owner = foreign or lists.given(bare) > 0
+    return owner and (_german_noun(following) or following.text.isupper())
 
 
 def _is_plain_noun(text: analysis.AnalysedText, token: tokenizer.Token) -> bool:
@@ -280,13 +279,20 @@ def _opens_german_sentence(text: analysis.AnalysedText, at: int, end: int) -> bo
     token, following = text.tokenized.tokens[at : at + 2]
     if _head_type(text, end) and lists.german(following.text):
         return False
-    after = following.plain.split("-")[0]
-    english = lists.english(after) and not lists.given(after)
-    if end - at == 2 and english and not token.first:
+    if end - at == 2 and not token.first and _begins_english(following):
         return False
-    if _german_noun(token):
-        return True
-    if not token.first or len(token.text) <= analysis.SHORT:
+    return _german_noun(token) or (token.first and _german_word(token))
+
+
+def _begins_english(token: tokenizer.Token) -> bool:
+    """Whether the first part of a word is English and no given name."""
+    part = token.plain.split("-")[0]
+    return lists.english(part) and not lists.given(part)
+
+
+def _german_word(token: tokenizer.Token) -> bool:
+    """A German word that is no English one."""
+    if len(token.text) <= analysis.SHORT:
         return False
     return lists.german(token.text) and not lists.english(token.plain)
 
@@ -362,22 +368,26 @@ def _candidate(
         for token in tokens[at:end]
         if token.text[0].isalnum() or token.text == "&"
     ]
-    last, stop = words[-1], tokens[end - 1].end
-    owning = last.endswith("'s") or (
-        end < len(tokens) and tokens[end].text == "'" and last[-1] in "sh"
-    )
-    if last.endswith("'s"):
-        last, stop = last[:-2], stop - 2
-    if tail:
-        if last.endswith("-" + tail):
-            length = len(tail) + 1
-            last, stop = last[: len(last) - length], stop - length
-    elif _is_genitive(text, end):
-        last, stop, owning = _without_genitive(text, last, stop)
-    words[-1] = last
+    stop = tokens[end - 1].end
+    owning = _owns(text, words[-1], end)
+    if words[-1].endswith("'s"):
+        words[-1], stop = words[-1][:-2], stop - 2
+    if words[-1].endswith("-" + tail) and tail:
+        length = len(tail) + 1
+        words[-1], stop = words[-1][:-length], stop - length
+    elif not tail and _is_genitive(text, end):
+        words[-1], stop, owning = _without_genitive(text, words[-1], stop)
     if len("".join(words)) < 2 or _begins_with_no_name(text, words):
         return None
     return Candidate(at, end, tuple(words), tokens[at].start, stop, title, owning, tail)
+
+
+def _owns(text: analysis.AnalysedText, last: str, end: int) -> bool:
+    """Whether a run ends in an English genitive: `Ada's`, `the Grahams'`."""
+    if last.endswith("'s"):
+        return True
+    tokens = text.tokenized.tokens
+    return end < len(tokens) and tokens[end].text == "'" and last[-1] in "sh"
 
 
 def _is_genitive(text: analysis.AnalysedText, end: int) -> bool:

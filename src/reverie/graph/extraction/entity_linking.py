@@ -117,15 +117,26 @@ async def link_person(
     if node is None:
         return None
     node = await _with_details(tx, user, node, person, own_card=own_card)
-    aliases = [alias, *map(keys.normalised, person.names), *person.emails]
-    if not all(index_.has(other, node) for other in aliases):
-        names = [person.name, *person.names]
-        await nodes.also(tx, user, node.id, names_=names, emails=person.emails)
-    for other in aliases:
-        index_.add(other, node)
+    await _add_aliases(tx, user, index_, node, person)
     index_.by_name[alias] = node
     properties = {"role": person.role} if person.role else {}
     return MentionedNode(person.relation, node.id, properties=properties)
+
+
+async def _add_aliases(
+    tx: db.Transaction,
+    user: db.HasUser,
+    index_: NodeIndex,
+    node: nodes.Node,
+    person: record_fields.Person,
+) -> None:
+    """The node by all names and addresses of the person, here and in the graph."""
+    names = [person.name, *person.names]
+    aliases = [*map(keys.normalised, names), *person.emails]
+    if not all(index_.has(alias, node) for alias in aliases):
+        await nodes.also(tx, user, node.id, names_=names, emails=person.emails)
+    for alias in aliases:
+        index_.add(alias, node)
 
 
 def _deleted_by_email(index_: NodeIndex, person: record_fields.Person) -> bool:

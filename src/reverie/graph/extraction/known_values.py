@@ -85,17 +85,25 @@ def _known_nodes(
     times = Counter(alias for row in rows for alias in row["aliases"])
     given = Counter(_given(row).lower() for row in rows if row["kind"] == "person")
     for row in rows:
+        if "@" in row["name"]:
+            continue
         names = [
             alias for alias in row["aliases"] if times[alias] == 1 and "@" not in alias
         ]
-        first = _given(row)
-        full_name = row["kind"] == "person" and " " in row["name"]
-        if full_name and len(first) >= _SHORTEST and given[first.lower()] == 1:
-            names.append(first)
-        if names and "@" not in row["name"]:
+        if _known_by_given_name(row, given):
+            names.append(_given(row))
+        if names:
             yield gazetteer.KnownNode(
                 row["key"], row["kind"], row["name"], row["type"], tuple(names)
             )
+
+
+def _known_by_given_name(row: Mapping[str, Any], given: Mapping[str, int]) -> bool:
+    """Whether nobody else has a person's given name."""
+    if row["kind"] != "person" or " " not in row["name"]:
+        return False
+    name = _given(row)
+    return len(name) >= _SHORTEST and given[name.lower()] == 1
 
 
 def _given(row: Mapping[str, Any]) -> str:

@@ -158,16 +158,20 @@ def _event(event: events.Event) -> FieldEntities:
     people: list[Person] = []
     organisations: list[Organisation] = []
     for attendee in event.attendees:
-        written, email_ = address(attendee.get("email") or "")
-        name = (attendee.get("name") or "").strip() or written
-        if "@" in name:
-            name = ""
+        name, email_ = _attendee(attendee)
         role = attendee.get("role") or ""
         if name and sounds_like_a_company(name):
             organisations.append(Organisation(name, "company", role))
         elif (name or email_) and not is_role(email_):
             people.append(_person(name, email_, role, relation="attended_by"))
     return FieldEntities(people, organisations)
+
+
+def _attendee(attendee: Mapping[str, Any]) -> tuple[str, str]:
+    """The name and the address of an attendee; either may be empty."""
+    written, email_ = address(attendee.get("email") or "")
+    name = (attendee.get("name") or "").strip() or written
+    return ("" if "@" in name else name), email_
 
 
 def _email(mail: emails.Email) -> FieldEntities:
