@@ -5,7 +5,7 @@ over commas and line ends.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reverie.privacy import folding, lists, names, spans, tokenizer
+from reverie.privacy import folding, lists, name_evidence, spans, tokenizer
 
 _MOST = 48
 _GLUE = frozenset(",.#ºª°/-'’")
@@ -114,7 +114,7 @@ def _wordlike(reading: tokenizer.TokenizedText, token: tokenizer.Token) -> bool:
         return token.plain not in reading.words["function"]
     if _street(reading, token):
         return True
-    unknown = len(token.text) > 2 and not names.ordinary(reading, token)
+    unknown = len(token.text) > 2 and not name_evidence.ordinary(reading, token)
     return (reading.lower or reading.language == "en") and unknown
 
 
@@ -270,7 +270,7 @@ def _measure(reading: tokenizer.TokenizedText, at: int, end: int) -> _Line:
             line.streets += 1
             line.capitals += token.capital
         else:
-            weight = names.evidence(reading, token)
+            weight = name_evidence.evidence(reading, token)
             named = token.capital and lists.place(token.plain)
             line.words += 1
             line.places += named
@@ -280,7 +280,7 @@ def _measure(reading: tokenizer.TokenizedText, at: int, end: int) -> _Line:
                 or (token.text.isupper() and len(token.text) > 3 and weight > 0)
             )
             line.capitals += token.capital
-            line.dull += weight == 0 and names.ordinary(reading, token)
+            line.dull += weight == 0 and name_evidence.ordinary(reading, token)
     return line
 
 
@@ -376,6 +376,6 @@ def _dull(reading: tokenizer.TokenizedText, token: tokenizer.Token) -> bool:
     )
     return (
         not known
-        and names.evidence(reading, token) == 0
+        and name_evidence.evidence(reading, token) == 0
         and not lists.place(folding.plain(token.text))
     )

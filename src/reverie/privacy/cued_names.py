@@ -6,7 +6,7 @@ What a pattern of rules.py asks for by its `take` is a key of CUTTERS.
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from reverie.privacy import folding, lists, names, tokenizer
+from reverie.privacy import folding, lists, name_evidence, names, tokenizer
 
 Extent = tuple[int, int]
 Cutter = Callable[[tokenizer.TokenizedText, int], Extent | None]
@@ -80,7 +80,7 @@ def organisation(tokenized: tokenizer.TokenizedText, position: int) -> Extent | 
     if not run or _not_names(tokenized, run):
         return None
     if not run[0].capital and not any(
-        names.evidence(tokenized, token) >= _LIKELY for token in run
+        name_evidence.evidence(tokenized, token) >= _LIKELY for token in run
     ):
         return None
     return _extent(tokenized, run)
@@ -155,7 +155,7 @@ def _not_names(
 def _evidence(
     tokenized: tokenizer.TokenizedText, run: Sequence[tokenizer.Token]
 ) -> float:
-    return sum(names.evidence(tokenized, token) for token in run)
+    return sum(name_evidence.evidence(tokenized, token) for token in run)
 
 
 def _small_end(tokenized: tokenizer.TokenizedText, at: int) -> int:
@@ -166,7 +166,7 @@ def _small_end(tokenized: tokenizer.TokenizedText, at: int) -> int:
             break
         if end > at and tokenized.gap_before(end) not in ("", " "):
             break
-        likely = names.evidence(tokenized, tokenized.tokens[end]) >= _RARE
+        likely = name_evidence.evidence(tokenized, tokenized.tokens[end]) >= _RARE
         if not likely and not names.initial(tokenized, end):
             break
         end += 1

@@ -4,42 +4,22 @@ People, organisations and places without a model. The weights and scores of this
 were set by hand.
 """
 
-import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from reverie.privacy import folding, lists, spans, tokenizer
+from reverie.privacy import folding, lists, name_evidence, spans, tokenizer
 
 LONGEST = 8
 """The most tokens of a name."""
 
 # A given name of so many countries is usual.
 _USUAL = 3
-# A word that is ordinary, too, counts as a name if it is one in so many countries.
-_WELL_KNOWN = 5
-# Acronyms are shorter than this; `BARBARA` is a name in capitals.
-_ACRONYM_BELOW = 6
 # `US`, `McD`: too short to tell a name from an abbreviation.
 _ABBREVIATION_BELOW = 4
 _ENOUGH = 1
 # A run with a small first letter needs more in a text that has capitals.
 _ENOUGH_WITHOUT_CAPITAL = 4
 _MOST_PARTICLES = 2
-_ENGLISH_ENDINGS = ("s", "es", "ed", "ing", "ly")
-
-
-@dataclass(frozen=True, slots=True)
-class _Evidence:
-    """How much a token speaks for a name."""
-
-    listed: float = 2
-    # In no list and in no dictionary.
-    unknown: float = 1
-    # A usual name that is an ordinary word as well.
-    ambiguous: float = 1
-    # A rare name that is an ordinary word as well.
-    rare: float = 0.5
-    none: float = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,120 +35,7 @@ class _Scores:
     unlisted_name: float = 0.52
 
 
-_EVIDENCE = _Evidence()
 _SCORES = _Scores()
-
-
-def ordinary(tokenized: tokenizer.TokenizedText, token: tokenizer.Token) -> bool:
-    """Whether a token is a word of the dictionary and so, by itself, nobody's name."""
-    plain = token.plain
-    function_words = tokenized.words["function"]
-    if len(plain) < 2 or plain in function_words:
-        return True
-    english = tokenized.language != "es" and lists.english(plain)
-    if english and not _only_a_name(plain):
-        return True
-    spanish = _maybe_spanish(tokenized, token) and not lists.given(plain)
-    if spanish and lists.spanish(token.text.lower()):
-        return True
-    return ("-" in plain or "'" in plain) and _ordinary_parts(plain, function_words)
-
-
-def _ordinary_parts(plain: str, function_words: Set[str]) -> bool:
-    """Whether the parts of a word with hyphens or apostrophes are all ordinary."""
-    parts = [part for part in re.split(r"[-']", plain) if len(part) > 1]
-    return bool(parts) and all(
-        lists.english(part) or part in function_words for part in parts
-    )
-
-
-def _maybe_spanish(tokenized: tokenizer.TokenizedText, token: tokenizer.Token) -> bool:
-    """Whether the dictionary of Spanish holds for a token."""
-    if tokenized.language == "":
-        return tokenized.lower or token.first
-    return tokenized.language == "es"
-
-
-def _only_a_name(plain: str) -> bool:
-    """A given name that dictionaries list as a word although it has no forms: `dexter`,
-    and not `mark`.
-    """
-    return lists.given(plain) > 0 and not any(
-        lists.english(plain + ending) for ending in _ENGLISH_ENDINGS
-    )
-
-
-def evidence(tokenized: tokenizer.TokenizedText, token: tokenizer.Token) -> float:
-    """How much a token by itself speaks for a name: 2 listed, 1 unknown or listed and
-    ordinary, 0.5 listed by few and ordinary, 0 an ordinary word.
-    """
-    plain = token.plain.removesuffix("'s")
-    if _excluded(tokenized, plain) or _abbreviation(token.text, plain):
-        return _EVIDENCE.none
-    listed = _listed(plain)
-    german = tokenized.language == "de"
-    if german and token.capital and not lists.given(plain):
-        # There every noun has its capital.
-        return _EVIDENCE.rare if listed else _EVIDENCE.none
-    common = ordinary(tokenized, token)
-    if listed:
-        return _listed_evidence(plain, common=common)
-    if common or german or not _name_like(token.text, plain):
-        return _EVIDENCE.none
-    return _EVIDENCE.unknown
-
-
-def _acronym(text: str, plain: str) -> bool:
-    return text.isupper() and len(plain) < _ACRONYM_BELOW
-
-
-def _abbreviation(text: str, plain: str) -> bool:
-    """`US`, `McD`: too short to tell a name."""
-    if len(plain) >= _ABBREVIATION_BELOW:
-        return False
-    return _acronym(text, plain) or _camel_case(text)
-
-
-def _name_like(text: str, plain: str) -> bool:
-    """Whether a word in no list is spelled as a name may be."""
-    if len(plain) < tokenizer.LOWERCASE_FROM or _acronym(text, plain):
-        return False
-    return "-" in plain or not _camel_case(text)
-
-
-def _excluded(tokenized: tokenizer.TokenizedText, plain: str) -> bool:
-    """Whether a folded word is in a list of words that are nobody's name."""
-    words = tokenized.words
-    return (
-        not plain[:1].isalpha()
-        or plain in words["not_names"]
-        or plain in words["function"]
-        or plain in words["allowed"]
-    )
-
-
-def _camel_case(text: str) -> bool:
-    """Whether there is a capital inside: `iPhone`, `McDonald`, `Anne-Marie`."""
-    return not text.isupper() and text[1:] != text[1:].lower()
-
-
-def _listed(plain: str) -> int:
-    """In how many lists of countries a folded word is a name; of a double name, its
-    rarest part.
-    """
-    listed = lists.given(plain) + lists.family(plain)
-    if listed or "-" not in plain:
-        return listed
-    return min(lists.given(part) + lists.family(part) for part in plain.split("-"))
-
-
-def _listed_evidence(plain: str, *, common: bool) -> float:
-    if not common:
-        return _EVIDENCE.listed
-    given = lists.given(plain)
-    if given >= _USUAL or given + lists.family(plain) >= _WELL_KNOWN:
-        return _EVIDENCE.ambiguous
-    return _EVIDENCE.rare
 
 
 def find(tokenized: tokenizer.TokenizedText) -> Iterator[spans.FoldedSpan]:
@@ -244,7 +111,7 @@ def _town_allowed(tokenized: tokenizer.TokenizedText, token: tokenizer.Token) ->
         # Every German noun has its capital: `Essen` is a meal more often than a town.
         return False
     return (
-        not ordinary(tokenized, token)
+        not name_evidence.ordinary(tokenized, token)
         and token.plain not in tokenized.words["not_names"]
     )
 
@@ -292,11 +159,11 @@ def _small_may_be_name(
         return False
     if tokenized.lower:
         not_names = tokenized.words["not_names"]
-        return plain not in not_names and not ordinary(tokenized, token)
+        return plain not in not_names and not name_evidence.ordinary(tokenized, token)
     if tokenized.language != "en":
         return False
     listed = lists.given(plain) or lists.family(plain)
-    return bool(listed) and not ordinary(tokenized, token)
+    return bool(listed) and not name_evidence.ordinary(tokenized, token)
 
 
 def run_end(tokenized: tokenizer.TokenizedText, at: int) -> int:
@@ -396,12 +263,16 @@ def _name_in_run(
             tokens[at].start, tokens[end - 1].end, "organisation", _SCORES.title
         )
     first, last = _without_weightless_ends(tokenized, at, weights, total)
-    if first == last or total < _ENOUGH:
-        return None
-    begins_small = not tokens[first].capital and not tokenized.lower
-    if begins_small and total < _ENOUGH_WITHOUT_CAPITAL:
+    if first == last or total < _needed(tokenized, tokens[first]):
         return None
     return _classified(tokenized, first, last, total)
+
+
+def _needed(tokenized: tokenizer.TokenizedText, first: tokenizer.Token) -> float:
+    """The weight that a name needs by its first token."""
+    if first.capital or tokenized.lower:
+        return _ENOUGH
+    return _ENOUGH_WITHOUT_CAPITAL
 
 
 def _without_weightless_ends(
@@ -437,15 +308,19 @@ def _weight(tokenized: tokenizer.TokenizedText, at: int) -> float:
     sentence says nothing.
     """
     token = tokenized.tokens[at]
-    weight = evidence(tokenized, token)
+    weight = name_evidence.evidence(tokenized, token)
     if weight == 0:
         return _month_weight(tokenized, at)
     if token.first:
         return _weight_at_beginning(tokenized, at, weight)
     # Inside a sentence a capital is no accident.
     deliberate = token.capital and tokenized.language != "de"
-    if deliberate and weight == _EVIDENCE.rare and lists.given(token.plain):
-        return _EVIDENCE.ambiguous
+    if (
+        deliberate
+        and weight == name_evidence.EVIDENCE.rare
+        and lists.given(token.plain)
+    ):
+        return name_evidence.EVIDENCE.ambiguous
     return weight
 
 
@@ -455,10 +330,10 @@ def _month_weight(tokenized: tokenizer.TokenizedText, at: int) -> float:
     """
     token = tokenized.tokens[at]
     if not token.capital or token.plain not in tokenized.words["not_names"]:
-        return _EVIDENCE.none
+        return name_evidence.EVIDENCE.none
     if lists.given(token.plain) and _name_follows(tokenized, at):
-        return _EVIDENCE.ambiguous
-    return _EVIDENCE.none
+        return name_evidence.EVIDENCE.ambiguous
+    return name_evidence.EVIDENCE.none
 
 
 def _weight_at_beginning(
@@ -468,21 +343,25 @@ def _weight_at_beginning(
     a family name follows, or a usual one that acts.
     """
     token = tokenized.tokens[at]
-    if weight == _EVIDENCE.listed or not ordinary(tokenized, token):
+    if weight == name_evidence.EVIDENCE.listed or not name_evidence.ordinary(
+        tokenized, token
+    ):
         return weight
     given = lists.given(token.plain)
     if given and _name_follows(tokenized, at):
         return weight
     if given >= _USUAL and _acts(tokenized, at):
         return weight
-    return _EVIDENCE.none
+    return name_evidence.EVIDENCE.none
 
 
 def _name_follows(tokenized: tokenizer.TokenizedText, at: int) -> bool:
     following = tokenized.token_after(at)
     if following is None or not following.capital:
         return False
-    return evidence(tokenized, following) >= _EVIDENCE.unknown
+    return (
+        name_evidence.evidence(tokenized, following) >= name_evidence.EVIDENCE.unknown
+    )
 
 
 def _acts(tokenized: tokenizer.TokenizedText, at: int) -> bool:
@@ -516,7 +395,7 @@ def _person_score(
 ) -> float:
     if not given and not any(lists.family(token.plain) for token in tokens):
         return _SCORES.unlisted_name
-    if len(tokens) > 1 and total >= _EVIDENCE.listed:
+    if len(tokens) > 1 and total >= name_evidence.EVIDENCE.listed:
         return _SCORES.listed_name_of_several_words
     return _SCORES.listed_name
 

@@ -156,7 +156,11 @@ def _german_genitive(
     if foreign and _is_plain_noun(text, following):
         return True
     owner = foreign or lists.given(bare) > 0
-    return owner and (_german_noun(following) or following.text.isupper())
+    return owner and _noun_or_acronym(following)
+
+
+def _noun_or_acronym(token: tokenizer.Token) -> bool:
+    return _german_noun(token) or token.text.isupper()
 
 
 def _is_plain_noun(text: analysis.AnalysedText, token: tokenizer.Token) -> bool:

@@ -162,10 +162,14 @@ def _deed_weight(
     gap = text.tokenized.text[candidate.stop : following.start]
     if gap == " " and text.lexicon.has("person_after", following.plain):
         return _verb_weight(text, candidate, context, ordinary=ordinary)
-    addressed = following.text == "," and candidate.at == 0
-    if addressed and not word.endswith("ly"):
+    if following.text == "," and _may_be_addressed(candidate):
         return _WEIGHTS.addressed_word if ordinary else _WEIGHTS.addressed
     return 0
+
+
+def _may_be_addressed(candidate: candidates.Candidate) -> bool:
+    """Whether a word begins the text and is no adverb: `Quenby, come`."""
+    return candidate.at == 0 and not candidate.words[0].endswith("ly")
 
 
 def _verb_weight(

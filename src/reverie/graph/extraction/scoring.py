@@ -23,7 +23,6 @@ ENOUGH = 1.5
 Points = defaultdict[str, float]
 _WEIGHTS = feature_weights.WEIGHTS
 
-
 # A given name of so many countries is usual.
 _USUAL = 3
 # A title, a person's name: at most so many words.
@@ -201,18 +200,24 @@ def _look(
     """
     if len(plain) <= _TITLE_WORDS and _listed_name(plain):
         return "person", _WEIGHTS.listed_name
-    first_ordinary, *others_ordinary = [text.is_ordinary(word) for word in words]
-    title = all(others_ordinary)
-    if first_ordinary and title:
-        return "project", _title_weight(text, plain, head)
-    pair = len(plain) == 2 and not head and not first_ordinary
-    if pair and _half_listed_name(plain, last_ordinary=title):
+    first_ordinary, *others = [text.is_ordinary(word) for word in words]
+    others_ordinary = all(others)
+    if first_ordinary:
+        if others_ordinary:
+            return "project", _title_weight(text, plain, head)
+        return "person", _unlisted_weight(plain)
+    pair = len(plain) == 2 and not head
+    if pair and _half_listed_name(plain, last_ordinary=others_ordinary):
         return "person", _WEIGHTS.half_listed_name
-    if not first_ordinary and title:
+    if others_ordinary:
         return _name_and_words_type(plain, head, context), _WEIGHTS.name_and_words
+    return "person", _unlisted_weight(plain)
+
+
+def _unlisted_weight(plain: Sequence[str]) -> float:
     if len(plain) <= _NAME_WORDS:
-        return "person", _WEIGHTS.unlisted_name
-    return "person", _WEIGHTS.long_name
+        return _WEIGHTS.unlisted_name
+    return _WEIGHTS.long_name
 
 
 def _listed_name(plain: Sequence[str]) -> bool:
