@@ -1,4 +1,4 @@
-"""Writes `src/reverie/graph/extraction/data/words-de.txt.gz`: the ordinary words of German, as
+"""Writes `src/reverie/privacy/data/words-de.txt.gz`: the ordinary words of German, as
 folded stems.
 
     python bench/graph_lists.py OUT
@@ -16,7 +16,6 @@ from pathlib import Path
 import snowballstemmer
 from simplemma.strategies.dictionaries import DefaultDictionaryFactory
 
-from reverie.graph.extraction import lexicon
 from reverie.privacy import folding, lists
 
 WORD = re.compile(r"[^\W\d_]{2,}")
@@ -47,7 +46,7 @@ def simple(found: set[str]) -> set[str]:
     """Without what is two of the others, shortest first."""
     kept: set[str] = set()
     for word in sorted(found, key=lambda one: (len(one), one)):
-        if len(word) < 2 * lexicon.PART or not lexicon.compound(word, kept):
+        if len(word) < 2 * lists.SHORTEST_PART or not lists.german_compound(word, kept):
             kept.add(word)
     return kept
 

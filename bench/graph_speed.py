@@ -206,7 +206,7 @@ async def learnt(
         one = mail(dice, 500)
         began = time.perf_counter()
         async with database.transaction(caller) as tx:
-            await update.learn(tx, caller, one)
+            await update.apply(tx, caller, one)
         times.append((time.perf_counter() - began) * 1000)
     return times[count // 10 :]
 

@@ -87,7 +87,7 @@ async def _live(home: Home) -> None:
                 named=named,
                 stated=stated,
             )
-            await update.learn(tx, reverie.owner, reading)
+            await update.apply(tx, reverie.owner, reading)
         await nodes.add(
             tx, reverie.owner, nodes.NodeDraft("person", "Ana María Ruiz", by="user")
         )

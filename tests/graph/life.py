@@ -61,11 +61,11 @@ class Life:
 
     async def learn(self, reading: update.Extraction) -> None:
         async with self.database.transaction(self.user) as tx:
-            await update.learn(tx, self.user, reading)
+            await update.apply(tx, self.user, reading)
 
     async def unlearn(self, record_id: UUID) -> None:
         async with self.database.transaction(self.user) as tx:
-            await update.unlearn(tx, self.user, record_id)
+            await update.withdraw(tx, self.user, record_id)
 
     async def version(self) -> int:
         async with self.database.transaction(self.user) as tx:

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from reverie.graph.extraction import lexicon, mentions, text_relations
+from reverie.graph.extraction import mentions, text_relations
+from reverie.privacy import lists
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 bench = importlib.import_module("extraction_entities")
@@ -118,9 +119,9 @@ def matter(text: str, **more: Any) -> list[str]:
     spotted = mentions.find(text)
     return [
         one.name
-        for one in mentions.matters(
+        for one in mentions.salient(
             spotted,
-            tied=text_relations.tied(text_relations.relations(text, spotted)),
+            related=text_relations.related_names(text_relations.find(text, spotted)),
             **more,
         )
     ]
@@ -158,7 +159,7 @@ def test_a_city_in_passing_does_not_matter_and_a_planned_move_to_it_does() -> No
 def test_what_is_said_plainly_becomes_a_relation(
     text: str, expected: list[str]
 ) -> None:
-    said = text_relations.relations(text, mentions.find(text))
+    said = text_relations.find(text, mentions.find(text))
     assert sorted(
         f"{one.subject} {one.relation} {one.object} {one.valid_from}" for one in said
     ) == sorted(expected)
@@ -166,16 +167,16 @@ def test_what_is_said_plainly_becomes_a_relation(
 
 def test_a_relation_points_to_its_sentence() -> None:
     text = "It rained. I moved to Lisbon. It rained again."
-    (one,) = text_relations.relations(text, mentions.find(text))
+    (one,) = text_relations.find(text, mentions.find(text))
     assert text[one.start : one.end].strip() == "I moved to Lisbon."
 
 
 def test_german_words_are_told_from_names() -> None:
     assert all(
-        lexicon.german(word)
+        lists.german(word)
         for word in ("Wareneingang", "Rechnungsprüfung", "Häuser", "Handlungsbogen")
     )
-    assert not any(lexicon.german(word) for word in ("Quenby", "Stonewater", "Zorplex"))
+    assert not any(lists.german(word) for word in ("Quenby", "Stonewater", "Zorplex"))
 
 
 def test_hostile_texts_take_linear_time() -> None:
@@ -188,7 +189,7 @@ def test_hostile_texts_take_linear_time() -> None:
         "I moved to Oslo and " * 5_000,
     ):
         started = time.perf_counter()
-        text_relations.relations(text, mentions.find(text))
+        text_relations.find(text, mentions.find(text))
         assert time.perf_counter() - started < 20, text[:20]
     noise = "".join(chance.choice("Aa .,-'’\n<>&#[]1é") for _ in range(20_000))
     for one in mentions.find(noise):

@@ -73,7 +73,7 @@ async def _life(toolbox: base.Toolbox, caller: callers.Caller) -> tuple[UUID, UU
                 update.NamedEntity("entity", "Sauna", "project", "at the lake"),
             ]
             title = domain.text(made).title
-            await update.learn(
+            await update.apply(
                 tx,
                 caller,
                 update.Extraction(
@@ -268,7 +268,7 @@ async def test_two_records_opened_one_after_the_other_warm_their_link(
             for title in ("Plan A", "Plan B")
         ]
         linked = [update.LinkedRecord(kept[1], "note", "Plan B")]
-        await update.learn(
+        await update.apply(
             tx, owner, update.Extraction("note", kept[0], "Plan A", records=linked)
         )
     for one in kept:

@@ -52,7 +52,7 @@ async def learned(
         made = await base.create(tx, caller, domain, values)
         fields = record_fields.of(made)
         title = domain.text(made).title
-        await update.learn(
+        await update.apply(
             tx,
             caller,
             update.Extraction(domain.name, made.id, title, fields=fields, **more),
@@ -796,7 +796,7 @@ async def read_again(reverie: app.App, mine: Life) -> None:
         reading = update.Extraction(
             "contact", card.id, "Ana Ruiz", fields=record_fields.of(card), at=ROME
         )
-        await update.learn(tx, owner, reading)
+        await update.apply(tx, owner, reading)
 
 
 async def test_a_deleted_node_stays_deleted(

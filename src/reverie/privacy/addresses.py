@@ -6,7 +6,7 @@ Any country's order, over commas and line ends.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reverie.privacy import folding, lists, names, spans
+from reverie.privacy import folding, lists, name_evidence, spans, tokenizer
 
 # Limits in tokens or characters, set by hand on the sets of bench/privacy.py
 # (docs/decisions/0013).
@@ -35,9 +35,32 @@ _ANY_CASE_STREETS = frozenset(
 # Ends of compound street names: German, Swedish, Danish, Norwegian, Dutch, Finnish,
 # Hungarian, Icelandic, Polish.
 _STREET_ENDINGS = (
-    *("strasse", "gasse", "weg", "platz", "allee", "gatan", "gata", "gade", "gaten"),
-    *("vej", "vegen", "veien", "vagen", "stien", "stigen", "laan", "straat", "plein"),
-    *("gracht", "singel", "tie", "katu", "utca", "braut", "strati", "ska"),
+    "strasse",
+    "gasse",
+    "weg",
+    "platz",
+    "allee",
+    "gatan",
+    "gata",
+    "gade",
+    "gaten",
+    "vej",
+    "vegen",
+    "veien",
+    "vagen",
+    "stien",
+    "stigen",
+    "laan",
+    "straat",
+    "plein",
+    "gracht",
+    "singel",
+    "tie",
+    "katu",
+    "utca",
+    "braut",
+    "strati",
+    "ska",
 )
 
 
@@ -59,7 +82,7 @@ class _LineFeatures:
     number_first: bool = False
 
 
-def find(reading: names.TokenizedText) -> Iterator[spans.FoldedSpan]:
+def find(reading: tokenizer.TokenizedText) -> Iterator[spans.FoldedSpan]:
     """Runs that hold a number beside a street's word, a flat's or a name that is no
     ordinary word.
     """
@@ -76,7 +99,7 @@ def find(reading: names.TokenizedText) -> Iterator[spans.FoldedSpan]:
         at = max(end, at + 1)
 
 
-def take(reading: names.TokenizedText, position: int) -> tuple[int, int] | None:
+def take(reading: tokenizer.TokenizedText, position: int) -> tuple[int, int] | None:
     """The address that follows a cue: here a name with a number is enough, or a
     street's word with a name.
     """
@@ -97,26 +120,26 @@ def _is_address_after_cue(run: _LineFeatures) -> bool:
     return run.streets > 0 and run.capitals > run.streets
 
 
-def _token(reading: names.TokenizedText, at: int) -> names.Token | None:
+def _token(reading: tokenizer.TokenizedText, at: int) -> tokenizer.Token | None:
     return reading.tokens[at] if at < len(reading.tokens) else None
 
 
-def _is_number(token: names.Token) -> bool:
+def _is_number(token: tokenizer.Token) -> bool:
     return token.text[0].isdigit()
 
 
-def _is_word(token: names.Token) -> bool:
+def _is_word(token: tokenizer.Token) -> bool:
     return token.text[0].isalpha()
 
 
-def _starts(reading: names.TokenizedText, at: int) -> bool:
+def _starts(reading: tokenizer.TokenizedText, at: int) -> bool:
     token = reading.tokens[at]
     if _is_number(token):
         return len(token.text) <= _MOST_DIGITS
     return _is_word(token) and _is_wordlike(reading, token)
 
 
-def _is_wordlike(reading: names.TokenizedText, token: names.Token) -> bool:
+def _is_wordlike(reading: tokenizer.TokenizedText, token: tokenizer.Token) -> bool:
     """A capitalised word, an address word, or in texts without capitals a word that is
     none.
     """
@@ -128,16 +151,16 @@ def _is_wordlike(reading: names.TokenizedText, token: names.Token) -> bool:
         return True
     if not reading.lower and reading.language != "en":
         return False
-    return len(token.text) > 2 and not names.ordinary(reading, token)
+    return len(token.text) > 2 and not name_evidence.ordinary(reading, token)
 
 
-def _is_address_word(reading: names.TokenizedText, token: names.Token) -> bool:
+def _is_address_word(reading: tokenizer.TokenizedText, token: tokenizer.Token) -> bool:
     """A word for a flat or floor, or one that stands before a street's name."""
     words = reading.words
     return token.plain in words["unit"] or token.plain in words["street_before"]
 
 
-def _is_street(reading: names.TokenizedText, token: names.Token) -> bool:
+def _is_street(reading: tokenizer.TokenizedText, token: tokenizer.Token) -> bool:
     plain = token.plain
     if plain in reading.words["street_after"]:
         return token.capital or plain in _ANY_CASE_STREETS
@@ -146,7 +169,7 @@ def _is_street(reading: names.TokenizedText, token: names.Token) -> bool:
     )
 
 
-def _run_end(reading: names.TokenizedText, at: int) -> int:
+def _run_end(reading: tokenizer.TokenizedText, at: int) -> int:
     """Where the run of address-like tokens ends. An empty line, a sentence's end or
     another sign ends it.
     """
@@ -157,7 +180,7 @@ def _run_end(reading: names.TokenizedText, at: int) -> int:
     return end
 
 
-def _continues(reading: names.TokenizedText, at: int) -> bool:
+def _continues(reading: tokenizer.TokenizedText, at: int) -> bool:
     """Whether a run goes on with this token."""
     text = reading.tokens[at].text
     if text == "\n":
@@ -171,7 +194,7 @@ def _continues(reading: names.TokenizedText, at: int) -> bool:
     return text[0].isalpha() and _word_continues(reading, at)
 
 
-def _is_bracket(reading: names.TokenizedText, at: int) -> bool:
+def _is_bracket(reading: tokenizer.TokenizedText, at: int) -> bool:
     """`Cyprus (Greek) 72423`: a word or two in brackets inside an address."""
     text = reading.tokens[at].text
     if text == "(":
@@ -183,7 +206,7 @@ def _is_bracket(reading: names.TokenizedText, at: int) -> bool:
     return False
 
 
-def _next_line_continues(reading: names.TokenizedText, newline: int) -> bool:
+def _next_line_continues(reading: tokenizer.TokenizedText, newline: int) -> bool:
     """Whether the next line can belong to the address; a label (`Phone:`) cannot."""
     tokens = reading.tokens
     at = newline + 1
@@ -197,7 +220,7 @@ def _next_line_continues(reading: names.TokenizedText, newline: int) -> bool:
     return _starts(reading, at)
 
 
-def _is_abbreviation_dot(reading: names.TokenizedText, dot: int) -> bool:
+def _is_abbreviation_dot(reading: tokenizer.TokenizedText, dot: int) -> bool:
     """`Apt. 3`, `u. 15`, `ul. Miła`, `P.O. Box`: what is before is short or an address
     word, what follows goes on.
     """
@@ -214,25 +237,25 @@ def _is_abbreviation_dot(reading: names.TokenizedText, dot: int) -> bool:
     return _is_number(after) or _is_wordlike(reading, after)
 
 
-def _unit_on_next_line(reading: names.TokenizedText, dot: int) -> bool:
+def _unit_on_next_line(reading: tokenizer.TokenizedText, dot: int) -> bool:
     following = _token(reading, dot + 2)
     if following is None or not _is_number(reading.tokens[dot - 1]):
         return False
     return following.plain in reading.words["unit"]
 
 
-def _is_short(token: names.Token) -> bool:
+def _is_short(token: tokenizer.Token) -> bool:
     return _is_word(token) and len(token.text) <= _MOST_LETTERS_ABBREVIATED
 
 
-def _is_ordinal(number: names.Token, after: names.Token) -> bool:
+def _is_ordinal(number: tokenizer.Token, after: tokenizer.Token) -> bool:
     """`3. emelet`: a number with a dot before a short word in small letters."""
     if not _is_number(number) or len(number.text) > _MOST_DIGITS_BEFORE_DOT:
         return False
     return after.text[0].islower() and len(after.text) < 9
 
 
-def _word_continues(reading: names.TokenizedText, at: int) -> bool:
+def _word_continues(reading: tokenizer.TokenizedText, at: int) -> bool:
     token = reading.tokens[at]
     if _is_wordlike(reading, token):
         return token.plain not in _SENTENCE_WORDS
@@ -245,7 +268,7 @@ def _word_continues(reading: names.TokenizedText, at: int) -> bool:
 
 
 def _is_letter_mark(
-    reading: names.TokenizedText, token: names.Token, following: names.Token
+    reading: tokenizer.TokenizedText, token: tokenizer.Token, following: tokenizer.Token
 ) -> bool:
     """`5 b, 28013` or `nr 1010`: a letter or two before a number or a sign."""
     length = len(token.text)
@@ -259,7 +282,7 @@ def _is_letter_mark(
     return length <= 2 and (number_follows or following.text in (",", "."))
 
 
-def _features(reading: names.TokenizedText, at: int, end: int) -> _LineFeatures:
+def _features(reading: tokenizer.TokenizedText, at: int, end: int) -> _LineFeatures:
     """What lies between two tokens, counted."""
     line = _LineFeatures(at, end, number_first=_is_number(reading.tokens[at]))
     for token in reading.tokens[at:end]:
@@ -279,7 +302,7 @@ def _count_number(line: _LineFeatures, text: str) -> None:
 
 
 def _count_word(
-    line: _LineFeatures, reading: names.TokenizedText, token: names.Token
+    line: _LineFeatures, reading: tokenizer.TokenizedText, token: tokenizer.Token
 ) -> None:
     if token.plain in reading.words["unit"]:
         line.units += 1
@@ -288,17 +311,17 @@ def _count_word(
     if _is_street(reading, token) or token.plain in reading.words["street_before"]:
         line.streets += 1
         return
-    weight = names.evidence(reading, token)
+    weight = name_evidence.evidence(reading, token)
     is_place = token.capital and lists.place(token.plain)
     shouted = token.text.isupper() and len(token.text) > 3 and weight > 0
     line.words += 1
     line.places += is_place
     line.name_like += weight >= 1 or is_place or shouted
-    line.ordinary += weight == 0 and names.ordinary(reading, token)
+    line.ordinary += weight == 0 and name_evidence.ordinary(reading, token)
 
 
 def _address_in(
-    reading: names.TokenizedText, at: int, end: int
+    reading: tokenizer.TokenizedText, at: int, end: int
 ) -> spans.FoldedSpan | None:
     """The run from its first line with a number on; the lines after belong to it while
     they are short.
@@ -359,7 +382,7 @@ def _has_address_signs(line: _LineFeatures) -> bool:
     return several_signs or not number_and_noun
 
 
-def _lines(reading: names.TokenizedText, at: int, end: int) -> list[_LineFeatures]:
+def _lines(reading: tokenizer.TokenizedText, at: int, end: int) -> list[_LineFeatures]:
     lines: list[_LineFeatures] = []
     start = at
     for position in range(at, end + 1):
@@ -371,7 +394,9 @@ def _lines(reading: names.TokenizedText, at: int, end: int) -> list[_LineFeature
     return lines
 
 
-def _trim(reading: names.TokenizedText, at: int, end: int) -> tuple[int, int] | None:
+def _trim(
+    reading: tokenizer.TokenizedText, at: int, end: int
+) -> tuple[int, int] | None:
     """Without signs at the ends, and without the ordinary words before the first
     number, street or name.
     """
@@ -389,10 +414,10 @@ def _may_end(text: str) -> bool:
     return text[0].isalnum() or text in "ºª"
 
 
-def _is_opening_word(reading: names.TokenizedText, token: names.Token) -> bool:
+def _is_opening_word(reading: tokenizer.TokenizedText, token: tokenizer.Token) -> bool:
     """A sentence's first word that is neither an address word nor a name."""
     if not token.first or not _is_word(token):
         return False
-    if _is_address_word(reading, token) or names.evidence(reading, token) != 0:
+    if _is_address_word(reading, token) or name_evidence.evidence(reading, token) != 0:
         return False
     return not lists.place(folding.plain(token.text))

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from reverie.privacy import (
     addresses,
     check_digits,
+    cued_names,
     folding,
     known_values,
     names,
@@ -16,6 +17,7 @@ from reverie.privacy import (
     numbers,
     rules,
     spans,
+    tokenizer,
 )
 
 # A cue stands in so many characters before its value.
@@ -109,7 +111,7 @@ def _candidates(
     language: str,
 ) -> Iterator[spans.FoldedSpan]:
     """What each reader finds in a folded text; candidates may overlap."""
-    reading = names.read(text, ruleset.words, language)
+    reading = tokenizer.tokenize(text, ruleset.words, language)
     if known:
         yield from known_values.find(text, known_values.index(known))
     yield from _find_patterns(text, ruleset, reading)
@@ -122,7 +124,7 @@ def _candidates(
 
 
 def _find_patterns(
-    text: str, ruleset: rules.Rules, reading: names.TokenizedText
+    text: str, ruleset: rules.Rules, reading: tokenizer.TokenizedText
 ) -> Iterator[spans.FoldedSpan]:
     seen = {token.plain for token in reading.tokens}
     lowered = folding.lower(text)
@@ -166,7 +168,7 @@ def _is_confirmed(
     return pattern.kind != "phone" or not numbers.ordered(text, start, order)
 
 
-def _find_nationalities(reading: names.TokenizedText) -> Iterator[spans.FoldedSpan]:
+def _find_nationalities(reading: tokenizer.TokenizedText) -> Iterator[spans.FoldedSpan]:
     """Words that are findings by themselves: nationalities and religions."""
     nationalities = reading.words["nationality"]
     for token in reading.tokens:
@@ -177,7 +179,7 @@ def _find_nationalities(reading: names.TokenizedText) -> Iterator[spans.FoldedSp
 
 
 def _extent(
-    pattern: rules.Pattern, match: re.Match[str], reading: names.TokenizedText
+    pattern: rules.Pattern, match: re.Match[str], reading: tokenizer.TokenizedText
 ) -> tuple[int, int] | None:
     """Where the value of a match lies: its group `value`, the match, or what follows."""
     if pattern.take == "address":
@@ -185,7 +187,7 @@ def _extent(
     if pattern.take:
         if _cuts_word(reading.text, match.end()):
             return None
-        return names.take(reading, match.end(), pattern.take)
+        return cued_names.CUTTERS[pattern.take](reading, match.end())
     if "value" in pattern.match.groupindex:
         return match.span("value")
     return match.span()
@@ -197,7 +199,7 @@ def _cuts_word(text: str, end: int) -> bool:
 
 
 def _find_repeated(
-    reading: names.TokenizedText, named: Iterable[spans.FoldedSpan]
+    reading: tokenizer.TokenizedText, named: Iterable[spans.FoldedSpan]
 ) -> Iterator[spans.FoldedSpan]:
     """Parts of a name that was found in full, wherever else they stand with a capital."""
     parts = _name_parts(reading, named)
@@ -212,7 +214,7 @@ def _find_repeated(
 
 
 def _name_parts(
-    reading: names.TokenizedText, named: Iterable[spans.FoldedSpan]
+    reading: tokenizer.TokenizedText, named: Iterable[spans.FoldedSpan]
 ) -> set[str]:
     parts: set[str] = set()
     for span in named:

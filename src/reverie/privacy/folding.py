@@ -1,5 +1,7 @@
-"""The text as patterns see it, and the way back: full width, odd spaces and dashes,
-zero-width and combining signs.
+"""Unicode folding (NFKC and more) of a text for matching, with offsets back to it.
+
+Full width letters, odd spaces and dashes, signs without width and combining accents
+become the usual characters.
 """
 
 import unicodedata
@@ -18,6 +20,12 @@ _SAME = {
     "\u2028": "\n",
     "\u2029": "\n",
 }
+_ASCII_CHANGED = ("\t", "\r", "`", "\x7f")
+# Invisible signs that Unicode does not class as format characters (Cf): joiners and
+# fillers of Hangul and Khmer, and variation selectors.
+_WITHOUT_WIDTH = "\u034f\u115f\u1160\u17b4\u17b5\u3164\ufe0f\ufe0e"
+# A compatible form of more characters is kept as one sign: `﷽`.
+_LONGEST_FORM = 4
 # Letters that have no decomposition but are compared as their plain relatives.
 _PLAIN = str.maketrans(
     {
@@ -55,23 +63,14 @@ def fold(text: str) -> Folded:
     """Letters stay letters of their case; signs without width vanish, compatible forms
     become the usual ones.
     """
-    if (
-        text.isascii()
-        and "\t" not in text
-        and "\r" not in text
-        and "`" not in text
-        and "\x7f" not in text
-    ):
+    if _folded_already(text):
         return Folded(text, None, None)
     out: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
     for at, char in enumerate(text):
         category = unicodedata.category(char) if ord(char) > 127 else ""
-        if (
-            category == "Cf"
-            or char in "\u034f\u115f\u1160\u17b4\u17b5\u3164\ufe0f\ufe0e"
-        ):
+        if category == "Cf" or char in _WITHOUT_WIDTH:
             continue
         if category in ("Mn", "Me") and out:
             _combine(out, ends, char, at)
@@ -81,6 +80,11 @@ def fold(text: str) -> Folded:
             starts.append(at)
             ends.append(at + 1)
     return Folded("".join(out), starts, ends)
+
+
+def _folded_already(text: str) -> bool:
+    """Whether a text is plain ASCII without the few signs of it that change."""
+    return text.isascii() and not any(sign in text for sign in _ASCII_CHANGED)
 
 
 def _combine(out: list[str], ends: list[int], mark: str, at: int) -> None:
@@ -101,19 +105,21 @@ def _piece(char: str, category: str) -> str:
     if category == "Nd":
         return str(unicodedata.digit(char))
     # Superscripts and º are kept: `5º` is a floor, not fifty.
-    if (category in ("No", "Lo", "Lm") and char.isalpha() is False) or char in "ºª":
+    if char in "ºª" or (category in ("No", "Lo", "Lm") and not char.isalpha()):
         return char
-    made = unicodedata.normalize("NFKC", char)
-    return "".join(_SAME.get(c, c) for c in made) if len(made) <= 4 else char
+    compatible = unicodedata.normalize("NFKC", char)
+    if len(compatible) > _LONGEST_FORM:
+        return char
+    return "".join(_SAME.get(letter, letter) for letter in compatible)
 
 
 def lower(text: str) -> str:
     """Lower case, letter by letter, so that places stay the same."""
-    made = text.lower()
-    return (
-        made
-        if len(made) == len(text)
-        else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(
+        letter.lower() if len(letter.lower()) == 1 else letter for letter in text
     )
 
 
@@ -122,6 +128,7 @@ def plain(word: str) -> str:
     if word.isascii():
         return word.lower()
     decomposed = unicodedata.normalize("NFKD", word.lower())
-    return "".join(c for c in decomposed if not unicodedata.combining(c)).translate(
-        _PLAIN
+    letters = "".join(
+        letter for letter in decomposed if not unicodedata.combining(letter)
     )
+    return letters.translate(_PLAIN)

@@ -1,559 +1,405 @@
-"""People, organisations and places without a model: lists of names, capitals that are
-no ordinary words, and cues.
+"""Named entity recognition (NER) by rules: name lists, capitals, ordinary words.
+
+People, organisations and places without a model. The weights and scores of this module
+were set by hand.
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from reverie.privacy import folding, lists, spans
+from reverie.privacy import folding, lists, name_evidence, spans, tokenizer
 
-_TOKEN = re.compile(r"[^\W\d_]++(?:['-][^\W\d_]++)*+(?![\d_])|\w+|[^\w\s]|\n")
-_ENDS = frozenset('.!?:;\n"()[]{}*#>|•…')
-_LONGEST = 8
-LOWER_FROM = 3
+LONGEST = 8
+"""The most tokens of a name."""
+
+# A given name of so many countries is usual.
 _USUAL = 3
+# `US`, `McD`: too short to tell a name from an abbreviation.
+_ABBREVIATION_BELOW = 4
+_ENOUGH = 1
+# A run with a small first letter needs more in a text that has capitals.
+_ENOUGH_WITHOUT_CAPITAL = 4
+_MOST_PARTICLES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
-    """A word, a number, a sign or the end of a line."""
+class _Scores:
+    """How sure a finding is, from 0 to 1."""
 
-    start: int
-    end: int
-    text: str
-    plain: str
-    capital: bool
-    first: bool
-
-
-@dataclass(frozen=True, slots=True)
-class TokenizedText:
-    """A text cut into tokens, with what is known of its language and its capitals."""
-
-    text: str
-    tokens: Sequence[Token]
-    language: str
-    lower: bool
-    words: Mapping[str, Set[str]]
-
-    def token_at(self, position: int) -> int:
-        """The number of the first token that starts there or later."""
-        low, high = 0, len(self.tokens)
-        while low < high:
-            middle = (low + high) // 2
-            if self.tokens[middle].start < position:
-                low = middle + 1
-            else:
-                high = middle
-        return low
+    country_or_long_place: float = 0.64
+    town: float = 0.58
+    place_as_name: float = 0.62
+    title: float = 0.5
+    listed_name_of_several_words: float = 0.7
+    listed_name: float = 0.6
+    unlisted_name: float = 0.52
 
 
-def read(text: str, words: Mapping[str, Set[str]], language: str) -> TokenizedText:
-    """Tokens, and whether the text does without capitals."""
-    own = words.get(f"function {language}")
-    if own is not None:
-        words = {**words, "function": own}
-    tokens: list[Token] = []
-    first = True
-    for match in _TOKEN.finditer(text):
-        word = match.group()
-        letters = word[0].isalpha()
-        tokens.append(
-            Token(
-                match.start(),
-                match.end(),
-                word,
-                folding.plain(word),
-                word[0].isupper(),
-                letters and first,
-            )
-        )
-        first = word in _ENDS or (first and not word[0].isalnum() and word != ",")
-    capitals = sum(token.capital for token in tokens)
-    small = sum(token.text[0].islower() for token in tokens)
-    return TokenizedText(
-        text, tokens, language, capitals == 0 and small >= LOWER_FROM, words
-    )
+_SCORES = _Scores()
 
 
-def ordinary(reading: TokenizedText, token: Token) -> bool:
-    """Whether a token is a word of the dictionary and so, by itself, nobody's name."""
-    plain = token.plain
-    if len(plain) < 2 or plain in reading.words["function"]:
-        return True
-    if reading.language != "es" and lists.english(plain) and not _only_a_name(plain):
-        return True
-    spanish = reading.language == "es" or (
-        reading.language == "" and (reading.lower or token.first)
-    )
-    if spanish and not lists.given(plain) and lists.spanish(token.text.lower()):
-        return True
-    if "-" in plain or "'" in plain:
-        parts = [part for part in re.split(r"[-']", plain) if len(part) > 1]
-        return bool(parts) and all(
-            lists.english(part) or part in reading.words["function"] for part in parts
-        )
-    return False
-
-
-def _only_a_name(plain: str) -> bool:
-    """A given name that dictionaries list as a word although it has no forms: `dexter`,
-    and not `mark`.
-    """
-    return lists.given(plain) > 0 and not any(
-        lists.english(plain + ending) for ending in ("s", "es", "ed", "ing", "ly")
-    )
-
-
-def evidence(reading: TokenizedText, token: Token) -> float:
-    """How much a token by itself speaks for a name: 2 listed, 1 unknown or listed and
-    ordinary, 0 an ordinary word.
-    """
-    plain = token.plain.removesuffix("'s")
-    if (
-        not plain[:1].isalpha()
-        or plain in reading.words["not_names"]
-        or plain in reading.words["function"]
-    ):
-        return 0
-    acronym = token.text.isupper() and len(plain) < 6
-    camel = not token.text.isupper() and token.text[1:] != token.text[1:].lower()
-    if len(plain) < 4 and (acronym or camel):
-        return 0
-    common = ordinary(reading, token)
-    listed = lists.given(plain) + lists.family(plain)
-    if not listed and "-" in plain:
-        listed = min(
-            lists.given(part) + lists.family(part) for part in plain.split("-")
-        )
-    if plain in reading.words["allowed"]:
-        return 0
-    if reading.language == "de" and not lists.given(plain) and token.capital:
-        return 0.5 if listed else 0
-    if listed:
-        if not common:
-            return 2
-        return (
-            1
-            if lists.given(plain) >= 3 or lists.given(plain) + lists.family(plain) >= 5
-            else 0.5
-        )
-    if common or len(plain) < 3 or reading.language == "de":
-        return 0
-    return 0 if acronym or (camel and "-" not in plain) else 1
-
-
-def find(reading: TokenizedText) -> Iterator[spans.FoldedSpan]:
+def find(tokenized: tokenizer.TokenizedText) -> Iterator[spans.FoldedSpan]:
     """Runs of capitalised words that are names, and in texts without capitals runs of
     words that are no words.
     """
-    yield from _places(reading)
+    yield from _places(tokenized)
     at = 0
-    while at < len(reading.tokens):
-        end = _run(reading, at)
+    while at < len(tokenized.tokens):
+        end = run_end(tokenized, at)
         if end == at:
             at += 1
             continue
-        yield from _judge(reading, at, end)
+        name = _name_in_run(tokenized, at, end)
+        if name is not None:
+            yield name
         at = end
 
 
-def _places(reading: TokenizedText) -> Iterator[spans.FoldedSpan]:
+def _places(tokenized: tokenizer.TokenizedText) -> Iterator[spans.FoldedSpan]:
     """Countries, and towns of several words or of one that is no ordinary word, with
     their capitals.
     """
-    tokens = reading.tokens
-    for at, token in enumerate(tokens):
-        if not token.text[0].isalpha() or not (token.capital or reading.lower):
+    for at, token in enumerate(tokenized.tokens):
+        if not token.text[0].isalpha() or not (token.capital or tokenized.lower):
             continue
-        for size in (4, 3, 2, 1) if lists.begins_place(token.plain) else (1,):
-            if at + size > len(tokens) or not tokens[at + size - 1].text[0].isalpha():
-                continue
-            words = folding.plain(reading.text[token.start : tokens[at + size - 1].end])
-            if not lists.place(words) or (
-                reading.lower and size == 1 and not lists.country(words)
-            ):
-                continue
-            single = size == 1 and not lists.country(words)
-            if single and reading.language == "de":
-                # Every noun has its capital there: `Essen` is a meal more often than a
-                # town.
-                continue
-            if size == 1 and token.plain in reading.words["function"]:
-                continue
-            last = tokens[at + size - 1]
-            if (not last.capital and not reading.lower) or (
-                len(words) < 4 and token.text.isupper()
-            ):
-                continue
-            if single and (
-                ordinary(reading, token) or token.plain in reading.words["not_names"]
-            ):
-                continue
-            yield spans.FoldedSpan(
-                token.start,
-                tokens[at + size - 1].end,
-                "location",
-                0.58 if single else 0.64,
-            )
-            break
+        place = _longest_place(tokenized, at)
+        if place is not None:
+            yield place
 
 
-def _titled(reading: TokenizedText, at: int, end: int) -> bool:
+def _longest_place(
+    tokenized: tokenizer.TokenizedText, at: int
+) -> spans.FoldedSpan | None:
+    """The longest place of at most four words that begins at a token."""
+    tokens = tokenized.tokens
+    first = tokens[at]
+    for size in (4, 3, 2, 1) if lists.begins_place(first.plain) else (1,):
+        if at + size > len(tokens):
+            continue
+        last = tokens[at + size - 1]
+        if not last.text[0].isalpha():
+            continue
+        words = folding.plain(tokenized.text[first.start : last.end])
+        if not lists.place(words) or not _place_allowed(tokenized, first, last, words):
+            continue
+        town = size == 1 and not lists.country(words)
+        score = _SCORES.town if town else _SCORES.country_or_long_place
+        return spans.FoldedSpan(first.start, last.end, "location", score)
+    return None
+
+
+def _place_allowed(
+    tokenized: tokenizer.TokenizedText,
+    first: tokenizer.Token,
+    last: tokenizer.Token,
+    words: str,
+) -> bool:
+    """Whether listed words mean the place where they stand."""
+    if not last.capital and not tokenized.lower:
+        return False
+    if len(words) < _ABBREVIATION_BELOW and first.text.isupper():
+        return False
+    if first is not last:
+        return True
+    if first.plain in tokenized.words["function"]:
+        return False
+    return lists.country(words) or _town_allowed(tokenized, first)
+
+
+def _town_allowed(tokenized: tokenizer.TokenizedText, token: tokenizer.Token) -> bool:
+    if tokenized.lower or tokenized.language == "de":
+        # Every German noun has its capital: `Essen` is a meal more often than a town.
+        return False
+    return (
+        not name_evidence.ordinary(tokenized, token)
+        and token.plain not in tokenized.words["not_names"]
+    )
+
+
+def _title_case(tokenized: tokenizer.TokenizedText, at: int, end: int) -> bool:
     """Two to five capitalised words of English that are all ordinary: `Credit Karma`,
     `Civil Rights Act`.
     """
-    tokens = reading.tokens[at:end]
-    if (
-        reading.language not in ("", "en")
-        or not 2 <= len(tokens) <= 5
-        or not all(t.capital and len(t.text) > 1 for t in tokens)
-    ):
+    tokens = tokenized.tokens[at:end]
+    if tokenized.language not in ("", "en") or not 2 <= len(tokens) <= 5:
         return False
-    if any(token.plain in reading.words["not_names"] for token in tokens) or all(
-        t.text.isupper() for t in tokens
-    ):
+    if all(token.text.isupper() for token in tokens):
         return False
-    before = reading.tokens[at - 1] if at else None
-    after = reading.tokens[end] if end < len(reading.tokens) else None
-    heading = (before is None or before.text in "\n#") and (
-        after is None or after.text == "\n"
-    )
-    return not heading or len(tokens) <= 3
+    not_names = tokenized.words["not_names"]
+    for token in tokens:
+        if not token.capital or len(token.text) < 2 or token.plain in not_names:
+            return False
+    return len(tokens) <= 3 or not _heading(tokenized, at, end)
 
 
-def _candidate(reading: TokenizedText, token: Token) -> bool:
+def _heading(tokenized: tokenizer.TokenizedText, at: int, end: int) -> bool:
+    """Whether a run is a line by itself."""
+    tokens = tokenized.tokens
+    begins_line = at == 0 or tokens[at - 1].text in "\n#"
+    ends_line = end == len(tokens) or tokens[end].text == "\n"
+    return begins_line and ends_line
+
+
+def _may_be_name(tokenized: tokenizer.TokenizedText, token: tokenizer.Token) -> bool:
+    """Whether a token may be a word of a name: it has a capital, or is listed, or, in a
+    text without capitals, is no word.
+    """
     if not token.text[0].isalpha() or token.text[-1].isdigit():
         return False
-    if token.capital:
-        return True
-    if (
-        token.plain in reading.words["function"]
-        or len(token.plain) < LOWER_FROM
-        or reading.language == "de"
-    ):
+    return token.capital or _small_may_be_name(tokenized, token)
+
+
+def _small_may_be_name(
+    tokenized: tokenizer.TokenizedText, token: tokenizer.Token
+) -> bool:
+    plain = token.plain
+    if tokenized.language == "de" or len(plain) < tokenizer.LOWERCASE_FROM:
         return False
-    if reading.lower:
-        return (
-            not ordinary(reading, token)
-            and token.plain not in reading.words["not_names"]
-        )
-    listed = lists.given(token.plain) or lists.family(token.plain)
-    return bool(listed) and not ordinary(reading, token) and reading.language == "en"
+    if plain in tokenized.words["function"]:
+        return False
+    if tokenized.lower:
+        not_names = tokenized.words["not_names"]
+        return plain not in not_names and not name_evidence.ordinary(tokenized, token)
+    if tokenized.language != "en":
+        return False
+    listed = lists.given(plain) or lists.family(plain)
+    return bool(listed) and not name_evidence.ordinary(tokenized, token)
 
 
-def _run(reading: TokenizedText, at: int) -> int:
+def run_end(tokenized: tokenizer.TokenizedText, at: int) -> int:
     """Where the run of name-like words from a token on ends; initials and particles
-    between them belong to it.
+    between them belong to it. The token itself if it begins none.
     """
-    tokens = reading.tokens
-    if not _candidate(reading, tokens[at]) and not _opens(reading, at):
+    tokens = tokenized.tokens
+    if not _may_be_name(tokenized, tokens[at]) and not _opens(tokenized, at):
         return at
     end = at + 1
-    while end < len(tokens) and end - at < _LONGEST:
-        token = tokens[end]
-        gap = reading.text[tokens[end - 1].end : token.start]
-        if (
-            token.text == "."
-            and len(tokens[end - 1].text) == 1
-            and tokens[end - 1].text.isalpha()
-        ):
-            end += 1
-            continue
-        if gap not in ("", " ", "  ") or (gap == "" and tokens[end - 1].text != "."):
+    while end < len(tokens) and end - at < LONGEST:
+        longer = _extended(tokenized, end)
+        if longer == end:
             break
-        if _candidate(reading, token) or _initial(reading, end):
-            end += 1
-            continue
-        following = next(
-            (
-                n
-                for n in range(end, min(end + 3, len(tokens)))
-                if not _particle(reading, n)
-            ),
-            None,
-        )
-        if (
-            following is None
-            or following == end
-            or not _candidate(reading, tokens[following])
-        ):
+        end = longer
+    return _without_full_stops(tokenized, at, end)
+
+
+def _extended(tokenized: tokenizer.TokenizedText, end: int) -> int:
+    """Past what follows a run and belongs to it; `end` if that is nothing."""
+    last, token = tokenized.tokens[end - 1], tokenized.tokens[end]
+    if token.text == "." and len(last.text) == 1 and last.text.isalpha():
+        return end + 1
+    gap = tokenized.gap_before(end)
+    after_initial = gap == "" and last.text == "."
+    if gap not in (" ", "  ") and not after_initial:
+        return end
+    if _may_be_name(tokenized, token) or initial(tokenized, end):
+        return end + 1
+    return _past_particles(tokenized, end)
+
+
+def _past_particles(tokenized: tokenizer.TokenizedText, end: int) -> int:
+    """Past `von der` or `de` and the name that follows; `end` if none does."""
+    tokens = tokenized.tokens
+    stop = min(end + _MOST_PARTICLES + 1, len(tokens))
+    following = end
+    while following < stop and _particle(tokenized, following):
+        following += 1
+    if following in (end, stop) or not _may_be_name(tokenized, tokens[following]):
+        return end
+    return following + 1
+
+
+def _without_full_stops(tokenized: tokenizer.TokenizedText, at: int, end: int) -> int:
+    """The end of a run without a full stop that is not an initial's."""
+    tokens = tokenized.tokens
+    while end > at + 1 and tokens[end - 1].text == ".":
+        if len(tokens[end - 2].text) == 1:
             break
-        end = following + 1
-    while (
-        end > at + 1 and tokens[end - 1].text == "." and len(tokens[end - 2].text) != 1
-    ):
         end -= 1
     return end
 
 
-def _opens(reading: TokenizedText, at: int) -> bool:
+def _opens(tokenized: tokenizer.TokenizedText, at: int) -> bool:
     """In a text without capitals: a usual given name that is a word as well, before a
     name that is none.
     """
-    token, following = reading.tokens[at], _following(reading, at)
-    if (
-        not reading.lower
-        or following is None
-        or token.plain in reading.words["function"]
-    ):
+    if not tokenized.lower:
         return False
-    gap = reading.text[token.end : following.start]
+    token, following = tokenized.tokens[at], tokenized.token_after(at)
+    if following is None or token.plain in tokenized.words["function"]:
+        return False
     return (
-        gap == " "
+        tokenized.text[token.end : following.start] == " "
         and lists.given(token.plain) >= _USUAL
-        and _candidate(reading, following)
+        and _may_be_name(tokenized, following)
     )
 
 
-def _particle(reading: TokenizedText, at: int) -> bool:
-    return (
-        reading.tokens[at].plain in reading.words["particles"]
-        and reading.tokens[at].plain != "and"
-    )
+def _particle(tokenized: tokenizer.TokenizedText, at: int) -> bool:
+    plain = tokenized.tokens[at].plain
+    return plain in tokenized.words["particles"] and plain != "and"
 
 
-def _initial(reading: TokenizedText, at: int) -> bool:
+def initial(tokenized: tokenizer.TokenizedText, at: int) -> bool:
     """A letter by itself inside a name: `Stephan M Urner`, in small letters only where
     the text has no others.
     """
-    token = reading.tokens[at]
-    return (
-        len(token.text) == 1
-        and token.text.isalpha()
-        and (token.capital or reading.lower)
-        and token.plain != "i"
-    )
+    token = tokenized.tokens[at]
+    if len(token.text) != 1 or not token.text.isalpha():
+        return False
+    return (token.capital or tokenized.lower) and token.plain != "i"
 
 
-def _judge(reading: TokenizedText, at: int, end: int) -> Iterator[spans.FoldedSpan]:
-    tokens = reading.tokens
-    weights = [_weight(reading, number) for number in range(at, end)]
-    while at < end and _function(reading, tokens[at]):
-        at, weights = at + 1, weights[1:]
-    if sum(weights) < 1 and _titled(reading, at, end):
-        yield spans.FoldedSpan(
-            tokens[at].start, tokens[end - 1].end, "organisation", 0.5
-        )
-        return
-    while at < end and weights[0] == 0 and _sheds(reading, at, sum(weights)):
-        at, weights = at + 1, weights[1:]
-    if at >= end:
-        return
-    while (
-        weights
-        and weights[-1] == 0
-        and tokens[end - 1].plain in reading.words["not_names"]
-    ):
-        end, weights = end - 1, weights[:-1]
+def _name_in_run(
+    tokenized: tokenizer.TokenizedText, at: int, end: int
+) -> spans.FoldedSpan | None:
+    """The name that is left of a run without the words that belong to none."""
+    tokens = tokenized.tokens
+    while at < end and function_word(tokenized, tokens[at]):
+        at += 1
+    weights = [_weight(tokenized, number) for number in range(at, end)]
     total = sum(weights)
-    if (
-        not weights
-        or total < 1
-        or (not tokens[at].capital and not reading.lower and total < 4)
-    ):
-        return
-    yield _found(reading, at, end, total)
+    if total < _ENOUGH and _title_case(tokenized, at, end):
+        return spans.FoldedSpan(
+            tokens[at].start, tokens[end - 1].end, "organisation", _SCORES.title
+        )
+    first, last = _without_weightless_ends(tokenized, at, weights, total)
+    if first == last or total < _needed(tokenized, tokens[first]):
+        return None
+    return _classified(tokenized, first, last, total)
 
 
-def _sheds(reading: TokenizedText, at: int, total: float) -> bool:
+def _needed(tokenized: tokenizer.TokenizedText, first: tokenizer.Token) -> float:
+    """The weight that a name needs by its first token."""
+    if first.capital or tokenized.lower:
+        return _ENOUGH
+    return _ENOUGH_WITHOUT_CAPITAL
+
+
+def _without_weightless_ends(
+    tokenized: tokenizer.TokenizedText, at: int, weights: Sequence[float], total: float
+) -> tuple[int, int]:
+    """Where the name of a run that begins at a token begins and ends."""
+    first, last = 0, len(weights)
+    while first < last and weights[first] == 0:
+        if not _left_out(tokenized, at + first, total):
+            break
+        first += 1
+    while first < last and weights[last - 1] == 0:
+        if tokenized.tokens[at + last - 1].plain not in tokenized.words["not_names"]:
+            break
+        last -= 1
+    return at + first, at + last
+
+
+def _left_out(tokenized: tokenizer.TokenizedText, at: int, total: float) -> bool:
     """Whether a first word that says nothing is left out of a run: `Contact Maria`, not
     `Ken Fukuda`.
     """
-    token = reading.tokens[at]
-    if _initial(reading, at) and token.plain not in "ai":
+    token = tokenized.tokens[at]
+    if initial(tokenized, at) and token.plain not in "ai":
         return False
-    if token.plain in reading.words["not_names"]:
+    if token.plain in tokenized.words["not_names"]:
         return True
-    return token.first and not (lists.given(token.plain) and total >= 1)
+    return token.first and not (lists.given(token.plain) and total >= _ENOUGH)
 
 
-def _weight(reading: TokenizedText, at: int) -> float:
+def _weight(tokenized: tokenizer.TokenizedText, at: int) -> float:
     """Evidence of a token in its place: an ordinary word with the capital of its
     sentence says nothing.
     """
-    token = reading.tokens[at]
-    weight = evidence(reading, token)
+    token = tokenized.tokens[at]
+    weight = name_evidence.evidence(tokenized, token)
+    if weight == 0:
+        return _month_weight(tokenized, at)
+    if token.first:
+        return _weight_at_beginning(tokenized, at, weight)
+    # Inside a sentence a capital is no accident.
+    deliberate = token.capital and tokenized.language != "de"
     if (
-        weight == 0
-        and token.plain in reading.words["not_names"]
-        and lists.given(token.plain)
-        and token.capital
-    ):
-        # `Jan Jílek`, `May Parker`: months and the like are given names before a family
-        # name.
-        following = _following(reading, at)
-        return (
-            1
-            if following and following.capital and evidence(reading, following) >= 1
-            else 0
-        )
-    if (
-        not token.first
-        and token.capital
-        and weight == 0.5
-        and reading.language != "de"
+        deliberate
+        and weight == name_evidence.EVIDENCE.rare
         and lists.given(token.plain)
     ):
-        # Inside a sentence a capital is no accident.
-        return 1
-    if not token.first or weight >= 1.5 or weight == 0:
-        return weight
-    if not ordinary(reading, token):
-        return weight
-    following = _following(reading, at)
-    if (
-        following
-        and following.capital
-        and evidence(reading, following) >= 1
-        and lists.given(token.plain)
+        return name_evidence.EVIDENCE.ambiguous
+    return weight
+
+
+def _month_weight(tokenized: tokenizer.TokenizedText, at: int) -> float:
+    """`Jan Jílek`, `May Parker`: months and the like are given names before a family
+    name.
+    """
+    token = tokenized.tokens[at]
+    if not token.capital or token.plain not in tokenized.words["not_names"]:
+        return name_evidence.EVIDENCE.none
+    if lists.given(token.plain) and _name_follows(tokenized, at):
+        return name_evidence.EVIDENCE.ambiguous
+    return name_evidence.EVIDENCE.none
+
+
+def _weight_at_beginning(
+    tokenized: tokenizer.TokenizedText, at: int, weight: float
+) -> float:
+    """The weight of a sentence's first word: an ordinary one must be a given name that
+    a family name follows, or a usual one that acts.
+    """
+    token = tokenized.tokens[at]
+    if weight == name_evidence.EVIDENCE.listed or not name_evidence.ordinary(
+        tokenized, token
     ):
         return weight
-    acts = (
+    given = lists.given(token.plain)
+    if given and _name_follows(tokenized, at):
+        return weight
+    if given >= _USUAL and _acts(tokenized, at):
+        return weight
+    return name_evidence.EVIDENCE.none
+
+
+def _name_follows(tokenized: tokenizer.TokenizedText, at: int) -> bool:
+    following = tokenized.token_after(at)
+    if following is None or not following.capital:
+        return False
+    return (
+        name_evidence.evidence(tokenized, following) >= name_evidence.EVIDENCE.unknown
+    )
+
+
+def _acts(tokenized: tokenizer.TokenizedText, at: int) -> bool:
+    """Whether a first word is spoken to or does what people do: `Mark, …`, `Mark said`."""
+    following = tokenized.token_after(at)
+    return (
         following is None
         or following.text in (",", "\n", ":", "'")
-        or following.plain in reading.words["acts"]
+        or following.plain in tokenized.words["acts"]
     )
-    return weight if acts and lists.given(token.plain) >= 3 else 0
 
 
-def _following(reading: TokenizedText, at: int) -> Token | None:
-    return reading.tokens[at + 1] if at + 1 < len(reading.tokens) else None
-
-
-def _found(reading: TokenizedText, at: int, end: int, total: float) -> spans.FoldedSpan:
-    tokens = reading.tokens
-    start, stop = tokens[at].start, tokens[end - 1].end
-    if reading.text[start:stop].endswith("'s"):
+def _classified(
+    tokenized: tokenizer.TokenizedText, at: int, end: int, total: float
+) -> spans.FoldedSpan:
+    """A name as that of a place or of a person, with its score."""
+    tokens = tokenized.tokens[at:end]
+    start, stop = tokens[0].start, tokens[-1].end
+    if tokenized.text[start:stop].endswith("'s"):
         stop -= 2
-    words = folding.plain(reading.text[start:stop])
-    given = any(lists.given(token.plain) for token in tokens[at:end])
+    words = folding.plain(tokenized.text[start:stop])
+    given = any(lists.given(token.plain) for token in tokens)
     if lists.country(words) or (lists.place(words) and not given):
-        return spans.FoldedSpan(start, stop, "location", 0.62)
-    listed = any(lists.given(t.plain) or lists.family(t.plain) for t in tokens[at:end])
-    score = 0.7 if total >= 2 and listed and end - at > 1 else 0.6 if listed else 0.52
+        return spans.FoldedSpan(start, stop, "location", _SCORES.place_as_name)
+    score = _person_score(tokens, total, given=given)
     return spans.FoldedSpan(start, stop, "person", score)
 
 
-def take(reading: TokenizedText, position: int, manner: str) -> tuple[int, int] | None:
-    """The name that follows a cue: `name` in any case, `capital` with a capital,
-    `listed` if it looks like a name.
-    """
-    at = reading.token_at(position)
-    tokens = reading.tokens
-    if at >= len(tokens) or tokens[at].start - position > 4:
-        return None
-    while (
-        at < len(tokens)
-        and tokens[at].text in (",", ":", '"')
-        and tokens[at].start - position <= 4
-    ):
-        at += 1
-    if at >= len(tokens):
-        return None
-    if manner == "organisation":
-        end = _organisation(reading, at)
-    else:
-        end = _run(reading, at)
-        if end == at and manner == "name" and tokens[at].text.isalpha():
-            end = _small(reading, at)
-    while (
-        end > at and _function(reading, tokens[end - 1]) and not tokens[end - 1].capital
-    ):
-        end -= 1
-    if (
-        end == at
-        or (_function(reading, tokens[at]) and end - at < 2)
-        or not _allowed(reading, at, end, manner)
-    ):
-        return None
-    stop = tokens[end - 1].end
-    return tokens[at].start, stop - 2 if reading.text[:stop].endswith("'s") else stop
+def _person_score(
+    tokens: Sequence[tokenizer.Token], total: float, *, given: bool
+) -> float:
+    if not given and not any(lists.family(token.plain) for token in tokens):
+        return _SCORES.unlisted_name
+    if len(tokens) > 1 and total >= name_evidence.EVIDENCE.listed:
+        return _SCORES.listed_name_of_several_words
+    return _SCORES.listed_name
 
 
-def _function(reading: TokenizedText, token: Token) -> bool:
-    return token.plain in reading.words["function"] and len(token.plain) > 1
-
-
-def _allowed(reading: TokenizedText, at: int, end: int, manner: str) -> bool:
-    tokens = reading.tokens[at:end]
-    if all(token.plain in reading.words["not_names"] for token in tokens):
-        return manner == "name" and any(lists.given(token.plain) for token in tokens)
-    if manner == "listed":
-        return sum(evidence(reading, token) for token in tokens) >= 0.5
-    if manner == "capital":
-        return tokens[0].capital
-    if manner == "place":
-        words = folding.plain(reading.text[tokens[0].start : tokens[-1].end])
-        return lists.place(words) or (
-            tokens[0].capital and sum(evidence(reading, t) for t in tokens) >= 0.5
-        )
-    if manner == "organisation":
-        return tokens[0].capital or any(
-            evidence(reading, token) >= 1 for token in tokens
-        )
-    return True
-
-
-def _small(reading: TokenizedText, at: int) -> int:
-    """A name in small letters after a strong cue: up to three words that are no
-    function words.
-    """
-    end = at
-    while end < len(reading.tokens) and end - at < 4:
-        token = reading.tokens[end]
-        gap = (
-            reading.text[reading.tokens[end - 1].end : token.start] if end > at else ""
-        )
-        known = evidence(reading, token) >= 0.5 or _initial(reading, end)
-        if not token.text[0].isalpha() or gap not in ("", " ") or not known:
-            break
-        end += 1
-    return end
-
-
-def _organisation(reading: TokenizedText, at: int) -> int:
-    """Capitalised words joined by spaces, commas, `and` and `&`; in texts without
-    capitals, words up to a sign.
-    """
-    tokens = reading.tokens
-    end = at
-    while end < len(tokens) and end - at < _LONGEST:
-        token = tokens[end]
-        if token.text in (",", "&", "-", ".") or token.plain in (
-            "and",
-            "of",
-            "y",
-            "und",
-            "de",
-        ):
-            following = tokens[end + 1] if end + 1 < len(tokens) else None
-            joined = (
-                following is not None
-                and "\n" not in reading.text[token.start : following.start]
-            )
-            if (
-                end == at
-                or following is None
-                or not joined
-                or not _fits(reading, following)
-            ):
-                break
-            if token.text == "." and len(tokens[end - 1].text) > 2:
-                break
-        elif not _fits(reading, token) or (
-            end > at
-            and reading.text[tokens[end - 1].end : token.start] not in ("", " ")
-        ):
-            break
-        end += 1
-    return end
-
-
-def _fits(reading: TokenizedText, token: Token) -> bool:
-    if reading.lower:
-        return token.text.isalpha() and token.plain not in reading.words["function"]
-    return token.capital or (
-        token.text.isalnum() and token.text[0].isdigit() and len(token.text) < 4
-    )
+def function_word(tokenized: tokenizer.TokenizedText, token: tokenizer.Token) -> bool:
+    """Whether a token is a function word of more than a letter."""
+    return token.plain in tokenized.words["function"] and len(token.plain) > 1

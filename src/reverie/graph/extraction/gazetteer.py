@@ -1,17 +1,16 @@
-"""Finds the names of known nodes in a text, in any case and without accents, the
-longest first.
+"""Gazetteer: finds the names of known nodes in a text, the longest first.
+
+In any case and without accents; a name of one word must have its capital.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from reverie.privacy import folding
+from reverie.privacy import folding, tokenizer
 
 Kind = Literal["person", "entity", "concept"]
-_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,67 +25,77 @@ class KnownNode:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownName:
+    """One of the names of a node, as folded words."""
+
+    words: tuple[str, ...]
+    node: KnownNode
+
+
+@dataclass(frozen=True, slots=True)
 class Gazetteer:
     """Known nodes by the first word of each of their names. Made once, used for many
     texts.
     """
 
-    by_first: Mapping[str, Sequence[tuple[tuple[str, ...], KnownNode]]]
+    by_first_word: Mapping[str, Sequence[KnownName]]
 
 
 def of(nodes: Iterable[KnownNode]) -> Gazetteer:
     """The gazetteer of some nodes."""
-    by_first: dict[str, list[tuple[tuple[str, ...], KnownNode]]] = defaultdict(list)
+    by_first_word: dict[str, list[KnownName]] = defaultdict(list)
     for node in nodes:
         for name in (node.name, *node.other_names):
-            words = tuple(
-                folding.plain(word) for word in _WORD.findall(folding.fold(name).text)
-            )
-            if words and len("".join(words)) > 1:
-                by_first[words[0]].append((words, node))
-    for forms in by_first.values():
-        forms.sort(key=lambda form: -len(form[0]))
-    return Gazetteer(dict(by_first))
+            words = tokenizer.plain_words(folding.fold(name).text)
+            if len("".join(words)) > 1:
+                by_first_word[words[0]].append(KnownName(words, node))
+    for names in by_first_word.values():
+        names.sort(key=lambda name: -len(name.words))
+    return Gazetteer(dict(by_first_word))
 
 
-def find(text: str, known: Gazetteer) -> Iterator[tuple[int, int, KnownNode]]:
-    """Where names of known nodes stand in a folded text, none overlapping."""
-    if not known.by_first:
+def find(text: str, gazetteer: Gazetteer) -> Iterator[tuple[int, int, KnownNode]]:
+    """(start, end, node) wherever the name of a known node stands in a folded text,
+    none overlapping.
+    """
+    if not gazetteer.by_first_word:
         return
-    found = list(_WORD.finditer(text))
-    plain = [folding.plain(word.group()) for word in found]
+    words = tokenizer.words_with_offsets(text)
+    plain = [folding.plain(word.text) for word in words]
     at = 0
-    while at < len(found):
-        match = _match(plain, at, known)
-        if match and _meant(found[at].group(), match[0], match[1]):
-            words, node = match
-            yield found[at].start(), found[at + len(words) - 1].end(), node
-            at += len(words)
-        else:
+    while at < len(words):
+        name = _longest_name(plain, at, gazetteer)
+        if name is None or not _meant(words[at].text, name):
             at += 1
+            continue
+        last = words[at + len(name.words) - 1]
+        yield words[at].start, last.end, name.node
+        at += len(name.words)
 
 
-def _match(
-    plain: Sequence[str], at: int, known: Gazetteer
-) -> tuple[tuple[str, ...], KnownNode] | None:
+def _longest_name(
+    plain: Sequence[str], at: int, gazetteer: Gazetteer
+) -> KnownName | None:
     """The longest name that begins at a word; its last word may carry the s of a
     genitive or of a plural.
     """
     for first in dict.fromkeys((plain[at], plain[at].removesuffix("s"))):
-        for words, node in known.by_first.get(first, ()):
-            here = tuple(plain[at : at + len(words)])
-            if here[:-1] == words[:-1] and here[-1] in (words[-1], words[-1] + "s"):
-                return words, node
+        for name in gazetteer.by_first_word.get(first, ()):
+            *beginning, last = plain[at : at + len(name.words)]
+            if tuple(beginning) != name.words[:-1]:
+                continue
+            if last in (name.words[-1], name.words[-1] + "s"):
+                return name
     return None
 
 
-def _meant(first: str, words: Sequence[str], node: KnownNode) -> bool:
+def _meant(first: str, name: KnownName) -> bool:
     """A name of one word must have its capital, unless the owner writes it without:
     `Harrow`, not `to harrow`.
     """
     return (
-        node.kind == "concept"
-        or len(words) > 1
+        name.node.kind == "concept"
+        or len(name.words) > 1
         or first[0].isupper()
-        or not node.name[:1].isupper()
+        or not name.node.name[:1].isupper()
     )

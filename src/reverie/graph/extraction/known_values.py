@@ -1,13 +1,15 @@
-"""What the graph already knows by name, as the readers of texts want it."""
+"""Known values: gazetteer of the graph's own names, and what names in a query mean."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from reverie import db
 from reverie.graph import nodes
-from reverie.graph.extraction import gazetteer, mentions
+from reverie.graph.extraction import gazetteer
 
+# A given name of fewer letters means nobody; of more namesakes none is looked at.
 _SHORTEST, _MOST_NAMESAKES = 3, 50
 _NODES = f"""
 SELECT node.key, node.kind, node.name, node.type, array_agg(alias.alias) AS aliases
@@ -36,6 +38,7 @@ CROSS JOIN LATERAL (
 JOIN node ON node.user_id = %(user)s AND node.id = named.node_id AND node.kind = 'person' AND {nodes.LIVE}
 GROUP BY asked.word HAVING count(DISTINCT node.id) = 1
 """
+# The gazetteer of a user by the version of the graph, for so many users.
 _cache: dict[UUID, tuple[int, gazetteer.Gazetteer]] = {}
 _MOST_USERS = 8
 
@@ -46,7 +49,7 @@ async def meant(
     """The key of the node that each of some normalised names means: a whole name, or a
     person's given name alone.
     """
-    words = [one for one in names if " " not in one and len(one) >= _SHORTEST]
+    words = [name for name in names if " " not in name and len(name) >= _SHORTEST]
     values = {
         "user": user.user_id,
         "names": list(names),
@@ -65,35 +68,44 @@ async def of(tx: db.Transaction, user: db.HasUser) -> gazetteer.Gazetteer:
     reads many texts.
     """
     version = await nodes.version(tx, user)
-    held = _cache.get(user.user_id)
-    if held is not None and held[0] == version:
-        return held[1]
-    rows = await tx.rows(_NODES, (user.user_id,))
-    times = Counter(alias for row in rows for alias in row["aliases"])
-    given = Counter(
-        row["name"].split()[0].lower() for row in rows if row["kind"] == "person"
-    )
-    made: list[mentions.KnownNode] = []
-    for row in rows:
-        own = [
-            alias for alias in row["aliases"] if times[alias] == 1 and "@" not in alias
-        ]
-        first = row["name"].split()[0]
-        if (
-            row["kind"] == "person"
-            and " " in row["name"]
-            and given[first.lower()] == 1
-            and len(first) >= _SHORTEST
-        ):
-            own.append(first)
-        if own and "@" not in row["name"]:
-            made.append(
-                mentions.KnownNode(
-                    row["key"], row["kind"], row["name"], row["type"], tuple(own)
-                )
-            )
+    cached = _cache.get(user.user_id)
+    if cached is not None and cached[0] == version:
+        return cached[1]
+    made = gazetteer.of(_known_nodes(await tx.rows(_NODES, (user.user_id,))))
     while len(_cache) >= _MOST_USERS:
         _cache.pop(next(iter(_cache)))
-    found = gazetteer.of(made)
-    _cache[user.user_id] = (version, found)
-    return found
+    _cache[user.user_id] = (version, made)
+    return made
+
+
+def _known_nodes(
+    rows: Sequence[Mapping[str, Any]],
+) -> Iterator[gazetteer.KnownNode]:
+    """The nodes that have a name of their own."""
+    times = Counter(alias for row in rows for alias in row["aliases"])
+    given = Counter(_given(row).lower() for row in rows if row["kind"] == "person")
+    for row in rows:
+        if "@" in row["name"]:
+            continue
+        names = [
+            alias for alias in row["aliases"] if times[alias] == 1 and "@" not in alias
+        ]
+        if _known_by_given_name(row, given):
+            names.append(_given(row))
+        if names:
+            yield gazetteer.KnownNode(
+                row["key"], row["kind"], row["name"], row["type"], tuple(names)
+            )
+
+
+def _known_by_given_name(row: Mapping[str, Any], given: Mapping[str, int]) -> bool:
+    """Whether nobody else has a person's given name."""
+    if row["kind"] != "person" or " " not in row["name"]:
+        return False
+    name = _given(row)
+    return len(name) >= _SHORTEST and given[name.lower()] == 1
+
+
+def _given(row: Mapping[str, Any]) -> str:
+    """The first word of a name."""
+    return str(row["name"]).split()[0]

@@ -1,5 +1,7 @@
-"""Finds people, places, organisations, projects and known nodes in a text without a
-model; which of them matter.
+"""Named entity recognition without a model: people, places, organisations, projects.
+
+Known nodes and what the owner marked come first, then what the points of scoring.py
+make of a text's candidates. And which of the mentions matter.
 """
 
 import re
@@ -8,30 +10,47 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from reverie.graph.extraction import candidates, gazetteer, lexicon, scoring
-from reverie.privacy import folding, names, rules
+from reverie.graph.extraction import (
+    analysis,
+    candidates,
+    gazetteer,
+    lexicon,
+    scoring,
+)
+from reverie.privacy import folding, names, rules, tokenizer
 
 Kind = gazetteer.Kind
 KnownNode = gazetteer.KnownNode
-LANGUAGES = ("en", "de", "es")
-_TAG = re.compile(
+_TAG_OR_LINK = re.compile(
     r"(?<![\w&/#])#(?P<name>[^\W\d_][\w/-]{1,60})|\[\[(?P<link>[^\[\]|#\n]{1,80})"
 )
 # Quotation marks are all one sign in a folded text.
 _QUOTED = re.compile(r'(?<!\w)"(?P<title>[^\W\d_a-z][^"\n]{2,80})"(?!\w)')
-_SURE = 6.0
-_JOINED = 1.6
-_ALIAS = 2.5
-_LISTED = 0.6
-_SURELY = 0.5
-_AND = ("and", "or", "und", "oder", "y", "e")
+_CONJUNCTIONS = ("and", "or", "und", "oder", "y", "e")
+_ARTICLES = ("the", "die", "den")
 _MARKED = ("tag", "link")
+
+# Confidences and points below were set by hand against bench/extraction_entities.py.
+_KNOWN, _TAGGED, _QUOTED_TITLE = 1.0, 0.7, 0.6
+# The least and the most confidence of a guess; so many points are worth half of 1.
+_LEAST, _MOST = 0.4, 0.95
+_POINTS_OF_HALF = 6.0
+# Points for standing in a list with something of a type, if it has fewer of its own.
+_IN_LIST, _STRONG = 1.6, 2
+# Points for being the short form of a name.
+_SHORT_FORM = 2.5
+# In a text without capitals: from which score of privacy.names, and what it is worth.
+_UNCAPITALISED_FROM, _UNCAPITALISED_SHARE = 0.6, 0.8
+# From this confidence on a person with a full name deserves a node.
+_FULL_NAME_FROM = 0.5
+# A list names things of so many words at most.
+_LIST_WORDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
     """A stretch of text that names something. `name` is its fullest name in the text,
-    `key` that of a known node.
+    `key` that of a known node; `score` is a confidence from 0 to 1.
 
     `text` is what stands there: `Ada`, where `name` is `Ada Lovelace` if the text says
     so elsewhere.
@@ -48,13 +67,20 @@ class Mention:
 
 
 @dataclass(slots=True)
-class _Guess:
-    """A run with its points, while the text is read."""
+class _ScoredCandidate:
+    """A candidate with its points, which change while the text is read.
 
-    run: candidates.Candidate
+    `longer` is the full name of which its own is the short form.
+    """
+
+    candidate: candidates.Candidate
     points: scoring.Points
     name: str
     longer: str = ""
+
+    @property
+    def folded_name(self) -> str:
+        return folding.plain(self.name)
 
 
 def find(
@@ -63,43 +89,55 @@ def find(
     known: Sequence[KnownNode] | gazetteer.Gazetteer = (),
     language: str | None = None,
 ) -> list[Mention]:
-    """Every mention, none overlapping, by place. `language` is en, de, es or None: then
+    """Every mention, none overlapping, by place. `language` is en, es, de or None: then
     the text tells.
 
     Who looks through many texts makes the known nodes a gazetteer.of(…) once.
     """
     nodes = known if isinstance(known, gazetteer.Gazetteer) else gazetteer.of(known)
     folded = folding.fold(text)
-    spoken = language if language in LANGUAGES else lexicon.tell(folded.text)
-    reading = names.read(folded.text, rules.load().words, spoken)
-    page = candidates.AnalysedText(reading, lexicon.load(spoken), spoken or "en")
-    found = list(_known(folded.text, nodes))
-    taken = _Taken(found)
-    for one in (*_tagged(folded.text), *_quoted(folded.text), *_guessed(page, found)):
-        if taken.free(one):
-            taken.add(one)
-            found.append(one)
-    placed = sorted(found, key=lambda one: one.start)
+    mentions = _found_in_folded(folded.text, nodes, language)
     return [
-        replace(one, start=start, end=end, text=text[start:end])
-        for one in placed
-        for start, end in [folded.back(one.start, one.end)]
+        replace(mention, start=start, end=end, text=text[start:end])
+        for mention in sorted(mentions, key=lambda mention: mention.start)
+        for start, end in [folded.back(mention.start, mention.end)]
     ]
 
 
-class _Taken:
+def _found_in_folded(
+    text: str, nodes: gazetteer.Gazetteer, language: str | None
+) -> list[Mention]:
+    """The surest first: what overlaps it is left out."""
+    if language not in lexicon.LANGUAGES:
+        language = lexicon.tell_language(text)
+    tokenized = tokenizer.tokenize(text, rules.load().words, language)
+    analysed = analysis.AnalysedText(
+        tokenized, lexicon.load(language), language or "en"
+    )
+    mentions = list(_known(text, nodes))
+    covered = _CoveredCharacters(mentions)
+    others = (*_tagged(text), *_quoted(text), *_recognised(analysed, mentions))
+    for mention in others:
+        if covered.free(mention):
+            covered.add(mention)
+            mentions.append(mention)
+    return mentions
+
+
+class _CoveredCharacters:
     """The characters that mentions cover."""
 
     def __init__(self, mentions: Iterable[Mention]) -> None:
-        self._places: set[int] = set()
-        for one in mentions:
-            self.add(one)
+        self._offsets: set[int] = set()
+        for mention in mentions:
+            self.add(mention)
 
-    def add(self, one: Mention) -> None:
-        self._places.update(range(one.start, one.end))
+    def add(self, mention: Mention) -> None:
+        self._offsets.update(range(mention.start, mention.end))
 
-    def free(self, one: Mention) -> bool:
-        return self._places.isdisjoint(range(one.start, one.end))
+    def free(self, mention: Mention | candidates.Candidate) -> bool:
+        end = mention.end if isinstance(mention, Mention) else mention.stop
+        return self._offsets.isdisjoint(range(mention.start, end))
 
 
 def _known(text: str, nodes: gazetteer.Gazetteer) -> Iterator[Mention]:
@@ -110,7 +148,7 @@ def _known(text: str, nodes: gazetteer.Gazetteer) -> Iterator[Mention]:
             text[start:end],
             node.kind,
             node.type or node.kind,
-            1.0,
+            _KNOWN,
             node.name,
             node.key,
         )
@@ -118,202 +156,251 @@ def _known(text: str, nodes: gazetteer.Gazetteer) -> Iterator[Mention]:
 
 def _tagged(text: str) -> Iterator[Mention]:
     """What the owner marked: `#beekeeping`, `[[The shed]]`."""
-    for match in _TAG.finditer(text):
-        group = "name" if match["name"] else "link"
+    for match in _TAG_OR_LINK.finditer(text):
+        group, type_ = ("name", "tag") if match["name"] else ("link", "link")
         start, end = match.span(group)
-        yield Mention(
-            start,
-            end,
-            match[group],
-            "concept",
-            "tag" if group == "name" else "link",
-            0.7,
-            match[group],
-        )
+        name = match[group]
+        yield Mention(start, end, name, "concept", type_, _TAGGED, name)
 
 
 def _quoted(text: str) -> Iterator[Mention]:
     """A title in quotation marks: two words with capitals at least, and no sentence."""
     for match in _QUOTED.finditer(text):
         title = match["title"]
-        capitals = sum(word[0].isupper() for word in title.split())
-        if (
-            capitals > 1
-            and capitals * 2 >= len(title.split())
-            and title[-1] not in ".,!?;:"
-        ):
-            yield Mention(
-                match.start("title"),
-                match.end("title"),
-                title,
-                "entity",
-                "work",
-                0.6,
-                title,
-            )
+        words = title.split()
+        capitals = sum(word[0].isupper() for word in words)
+        if capitals < 2 or capitals * 2 < len(words) or title[-1] in ".,!?;:":
+            continue
+        start, end = match.span("title")
+        yield Mention(start, end, title, "entity", "work", _QUOTED_TITLE, title)
 
 
-def _guessed(
-    page: candidates.AnalysedText, known: Sequence[Mention]
+def _recognised(
+    text: analysis.AnalysedText, known: Sequence[Mention]
 ) -> Iterator[Mention]:
-    """Runs of capitals that the text makes a person, a place, an organisation, a
-    project.
-    """
-    if page.reading.lower:
-        yield from _uncapitalised(page.reading)
+    """Candidates that the text makes a person, a place, an organisation, a project."""
+    if text.tokenized.lower:
+        yield from _uncapitalised(text.tokenized)
         return
-    taken = _Taken(known)
-    guesses: list[_Guess] = []
-    for run in candidates.cut(page):
-        name = " ".join(page.reading.text[run.start : run.stop].split())
-        one = _Guess(run, scoring.weigh(page, run), name)
-        if taken.free(_mention(one, "person", 0)):
-            guesses.append(one)
-    _side_by_side(page, guesses)
-    _together(guesses)
-    _aliases(guesses)
-    for one in guesses:
-        kind, score = _best(one.points)
-        if score >= scoring.ENOUGH:
-            yield _mention(one, kind, score)
+    scored = _scored(text, known)
+    _raise_lists(text, scored)
+    _share_points(scored)
+    _link_short_forms(scored)
+    for candidate in scored:
+        type_, points = _best(candidate.points)
+        if points >= scoring.ENOUGH:
+            yield _mention(candidate, type_, points)
 
 
-def _mention(one: _Guess, type_: str, score: float) -> Mention:
-    kind: Kind = (
-        "person"
-        if type_ == "person"
-        else "concept"
-        if type_ in ("species", "document")
-        else "entity"
-    )
-    sure = round(min(0.95, 0.4 + score / (2 * _SURE)), 2)
+def _scored(
+    text: analysis.AnalysedText, known: Sequence[Mention]
+) -> list[_ScoredCandidate]:
+    """The candidates outside of what is known, with their points."""
+    covered = _CoveredCharacters(known)
+    scored: list[_ScoredCandidate] = []
+    for candidate in candidates.find(text):
+        if covered.free(candidate):
+            written = text.tokenized.text[candidate.start : candidate.stop]
+            name = " ".join(written.split())
+            points = scoring.score(text, candidate)
+            scored.append(_ScoredCandidate(candidate, points, name))
+    return scored
+
+
+def _mention(scored: _ScoredCandidate, type_: str, points: float) -> Mention:
+    confidence = min(_MOST, _LEAST + points / (2 * _POINTS_OF_HALF))
     return Mention(
-        one.run.start, one.run.stop, one.name, kind, type_, sure, one.longer or one.name
+        scored.candidate.start,
+        scored.candidate.stop,
+        scored.name,
+        _kind(type_),
+        type_,
+        round(confidence, 2),
+        scored.longer or scored.name,
     )
+
+
+def _kind(type_: str) -> Kind:
+    """The kind of node of what is of a type."""
+    if type_ == "person":
+        return "person"
+    return "concept" if type_ in ("species", "document") else "entity"
 
 
 def _best(points: scoring.Points) -> tuple[str, float]:
-    kinds = {kind: score for kind, score in points.items() if kind}
-    if not kinds:
+    """The type with most points, and how many; the later in the alphabet of two."""
+    types = [type_ for type_ in points if type_]
+    if not types:
         return "", 0
-    kind = max(kinds, key=lambda one: (kinds[one], one))
-    return kind, kinds[kind]
+    best = max(types, key=lambda type_: (points[type_], type_))
+    return best, points[best]
 
 
-def _side_by_side(page: candidates.AnalysedText, guesses: Sequence[_Guess]) -> None:
+def _raise_lists(
+    text: analysis.AnalysedText, scored: Sequence[_ScoredCandidate]
+) -> None:
     """`in Porto and Braga`: what stands in one list is of one type, as far as it has
-    none of its own.
+    none of its own. From left to right, and back.
     """
-    pairs = list(pairwise(guesses))
-    for left, right in (*pairs, *((right, left) for left, right in reversed(pairs))):
-        first, second = (
-            (left, right) if left.run.start < right.run.start else (right, left)
-        )
-        between = page.reading.text[first.run.stop : second.run.start].strip()
-        words = between.replace(",", " ").split()
-        listed = between.startswith(",") or (words and words[0] in _AND)
-        fitting = all(word in _AND or word in ("the", "die", "den") for word in words)
-        if not listed or not fitting or len(second.run.words) > 3:
-            continue
-        kind, score = _best(left.points)
-        own, strength = _best(right.points)
-        if (
-            score >= scoring.ENOUGH
-            and kind in ("person", "place")
-            and (own == kind or strength < 2)
-        ):
-            right.points[kind] += _JOINED
+    pairs = list(pairwise(scored))
+    for first, second in pairs:
+        _raise_neighbour(text, first, second, target=second)
+    for first, second in reversed(pairs):
+        _raise_neighbour(text, first, second, target=first)
 
 
-def _together(guesses: Sequence[_Guess]) -> None:
+def _raise_neighbour(
+    text: analysis.AnalysedText,
+    first: _ScoredCandidate,
+    second: _ScoredCandidate,
+    *,
+    target: _ScoredCandidate,
+) -> None:
+    """Give one of two neighbours points for the type of the other."""
+    if len(second.candidate.words) > _LIST_WORDS or not _listed(text, first, second):
+        return
+    source = second if target is first else first
+    type_, points = _best(source.points)
+    if points < scoring.ENOUGH or type_ not in ("person", "place"):
+        return
+    own, strength = _best(target.points)
+    if own == type_ or strength < _STRONG:
+        target.points[type_] += _IN_LIST
+
+
+def _listed(
+    text: analysis.AnalysedText, first: _ScoredCandidate, second: _ScoredCandidate
+) -> bool:
+    """Whether only a comma, a conjunction and an article stand between two."""
+    between = text.tokenized.text[first.candidate.stop : second.candidate.start]
+    between = between.strip()
+    words = between.replace(",", " ").split()
+    if not between.startswith(",") and not (words and words[0] in _CONJUNCTIONS):
+        return False
+    return all(word in _CONJUNCTIONS or word in _ARTICLES for word in words)
+
+
+def _share_points(scored: Sequence[_ScoredCandidate]) -> None:
     """The same name is the same thing throughout a text: each mention gets the best
     points of all.
     """
-    groups: dict[str, list[_Guess]] = defaultdict(list)
-    for one in guesses:
-        groups[folding.plain(one.name)].append(one)
-    for key, group in groups.items():
-        plural = groups.get(key + "s", [])
-        if plural and _best(group[0].points)[1] >= scoring.ENOUGH:
-            for one in plural:
-                one.points, one.name = group[0].points.copy(), group[0].name
-        joined = scoring.points()
-        for one in group:
-            for kind, score in one.points.items():
-                joined[kind] = max(joined[kind], score) if kind in joined else score
-        for one in group:
-            one.points = joined.copy()
+    by_name: dict[str, list[_ScoredCandidate]] = defaultdict(list)
+    for candidate in scored:
+        by_name[candidate.folded_name].append(candidate)
+    for name, namesakes in by_name.items():
+        plural = by_name.get(name + "s", [])
+        if plural and _best(namesakes[0].points)[1] >= scoring.ENOUGH:
+            # A genitive without its apostrophe.
+            for candidate in plural:
+                candidate.points = namesakes[0].points.copy()
+                candidate.name = namesakes[0].name
+        best = _best_of_each_type(namesakes)
+        for candidate in namesakes:
+            candidate.points = best.copy()
 
 
-def _aliases(guesses: Sequence[_Guess]) -> None:
+def _best_of_each_type(scored: Sequence[_ScoredCandidate]) -> scoring.Points:
+    best = scoring.points()
+    for candidate in scored:
+        for type_, points in candidate.points.items():
+            best[type_] = max(best[type_], points) if type_ in best else points
+    return best
+
+
+def _link_short_forms(scored: Sequence[_ScoredCandidate]) -> None:
     """`Ada` is Ada Lovelace if the text has her; `Vela` is Vela Foods, unless it is the
     place that gave the name.
     """
-    longer: dict[str, _Guess] = {}
-    for one in guesses:
-        kind, score = _best(one.points)
-        if len(one.run.words) > 1 and score >= scoring.ENOUGH:
-            for number, word in enumerate(one.run.words):
-                if kind == "person" or (number == 0 and kind in scoring.ORGANISATIONS):
-                    longer.setdefault(folding.plain(word), one)
-    for one in guesses:
-        full = longer.get(folding.plain(one.name))
-        if full is None or len(one.run.words) > 1:
+    full_names = _full_names(scored)
+    for candidate in scored:
+        full = full_names.get(candidate.folded_name)
+        if full is None or len(candidate.candidate.words) > 1:
             continue
-        kind = _best(full.points)[0]
-        own, score = _best(one.points)
-        if kind == "person" or score < scoring.ENOUGH or own == "person":
-            if (
-                kind != "person"
-                and own in ("person", "place")
-                and one.points["place"] > 0
-            ):
-                continue
-            one.points, one.longer = scoring.points({kind: _ALIAS}), full.name
+        type_, _ = _best(full.points)
+        if _is_short_form(candidate, type_):
+            candidate.points = scoring.points({type_: _SHORT_FORM})
+            candidate.longer = full.name
 
 
-def _uncapitalised(reading: names.TokenizedText) -> Iterator[Mention]:
-    """A text without capitals: what the reader of names makes of it."""
-    for one in names.find(reading):
-        if one.kind in ("person", "location") and one.score >= _LISTED:
-            text = reading.text[one.start : one.end]
-            person = one.kind == "person"
+def _full_names(
+    scored: Sequence[_ScoredCandidate],
+) -> dict[str, _ScoredCandidate]:
+    """The first person, by each word of the name, or organisation, by the first word."""
+    full_names: dict[str, _ScoredCandidate] = {}
+    for candidate in scored:
+        words = candidate.candidate.words
+        type_, points = _best(candidate.points)
+        if len(words) < 2 or points < scoring.ENOUGH:
+            continue
+        if type_ == "person":
+            short_forms = words
+        elif type_ in scoring.ORGANISATIONS:
+            short_forms = words[:1]
+        else:
+            continue
+        for word in short_forms:
+            full_names.setdefault(folding.plain(word), candidate)
+    return full_names
+
+
+def _is_short_form(candidate: _ScoredCandidate, full_type: str) -> bool:
+    """Whether a word means the bearer of a full name, and nothing that it is itself."""
+    if full_type == "person":
+        return True
+    own, points = _best(candidate.points)
+    if points >= scoring.ENOUGH and own != "person":
+        return False
+    return own not in ("person", "place") or candidate.points["place"] <= 0
+
+
+def _uncapitalised(tokenized: tokenizer.TokenizedText) -> Iterator[Mention]:
+    """A text without capitals: what the personal values are found by."""
+    for span in names.find(tokenized):
+        if span.score < _UNCAPITALISED_FROM:
+            continue
+        name = tokenized.text[span.start : span.end]
+        confidence = round(span.score * _UNCAPITALISED_SHARE, 2)
+        if span.kind == "person":
             yield Mention(
-                one.start,
-                one.end,
-                text,
-                "person" if person else "entity",
-                "person" if person else "place",
-                round(one.score * 0.8, 2),
-                text,
+                span.start, span.end, name, "person", "person", confidence, name
+            )
+        elif span.kind == "location":
+            yield Mention(
+                span.start, span.end, name, "entity", "place", confidence, name
             )
 
 
-def matters(
+def salient(
     mentions: Sequence[Mention],
     *,
-    tied: Iterable[str] = (),
+    related: Iterable[str] = (),
     seen: Mapping[str, int] | None = None,
 ) -> list[Mention]:
     """The mentions that deserve a node, one a name, the first of each; a city in
     passing does not.
 
-    `tied` are the names that a relation of the text ties to the owner; `seen` tells in
-    how many other records a name (by `plain_name`) was mentioned. A known node matters,
-    and so does what the owner marked, what is tied to the owner, what is mentioned
-    again here or elsewhere, and a person with a full name.
+    `related` are the names that a relation of the text links to the owner; `seen` tells
+    in how many other records a name (by `plain_name`) was mentioned. A known node
+    matters, and so does what the owner marked, what is linked to the owner, what is
+    mentioned again here or elsewhere, and a person with a full name.
     """
-    bound = {plain_name(name) for name in tied}
-    times = Counter(plain_name(one.name) for one in mentions)
-    before = seen or {}
+    related_names = {plain_name(name) for name in related}
+    times = Counter(plain_name(mention.name) for mention in mentions)
+    elsewhere = seen or {}
     kept: dict[tuple[str, str], Mention] = {}
-    for one in mentions:
-        name = plain_name(one.name)
-        again = times[name] + before.get(name, 0) > 1
-        named = one.kind == "person" and " " in one.name and one.score >= _SURELY
-        if one.key or one.type in _MARKED or name in bound or again or named:
-            kept.setdefault((name, one.kind), one)
+    for mention in mentions:
+        name = plain_name(mention.name)
+        repeated = times[name] + elsewhere.get(name, 0) > 1
+        if repeated or name in related_names or _salient_by_itself(mention):
+            kept.setdefault((name, mention.kind), mention)
     return list(kept.values())
+
+
+def _salient_by_itself(mention: Mention) -> bool:
+    if mention.key or mention.type in _MARKED:
+        return True
+    full_name = mention.kind == "person" and " " in mention.name
+    return full_name and mention.score >= _FULL_NAME_FROM
 
 
 def plain_name(name: str) -> str:

@@ -1,5 +1,6 @@
-"""Asks a language model what a text is about, and keeps of its answer what the text
-bears out.
+"""Named entity extraction by a language model (LLM), grounded in the text.
+
+It is asked what a text is about; of its answer stays what the text bears out.
 """
 
 import re
@@ -20,6 +21,8 @@ LONGEST = 24_000
 MOST_CONCEPTS = 3
 MOST_ITEMS = 60
 _MAX_TOKENS = 2048
+# How sure a model's relation is, set by hand.
+_CONFIDENCE = 0.7
 _ENTITY_TYPES = (
     "company place project product object group institution technology event work".split()  # noqa: SIM905
 )
@@ -42,6 +45,12 @@ _KINDS: Mapping[str, tuple[str, str]] = {
 }
 _DATE = re.compile(r"(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?")
 _NOT_SNAKE = re.compile(r"[^a-z0-9]+")
+
+# What models call the owner, and what is nobody's name.
+_OWNERS = ("owner", "i", "me", "user", "the user", "the owner")
+_NOBODY = frozenset(
+    "i me you he she we they us them the user owner ich du er sie wir yo tu el ella".split()  # noqa: SIM905
+) | {"the user", "the owner"}
 
 
 def _text(value: Any) -> Any:
@@ -94,16 +103,24 @@ class EntityItem(pydantic.BaseModel):
         if not isinstance(value, dict):
             return value
         fields = dict(cast(Mapping[str, Any], value))
-        kind = str(fields.get("kind") or "").strip().lower()
-        kind, type_ = _KINDS.get(
-            kind, ("entity", kind) if kind in _ENTITY_TYPES else (kind, "")
-        )
+        kind, type_ = _kind_and_type(str(fields.get("kind") or ""))
         fields["kind"] = kind
         fields["type"] = fields.get("type") or type_
-        found: Any = fields.get("relations")
-        rows: list[Any] = cast(list[Any], found) if isinstance(found, list) else [found]
-        fields["relations"] = [row for row in rows if _usable(row)]
+        relations: Any = fields.get("relations")
+        if not isinstance(relations, list):
+            relations = [relations]
+        fields["relations"] = [
+            row for row in cast(list[Any], relations) if _usable(row)
+        ]
         return fields
+
+
+def _kind_and_type(word: str) -> tuple[str, str]:
+    """The kind that a model means, and the type if it says one in its place."""
+    kind = word.strip().lower()
+    if kind in _KINDS:
+        return _KINDS[kind]
+    return ("entity", kind) if kind in _ENTITY_TYPES else (kind, "")
 
 
 def _usable(row: Any) -> bool:
@@ -142,9 +159,9 @@ async def ask(
     Raises ModelUnavailable, Confined and BudgetSpent: then nothing was asked, and it
     may be asked again later.
     """
-    told = chat.Message("user", f"<record>\n{_harmless(text[:LONGEST])}\n</record>")
+    framed = f"<record>\n{_harmless(text[:LONGEST])}\n</record>"
     request = chat.ChatRequest(
-        (chat.Message("system", prompt()), told),
+        (chat.Message("system", prompt()), chat.Message("user", framed)),
         "extraction",
         domain=domain,
         record=record_id,
@@ -194,32 +211,35 @@ def borne_out(
     """
     kept: dict[tuple[str, str], EntityItem] = {}
     dropped = concepts = 0
-    for one in items:
-        name = written(text, one.name)
-        if (
-            not name
-            or (one.kind == "person" and not _somebody(text, name))
-            or len(kept) >= MOST_ITEMS
-        ):
+    for item in items:
+        name = _name_in_text(text, item)
+        if not name or len(kept) >= MOST_ITEMS:
             dropped += 1
             continue
-        key = (mentions.plain_name(name), one.kind)
+        key = (mentions.plain_name(name), item.kind)
         if key in kept:
-            kept[key] = _joined(kept[key], one)
+            kept[key] = _joined(kept[key], item)
             continue
-        if one.kind == "concept":
-            concepts += 1
-            if concepts > MOST_CONCEPTS:
-                dropped += 1
-                continue
-        kept[key] = one.model_copy(update={"name": name, "type": _type(one)})
+        concepts += item.kind == "concept"
+        if item.kind == "concept" and concepts > MOST_CONCEPTS:
+            dropped += 1
+            continue
+        kept[key] = item.model_copy(update={"name": name, "type": _type(item)})
     return tuple(kept.values()), dropped
 
 
-def _type(one: EntityItem) -> str:
-    if one.kind != "entity":
+def _name_in_text(text: str, item: EntityItem) -> str:
+    """The name as the text writes it; nothing if it is not there or nobody's."""
+    name = written(text, item.name)
+    if name and item.kind == "person" and not _somebody(text, name):
         return ""
-    named = one.type.strip().lower()
+    return name
+
+
+def _type(item: EntityItem) -> str:
+    if item.kind != "entity":
+        return ""
+    named = item.type.strip().lower()
     return _KINDS.get(named, ("", named))[1] if named else "object"
 
 
@@ -248,23 +268,14 @@ def _somebody(text: str, name: str) -> bool:
     """Whether it can be a person's name: `four people` is nobody in a text that knows
     capitals.
     """
-    if (
-        not any(letter.isalpha() for letter in name)
-        or mentions.plain_name(name) in _NOBODY
-    ):
+    if not any(letter.isalpha() for letter in name):
         return False
-    return any(
-        word[:1].isupper() or not word[:1].isalpha() for word in name.split()[-1:]
-    ) or not _capitals(text)
-
-
-_NOBODY = frozenset(
-    "i me you he she we they us them the user user the owner owner ich du er sie wir yo tu el ella".split()  # noqa: SIM905
-) | {"the user", "the owner"}
-
-
-def _capitals(text: str) -> bool:
-    return any(letter.isupper() for letter in text)
+    if mentions.plain_name(name) in _NOBODY:
+        return False
+    last = name.split()[-1]
+    if last[:1].isupper() or not last[:1].isalpha():
+        return True
+    return not any(letter.isupper() for letter in text)
 
 
 def relations_of(
@@ -273,28 +284,32 @@ def relations_of(
     """The relations of items to things that the text names, or to the owner, with where
     the first of them stands.
     """
-    found: dict[tuple[str, str, str], text_relations.StatedRelation] = {}
-    for one in items:
-        for tie in one.relations:
-            owner = tie.to.strip().lower() in (
-                "owner",
-                "i",
-                "me",
-                "user",
-                "the user",
-                "the owner",
-            )
-            target = text_relations.OWNER if owner else written(text, tie.to)
+    stated: dict[tuple[str, str, str], text_relations.StatedRelation] = {}
+    for item in items:
+        for tie in item.relations:
+            object_ = _object(text, tie)
             relation = _NOT_SNAKE.sub("_", tie.relation.lower()).strip("_")
-            if not target or not relation or target == one.name:
+            if not object_ or not relation or object_ == item.name:
                 continue
-            start = text.find(one.name)
-            start, end = (
-                (start, start + len(one.name)) if start >= 0 else (0, len(text))
-            )
+            key = (item.name, relation, object_)
             since = tie.since if _DATE.fullmatch(tie.since) else ""
-            key = (one.name, relation, target)
-            found.setdefault(
-                key, text_relations.StatedRelation(*key, start, end, since, 0.7)
+            stated.setdefault(
+                key,
+                text_relations.StatedRelation(
+                    *key, *_extent(text, item.name), since, _CONFIDENCE
+                ),
             )
-    return tuple(found.values())
+    return tuple(stated.values())
+
+
+def _object(text: str, tie: Tie) -> str:
+    """The owner, or what a relation leads to as the text writes it."""
+    if tie.to.strip().lower() in _OWNERS:
+        return text_relations.OWNER
+    return written(text, tie.to)
+
+
+def _extent(text: str, name: str) -> tuple[int, int]:
+    """Where a name stands first; all of the text if it is written otherwise."""
+    start = text.find(name)
+    return (start, start + len(name)) if start >= 0 else (0, len(text))

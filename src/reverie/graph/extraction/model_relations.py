@@ -1,10 +1,11 @@
-"""The third step of ingestion: a model ties together what was found in a text, by tools
-that check every word of it.
+"""Relation extraction by a language model (LLM), through tools that check every word.
+
+The third step of ingestion: the model links what was found in a text.
 """
 
 import importlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -17,29 +18,38 @@ from reverie.llm import chat
 
 log = logging.getLogger(__name__)
 
-_TURNS = 8
+# Limits of one question, set by hand: calls of tools, and characters.
+_MOST_CALLS = 8
 _LONGEST = 12_000
+_LONGEST_DESCRIPTION, _LONGEST_NOTES = 500, 1000
+# How sure a model's relation is, set by hand.
+_CONFIDENCE = 0.7
+# What the fields of records say, no model does.
+_BY_FIELDS = ("mentions", "sourced_from", "attended_by")
 OWNER = "owner"
 
 
 @dataclass(frozen=True, slots=True)
-class _Desk:
-    """What the tools work on: the nodes that may be named, by their normalised names."""
+class _Tools:
+    """What the model may call; `nodes_by_name` are the nodes that may be named, by
+    their normalised names.
+    """
 
     database: db.Database
     user: db.HasUser
-    reading: update.Extraction
-    there: Mapping[str, nodes.Node]
+    extraction: update.Extraction
+    nodes_by_name: Mapping[str, nodes.Node]
 
     def node(self, name: str) -> nodes.Node:
-        found = self.there.get(keys.normalised(name))
-        if found is None:
-            told = ", ".join(one.name for one in self.there.values())
+        """The node of a name. Raises Invalid."""
+        node = self.nodes_by_name.get(keys.normalised(name))
+        if node is None:
+            listed = ", ".join(other.name for other in self.nodes_by_name.values())
             raise errors.Invalid(
                 f"`{name[:60]}` is not one of the things listed.",
-                hint=f"They are: {told}.",
+                hint=f"They are: {listed}.",
             )
-        return found
+        return node
 
     async def create_relationship(
         self,
@@ -52,14 +62,14 @@ class _Desk:
         message.
         """
         return await _answered(
-            self._tied(from_name, relation, to_name, properties or {})
+            self._relate(from_name, relation, to_name, properties or {})
         )
 
     async def update_relationship(
         self, from_name: str, relation: str, to_name: str, properties: dict[str, Any]
     ) -> str:
         """Add properties to a relation between two listed things."""
-        return await _answered(self._tied(from_name, relation, to_name, properties))
+        return await _answered(self._relate(from_name, relation, to_name, properties))
 
     async def update_node(
         self, name: str, description: str = "", notes: str = ""
@@ -67,135 +77,148 @@ class _Desk:
         """Add to a listed thing what the text says of it: one sentence as description,
         or notes.
         """
-        return await _answered(self._told(name, description, notes))
+        return await _answered(self._describe(name, description, notes))
 
-    async def _tied(
+    async def _relate(
         self, from_name: str, relation: str, to_name: str, properties: Mapping[str, Any]
     ) -> str:
         begin, end = self.node(from_name), self.node(to_name)
-        told = relations.checked(relation, begin.kind, end.kind, properties)
+        checked = relations.checked(relation, begin.kind, end.kind, properties)
         fact = links.Fact(
             begin.id,
             end.id,
             relation,
             "extracted",
-            0.7,
+            _CONFIDENCE,
             "model",
-            told,
-            at=self.reading.at,
+            checked,
+            at=self.extraction.at,
         )
+        evidence = links.Evidence(self.extraction.record_id)
         async with self.database.transaction(self.user) as tx:
             await nodes.bump(tx, self.user)
-            made = await links.relate(
-                tx, self.user, fact, links.Evidence(self.reading.record_id)
-            )
+            link = await links.relate(tx, self.user, fact, evidence)
             await nodes.recount(tx, self.user, [begin.id, end.id])
-        return "kept" if made else "this was deleted by the owner"
+        return "kept" if link else "this was deleted by the owner"
 
-    async def _told(self, name: str, description: str, notes: str) -> str:
+    async def _describe(self, name: str, description: str, notes: str) -> str:
         node = self.node(name)
         async with self.database.transaction(self.user) as tx:
             await nodes.bump(tx, self.user)
             node = await nodes.get(tx, self.user, node.id)
-            known = str(node.properties.get("notes") or "")
-            added = (
-                "\n".join(part for part in (known, notes[:1000]) if part)
-                if notes not in known
-                else known
-            )
+            kept = _with_notes(str(node.properties.get("notes") or ""), notes)
             await nodes.change(
                 tx,
                 self.user,
                 node,
-                description=node.description or description[:500],
-                properties={"notes": added or None},
+                description=node.description or description[:_LONGEST_DESCRIPTION],
+                properties={"notes": kept or None},
             )
         return "kept"
+
+
+def _with_notes(notes: str, added: str) -> str:
+    """Notes with further ones, unless they are among them."""
+    if added in notes:
+        return notes
+    return "\n".join(part for part in (notes, added[:_LONGEST_NOTES]) if part)
 
 
 async def relate(
     database: db.Database,
     models: chat.Models,
     user: db.HasUser,
-    reading: update.Extraction,
+    extraction: update.Extraction,
     text: str,
     level: chat.Level,
 ) -> None:
-    """Let the model say how the things of a reading hang together. A bad answer costs
-    nothing but itself.
+    """Let the model say how the things of an extraction hang together. A bad answer
+    costs nothing but itself.
 
     Raises ModelUnavailable, BudgetSpent and Confined.
     """
     async with database.transaction(user) as tx:
-        found = await nodes.find(
-            tx, user, [keys.normalised(one.name) for one in reading.named]
-        )
-        there = {
-            keys.normalised(one.name): one
-            for some in found.values()
-            for one in some[:1]
-        }
-        if owner := await nodes.owner(tx, user):
-            there[OWNER] = owner
-        known = await lookups.among(tx, user, [one.id for one in there.values()])
-    if len(there) < 2:
+        nodes_by_name = await _nodes_by_name(tx, user, extraction)
+        ids = [node.id for node in nodes_by_name.values()]
+        known = await lookups.among(tx, user, ids)
+    if len(nodes_by_name) < 2:
         return
-    desk = _Desk(database, user, reading, there)
     request = chat.ChatRequest(
         (
-            chat.Message(
-                "system",
-                resources.files("reverie.graph.extraction")
-                .joinpath("prompts/relate.md")
-                .read_text("utf-8"),
-            ),
-            chat.Message("user", _message(text, there, known)),
+            chat.Message("system", _prompt()),
+            chat.Message("user", _message(text, nodes_by_name, known)),
         ),
         "relating",
-        domain=reading.domain,
-        record=reading.record_id,
+        domain=extraction.domain,
+        record=extraction.record_id,
         level=level,
         lane="bulk",
     )
-    agents = importlib.import_module(
-        "reverie.llm.agents"
-    )  # takes a second, and only where a model is asked
+    # Takes a second, and only where a model is asked.
+    agents = importlib.import_module("reverie.llm.agents")
+    own = _Tools(database, user, extraction, nodes_by_name)
+    tools = (own.create_relationship, own.update_relationship, own.update_node)
     try:
-        tools = (desk.create_relationship, desk.update_relationship, desk.update_node)
-        await agents.run(models, user, request, tools=tools, most_calls=_TURNS)
+        await agents.run(models, user, request, tools=tools, most_calls=_MOST_CALLS)
     except errors.Invalid as useless:
-        log.info("the model tied nothing in %s: %s", reading.record_id, useless.message)
+        log.info(
+            "the model tied nothing in %s: %s", extraction.record_id, useless.message
+        )
+
+
+async def _nodes_by_name(
+    tx: db.Transaction, user: db.HasUser, extraction: update.Extraction
+) -> dict[str, nodes.Node]:
+    """The nodes of what was extracted, of several of a name the first; and the owner."""
+    names = [keys.normalised(entity.name) for entity in extraction.named]
+    by_alias = await nodes.find(tx, user, names)
+    nodes_by_name = {
+        keys.normalised(namesakes[0].name): namesakes[0]
+        for namesakes in by_alias.values()
+        if namesakes
+    }
+    owner = await nodes.owner(tx, user)
+    if owner is not None:
+        nodes_by_name[OWNER] = owner
+    return nodes_by_name
+
+
+def _prompt() -> str:
+    prompts = resources.files("reverie.graph.extraction").joinpath("prompts")
+    return prompts.joinpath("relate.md").read_text("utf-8")
 
 
 def _message(
-    text: str, there: Mapping[str, nodes.Node], known: Sequence[links.Link]
+    text: str, nodes_by_name: Mapping[str, nodes.Node], known: Sequence[links.Link]
 ) -> str:
-    by_id = {one.id: name for name, one in there.items()}
-    things = "\n".join(
-        f"- {OWNER if name == OWNER else one.name} ({one.type or one.kind})"
-        + (f": {one.description}" if one.description else "")
-        for name, one in there.items()
-    )
-    ties = (
-        "\n".join(
-            f"- {by_id[one.from_id]} {one.relation} {by_id[one.to_id]}" for one in known
-        )
-        or "- nothing"
-    )
-    allowed = ", ".join(
-        name
-        for name in relations.RELATIONS
-        if name not in ("mentions", "sourced_from", "attended_by")
-    )
+    """The text, the things by name, what links them already, and the relations."""
+    names = {node.id: name for name, node in nodes_by_name.items()}
+    things = [_described(name, node) for name, node in nodes_by_name.items()]
+    triples = [
+        f"- {names[link.from_id]} {link.relation} {names[link.to_id]}" for link in known
+    ]
+    allowed = [name for name in relations.RELATIONS if name not in _BY_FIELDS]
     return (
-        f"Text:\n<record>\n{text[:_LONGEST]}\n</record>\n\nThings:\n{things}\n\nKnown already:\n{ties}\n\n"
-        f"Relations: {allowed}."
+        f"Text:\n<record>\n{text[:_LONGEST]}\n</record>\n\n"
+        f"Things:\n{_lines(things)}\n\n"
+        f"Known already:\n{_lines(triples) or '- nothing'}\n\n"
+        f"Relations: {', '.join(allowed)}."
     )
 
 
-async def _answered(work: Any) -> str:
+def _described(name: str, node: nodes.Node) -> str:
+    shown = OWNER if name == OWNER else node.name
+    line = f"- {shown} ({node.type or node.kind})"
+    return f"{line}: {node.description}" if node.description else line
+
+
+def _lines(lines: Sequence[str]) -> str:
+    return "\n".join(lines)
+
+
+async def _answered(work: Awaitable[str]) -> str:
     """What a tool says: a refusal is told to the model, which may try again."""
     try:
-        return str(await work)
+        return await work
     except errors.Invalid as refused:
         return f"refused: {refused.message} {refused.hint}"

@@ -1,5 +1,6 @@
-"""What a record says by its own fields, without a model: contacts, attendees and
-addresses are people.
+"""Structured extraction: people and organisations from a record's own fields.
+
+Contacts, attendees and addresses are people; without a model.
 """
 
 import email.utils
@@ -69,18 +70,22 @@ def of(record: base.Record) -> FieldEntities:
 
 def address(text: str) -> tuple[str, str]:
     """The name and the address of `Ana Ruiz <ana@example.org>`; either may be empty."""
-    written = _WRITTEN.fullmatch(text)
-    name, found = written.groups() if written else email.utils.parseaddr(text)
-    if not written and "@" not in text:
-        name, found = text, ""
-    found = found.strip().lower().removeprefix("mailto:") if "@" in found else ""
+    name, email_ = _written_address(text)
+    email_ = email_.strip().lower().removeprefix("mailto:") if "@" in email_ else ""
     name = " ".join(name.strip("\"' ").split())
-    return ("" if "@" in name else name), found
+    return ("" if "@" in name else name), email_
 
 
-def is_role(found: str) -> bool:
+def _written_address(text: str) -> tuple[str, str]:
+    match = _WRITTEN.fullmatch(text)
+    if match:
+        return match[1], match[2]
+    return email.utils.parseaddr(text) if "@" in text else (text, "")
+
+
+def is_role(email_: str) -> bool:
     """Whether an address belongs to nobody in particular."""
-    return bool(_ROLE.match(found.partition("@")[0]))
+    return bool(_ROLE.match(email_.partition("@")[0]))
 
 
 def sounds_like_a_company(name: str) -> bool:
@@ -98,45 +103,28 @@ def titleless(name: str) -> str:
     return _TITLE.sub("", name).strip()
 
 
-def named_by(found: str) -> str:
+def named_by(email_: str) -> str:
     """A name for somebody of whom only the address is known: `ana.ruiz@…` is Ana Ruiz,
     `ar77@…` the address.
     """
-    local = found.partition("@")[0].partition("+")[0]
+    local = email_.partition("@")[0].partition("+")[0]
     parts = re.split(r"[._\-]", local)
     if 2 <= len(parts) <= 3 and all(_PARTS.fullmatch(part) for part in parts):
         return " ".join(part.capitalize() for part in parts)
-    return found
+    return email_
 
 
 def _contact(contact: contacts.Contact) -> FieldEntities:
     company = (contact.company or "").strip()
-    told = {
-        "notes": contact.notes,
-        "birthday": contact.birthday and contact.birthday.isoformat(),
-    }
-    properties = {name: value for name, value in told.items() if value}
-    # An address of an office is on the cards of all who work there: it tells nobody
-    # from anybody.
-    found = (one.strip().lower() for one in contact.emails if "@" in one)
-    mails = tuple(one for one in found if not is_role(one))
-    if (
-        company
-        and contact.display_name.strip() == company
-        and not (contact.given or contact.family)
-    ):
-        return FieldEntities(
-            organisations=[Organisation(company, properties=properties)]
-        )
-    plain = " ".join(one for one in (contact.given, contact.family) if one)
+    properties = _properties(contact)
+    unnamed = not (contact.given or contact.family)
+    if company and unnamed and contact.display_name.strip() == company:
+        organisation = Organisation(company, properties=properties)
+        return FieldEntities(organisations=[organisation])
     person = Person(
         contact.display_name,
-        mails,
-        tuple(
-            one
-            for one in (plain, titleless(contact.display_name))
-            if one and one != contact.display_name
-        ),
+        _own_emails(contact),
+        _other_names(contact),
         properties=properties,
         works_at=company,
         job_title=contact.job_title or "",
@@ -144,44 +132,73 @@ def _contact(contact: contacts.Contact) -> FieldEntities:
     return FieldEntities([person], [Organisation(company)] if company else [])
 
 
+def _properties(contact: contacts.Contact) -> dict[str, Any]:
+    """What a card says of its node besides names and addresses."""
+    birthday = contact.birthday and contact.birthday.isoformat()
+    properties = {"notes": contact.notes, "birthday": birthday}
+    return {name: value for name, value in properties.items() if value}
+
+
+def _own_emails(contact: contacts.Contact) -> tuple[str, ...]:
+    """An address of an office is on the cards of all who work there: it tells nobody
+    from anybody.
+    """
+    emails_ = [email_.strip().lower() for email_ in contact.emails if "@" in email_]
+    return tuple(email_ for email_ in emails_ if not is_role(email_))
+
+
+def _other_names(contact: contacts.Contact) -> tuple[str, ...]:
+    """Given and family name, and the shown name without its title, if they differ."""
+    given_and_family = " ".join(filter(None, (contact.given, contact.family)))
+    names = (given_and_family, titleless(contact.display_name))
+    return tuple(name for name in names if name and name != contact.display_name)
+
+
 def _event(event: events.Event) -> FieldEntities:
     people: list[Person] = []
     organisations: list[Organisation] = []
-    for one in event.attendees:
-        name, found = address(one.get("email") or "")
-        shown = (one.get("name") or "").strip() or name
-        shown = "" if "@" in shown else shown
-        mails, role = (found,) if found else (), one.get("role") or ""
-        if shown and sounds_like_a_company(shown):
-            organisations.append(Organisation(shown, "company", role))
-        elif (shown or found) and not (found and is_role(found)):
-            people.append(
-                Person(
-                    shown or named_by(found), mails, relation="attended_by", role=role
-                )
-            )
+    for attendee in event.attendees:
+        name, email_ = _attendee(attendee)
+        role = attendee.get("role") or ""
+        if name and sounds_like_a_company(name):
+            organisations.append(Organisation(name, "company", role))
+        elif (name or email_) and not is_role(email_):
+            people.append(_person(name, email_, role, relation="attended_by"))
     return FieldEntities(people, organisations)
+
+
+def _attendee(attendee: Mapping[str, Any]) -> tuple[str, str]:
+    """The name and the address of an attendee; either may be empty."""
+    written, email_ = address(attendee.get("email") or "")
+    name = (attendee.get("name") or "").strip() or written
+    return ("" if "@" in name else name), email_
 
 
 def _email(mail: emails.Email) -> FieldEntities:
     people: list[Person] = []
     organisations: list[Organisation] = []
     sides = (("from", [mail.from_ or ""]), ("to", mail.to), ("cc", mail.cc))
-    for role, written in sides:
-        for one in written:
-            name, found = address(one)
-            if found and is_role(found):
+    for role, addresses in sides:
+        for written in addresses:
+            name, email_ = address(written)
+            if is_role(email_):
                 if name:
                     organisations.append(Organisation(name, "institution", role))
             elif name and sounds_like_a_company(name):
                 organisations.append(Organisation(name, "company", role))
-            elif name or found:
-                people.append(
-                    Person(
-                        name or named_by(found), (found,) if found else (), role=role
-                    )
-                )
+            elif name or email_:
+                people.append(_person(name, email_, role))
     return FieldEntities(people, organisations)
+
+
+def _person(name: str, email_: str, role: str, relation: str = "mentions") -> Person:
+    """Somebody of whom the name, the address or both are known."""
+    return Person(
+        name or named_by(email_),
+        (email_,) if email_ else (),
+        relation=relation,
+        role=role,
+    )
 
 
 _READERS: Mapping[type, Callable[[Any], FieldEntities]] = {

@@ -1,5 +1,7 @@
-"""Relations that a text states plainly between its mentions, and the day from which
-they hold if it stands there.
+"""Relation extraction by patterns: who lives where, works for whom, since when.
+
+Relations that a text states plainly between its mentions, and the day from which they
+hold if it stands there.
 """
 
 import re
@@ -24,7 +26,7 @@ _BEGINNING = (
     "landlord_of",
 )
 _SENTENCE = re.compile(r"[^.!?\n]*(?:\.(?=\d)[^.!?\n]*)*[.!?\n]?")
-_TOKEN = re.compile(r"<(\d+)\w>")
+_MARK = re.compile(r"<(\d+)\w>")
 _ANY = r"<\d+[ploxc]>"
 # `Ann works at <1o> and lives in <2l>`: the subject of the first clause is that of the
 # second.
@@ -44,7 +46,7 @@ _DAY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class StatedRelation:
-    """Who is tied to what, as names; OWNER is the owner. `valid_from` is a day, a month
+    """What relates two names; OWNER is the owner. `valid_from` is a day, a month
     or a year: `2026-05`, or "".
 
     `moved_to` says that `lives_in` holds from then on, and that another one ended.
@@ -77,140 +79,171 @@ class _Match:
     since: str = ""
 
 
-def relations(
+def find(
     text: str, mentions: Sequence[mentions.Mention], *, language: str | None = None
 ) -> list[StatedRelation]:
-    """What the text says plainly; questions, denials and conditions say nothing."""
-    spoken = language or lexicon.tell(folding.fold(text).text) or "en"
-    if spoken not in _OWNERS:
+    """What the text says plainly, each relation once; questions, denials and conditions
+    say nothing.
+    """
+    language = language or lexicon.tell_language(folding.fold(text).text) or "en"
+    if language not in _OWNERS:
         return []
-    patterns, roles = _patterns(spoken)
-    found: dict[tuple[str, str, str], StatedRelation] = {}
-    for sentence in _SENTENCE.finditer(text):
-        inside = [
-            one
-            for one in mentions
-            if sentence.start() <= one.start and one.end <= sentence.end()
-        ]
-        said = sentence.group()
-        if (
-            not said.strip()
-            or said.rstrip().endswith("?")
-            or _DOUBT.search(_without(said, sentence.start(), inside))
-        ):
+    relations: dict[tuple[str, str, str], StatedRelation] = {}
+    for match in _SENTENCE.finditer(text):
+        sentence = _Sentence(
+            match.group(), match.start(), _inside(mentions, *match.span())
+        )
+        if not sentence.states():
             continue
-        masked = _masked(said, sentence.start(), inside)
-        for one in _dated(masked, [*_matches(masked, inside, patterns, roles)], spoken):
-            known = found.get(one.key)
-            if known is None or one.confidence > known.confidence:
-                since = one.since
-                found[one.key] = StatedRelation(
-                    *one.key, sentence.start(), sentence.end(), since, one.confidence
-                )
-    return list(found.values())
+        for relation in _matches(sentence, language):
+            known = relations.get(relation.key)
+            if known is not None and known.confidence >= relation.confidence:
+                continue
+            relations[relation.key] = StatedRelation(
+                *relation.key, *match.span(), relation.since, relation.confidence
+            )
+    return list(relations.values())
 
 
-def tied(found: Iterable[StatedRelation], *, to: Iterable[str] = ()) -> frozenset[str]:
-    """The names that relations tie to the owner, or to names that matter already: for
-    `spotting.matters`.
+def related_names(
+    relations: Iterable[StatedRelation], *, to: Iterable[str] = ()
+) -> frozenset[str]:
+    """The names that relations link to the owner, or to names that matter already: for
+    `mentions.salient`.
     """
     anchors = {OWNER, *to}
-    ends = ((one.subject, one.object) for one in found)
-    return frozenset(
-        name for pair in ends if anchors & set(pair) for name in pair if name != OWNER
-    )
+    names: set[str] = set()
+    for relation in relations:
+        ends = {relation.subject, relation.object}
+        if anchors & ends:
+            names |= ends
+    return frozenset(names - {OWNER})
 
 
-def _matches(
-    masked: str,
-    inside: Sequence[mentions.Mention],
-    patterns: Sequence[_Pattern],
-    roles: Mapping[str, str],
-) -> Iterator[_Match]:
+def _inside(
+    mentions: Iterable[mentions.Mention], start: int, end: int
+) -> list[mentions.Mention]:
+    """The mentions between two offsets."""
+    return [
+        mention for mention in mentions if start <= mention.start and mention.end <= end
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """A sentence with its offset in the text and its mentions, by place."""
+
+    text: str
+    start: int
+    mentions: Sequence[mentions.Mention]
+
+    def states(self) -> bool:
+        """Whether it may be a plain statement: no question and without a doubt."""
+        if not self.text.strip() or self.text.rstrip().endswith("?"):
+            return False
+        return not _DOUBT.search(self._without_mentions())
+
+    def _without_mentions(self) -> str:
+        """A name holds no doubt."""
+        text = self.text
+        for mention in reversed(self.mentions):
+            start, end = mention.start - self.start, mention.end - self.start
+            text = f"{text[:start]}…{text[end:]}"
+        return text
+
+    def masked(self) -> str:
+        """The sentence with a mark for each mention: its number and what it is."""
+        text = self.text.replace("<", " ").replace(">", " ")
+        for number, mention in reversed([*enumerate(self.mentions)]):
+            start, end = mention.start - self.start, mention.end - self.start
+            text = f"{text[:start]}<{number}{_letter(mention)}>{text[end:]}"
+        return text.replace("’", "'")
+
+    def name(self, mark: str | None) -> str:
+        """The name of a mention by its mark; the owner's for a pronoun."""
+        match = _MARK.fullmatch(mark or "")
+        return self.mentions[int(match[1])].name if match else OWNER
+
+
+def _matches(sentence: _Sentence, language: str) -> Sequence[_Match]:
+    """The relations of a sentence. Its date belongs to what stands right before it, or
+    else to what comes first.
+    """
+    masked = sentence.masked()
+    matches = [*_undated(sentence, masked, language)]
+    if not matches:
+        return matches
+    at, since = _since(masked, language)
+    places = [match.place for match in matches if not match.lasting]
+    first = min(places, default=0)
+    dated = max((place for place in places if place <= at), default=first)
+    return [
+        replace(match, since=since)
+        if match.place == dated and not match.lasting
+        else match
+        for match in matches
+    ]
+
+
+def _undated(sentence: _Sentence, masked: str, language: str) -> Iterator[_Match]:
+    """What the patterns match, in their order."""
+    patterns, roles = _patterns(language)
     for pattern in patterns:
         if pattern.needs and not pattern.needs.search(masked):
             continue
         for match in pattern.match.finditer(masked):
-            subject, target = _named(match["s"], inside), _named(match["o"], inside)
+            subject, object_ = sentence.name(match["s"]), sentence.name(match["o"])
+            if subject == object_:
+                continue
+            if pattern.turned:
+                subject, object_ = object_, subject
             relation = pattern.relation
             if relation == "role":
                 relation = roles[match["role"].lower()]
-            if subject == target:
-                continue
-            if pattern.turned:
-                subject, target = target, subject
             lasting = pattern.relation == "role" and relation not in _BEGINNING
-            yield _Match(
-                (subject, relation, target),
-                pattern.confidence,
-                match.start("o"),
-                lasting,
-            )
+            key = (subject, relation, object_)
+            yield _Match(key, pattern.confidence, match.start("o"), lasting)
 
 
-def _dated(masked: str, found: Sequence[_Match], language: str) -> Iterator[_Match]:
-    """The date of a sentence belongs to what stands right before it, or else to what
-    comes first.
-    """
-    at, since = _since(masked, language)
-    open_ = [one for one in found if not one.lasting]
-    first = min((one.place for one in open_), default=0)
-    before = max((one.place for one in open_ if one.place <= at), default=first)
-    for one in found:
-        yield (
-            replace(one, since=since)
-            if not one.lasting and one.place == before
-            else one
-        )
+def _letter(mention: mentions.Mention) -> str:
+    """What a mention is to the patterns: person, concept, place, organisation, other."""
+    if mention.kind != "entity":
+        return "p" if mention.kind == "person" else "c"
+    if mention.type == "place":
+        return "l"
+    return "o" if mention.type in scoring.ORGANISATIONS else "x"
 
 
-def _named(part: str | None, inside: Sequence[mentions.Mention]) -> str:
-    token = _TOKEN.fullmatch(part or "")
-    return inside[int(token[1])].name if token else OWNER
-
-
-def _without(said: str, offset: int, inside: Sequence[mentions.Mention]) -> str:
-    """The sentence without its mentions: a name holds no doubt."""
-    for one in reversed(inside):
-        said = said[: one.start - offset] + "…" + said[one.end - offset :]
-    return said
-
-
-def _masked(said: str, offset: int, inside: Sequence[mentions.Mention]) -> str:
-    """The sentence with a mark for each mention: its number and what it is."""
-    said = said.replace("<", " ").replace(">", " ")
-    for number, one in reversed([*enumerate(inside)]):
-        said = f"{said[: one.start - offset]}<{number}{_letter(one)}>{said[one.end - offset :]}"
-    return said.replace("’", "'")
-
-
-def _letter(one: mentions.Mention) -> str:
-    if one.kind != "entity":
-        return "p" if one.kind == "person" else "c"
-    return (
-        "l"
-        if one.type == "place"
-        else "o"
-        if one.type in scoring.ORGANISATIONS
-        else "x"
-    )
+@cache
+def _content() -> Mapping[str, Any]:
+    """The patterns, roles, adverbs and months of all languages."""
+    data = resources.files("reverie.graph.extraction").joinpath("data", "stated.toml")
+    return tomllib.loads(data.read_text("utf-8"))
 
 
 @cache
 def _patterns(language: str) -> tuple[tuple[_Pattern, ...], Mapping[str, str]]:
-    text = (
-        resources.files("reverie.graph.extraction")
-        .joinpath("data", "stated.toml")
-        .read_text("utf-8")
-    )
-    content: Mapping[str, Any] = tomllib.loads(text)
+    """The patterns of a language, and the relation of each word for a role."""
+    content = _content()
     roles = {
         word: relation
         for relation, words in content["roles"][language].items()
         for word in str(words).split()
     }
-    adverbs = "|".join(str(content["adverbs"][language]).split())
-    meant = {
+    macros = _macros(language, str(content["adverbs"][language]).split(), roles)
+    patterns = [
+        _pattern(entry, macros)
+        for entry in content["pattern"]
+        if entry["language"] == language
+    ]
+    return tuple(patterns), roles
+
+
+def _macros(
+    language: str, adverbs: Sequence[str], roles: Iterable[str]
+) -> dict[str, str]:
+    """What stands for {S}, {P} and the others in a pattern."""
+    return {
         "{S}": rf"(?P<s><\d+p>|\b(?:{_OWNERS[language]})\b){_FIRST}",
         "{P}": r"(?P<{}><\d+p>)",
         "{L}": r"(?P<o><\d+l>)",
@@ -218,76 +251,65 @@ def _patterns(language: str) -> tuple[tuple[_Pattern, ...], Mapping[str, str]]:
         "{E}": r"(?P<o><\d+[ox]>)",
         "{A2}": rf"(?P<o>{_ANY})",
         "{A}": rf"(?P<s>{_ANY})",
-        "{a}": f"(?:(?:{adverbs}) )?",
+        "{a}": f"(?:(?:{'|'.join(adverbs)}) )?",
         "{role}": "(?:" + "|".join(sorted(roles, key=len, reverse=True)) + ")",
     }
-    made = [
-        _pattern(one, meant)
-        for one in content["pattern"]
-        if one["language"] == language
-    ]
-    return tuple(made), roles
 
 
-def _pattern(one: Mapping[str, Any], meant: Mapping[str, str]) -> _Pattern:
-    source = str(one["match"])
+def _pattern(entry: Mapping[str, Any], macros: Mapping[str, str]) -> _Pattern:
+    source = str(entry["match"])
+    # {P} is the object where there is a subject before.
     person = "o" if "{S}" in source or "(?P<s>" in source else "s"
-    for name, piece in meant.items():
-        source = source.replace(
-            name, piece.replace("{}", person) if name == "{P}" else piece
-        )
-    needs = re.compile(one["needs"], re.IGNORECASE) if "needs" in one else None
+    for macro, meaning in macros.items():
+        if macro == "{P}":
+            meaning = meaning.replace("{}", person)
+        source = source.replace(macro, meaning)
+    needs = re.compile(entry["needs"], re.IGNORECASE) if "needs" in entry else None
     return _Pattern(
         re.compile(source, re.IGNORECASE),
-        str(one["relation"]),
-        float(one.get("confidence", 0.8)),
-        bool(one.get("turned", False)),
+        str(entry["relation"]),
+        float(entry.get("confidence", 0.8)),
+        bool(entry.get("turned", False)),
         needs,
     )
 
 
 @cache
 def _dates(language: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
-    """The dates of a language with a preposition; in German a year may stand without
-    one.
+    """The dates of a language with a preposition, and its months; in German a year may
+    stand without one.
     """
-    text = (
-        resources.files("reverie.graph.extraction")
-        .joinpath("data", "stated.toml")
-        .read_text("utf-8")
-    )
-    months = tuple(str(tomllib.loads(text)["months"][language]).split())
-    before = (
+    months = tuple(str(_content()["months"][language]).split())
+    preposition = (
         r"(?:(?:since|from|in|on|as of|seit|ab|im|am|desde|en|el)\s+(?:the\s+)?)"
-        + ("?" if language == "de" else "")
     )
+    optional = "?" if language == "de" else ""
     day = r"(?:(?P<d>\d{1,2})(?:st|nd|rd|th|\.)?\s+(?:of\s+|de\s+)?)?"
-    month = rf"(?:(?P<m>{'|'.join(months)})\s*(?:(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?)?,?\s+(?:de\s+|del\s+)?)?"
-    return re.compile(
-        rf"\b{before}{day}{month}(?P<y>(?:19|20)\d\d)\b", re.IGNORECASE
-    ), months
+    month = (
+        rf"(?:(?P<m>{'|'.join(months)})\s*"
+        r"(?:(?P<d2>\d{1,2})(?:st|nd|rd|th)?)?,?\s+(?:de\s+|del\s+)?)?"
+    )
+    date = rf"\b{preposition}{optional}{day}{month}(?P<y>(?:19|20)\d\d)\b"
+    return re.compile(date, re.IGNORECASE), months
 
 
 def _since(sentence: str, language: str) -> tuple[int, str]:
-    """The date of a sentence as a day, a month or a year; nothing if it has none or
-    several.
+    """Where the date of a sentence stands, and the date as a day, a month or a year; 0
+    and "" if it has none or several.
     """
     exact = list(_DAY.finditer(sentence))
     pattern, months = _dates(language)
-    found = exact or list(pattern.finditer(sentence))
-    if len(found) != 1:
+    dates = exact or list(pattern.finditer(sentence))
+    if len(dates) != 1:
         return 0, ""
-    one = found[0]
-    year = one["y"]
+    (date,) = dates
     if exact:
-        return one.start(), one.group()
-    if not one["m"]:
-        return one.start(), year
-    month = months.index(one["m"].lower()) + 1
-    day = one["d"] or one["d2"]
-    whole = (
-        f"{year}-{month:02}-{int(day):02}"
-        if day and 1 <= int(day) <= 31
-        else f"{year}-{month:02}"
-    )
-    return one.start(), whole
+        return date.start(), date.group()
+    year = date["y"]
+    if not date["m"]:
+        return date.start(), year
+    month = months.index(date["m"].lower()) + 1
+    day = date["d"] or date["d2"]
+    if not day or not 1 <= int(day) <= 31:
+        return date.start(), f"{year}-{month:02}"
+    return date.start(), f"{year}-{month:02}-{int(day):02}"

@@ -1,5 +1,6 @@
-"""What a record says becomes nodes and links: in one transaction, as often as the
-record is read, with one result.
+"""Incremental update of the knowledge graph by what was extracted from a record.
+
+In one transaction, as often as the record is read, with one result.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,26 +11,17 @@ from uuid import UUID
 
 from reverie import db
 from reverie.graph import links, nodes, relations
-from reverie.graph.extraction import record_fields
+from reverie.graph.extraction import entity_linking, record_fields
 from reverie.graph.resolution import keys
 
+NamedEntity = entity_linking.NamedEntity
 OWNER = ""
 """Stands for the owner as the subject or object of a statement."""
 
+# A mail to more people than these is a list's.
 _MOST_PEOPLE = 60
-
-
-@dataclass(frozen=True, slots=True)
-class NamedEntity:
-    """Something that a text names: a known node by its `key`, or what is to become one."""
-
-    kind: nodes.Kind
-    name: str
-    type: str = ""
-    description: str = ""
-    key: str = ""
-    confidence: float = 0.7
-    ordinal: int | None = None
+# How sure it is that somebody works where their card says.
+_EMPLOYMENT_CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,107 +70,141 @@ class Extraction:
     records: Sequence[LinkedRecord] = ()
 
 
-@dataclass(slots=True)
-class _Found:
-    """The nodes of a reading, by what it calls them, and the links that were made."""
-
-    by_alias: dict[str, list[nodes.Node]]
-    gone: set[tuple[nodes.Kind, str]]
-    by_name: dict[str, nodes.Node] = field(default_factory=dict[str, nodes.Node])
-    ends: dict[str, dict[UUID, tuple[UUID, float, Mapping[str, Any], int | None]]] = (
-        field(
-            default_factory=dict[
-                str, dict[UUID, tuple[UUID, float, Mapping[str, Any], int | None]]
-            ]
-        )
-    )
-    kept: list[UUID] = field(default_factory=list[UUID])
-    touched: set[UUID] = field(default_factory=set[UUID])
-
-    def end(
-        self,
-        relation: str,
-        node: nodes.Node,
-        told: Mapping[str, Any],
-        confidence: float,
-        ordinal: int | None,
-    ) -> None:
-        self.touched.add(node.id)
-        self.ends.setdefault(relation, {}).setdefault(
-            node.id, (node.id, confidence, told, ordinal)
-        )
-
-    def called(self, alias: str, kind: nodes.Kind) -> list[nodes.Node]:
-        return [node for node in self.by_alias.get(alias, ()) if node.kind == kind]
-
-    def call(self, alias: str, node: nodes.Node) -> None:
-        kept = self.by_alias.setdefault(alias, [])
-        kept[:] = [node if one.id == node.id else one for one in kept]
-        if node not in kept:
-            kept.append(node)
-
-
-async def learn(tx: db.Transaction, user: db.HasUser, reading: Extraction) -> None:
-    """Make the graph say what this reading says of a record, and no more of what its
+async def apply(tx: db.Transaction, user: db.HasUser, extraction: Extraction) -> None:
+    """Make the graph say what this extraction says of a record, and no more of what its
     reader said before.
     """
     await nodes.bump(tx, user)
     source = await nodes.source(
         tx,
         user,
-        domain=reading.domain,
-        record_id=reading.record_id,
-        title=reading.title,
+        domain=extraction.domain,
+        record_id=extraction.record_id,
+        title=extraction.title,
     )
     if source is None:
         return
-    aliases = _aliases(reading)
-    found = _Found(
-        await nodes.find(tx, user, aliases), await nodes.gone(tx, user, aliases)
+    index = await entity_linking.index(tx, user, _aliases(extraction))
+    mentioned = await _link_fields(tx, user, index, extraction)
+    employments = _employments(extraction)
+    facts = await _relate_all(
+        tx, user, index, extraction, employments, link_type="structural"
     )
-    await _fields(tx, user, reading, found)
-    for named in reading.named:
-        await _named(tx, user, reading, found, named)
-    await _mentions(tx, user, reading, found, source)
-    if any(OWNER in (one.subject, one.object) for one in reading.stated) and (
-        mine := await nodes.owner(tx, user)
-    ):
-        found.by_name[OWNER] = mine
-    for stated in reading.stated:
-        await _fact(tx, user, reading, found, stated, "extracted")
-    lost = await links.withdraw(
-        tx, user, reading.record_id, by=reading.by, kept=found.kept
+    for entity in extraction.named:
+        node = await entity_linking.link_entity(
+            tx, user, index, entity, by=extraction.by
+        )
+        mentioned += [node] if node else []
+    mentioned += await _linked_records(tx, user, extraction, source)
+    mention_ids = await _mention(tx, user, extraction, source, mentioned)
+    await _index_owner(tx, user, index, extraction)
+    facts += await _relate_all(
+        tx, user, index, extraction, extraction.stated, link_type="extracted"
+    )
+    kept = [*mention_ids, *(fact.id for fact in facts)]
+    unsupported = await links.withdraw(
+        tx, user, extraction.record_id, by=extraction.by, kept=kept
     )
     # A record that says nothing is no source.
-    silent = [] if found.kept else [source]
-    await _settle(tx, user, [*found.touched, source], [*lost, *silent])
+    silent = [] if kept else [source]
+    touched = {node.node_id for node in mentioned}
+    touched.update(end for fact in facts for end in (fact.from_id, fact.to_id))
+    await _settle(tx, user, [*touched, source], [*unsupported, *silent])
 
 
-async def _fields(
-    tx: db.Transaction, user: db.HasUser, reading: Extraction, found: _Found
-) -> None:
-    """Whom the record's fields name, and where they work."""
-    people = reading.fields.people[:_MOST_PEOPLE]
-    for one in people:
-        await _person(tx, user, reading, found, one)
-    for organisation in reading.fields.organisations:
-        await _organisation(tx, user, found, organisation)
-    for one in people:
-        if one.works_at:
-            told = {"job_title": one.job_title} if one.job_title else {}
-            stated = StatedFact(one.name, "works_at", one.works_at, told, 0.95)
-            await _fact(tx, user, reading, found, stated, "structural")
+async def withdraw(tx: db.Transaction, user: db.HasUser, record_id: UUID) -> None:
+    """A record is gone: so is what it alone said."""
+    await nodes.bump(tx, user)
+    source = await nodes.source_of(tx, user, record_id)
+    unsupported = await links.withdraw(tx, user, record_id)
+    await _settle(tx, user, [], [*unsupported, source] if source else unsupported)
 
 
-async def _mentions(
+async def owner(
+    tx: db.Transaction, user: db.HasUser, *, name: str, emails: Sequence[str] = ()
+) -> nodes.Node | None:
+    """The owner's own node: the one there is, the one of the same address or name, or a
+    new one. None if that was deleted.
+    """
+    await nodes.bump(tx, user)
+    addresses = [email.strip().lower() for email in emails]
+    node = await _owner_by_alias(tx, user, [*addresses, keys.normalised(name)])
+    if node is None:
+        draft = nodes.NodeDraft("person", name, emails=emails, by="user", is_owner=True)
+        node = await nodes.add(tx, user, draft)
+    if node is None:
+        return None
+    await nodes.also(tx, user, node.id, names_=[name], emails=addresses)
+    await nodes.own(tx, user, node.id)
+    return await nodes.get(tx, user, node.id)
+
+
+async def _owner_by_alias(
+    tx: db.Transaction, user: db.HasUser, aliases: Sequence[str]
+) -> nodes.Node | None:
+    """The owner among the people of some addresses or a name, or the first of them."""
+    by_alias = await nodes.find(tx, user, aliases)
+    people = [
+        node
+        for alias in aliases
+        for node in by_alias.get(alias, ())
+        if node.kind == "person"
+    ]
+    people.sort(key=lambda node: not node.is_owner)
+    return people[0] if people else None
+
+
+def _aliases(extraction: Extraction) -> list[str]:
+    """Every name, normalised, and every address of an extraction, each once."""
+    people, organisations = extraction.fields.people, extraction.fields.organisations
+    names = [entity.name for entity in (*people, *organisations, *extraction.named)]
+    names += [person.works_at for person in people]
+    emails = [email for person in people for email in person.emails]
+    aliases = dict.fromkeys([*map(keys.normalised, names), *emails])
+    return [alias for alias in aliases if alias]
+
+
+async def _link_fields(
     tx: db.Transaction,
     user: db.HasUser,
-    reading: Extraction,
-    found: _Found,
-    source: UUID,
-) -> None:
-    """The links from the record to everything that it names, other records among it."""
-    for record in reading.records:
+    index: entity_linking.NodeIndex,
+    extraction: Extraction,
+) -> list[entity_linking.MentionedNode]:
+    """Whom the record's fields name."""
+    mentioned: list[entity_linking.MentionedNode] = []
+    own_card = extraction.domain == "contact"
+    for person in extraction.fields.people[:_MOST_PEOPLE]:
+        node = await entity_linking.link_person(
+            tx, user, index, person, own_card=own_card
+        )
+        mentioned += [node] if node else []
+    for organisation in extraction.fields.organisations:
+        node = await entity_linking.link_organisation(tx, user, index, organisation)
+        mentioned += [node] if node else []
+    return mentioned
+
+
+def _employments(extraction: Extraction) -> list[StatedFact]:
+    """Where the people of the record's fields work."""
+    return [
+        StatedFact(
+            person.name,
+            "works_at",
+            person.works_at,
+            {"job_title": person.job_title} if person.job_title else {},
+            _EMPLOYMENT_CONFIDENCE,
+        )
+        for person in extraction.fields.people[:_MOST_PEOPLE]
+        if person.works_at
+    ]
+
+
+async def _linked_records(
+    tx: db.Transaction, user: db.HasUser, extraction: Extraction, source: UUID
+) -> list[entity_linking.MentionedNode]:
+    """The nodes of the other records that this one links to."""
+    linked: list[entity_linking.MentionedNode] = []
+    for record in extraction.records:
         other = await nodes.source(
             tx,
             user,
@@ -187,270 +213,125 @@ async def _mentions(
             title=record.title,
         )
         if other is not None and other != source:
-            found.touched.add(other)
-            found.ends.setdefault("relates_to", {})[other] = (other, 1.0, {}, None)
-    link_type: links.LinkType = "structural" if reading.by == "system" else "extracted"
-    for relation, ends in found.ends.items():
-        found.kept += await links.mention(
+            linked.append(entity_linking.MentionedNode("relates_to", other))
+    return linked
+
+
+async def _mention(
+    tx: db.Transaction,
+    user: db.HasUser,
+    extraction: Extraction,
+    source: UUID,
+    mentioned: Iterable[entity_linking.MentionedNode],
+) -> list[UUID]:
+    """The links from the record to everything that it names, by their ids. What it says
+    first of a node counts.
+    """
+    first: dict[tuple[str, UUID], entity_linking.MentionedNode] = {}
+    for node in mentioned:
+        first.setdefault((node.relation, node.node_id), node)
+    structural = extraction.by == "system"
+    link_ids: list[UUID] = []
+    for relation in dict.fromkeys(relation for relation, _ in first):
+        ends = [
+            (node.node_id, node.confidence, node.properties, node.ordinal)
+            for node in first.values()
+            if node.relation == relation
+        ]
+        link_ids += await links.mention(
             tx,
             user,
             source,
-            reading.record_id,
-            list(ends.values()),
+            extraction.record_id,
+            ends,
             relation=relation,
-            link_type=link_type,
-            by=reading.by,
+            link_type="structural" if structural else "extracted",
+            by=extraction.by,
         )
+    return link_ids
 
 
-async def unlearn(tx: db.Transaction, user: db.HasUser, record_id: UUID) -> None:
-    """A record is gone: so is what it alone said."""
-    await nodes.bump(tx, user)
-    source = await nodes.source_of(tx, user, record_id)
-    lost = await links.withdraw(tx, user, record_id)
-    await _settle(tx, user, [], [*lost, source] if source else lost)
-
-
-async def owner(
-    tx: db.Transaction, user: db.HasUser, *, name: str, emails: Sequence[str] = ()
-) -> nodes.Node | None:
-    """The owner's own node: the one there is, the one of the same address or name, or a
-    new one.
-    """
-    await nodes.bump(tx, user)
-    alias, mails = keys.normalised(name), [one.strip().lower() for one in emails]
-    found = await nodes.find(tx, user, [alias, *mails])
-    people = [
-        node
-        for one in (*mails, alias)
-        for node in found.get(one, ())
-        if node.kind == "person"
-    ]
-    node = next((one for one in people if one.is_owner), None) or next(
-        iter(people), None
-    )
-    node = node or await nodes.add(
-        tx,
-        user,
-        nodes.NodeDraft("person", name, emails=emails, by="user", is_owner=True),
-    )
-    if node is None:
-        return None
-    await nodes.also(tx, user, node.id, names_=[name], emails=mails)
-    await nodes.own(tx, user, node.id)
-    return await nodes.get(tx, user, node.id)
-
-
-async def _settle(
-    tx: db.Transaction, user: db.HasUser, touched: Iterable[UUID], lost: Sequence[UUID]
-) -> None:
-    if lost:
-        gone = {one.id for one in await nodes.orphans(tx, user, lost)}
-        await nodes.drop(tx, user, list(gone))
-        await nodes.recount(
-            tx, user, [one for one in lost if one not in gone], touch=False
-        )
-    await nodes.recount(tx, user, touched)
-
-
-def _aliases(reading: Extraction) -> list[str]:
-    people, organisations = reading.fields.people, reading.fields.organisations
-    called = [one.name for one in (*people, *organisations, *reading.named)] + [
-        one.works_at for one in people
-    ]
-    mails = [mail for one in people for mail in one.emails]
-    return [
-        one for one in dict.fromkeys([*map(keys.normalised, called), *mails]) if one
-    ]
-
-
-async def _person(
+async def _index_owner(
     tx: db.Transaction,
     user: db.HasUser,
-    reading: Extraction,
-    found: _Found,
-    one: record_fields.Person,
+    index: entity_linking.NodeIndex,
+    extraction: Extraction,
 ) -> None:
-    """By address first, then by name; of two people of one name, each keeps to the
-    addresses it has.
-    """
-    alias = keys.normalised(one.name)
-    if not alias or len(one.name) > nodes.LONGEST_NAME:
+    """The owner's node, if a statement is about the owner."""
+    if not any(OWNER in (fact.subject, fact.object) for fact in extraction.stated):
         return
-    known = any(found.called(mail, "person") for mail in one.emails)
-    if not known and any(("person", mail) in found.gone for mail in one.emails):
-        return
-    if (
-        not known
-        and found.called(alias, "entity")
-        and not found.called(alias, "person")
-    ):
-        await _organisation(
-            tx, user, found, record_fields.Organisation(one.name, role=one.role)
-        )
-        return
-    node = await _whose(tx, user, found, one)
-    if node is None:
-        return
-    own_card = reading.domain == "contact"
-    told = dict(one.properties) if own_card else {}
-    rename = "@" in node.name and "@" not in one.name
-    if told or rename:
-        node = await nodes.change(
-            tx, user, node, properties=told, name=one.name if rename else node.name
-        )
-    called = [alias, *map(keys.normalised, one.names), *one.emails]
-    if not all(
-        any(kept.id == node.id for kept in found.called(a, "person")) for a in called
-    ):
-        await nodes.also(
-            tx, user, node.id, names_=[one.name, *one.names], emails=one.emails
-        )
-    for name in called:
-        found.call(name, node)
-    found.by_name[alias] = node
-    found.end(one.relation, node, {"role": one.role} if one.role else {}, 1.0, None)
-
-
-async def _whose(
-    tx: db.Transaction, user: db.HasUser, found: _Found, one: record_fields.Person
-) -> nodes.Node | None:
-    for mail in one.emails:
-        for node in found.called(mail, "person"):
-            return node
-    alias = keys.normalised(one.name)
-    namesakes = found.called(alias, "person")
-    free = [
-        node
-        for node in namesakes
-        if not one.emails or not await _has_address(tx, user, node)
-    ]
-    if len(free) == 1 or (free and not one.emails and len(namesakes) == 1):
-        return free[0]
-    if not one.emails and (namesakes or ("person", alias) in found.gone):
-        # several of this name, and nothing tells which; or somebody who was deleted
-        return None
-    new = nodes.NodeDraft(
-        "person", one.name, emails=one.emails, apart=one.emails[0] if namesakes else ""
-    )
-    return await nodes.add(tx, user, new)
-
-
-async def _has_address(tx: db.Transaction, user: db.HasUser, node: nodes.Node) -> bool:
-    return any(kind == "email" for _, kind in await nodes.aliases(tx, user, node.id))
-
-
-async def _organisation(
-    tx: db.Transaction, user: db.HasUser, found: _Found, one: record_fields.Organisation
-) -> None:
-    node = await _entity(tx, user, found, one.name, one.type, dict(one.properties))
+    node = await nodes.owner(tx, user)
     if node is not None:
-        found.end("mentions", node, {"role": one.role} if one.role else {}, 1.0, None)
+        index.by_name[OWNER] = node
 
 
-async def _entity(
+async def _relate_all(
     tx: db.Transaction,
     user: db.HasUser,
-    found: _Found,
-    name: str,
-    type_: str,
-    properties: Mapping[str, Any],
-) -> nodes.Node | None:
-    alias = keys.normalised(name)
-    node = next(iter(found.called(alias, "entity")), None)
-    if (
-        node is None
-        and alias
-        and len(name) <= nodes.LONGEST_NAME
-        and ("entity", alias) not in found.gone
-    ):
-        node = await nodes.add(
-            tx, user, nodes.NodeDraft("entity", name, type_, properties=properties)
-        )
-    if node is not None:
-        found.call(alias, node)
-        found.by_name.setdefault(alias, node)
-    return node
+    index: entity_linking.NodeIndex,
+    extraction: Extraction,
+    stated: Iterable[StatedFact],
+    *,
+    link_type: links.LinkType,
+) -> list[links.Link]:
+    """The links of facts about two names that both have a node; what the relation does
+    not allow is left out.
+    """
+    made: list[links.Link] = []
+    for fact in stated:
+        draft = _fact(index, extraction, fact, link_type)
+        if draft is None:
+            continue
+        evidence = links.Evidence(extraction.record_id, fact.ordinal)
+        link = await links.relate(tx, user, draft, evidence)
+        if link is not None:
+            made.append(link)
+    return made
 
 
-async def _named(
-    tx: db.Transaction,
-    user: db.HasUser,
-    reading: Extraction,
-    found: _Found,
-    one: NamedEntity,
-) -> None:
-    alias = keys.normalised(one.name)
-    if not alias or len(one.name) > nodes.LONGEST_NAME:
-        return
-    there = found.called(alias, one.kind)
-    node = (
-        next((node for node in there if node.key == one.key), None) if one.key else None
-    )
-    if node is None and one.key:
-        node = await nodes.by_key(tx, user, one.key)
-    there = there or found.by_alias.get(
-        alias, []
-    )  # what it is, others know better than a text
-    if node is None and len(there) == 1:
-        node = there[0]
-    if node is None and len(there) > 1:
-        return  # several of this name, and nothing tells which
-    if node is None and not one.key and (one.kind, alias) not in found.gone:
-        new = nodes.NodeDraft(
-            one.kind, one.name, one.type, one.description, by=reading.by
-        )
-        node = await nodes.add(tx, user, new)
-    if node is None:
-        return
-    if one.description and not node.description:
-        node = await nodes.change(tx, user, node, description=one.description)
-    found.call(alias, node)
-    found.by_name.setdefault(alias, node)
-    found.end("mentions", node, {}, one.confidence, one.ordinal)
-
-
-async def _fact(
-    tx: db.Transaction,
-    user: db.HasUser,
-    reading: Extraction,
-    found: _Found,
+def _fact(
+    index: entity_linking.NodeIndex,
+    extraction: Extraction,
     stated: StatedFact,
     link_type: links.LinkType,
-) -> None:
-    """A fact about two names that both have a node; what the relation does not allow is
-    left out.
-    """
-    begin = found.by_name.get(keys.normalised(stated.subject))
-    end = found.by_name.get(keys.normalised(stated.object))
+) -> links.Fact | None:
+    """A stated fact as one about nodes; None if an end is unknown or does not fit."""
+    begin = index.by_name.get(keys.normalised(stated.subject))
+    end = index.by_name.get(keys.normalised(stated.object))
     if begin is None or end is None or begin.id == end.id:
-        return
+        return None
     relation, properties = stated.relation, dict(stated.properties)
     if relation not in relations.RELATIONS:
         properties["relationship_type"] = relation.replace("_", " ")
-        relation = (
-            "has_relationship_with"
-            if {begin.kind, end.kind} == {"person"}
-            else "relates_to"
-        )
-    told = relations.fitting(relation, begin.kind, end.kind, properties)
-    if told is None:
-        return
-    fact = links.Fact(
+        people = begin.kind == end.kind == "person"
+        relation = "has_relationship_with" if people else "relates_to"
+    fitting = relations.fitting(relation, begin.kind, end.kind, properties)
+    if fitting is None:
+        return None
+    return links.Fact(
         begin.id,
         end.id,
         relation,
         link_type,
         stated.confidence,
-        reading.by,
-        told,
+        extraction.by,
+        fitting,
         stated.valid_from,
         stated.valid_to,
-        at=reading.at,
+        at=extraction.at,
     )
-    made = await links.relate(
-        tx, user, fact, links.Evidence(reading.record_id, stated.ordinal)
-    )
-    if made is not None:
-        found.kept.append(made.id)
-        found.touched |= {begin.id, end.id}
+
+
+async def _settle(
+    tx: db.Transaction,
+    user: db.HasUser,
+    touched: Iterable[UUID],
+    unsupported: Sequence[UUID],
+) -> None:
+    """Count the links of nodes again; those that nothing supports any longer go."""
+    if unsupported:
+        orphans = {node.id for node in await nodes.orphans(tx, user, unsupported)}
+        await nodes.drop(tx, user, list(orphans))
+        remaining = [node_id for node_id in unsupported if node_id not in orphans]
+        await nodes.recount(tx, user, remaining, touch=False)
+    await nodes.recount(tx, user, touched)
