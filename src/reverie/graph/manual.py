@@ -9,7 +9,15 @@ from uuid import UUID
 
 from reverie import db, errors
 from reverie.access import callers
-from reverie.graph import links, lookups, merging, nodes, relations, visibility
+from reverie.graph import (
+    links,
+    lookups,
+    merging,
+    node_data,
+    nodes,
+    relations,
+    visibility,
+)
 
 KINDS: tuple[nodes.Kind, ...] = ("person", "concept", "entity", "artifact")
 # What a node of each kind may tell beside name, type and description.
@@ -47,7 +55,7 @@ async def create(
         emails=mails,
         by=by(caller),
     )
-    there = await nodes.by_key(tx, caller, nodes.key_of(caller, new))
+    there = await nodes.by_key(tx, caller, node_data.key_of(caller, new))
     if there is not None and not mails:
         raise _taken(f"There is a {there.kind} of this name already.", there)
     if there is not None:

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from reverie import db
 from reverie.access import callers
-from reverie.graph import manual, nodes, visibility
+from reverie.graph import manual, node_data, nodes, visibility
 from reverie.pipeline import embed
 
 _DOMAIN = (
@@ -46,7 +46,7 @@ async def clean(
     ]
     if really:
         hashes = [
-            nodes.hash_of(one.kind, one.name, one.description, one.properties)
+            node_data.hash_of(one.kind, one.name, one.description, one.properties)
             for one in found
         ]
         await nodes.drop(tx, caller, [one.id for one in found])
