@@ -1,5 +1,4 @@
-"""Pieces of a query that have been read and written anew, and the functions that a
-query may call.
+"""Fragments of a Cypher query in the engine's text, and the functions it may call.
 
 Whatever is not listed here cannot be called: nothing that reads a file, loads an
 extension, draws a sequence or tells of the engine's own state is.
@@ -17,21 +16,21 @@ _LONGEST = 20_000
 class Fragment:
     """An expression as the engine reads it.
 
-    `whole` says that it needs no brackets to stand inside another one. `kind` is what
+    `atomic` says that it needs no brackets to stand inside another one. `kind` is what
     it holds, where that shows: node, link, links, path, list, map, string, whole,
-    number, truth, null, pattern; else nothing. `grouping` says that an aggregate is
+    number, truth, null, pattern; else nothing. `aggregate` says that an aggregate is
     inside, `variable` is the name if it is nothing but one.
     """
 
     text: str
-    whole: bool = True
+    atomic: bool = True
     kind: str = ""
-    grouping: bool = False
+    aggregate: bool = False
     variable: str = ""
 
-    def inside(self) -> str:
+    def operand(self) -> str:
         """The text as a part of another expression."""
-        return self.text if self.whole else f"({self.text})"
+        return self.text if self.atomic else f"({self.text})"
 
 
 Writer = Callable[[Sequence[Fragment]], Fragment]
@@ -49,7 +48,7 @@ class Function:
     aggregate: bool = False
 
 
-def called(name: str, parts: Sequence[Fragment], *, distinct: bool = False) -> Fragment:
+def call(name: str, parts: Sequence[Fragment], *, distinct: bool = False) -> Fragment:
     """A call that is allowed, written anew; raises Invalid for every other one."""
     function = FUNCTIONS.get(name.lower())
     if function is None:
@@ -57,57 +56,59 @@ def called(name: str, parts: Sequence[Fragment], *, distinct: bool = False) -> F
             f"The function {name[:60]} cannot be called here.",
             hint=f"These can: {', '.join(sorted(SPELLINGS))}.",
         )
-    if not function.least <= len(parts) <= function.most:
-        wanted = (
-            str(function.least)
-            if function.least == function.most
-            else f"{function.least} to {function.most}"
-        )
-        raise errors.Invalid(f"{name} takes {wanted} arguments, not {len(parts)}.")
-    if function.aggregate and any(part.grouping for part in parts):
+    _check_call(name, function, parts, distinct=distinct)
+    if distinct:
+        first = Fragment(f"DISTINCT {parts[0].operand()}", kind=parts[0].kind)
+        parts = [first, *parts[1:]]
+    written = function.write(parts)
+    aggregate = function.aggregate or any(part.aggregate for part in parts)
+    return Fragment(written.text, kind=written.kind, aggregate=aggregate)
+
+
+def _check_call(
+    name: str, function: Function, parts: Sequence[Fragment], *, distinct: bool
+) -> None:
+    """Raise Invalid for a call with too many or too few arguments, or a wrong one."""
+    least, most = function.least, function.most
+    if not least <= len(parts) <= most:
+        count = f"{least}" if least == most else f"{least} to {most}"
+        raise errors.Invalid(f"{name} takes {count} arguments, not {len(parts)}.")
+    if function.aggregate and any(part.aggregate for part in parts):
         raise errors.Invalid(
             f"{name} cannot count over what another function has counted."
         )
     if distinct and not function.aggregate:
         raise errors.Invalid(f"DISTINCT makes no sense in {name}.")
-    if distinct:
-        parts = [
-            Fragment(f"DISTINCT {parts[0].inside()}", kind=parts[0].kind),
-            *parts[1:],
-        ]
-    made = function.write(parts)
-    return Fragment(
-        made.text,
-        kind=made.kind,
-        grouping=function.aggregate or any(part.grouping for part in parts),
-    )
 
 
-def element(holder: Fragment, place: Fragment) -> Fragment:
+def list_element(source: Fragment, place: Fragment) -> Fragment:
     """The element of a list at a place that counts from 0, or from the end if negative;
     NULL beyond either end.
     """
-    at = _counted(place)
-    part = _bounded(f"list_slice({holder.text}, {at}, {at})")
+    at = _from_one(place)
+    part = _bounded(f"list_slice({source.text}, {at}, {at})")
     return Fragment(
         f"list_extract(CASE WHEN size({part}) = 0 THEN NULL ELSE {part} END, 1)"
     )
 
 
-def stretch(
-    holder: Fragment, start: Fragment | None, stop: Fragment | None
+def list_slice(
+    source: Fragment, start: Fragment | None, stop: Fragment | None
 ) -> Fragment:
     """A part of a list, from a place to before another one."""
-    first = "1" if start is None else _counted(start)
-    if stop is None:
-        last = f"size({holder.text})"
-    elif stop.text.lstrip("-").isdigit():
-        last = stop.text if not stop.text.startswith("-") else str(int(stop.text) - 1)
-    else:
-        last = f"CASE WHEN {stop.inside()} < 0 THEN {stop.inside()} - 1 ELSE {stop.inside()} END"
-    return Fragment(
-        _bounded(f"list_slice({holder.text}, {first}, {last})"), kind="list"
-    )
+    first = "1" if start is None else _from_one(start)
+    last = f"size({source.text})" if stop is None else _last_place(stop)
+    text = _bounded(f"list_slice({source.text}, {first}, {last})")
+    return Fragment(text, kind="list")
+
+
+def _last_place(stop: Fragment) -> str:
+    """The last place before one that counts from 0, as one that counts from 1."""
+    if stop.text.lstrip("-").isdigit():
+        negative = stop.text.startswith("-")
+        return str(int(stop.text) - 1) if negative else stop.text
+    at = stop.operand()
+    return f"CASE WHEN {at} < 0 THEN {at} - 1 ELSE {at} END"
 
 
 def _bounded(text: str) -> str:
@@ -119,11 +120,11 @@ def _bounded(text: str) -> str:
     return text
 
 
-def _counted(place: Fragment) -> str:
+def _from_one(place: Fragment) -> str:
     """A place that counts from 0 as one that counts from 1."""
     if place.text.lstrip("-").isdigit():
         return place.text if place.text.startswith("-") else str(int(place.text) + 1)
-    at = _bounded(place.inside())
+    at = _bounded(place.operand())
     return f"CASE WHEN {at} < 0 THEN {at} ELSE {at} + 1 END"
 
 
@@ -177,7 +178,7 @@ def _links(parts: Sequence[Fragment]) -> Fragment:
 
 
 def _tail(parts: Sequence[Fragment]) -> Fragment:
-    return stretch(parts[0], Fragment("1"), None)
+    return list_slice(parts[0], Fragment("1"), None)
 
 
 def _reverse(parts: Sequence[Fragment]) -> Fragment:
@@ -190,14 +191,14 @@ def _reverse(parts: Sequence[Fragment]) -> Fragment:
 def _substring(parts: Sequence[Fragment]) -> Fragment:
     length = parts[2].text if len(parts) == 3 else f"size({parts[0].text})"
     return Fragment(
-        f"substring({parts[0].text}, {parts[1].inside()} + 1, {length})", kind="string"
+        f"substring({parts[0].text}, {parts[1].operand()} + 1, {length})", kind="string"
     )
 
 
 def _exists(parts: Sequence[Fragment]) -> Fragment:
     if parts[0].kind == "pattern":
         return parts[0]
-    return Fragment(f"({parts[0].inside()} IS NOT NULL)", kind="truth")
+    return Fragment(f"({parts[0].operand()} IS NOT NULL)", kind="truth")
 
 
 def _empty(parts: Sequence[Fragment]) -> Fragment:
@@ -228,8 +229,8 @@ SPELLINGS: Mapping[str, Function] = {
     "isEmpty": Function(1, 1, _empty),
     "exists": Function(1, 1, _exists),
     "coalesce": Function(1, 20, _plain("coalesce")),
-    "head": Function(1, 1, lambda parts: element(parts[0], Fragment("0"))),
-    "last": Function(1, 1, lambda parts: element(parts[0], Fragment("-1"))),
+    "head": Function(1, 1, lambda parts: list_element(parts[0], Fragment("0"))),
+    "last": Function(1, 1, lambda parts: list_element(parts[0], Fragment("-1"))),
     "tail": Function(1, 1, _tail),
     "reverse": Function(1, 1, _reverse),
     "range": Function(2, 3, _plain("range", "list")),

@@ -185,73 +185,73 @@ class TokenCursor:
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = split(text)
-        self.place = 0
+        self.position = 0
         self.closing = _closings(self.tokens)
         self._depth = 0
 
     @property
-    def here(self) -> CypherToken:
-        return self.tokens[self.place]
+    def current(self) -> CypherToken:
+        return self.tokens[self.position]
 
-    def ahead(self, steps: int = 1) -> CypherToken:
+    def peek(self, steps: int = 1) -> CypherToken:
         """The token some steps on, or the end."""
-        return self.tokens[min(self.place + steps, len(self.tokens) - 1)]
+        return self.tokens[min(self.position + steps, len(self.tokens) - 1)]
 
-    def step(self) -> CypherToken:
+    def advance(self) -> CypherToken:
         """This token; the next one is here then."""
-        token = self.here
-        self.place = min(self.place + 1, len(self.tokens) - 1)
+        token = self.current
+        self.position = min(self.position + 1, len(self.tokens) - 1)
         return token
 
-    def word(self, *words: str) -> bool:
+    def at_word(self, *words: str) -> bool:
         """Whether these words of Cypher follow each other here."""
         return all(
-            self.ahead(n).kind == "name" and self.ahead(n).value.upper() == word
+            self.peek(n).kind == "name" and self.peek(n).value.upper() == word
             for n, word in enumerate(words)
         )
 
-    def sign(self, *signs: str) -> bool:
+    def at_sign(self, *signs: str) -> bool:
         """Whether one of these signs is here."""
-        return self.here.kind == "sign" and self.here.value in signs
+        return self.current.kind == "sign" and self.current.value in signs
 
-    def take(self, *words: str) -> bool:
+    def accept(self, *words: str) -> bool:
         """Go past these words if they are here."""
-        if not self.word(*words):
+        if not self.at_word(*words):
             return False
         for _ in words:
-            self.step()
+            self.advance()
         return True
 
-    def take_sign(self, sign: str) -> bool:
+    def accept_sign(self, sign: str) -> bool:
         """Go past this sign if it is here."""
-        if not self.sign(sign):
+        if not self.at_sign(sign):
             return False
-        self.step()
+        self.advance()
         return True
 
     def expect(self, sign: str, where: str) -> None:
         """Go past a sign that has to be here."""
-        if not self.take_sign(sign):
+        if not self.accept_sign(sign):
             raise self.unexpected(f"`{sign}` {where}")
 
     def expect_word(self, word: str, where: str) -> None:
         """Go past a word that has to be here."""
-        if not self.take(word):
+        if not self.accept(word):
             raise self.unexpected(f"{word} {where}")
 
     def name(self, what: str) -> str:
         """A name that has to be here, quoted or not."""
-        if self.here.kind not in ("name", "quoted"):
+        if self.current.kind not in ("name", "quoted"):
             raise self.unexpected(what)
-        return self.step().value
+        return self.advance().value
 
     def unexpected(self, wanted: str) -> errors.Invalid:
         """The sentence that says what stands here instead of what is wanted."""
-        if self.here.kind == "end":
+        if self.current.kind == "end":
             return errors.Invalid(f"The query ends where it should have {wanted}.")
-        found = self.text[self.here.start : self.here.end][:40]
+        found = self.text[self.current.start : self.current.end][:40]
         return errors.Invalid(
-            f"At character {self.here.start + 1} the query should have {wanted}, not {found!r}."
+            f"At character {self.current.start + 1} the query should have {wanted}, not {found!r}."
         )
 
     def deeper(self) -> None:
