@@ -1,4 +1,4 @@
-"""The words and signs of a Cypher text, and a place in them that a parser moves along.
+"""Lexer of Cypher: the tokens of a text, and a cursor on them for the parser.
 
 Comments and spaces end here. A string's value is decoded here, so that it is written
 anew for the engine and the engine never reads an escape that its caller wrote.
@@ -30,7 +30,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _ESCAPE = re.compile(
-    r"\\(?:u(?P<four>[\da-fA-F]{4})|U(?P<eight>[\da-fA-F]{8})|(?P<one>.))", re.DOTALL
+    r"\\(?:u(?P<four>[\da-fA-F]{4})|U(?P<eight>[\da-fA-F]{8})|(?P<single>.))", re.DOTALL
 )
 _ESCAPED = {
     "n": "\n",
@@ -76,14 +76,14 @@ def split(text: str) -> list[CypherToken]:
     tokens: list[CypherToken] = []
     place = 0
     while place < len(text):
-        found = _TOKEN.match(text, place)
-        if found is None:
+        match = _TOKEN.match(text, place)
+        if match is None:
             raise errors.Invalid(_unread(text, place))
-        place = found.end()
-        kind = found.lastgroup
+        place = match.end()
+        kind = match.lastgroup
         if kind == "space" or kind is None:
             continue
-        tokens.append(_token(kind, found))
+        tokens.append(_token(kind, match))
     return [*tokens, CypherToken("end", "", len(text), len(text))]
 
 
@@ -97,41 +97,39 @@ def named(value: str) -> str:
     return "`" + value.replace("`", "``") + "`"
 
 
-def _token(kind: str, found: re.Match[str]) -> CypherToken:
-    value, start, end = found[kind], found.start(), found.end()
+def _token(kind: str, match: re.Match[str]) -> CypherToken:
+    value, start, end = match[kind], match.start(), match.end()
     match kind:
         case "string":
-            return CypherToken(
-                "string",
-                _plain(_ESCAPE.sub(_unescaped, value[1:-1]), start),
-                start,
-                end,
-            )
+            value = _plain(_ESCAPE.sub(_unescaped, value[1:-1]), start)
+            return CypherToken("string", value, start, end)
         case "quoted":
-            return CypherToken(
-                "quoted", _plain(value.replace("``", "`"), start), start, end
-            )
+            value = _plain(value.replace("``", "`"), start)
+            return CypherToken("quoted", value, start, end)
         case "name" | "number" | "parameter" | "sign":
             return CypherToken(kind, value, start, end)
         case _:
-            if len(value) > _LONGEST_NUMBER:
-                raise errors.Invalid(
-                    f"{value[:_LONGEST_NUMBER]}… is too large a number."
-                )
-            base = {"x": 16, "o": 8}.get(value[1:2].lower(), 10)
-            return CypherToken("whole", str(int(value, base)), start, end)
+            return CypherToken("whole", _decimal(value), start, end)
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    code = found["four"] or found["eight"]
+def _decimal(value: str) -> str:
+    """A whole number in decimal digits: 0xff, 0o17."""
+    if len(value) > _LONGEST_NUMBER:
+        raise errors.Invalid(f"{value[:_LONGEST_NUMBER]}… is too large a number.")
+    base = {"x": 16, "o": 8}.get(value[1:2].lower(), 10)
+    return str(int(value, base))
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    code = escape["four"] or escape["eight"]
     if code:
         number = int(code, 16)
         if number > 0x10FFFF or 0xD800 <= number <= 0xDFFF:
             raise errors.Invalid(f"There is no letter \\u{code}.")
         return chr(number)
-    sign = _ESCAPED.get(found["one"])
+    sign = _ESCAPED.get(escape["single"])
     if sign is None:
-        raise errors.Invalid(f"A string may not hold the escape \\{found['one']}.")
+        raise errors.Invalid(f"A string may not hold the escape \\{escape['single']}.")
     return sign
 
 
@@ -249,9 +247,9 @@ class TokenCursor:
         """The sentence that says what stands here instead of what is wanted."""
         if self.current.kind == "end":
             return errors.Invalid(f"The query ends where it should have {wanted}.")
-        found = self.text[self.current.start : self.current.end][:40]
+        token = self.text[self.current.start : self.current.end][:40]
         return errors.Invalid(
-            f"At character {self.current.start + 1} the query should have {wanted}, not {found!r}."
+            f"At character {self.current.start + 1} the query should have {wanted}, not {token!r}."
         )
 
     def deeper(self) -> None:

@@ -1,5 +1,6 @@
-"""A projection: one user's graph in a child process, to be asked in Cypher. It can be
-lost and made anew at any time.
+"""Projection of a user's graph in a child process, asked in Cypher with a time limit.
+
+It can be lost and made anew at any time.
 
 A projection holds the rows that it was given and no others, so no query can reach
 another user's: whoever loads it reads them under the row-level security of PostgreSQL.
@@ -24,18 +25,20 @@ from uuid import UUID
 from reverie import errors
 from reverie.graph.cypher import parser, rendering, schema
 
+# Limits of docs/decisions/0017: seconds of a query, bytes of an answer, seconds until an
+# idle child ends, and how many projections are kept.
 SECONDS = 2.0
 SIZE = 64 * 1024
 IDLE_SECONDS = 300.0
 HELD = 4
-_GRACE = 0.5
+_GRACE_SECONDS = 0.5  # from when the engine is asked to stop until the child is killed
 _LOADING_SECONDS = 60.0
-_AT_ONCE = 2_000
+_ROWS_A_FRAME = 2_000
 _LONGEST_REPLY = 4 * SIZE
-_PARAMETERS = 64 * 1024
+_LONGEST_PARAMETERS = 64 * 1024
 # Little address space for the C library, whose habit it is to set some aside for each
 # thread.
-_SURROUNDINGS = {
+_ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "LC_ALL": "C.UTF-8",
     "TZ": "UTC",
@@ -104,7 +107,7 @@ class Projection:
         idle_seconds: float = IDLE_SECONDS,
     ) -> None:
         self.version = -1
-        self._known = {"kinds": kinds, "relations": relations}
+        self._declared = {"kinds": kinds, "relations": relations}
         self._labels = labels or {}
         self._idle_seconds = idle_seconds
         self._shape: schema.Schema | None = None
@@ -127,11 +130,9 @@ class Projection:
     @property
     def pid(self) -> int | None:
         """The child process, while there is one."""
-        return (
-            self._child.pid
-            if self._child is not None and self._child.returncode is None
-            else None
-        )
+        if self._child is None or self._child.returncode is not None:
+            return None
+        return self._child.pid
 
     async def load(
         self,
@@ -144,8 +145,8 @@ class Projection:
         fails, the one before stays.
         """
         frames: list[bytes] = []
-        child, shape = await _started(
-            _framed(nodes, edges, self._known, frames), self._labels
+        child, shape = await _start(
+            _graph_frames(nodes, edges, self._declared, frames), self._labels
         )
         try:
             await self._turn.acquire()
@@ -173,10 +174,10 @@ class Projection:
         sense, or takes too much.
         """
         query = parser.checked(text, self.schema)
-        given = _given(query, parameters or {})
+        values = _engine_parameters(query, parameters or {})
         message: dict[str, object] = {
             "run": query.text,
-            "parameters": given,
+            "parameters": values,
             "verbose": verbose,
         }
         limits = {"seconds": seconds, "rows": parser.ROWS, "size": SIZE}
@@ -184,15 +185,15 @@ class Projection:
         async with self._turn:
             if self.pid is None:
                 await self._end()
-                self._child, self._shape = await _started(
+                self._child, self._shape = await _start(
                     _again(self._frames), self._labels
                 )
             started = time.perf_counter()
-            reply = await self._asked(frame, seconds)
+            reply = await self._send(frame, seconds)
             took = (time.perf_counter() - started) * 1000
             self._rest()
         if "error" in reply:
-            raise self._wrong(reply, query, seconds)
+            raise self._error(reply, query, seconds)
         return CypherAnswer(
             query.columns,
             reply["rows"],
@@ -206,7 +207,7 @@ class Projection:
         async with self._turn:
             await self._end()
 
-    async def _asked(self, frame: bytes, seconds: float) -> dict[str, Any]:
+    async def _send(self, frame: bytes, seconds: float) -> dict[str, Any]:
         """Send and wait. A child that is late, gone or out of memory is ended, and so
         is one whose caller went away.
         """
@@ -218,8 +219,8 @@ class Projection:
         reply: dict[str, Any] = {"error": "gone"}
         try:
             with suppress(asyncio.IncompleteReadError, ConnectionError):
-                async with asyncio.timeout(seconds + _GRACE):
-                    reply = await _exchanged(child, _again([frame]))
+                async with asyncio.timeout(seconds + _GRACE_SECONDS):
+                    reply = await _exchange(child, _again([frame]))
         except TimeoutError:
             reply = {"error": "time"}
             await self._end()
@@ -230,7 +231,7 @@ class Projection:
             await self._end()
         return reply
 
-    def _wrong(
+    def _error(
         self, reply: Mapping[str, Any], query: parser.Checked, seconds: float
     ) -> errors.Invalid:
         match reply["error"]:
@@ -245,10 +246,10 @@ class Projection:
                     hint="Name a kind or a key to start from, or return less.",
                 )
             case _:
-                told = parser.readable(str(reply["message"]), query.names)
-                shape = str(self.schema) if "Cannot find property" in told else ""
+                message = parser.readable(str(reply["message"]), query.names)
+                shape = str(self.schema) if "Cannot find property" in message else ""
                 return errors.Invalid(
-                    f"The query cannot be answered: {told.rstrip('.')}.", hint=shape
+                    f"The query cannot be answered: {message.rstrip('.')}.", hint=shape
                 )
 
     async def _end(self) -> None:
@@ -279,7 +280,7 @@ class Projections:
 
     def __init__(self, *, held: int = HELD, idle_seconds: float = IDLE_SECONDS) -> None:
         self._held, self._idle_seconds = held, idle_seconds
-        self._kept: OrderedDict[UUID, _Place] = OrderedDict()
+        self._slots: OrderedDict[UUID, _Slot] = OrderedDict()
 
     async def of(
         self, user_id: UUID, version: int, rows: Callable[[], Awaitable[Rows]]
@@ -290,83 +291,87 @@ class Projections:
         graph, under the user's own rights, and is called only if the projection is
         older. Whoever asks at the same time waits and shares it.
         """
-        place = self._kept.get(user_id)
-        if place is None:
-            place = self._kept[user_id] = _Place(
+        slot = self._slots.get(user_id)
+        if slot is None:
+            slot = self._slots[user_id] = _Slot(
                 Projection(idle_seconds=self._idle_seconds)
             )
-        self._kept.move_to_end(user_id)
-        async with place.turn:
-            if place.projection.version < version:
-                await place.projection.load(*await rows(), version=version)
+        self._slots.move_to_end(user_id)
+        async with slot.turn:
+            if slot.projection.version < version:
+                await slot.projection.load(*await rows(), version=version)
         await self._shrink()
-        return place.projection
+        return slot.projection
 
     async def drop(self, user_id: UUID) -> None:
         """Forget what is held of this user, because it was erased or its versions start
         anew.
         """
-        place = self._kept.pop(user_id, None)
-        if place is not None:
-            async with place.turn:
-                await place.projection.close()
+        slot = self._slots.pop(user_id, None)
+        if slot is not None:
+            async with slot.turn:
+                await slot.projection.close()
 
     async def close(self) -> None:
         """End every child."""
-        for user_id in list(self._kept):
+        for user_id in list(self._slots):
             await self.drop(user_id)
 
     async def _shrink(self) -> None:
         """Let go of those that were asked longest ago. One in somebody's hands still
         answers, and sleeps when idle.
         """
-        while len(self._kept) > self._held:
-            _, place = self._kept.popitem(last=False)
-            await place.projection.close()
+        while len(self._slots) > self._held:
+            _, slot = self._slots.popitem(last=False)
+            await slot.projection.close()
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Slot:
     projection: Projection
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
-def _given(
+def _engine_parameters(
     query: parser.Checked, parameters: Mapping[str, object]
 ) -> Mapping[str, object]:
     missing = [name for name in query.parameters if name not in parameters]
     if missing:
         raise errors.Invalid(f"The query wants a value for ${missing[0][:60]}.")
-    given = {own: parameters[name] for name, own in query.parameters.items()}
+    values = {own: parameters[name] for name, own in query.parameters.items()}
     try:
-        size = len(json.dumps(given, default=rendering.tagged, allow_nan=False))
+        size = len(json.dumps(values, default=rendering.tagged, allow_nan=False))
     except (TypeError, ValueError):
         raise errors.Invalid(
             "A parameter is a text, a number, true or false, a date, a list or a map."
         ) from None
-    if size > _PARAMETERS:
+    if size > _LONGEST_PARAMETERS:
         raise errors.Invalid(
-            f"The parameters are longer than {_PARAMETERS // 1024} KB."
+            f"The parameters are longer than {_LONGEST_PARAMETERS // 1024} KB."
         )
-    return given
+    return values
 
 
-async def _framed(
+async def _graph_frames(
     nodes: Sequence[ProjectedNode],
     edges: Sequence[ProjectedEdge],
-    known: Mapping[str, object],
+    declared: Mapping[str, object],
     kept: list[bytes],
 ) -> AsyncIterator[bytes]:
     """A graph in frames, which are kept too: each made in a thread, and so small that
     others get their turn.
     """
-    for start in range(0, len(nodes), _AT_ONCE):
-        kept.append(await asyncio.to_thread(_nodes, nodes[start : start + _AT_ONCE]))
+    for start in range(0, len(nodes), _ROWS_A_FRAME):
+        kept.append(
+            await asyncio.to_thread(_nodes, nodes[start : start + _ROWS_A_FRAME])
+        )
         yield kept[-1]
-    for start in range(0, len(edges), _AT_ONCE):
-        kept.append(await asyncio.to_thread(_edges, edges[start : start + _AT_ONCE]))
+    for start in range(0, len(edges), _ROWS_A_FRAME):
+        kept.append(
+            await asyncio.to_thread(_edges, edges[start : start + _ROWS_A_FRAME])
+        )
         yield kept[-1]
-    kept.append(_frame({"ready": known}))
+    kept.append(_frame({"ready": declared}))
     yield kept[-1]
 
 
@@ -402,7 +407,7 @@ def _frame(message: Mapping[str, object]) -> bytes:
     return struct.pack(">I", len(body)) + body
 
 
-async def _started(
+async def _start(
     frames: AsyncIterator[bytes], labels: Mapping[str, frozenset[str]]
 ) -> tuple[asyncio.subprocess.Process, schema.Schema]:
     """A child that holds this graph, and the graph's shape."""
@@ -414,14 +419,14 @@ async def _started(
         stderr=asyncio.subprocess.DEVNULL,
         cwd="/",
         env={
-            **_SURROUNDINGS,
+            **_ENVIRONMENT,
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         },
         start_new_session=True,
     )
     try:
         async with asyncio.timeout(_LOADING_SECONDS):
-            reply = await _exchanged(child, frames)
+            reply = await _exchange(child, frames)
     except (TimeoutError, asyncio.IncompleteReadError, ConnectionError):
         await _ended(child)
         raise errors.Unavailable(
@@ -434,14 +439,14 @@ async def _started(
     shape = reply["shape"]
     relations = {
         name: schema.SchemaRelation(
-            [(pair[0], pair[1]) for pair in one["pairs"]], one["properties"]
+            [(start, stop) for start, stop in table["pairs"]], table["properties"]
         )
-        for name, one in shape["relations"].items()
+        for name, table in shape["relations"].items()
     }
     return child, schema.Schema(shape["nodes"], relations, labels)
 
 
-async def _exchanged(
+async def _exchange(
     child: asyncio.subprocess.Process, frames: AsyncIterator[bytes]
 ) -> dict[str, Any]:
     if child.stdin is None or child.stdout is None:
