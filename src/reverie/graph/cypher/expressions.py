@@ -30,6 +30,7 @@ class ExpressionParser(literals.LiteralParser):
     def _logical(
         self, word: str, below: Callable[[], fragments.Fragment]
     ) -> fragments.Fragment:
+        """`below { word below }`, of conditions: OR, XOR, AND."""
         parts = [below()]
         while self.accept(word):
             parts.append(below())
@@ -42,6 +43,7 @@ class ExpressionParser(literals.LiteralParser):
         )
 
     def _not(self) -> fragments.Fragment:
+        """`{ NOT } comparison`."""
         count = 0
         while self.accept("NOT"):
             count += 1
@@ -57,12 +59,14 @@ class ExpressionParser(literals.LiteralParser):
         return fragment
 
     def _require_truth(self, fragment: fragments.Fragment, word: str) -> None:
+        """Raise Invalid for what cannot be a condition."""
         if fragment.kind not in ("truth", "null", "pattern", ""):
             raise errors.Invalid(
                 f"{word} takes what is true or false, not a {fragment.kind}."
             )
 
     def _comparison(self) -> fragments.Fragment:
+        """`predicate { = | <> | < | > | <= | >= predicate }`, a conjunction."""
         parts, signs = [self._predicate()], list[str]()
         while self.at_sign(*_COMPARISONS):
             signs.append(self.advance().value)
@@ -79,6 +83,7 @@ class ExpressionParser(literals.LiteralParser):
         )
 
     def _predicate(self) -> fragments.Fragment:
+        """`sum { IS [NOT] NULL | IN sum | =~ sum | CONTAINS sum | … }`."""
         fragment = self._sum()
         while True:
             if self.accept("IS", "NOT", "NULL"):
@@ -109,6 +114,7 @@ class ExpressionParser(literals.LiteralParser):
                 return fragment
 
     def _text_operator(self) -> str:
+        """STARTS WITH, ENDS WITH or CONTAINS, if it stands here."""
         if self.accept("STARTS", "WITH"):
             return "STARTS WITH"
         if self.accept("ENDS", "WITH"):
@@ -118,6 +124,7 @@ class ExpressionParser(literals.LiteralParser):
     def _in(
         self, fragment: fragments.Fragment, other: fragments.Fragment
     ) -> fragments.Fragment:
+        """`value IN list`."""
         if other.kind not in ("list", "null", ""):
             raise errors.Invalid(f"IN takes a list, not a {other.kind}.")
         return literals.compose(
@@ -125,6 +132,7 @@ class ExpressionParser(literals.LiteralParser):
         )
 
     def _sum(self) -> fragments.Fragment:
+        """`product { + | - product }`; + joins lists and their elements, too."""
         fragment, chained = self._product(), False
         while self.at_sign("+", "-"):
             sign = self.advance().value
@@ -153,6 +161,7 @@ class ExpressionParser(literals.LiteralParser):
         return fragment
 
     def _product(self) -> fragments.Fragment:
+        """`power { * | / | % power }`, and `signed { ^ signed }` below it."""
         return self._left_associative(
             ("*", "/", "%"), lambda: self._left_associative(("^",), self._signed)
         )
@@ -160,6 +169,7 @@ class ExpressionParser(literals.LiteralParser):
     def _left_associative(
         self, signs: Sequence[str], below: Callable[[], fragments.Fragment]
     ) -> fragments.Fragment:
+        """Operators of one level, the left ones first."""
         fragment, left = below(), ""
         while self.at_sign(*signs):
             sign = self.advance().value
@@ -173,6 +183,7 @@ class ExpressionParser(literals.LiteralParser):
         return fragment
 
     def _signed(self) -> fragments.Fragment:
+        """`{ + | - } postfix`."""
         minus = False
         while self.at_sign("-", "+"):
             minus ^= self.advance().value == "-"
@@ -186,6 +197,7 @@ class ExpressionParser(literals.LiteralParser):
         )
 
     def _postfix(self, fragment: fragments.Fragment) -> fragments.Fragment:
+        """`atom { .name | [ … ] | :Label }`."""
         while True:
             if self.accept_sign("."):
                 fragment = self._property(fragment, self.name("the name of a property"))
@@ -201,6 +213,7 @@ class ExpressionParser(literals.LiteralParser):
                 return fragment
 
     def _property(self, fragment: fragments.Fragment, name: str) -> fragments.Fragment:
+        """`value.name`. Raises Invalid for a kind that has no properties."""
         if fragment.kind in (
             "path",
             "links",
@@ -242,6 +255,7 @@ class ExpressionParser(literals.LiteralParser):
     def _slice(
         self, fragment: fragments.Fragment, first: fragments.Fragment | None
     ) -> fragments.Fragment:
+        """`list[first..second]`, where the first is read already."""
         second = None if self.at_sign("]") else self.expression()
         self.expect("]", "after the part of a list")
         text = fragments.list_slice(fragment, first, second).text

@@ -205,68 +205,84 @@ def _empty(parts: Sequence[Fragment]) -> Fragment:
     return Fragment(f"(size({parts[0].text}) = 0)", kind="truth")
 
 
+# Functions that the engine has by the same arguments: the caller's name, the engine's,
+# how many arguments, what kind of value comes of it ("-": any), and whether it sums up.
+_PLAIN_FUNCTIONS = """
+count          count          1     whole   aggregate
+sum            sum            1     -       aggregate
+avg            avg            1     number  aggregate
+min            min            1     -       aggregate
+max            max            1     -       aggregate
+collect        collect        1     list    aggregate
+label          label          1     string
+keys           keys           1     list
+properties     properties     1     map
+startNode      start_node     1     node
+endNode        end_node       1     node
+nodes          nodes          1     list
+coalesce       coalesce       1-20  -
+range          range          2-3   list
+list_sort      list_sort      1     list
+list_unique    list_distinct  1     list
+toUpper        upper          1     string
+toLower        lower          1     string
+upper          upper          1     string
+lower          lower          1     string
+trim           trim           1     string
+lTrim          ltrim          1     string
+rTrim          rtrim          1     string
+left           left           2     string
+right          right          2     string
+replace        replace        3     string
+split          string_split   2     list
+abs            abs            1     -
+ceil           ceil           1     number
+floor          floor          1     number
+sign           sign           1     whole
+sqrt           sqrt           1     number
+log            ln             1     number
+log10          log10          1     number
+date           date           1     -
+datetime       timestamp      1     -
+timestamp      timestamp      1     -
+duration       interval       1     -
+date_part      date_part      2     whole
+"""
+
+
+def _plain_function(line: str) -> tuple[str, Function]:
+    name, engine, arguments, kind, *aggregate = line.split()
+    least, _, most = arguments.partition("-")
+    write = _plain(engine, "" if kind == "-" else kind)
+    return name, Function(
+        int(least), int(most or least), write, aggregate=bool(aggregate)
+    )
+
+
 SPELLINGS: Mapping[str, Function] = {
-    "count": Function(1, 1, _plain("count", "whole"), aggregate=True),
-    "sum": Function(1, 1, _plain("sum"), aggregate=True),
-    "avg": Function(1, 1, _plain("avg", "number"), aggregate=True),
-    "min": Function(1, 1, _plain("min"), aggregate=True),
-    "max": Function(1, 1, _plain("max"), aggregate=True),
-    "collect": Function(1, 1, _plain("collect", "list"), aggregate=True),
+    **dict(map(_plain_function, _PLAIN_FUNCTIONS.strip().splitlines())),
     "labels": Function(1, 1, _labels),
-    "label": Function(1, 1, _plain("label", "string")),
     "type": Function(1, 1, _type),
     "id": Function(1, 1, _id),
     "elementId": Function(1, 1, _id),
-    "keys": Function(1, 1, _plain("keys", "list")),
-    "properties": Function(1, 1, _plain("properties", "map")),
-    "startNode": Function(1, 1, _plain("start_node", "node")),
-    "endNode": Function(1, 1, _plain("end_node", "node")),
-    "nodes": Function(1, 1, _plain("nodes", "list")),
     "relationships": Function(1, 1, _links),
     "rels": Function(1, 1, _links),
     "length": Function(1, 1, _length),
     "size": Function(1, 1, _size),
     "isEmpty": Function(1, 1, _empty),
     "exists": Function(1, 1, _exists),
-    "coalesce": Function(1, 20, _plain("coalesce")),
     "head": Function(1, 1, lambda parts: list_element(parts[0], Fragment("0"))),
     "last": Function(1, 1, lambda parts: list_element(parts[0], Fragment("-1"))),
     "tail": Function(1, 1, _tail),
     "reverse": Function(1, 1, _reverse),
-    "range": Function(2, 3, _plain("range", "list")),
-    "list_sort": Function(1, 1, _plain("list_sort", "list")),
-    "list_unique": Function(1, 1, _plain("list_distinct", "list")),
     "toString": Function(1, 1, _cast("STRING", "string")),
     "toInteger": Function(1, 1, _cast("INT64", "whole")),
     "toFloat": Function(1, 1, _cast("DOUBLE", "number")),
     "toBoolean": Function(1, 1, _cast("BOOL", "truth")),
-    "toUpper": Function(1, 1, _plain("upper", "string")),
-    "toLower": Function(1, 1, _plain("lower", "string")),
-    "upper": Function(1, 1, _plain("upper", "string")),
-    "lower": Function(1, 1, _plain("lower", "string")),
-    "trim": Function(1, 1, _plain("trim", "string")),
-    "lTrim": Function(1, 1, _plain("ltrim", "string")),
-    "rTrim": Function(1, 1, _plain("rtrim", "string")),
-    "left": Function(2, 2, _plain("left", "string")),
-    "right": Function(2, 2, _plain("right", "string")),
     "substring": Function(2, 3, _substring),
-    "replace": Function(3, 3, _plain("replace", "string")),
-    "split": Function(2, 2, _plain("string_split", "list")),
-    "abs": Function(1, 1, _plain("abs")),
-    "ceil": Function(1, 1, _plain("ceil", "number")),
-    "floor": Function(1, 1, _plain("floor", "number")),
     "round": Function(
         1, 2, lambda parts: _plain("round", "number")([*parts, Fragment("0")][:2])
     ),
-    "sign": Function(1, 1, _plain("sign", "whole")),
-    "sqrt": Function(1, 1, _plain("sqrt", "number")),
-    "log": Function(1, 1, _plain("ln", "number")),
-    "log10": Function(1, 1, _plain("log10", "number")),
-    "date": Function(1, 1, _plain("date")),
-    "datetime": Function(1, 1, _plain("timestamp")),
-    "timestamp": Function(1, 1, _plain("timestamp")),
-    "duration": Function(1, 1, _plain("interval")),
-    "date_part": Function(2, 2, _plain("date_part", "whole")),
 }
 FUNCTIONS: Mapping[str, Function] = {
     name.lower(): function for name, function in SPELLINGS.items()

@@ -66,6 +66,7 @@ class LiteralParser(lexer.TokenCursor):
         return signs[:1] == ["-"] and signs[1:2] in (["-"], ["["])
 
     def _atom(self) -> fragments.Fragment:
+        """A literal, a parameter, a name, a call, brackets, a list or a map."""
         token = self.current
         match token.kind:
             case "string":
@@ -90,6 +91,7 @@ class LiteralParser(lexer.TokenCursor):
                 raise self.unexpected("a value")
 
     def _signs(self) -> fragments.Fragment:
+        """`( expression )`, a pattern as a condition, `[ … ]` or `{ … }`."""
         if self.at_sign("("):
             if self.pattern_ahead():
                 return self.pattern()
@@ -104,6 +106,7 @@ class LiteralParser(lexer.TokenCursor):
         raise self.unexpected("a value")
 
     def _words(self) -> fragments.Fragment:
+        """CASE, EXISTS and COUNT with a subquery, a call, a constant or a name."""
         word = self.current.value.upper()
         following = self.peek().value if self.peek().kind == "sign" else ""
         if word == "CASE":
@@ -118,6 +121,7 @@ class LiteralParser(lexer.TokenCursor):
         return self._variable()
 
     def _variable(self) -> fragments.Fragment:
+        """A name that is bound here. Raises Invalid for one that is not."""
         if self.peek().kind == "sign" and self.peek().value in ("(", "{"):
             raise errors.Invalid(f"{self.current.value[:60]} cannot be called here.")
         name = self.advance().value
@@ -137,6 +141,7 @@ class LiteralParser(lexer.TokenCursor):
         return fragments.Fragment(binding.engine, kind=binding.kind, variable=name)
 
     def _call(self) -> fragments.Fragment:
+        """`name ( [DISTINCT] expression , … )`, or `count(*)`."""
         name = self.advance().value
         self.expect("(", "after the name of a function")
         if name.upper() == "COUNT" and self.accept_sign("*"):
@@ -152,6 +157,7 @@ class LiteralParser(lexer.TokenCursor):
         return fragments.call(name, parts, distinct=distinct)
 
     def _case(self) -> fragments.Fragment:
+        """`CASE [value] WHEN … THEN … [ELSE …] END`."""
         self.advance()
         parts: list[fragments.Fragment] = []
         text = "CASE"
@@ -172,6 +178,7 @@ class LiteralParser(lexer.TokenCursor):
         return compose(f"{text} END", parts, "")
 
     def _quantified(self, word: str) -> fragments.Fragment:
+        """`ANY | ALL | NONE | SINGLE ( name IN list WHERE condition )`."""
         self.advance()
         self.expect("(", f"after {word}")
         name, source = self._element_source()
@@ -183,11 +190,13 @@ class LiteralParser(lexer.TokenCursor):
         return compose(text, [source, condition], "truth", atomic=True)
 
     def _element_source(self) -> tuple[str, fragments.Fragment]:
+        """`name IN list`: the name of each element, and the list."""
         name = self.name("a name for each element")
         self.expect_word("IN", "after the name of the element")
         return name, self.expression()
 
     def _list(self) -> fragments.Fragment:
+        """`[ expression , … ]`, or a list comprehension."""
         if self._comprehension_ahead():
             return self._comprehension()
         if self.at_sign("(") and self.pattern_ahead():
@@ -229,6 +238,7 @@ class LiteralParser(lexer.TokenCursor):
         return compose(text, parts, "list", atomic=True)
 
     def _map(self) -> fragments.Fragment:
+        """`{ name : expression , … }`; an empty one needs other words."""
         parts = self.pairs()
         if not parts:
             return fragments.Fragment("map([], [])", kind="map")

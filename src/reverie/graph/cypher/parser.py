@@ -97,12 +97,14 @@ class _QueryParser(patterns.PatternParser):
         return " ".join(texts), columns
 
     def _has_union(self) -> bool:
+        """Whether UNION stands anywhere: then only the whole is limited."""
         return any(
             token.kind == "name" and token.value.upper() == "UNION"
             for token in self.tokens
         )
 
     def _end_of_query(self) -> None:
+        """Raise Invalid for anything after the query but one semicolon."""
         if self.accept_sign(";") and self.current.kind != "end":
             raise errors.Invalid("Only one statement can be asked at a time.")
         if self.current.kind != "end":
@@ -130,6 +132,7 @@ class _QueryParser(patterns.PatternParser):
                 raise self.unexpected("MATCH, UNWIND, WITH or RETURN")
 
     def _refuse(self) -> None:
+        """Raise Invalid, by name, for a statement that does more than read."""
         word = self.current.value.upper() if self.current.kind == "name" else ""
         if word in REFUSED:
             raise errors.Invalid(
@@ -138,6 +141,7 @@ class _QueryParser(patterns.PatternParser):
             )
 
     def _unwind(self) -> str:
+        """`UNWIND list AS name`."""
         source = self.expression()
         if source.aggregate:
             raise errors.Invalid("UNWIND cannot count; count in WITH first.")
@@ -149,6 +153,7 @@ class _QueryParser(patterns.PatternParser):
         return f"UNWIND {source.text} AS {binding.engine}"
 
     def _with(self) -> str:
+        """`WITH [DISTINCT] columns [ORDER BY …] [SKIP …] [LIMIT …] [WHERE …]`."""
         distinct = self.accept("DISTINCT")
         columns = self._columns(named=True)
         bindings: dict[str, literals.Binding] = {}
@@ -173,10 +178,12 @@ class _QueryParser(patterns.PatternParser):
         return binding
 
     def _where(self) -> str:
+        """`WHERE condition`, if it stands here."""
         condition = self.where_condition()
         return "" if condition is None else f" WHERE {condition.text}"
 
     def _return(self, *, limited: bool) -> tuple[str, Sequence[_Column]]:
+        """`RETURN [DISTINCT] columns [ORDER BY …] [SKIP …] [LIMIT …]`."""
         distinct = self.accept("DISTINCT")
         columns = self._columns(named=False)
         bindings = {
@@ -193,6 +200,7 @@ class _QueryParser(patterns.PatternParser):
         return text, columns
 
     def _columns(self, *, named: bool) -> list[_Column]:
+        """`* | column , …`. Raises Invalid for two of one name."""
         columns: list[_Column] = []
         if self.accept_sign("*"):
             if not self.scope and not named:
@@ -206,6 +214,7 @@ class _QueryParser(patterns.PatternParser):
         return columns
 
     def _column(self, *, named: bool) -> _Column:
+        """`expression [AS name]`; without a name, its text in the query is its name."""
         start = self.current.start
         fragment = self.expression()
         if fragment.kind == "pattern":
@@ -237,6 +246,7 @@ class _QueryParser(patterns.PatternParser):
         return text
 
     def _order_by(self, *, closed: bool, limited: bool) -> str:
+        """`ORDER BY key , …`, if it stands here."""
         if not self.accept("ORDER"):
             return ""
         self.expect_word("BY", "after ORDER")
@@ -249,6 +259,7 @@ class _QueryParser(patterns.PatternParser):
         return text if bounded or limited else f"{text} SKIP 0"
 
     def _limit(self, *, limited: bool) -> str:
+        """`LIMIT number`; a limited answer has at most ROWS, and one to tell of more."""
         if not self.accept("LIMIT"):
             return f" LIMIT {ROWS + 1}" if limited else ""
         amount = self._amount("LIMIT")
@@ -258,6 +269,7 @@ class _QueryParser(patterns.PatternParser):
         return f" LIMIT {text}"
 
     def _sort_key(self, *, closed: bool) -> str:
+        """`expression [ASC | ASCENDING | DESC | DESCENDING]`."""
         fragment = self.expression()
         if fragment.aggregate and not closed:
             raise errors.Invalid("ORDER BY cannot count unless the columns do.")
@@ -268,6 +280,7 @@ class _QueryParser(patterns.PatternParser):
         return fragment.text
 
     def _amount(self, word: str) -> fragments.Fragment:
+        """The number after SKIP and LIMIT, or a parameter for it."""
         fragment = self.expression()
         integer = fragment.kind in ("whole", "") and not fragment.aggregate
         if not integer or fragment.text.startswith("-"):

@@ -73,6 +73,7 @@ class PatternParser(expressions.ExpressionParser):
         return condition
 
     def subquery(self, word: str) -> fragments.Fragment:
+        """`EXISTS | COUNT { [MATCH] patterns [WHERE condition] }`."""
         self.advance()
         self.expect("{", f"after {word}")
         self.accept("MATCH")
@@ -85,6 +86,7 @@ class PatternParser(expressions.ExpressionParser):
         )
 
     def pattern(self) -> fragments.Fragment:
+        """A pattern as a condition; it binds no names."""
         outside, self.scope = self.scope, dict(self.scope)
         state, self.conditions, self._links = (self.conditions, self._links), [], []
         text = self._element()
@@ -100,6 +102,7 @@ class PatternParser(expressions.ExpressionParser):
         return fragments.Fragment(f"EXISTS {{ MATCH {text} }}", kind="pattern")
 
     def _path(self) -> str:
+        """`[name =] element`, or `shortestPath ( element )`."""
         name = ""
         if (
             self.current.kind in ("name", "quoted")
@@ -130,6 +133,7 @@ class PatternParser(expressions.ExpressionParser):
         return f"{self.scope[name].engine} = {text}"
 
     def _element(self, manner: str = "TRAIL") -> str:
+        """`node { link node }`."""
         text, links = self._node(), 0
         while self.at_sign("-", "<"):
             text += self._link(manner) + self._node()
@@ -145,6 +149,7 @@ class PatternParser(expressions.ExpressionParser):
         return text
 
     def _node(self) -> str:
+        """`( [name] {:Label} [properties] )`."""
         self.expect("(", "at the start of a node")
         text = ""
         if self.current.kind in ("name", "quoted"):
@@ -166,6 +171,7 @@ class PatternParser(expressions.ExpressionParser):
         return f"({text})"
 
     def _named(self, kind: str) -> str:
+        """The name of a node or a path, bound now or before."""
         name = self.name("a name")
         binding = self.scope.get(name)
         if binding is None:
@@ -180,6 +186,7 @@ class PatternParser(expressions.ExpressionParser):
         return binding.engine
 
     def _properties(self) -> str:
+        """`{ name : value , … }`, if it stands here."""
         if self.current.kind == "parameter":
             raise errors.Invalid(
                 "Properties are written one by one in a pattern; each value may be a parameter."
@@ -195,6 +202,7 @@ class PatternParser(expressions.ExpressionParser):
         return f" {{{', '.join(texts)}}}"
 
     def _link(self, manner: str) -> str:
+        """`[<] - [ detail ] - [>]`."""
         left = self.accept_sign("<")
         self.expect("-", "at the start of a link")
         bracket = self.accept_sign("[")
@@ -206,6 +214,7 @@ class PatternParser(expressions.ExpressionParser):
         return f"{'<' if left else ''}-[{detail}]-{'>' if right else ''}"
 
     def _detail(self, manner: str) -> str:
+        """`[name] [:RELATION | …] [*lengths] [properties] ]`."""
         name = self.advance().value if self.current.kind in ("name", "quoted") else ""
         relations: list[str] = []
         if self.accept_sign(":"):
@@ -282,6 +291,7 @@ class PatternParser(expressions.ExpressionParser):
         return f"* {manner} {least or '1'}..{most}"
 
     def _whole_number(self) -> str:
+        """The digits of a whole number, if it stands here."""
         return self.advance().value if self.current.kind == "whole" else ""
 
 

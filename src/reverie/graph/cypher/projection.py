@@ -10,9 +10,6 @@ and `Projections.of` compares that with the version now, before each query.
 
 import asyncio
 import json
-import os
-import struct
-import sys
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -23,7 +20,7 @@ from typing import Any
 from uuid import UUID
 
 from reverie import errors
-from reverie.graph.cypher import parser, rendering, schema
+from reverie.graph.cypher import child, parser, rendering, schema
 
 # Limits of docs/decisions/0017: seconds of a query, bytes of an answer, seconds until an
 # idle child ends, and how many projections are kept.
@@ -32,18 +29,8 @@ SIZE = 64 * 1024
 IDLE_SECONDS = 300.0
 HELD = 4
 _GRACE_SECONDS = 0.5  # from when the engine is asked to stop until the child is killed
-_LOADING_SECONDS = 60.0
 _ROWS_A_FRAME = 2_000
-_LONGEST_REPLY = 4 * SIZE
 _LONGEST_PARAMETERS = 64 * 1024
-# Little address space for the C library, whose habit it is to set some aside for each
-# thread.
-_ENVIRONMENT = {
-    "PATH": "/usr/bin:/bin",
-    "LC_ALL": "C.UTF-8",
-    "TZ": "UTC",
-    "MALLOC_ARENA_MAX": "2",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +99,7 @@ class Projection:
         self._idle_seconds = idle_seconds
         self._shape: schema.Schema | None = None
         self._frames: Sequence[bytes] = ()
-        self._child: asyncio.subprocess.Process | None = None
+        self._child: child.Process | None = None
         self._turn = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -145,20 +132,20 @@ class Projection:
         fails, the one before stays.
         """
         frames: list[bytes] = []
-        child, shape = await _start(
+        process, shape = await child.start(
             _graph_frames(nodes, edges, self._declared, frames), self._labels
         )
         try:
             await self._turn.acquire()
         except BaseException:
-            await _ended(child)
+            await child.end(process)
             raise
         try:
-            before, self._child = self._child, child
+            before, self._child = self._child, process
             self._shape, self._frames, self.version = shape, frames, version
             self._rest()
             if before is not None:
-                await _ended(before)
+                await child.end(before)
         finally:
             self._turn.release()
 
@@ -181,12 +168,12 @@ class Projection:
             "verbose": verbose,
         }
         limits = {"seconds": seconds, "rows": parser.ROWS, "size": SIZE}
-        frame = _frame({**message, **limits})
+        frame = child.frame({**message, **limits})
         async with self._turn:
             if self.pid is None:
                 await self._end()
-                self._child, self._shape = await _start(
-                    _again(self._frames), self._labels
+                self._child, self._shape = await child.start(
+                    child.each(self._frames), self._labels
                 )
             started = time.perf_counter()
             reply = await self._send(frame, seconds)
@@ -211,8 +198,8 @@ class Projection:
         """Send and wait. A child that is late, gone or out of memory is ended, and so
         is one whose caller went away.
         """
-        child = self._child
-        if child is None:
+        process = self._child
+        if process is None:
             raise errors.Unavailable(
                 "The graph is not loaded yet.", hint="Try again in a moment."
             )
@@ -220,7 +207,7 @@ class Projection:
         try:
             with suppress(asyncio.IncompleteReadError, ConnectionError):
                 async with asyncio.timeout(seconds + _GRACE_SECONDS):
-                    reply = await _exchange(child, _again([frame]))
+                    reply = await child.exchange(process, child.each([frame]))
         except TimeoutError:
             reply = {"error": "time"}
             await self._end()
@@ -253,11 +240,11 @@ class Projection:
                 )
 
     async def _end(self) -> None:
-        child, self._child = self._child, None
+        process, self._child = self._child, None
         if self._timer is not None:
             self._timer.cancel()
-        if child is not None:
-            await _ended(child)
+        if process is not None:
+            await child.end(process)
 
     def _rest(self) -> None:
         """Count the idle time from now on."""
@@ -371,18 +358,13 @@ async def _graph_frames(
             await asyncio.to_thread(_edges, edges[start : start + _ROWS_A_FRAME])
         )
         yield kept[-1]
-    kept.append(_frame({"ready": declared}))
+    kept.append(child.frame({"ready": declared}))
     yield kept[-1]
-
-
-async def _again(frames: Sequence[bytes]) -> AsyncIterator[bytes]:
-    for frame in frames:
-        yield frame
 
 
 def _nodes(part: Sequence[ProjectedNode]) -> bytes:
     rows = [(n.kind, n.key, n.name, n.type, n.description, n.properties) for n in part]
-    return _frame({"nodes": rows})
+    return child.frame({"nodes": rows})
 
 
 def _edges(part: Sequence[ProjectedEdge]) -> bytes:
@@ -399,71 +381,4 @@ def _edges(part: Sequence[ProjectedEdge]) -> bytes:
         )
         for e in part
     ]
-    return _frame({"links": rows})
-
-
-def _frame(message: Mapping[str, object]) -> bytes:
-    body = json.dumps(message, default=rendering.tagged).encode()
-    return struct.pack(">I", len(body)) + body
-
-
-async def _start(
-    frames: AsyncIterator[bytes], labels: Mapping[str, frozenset[str]]
-) -> tuple[asyncio.subprocess.Process, schema.Schema]:
-    """A child that holds this graph, and the graph's shape."""
-    child = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-P", "-s", "-B", "-m", "reverie.graph.cypher.engine"),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        cwd="/",
-        env={
-            **_ENVIRONMENT,
-            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-        },
-        start_new_session=True,
-    )
-    try:
-        async with asyncio.timeout(_LOADING_SECONDS):
-            reply = await _exchange(child, frames)
-    except (TimeoutError, asyncio.IncompleteReadError, ConnectionError):
-        await _ended(child)
-        raise errors.Unavailable(
-            "The graph could not be made ready to be asked.",
-            hint="Try again; if it stays so, look into the log.",
-        ) from None
-    except BaseException:
-        await _ended(child)
-        raise
-    shape = reply["shape"]
-    relations = {
-        name: schema.SchemaRelation(
-            [(start, stop) for start, stop in table["pairs"]], table["properties"]
-        )
-        for name, table in shape["relations"].items()
-    }
-    return child, schema.Schema(shape["nodes"], relations, labels)
-
-
-async def _exchange(
-    child: asyncio.subprocess.Process, frames: AsyncIterator[bytes]
-) -> dict[str, Any]:
-    if child.stdin is None or child.stdout is None:
-        raise ConnectionError
-    async for frame in frames:
-        child.stdin.write(frame)
-        await child.stdin.drain()
-    (size,) = struct.unpack(">I", await child.stdout.readexactly(4))
-    if size > _LONGEST_REPLY:
-        raise ConnectionError
-    return json.loads(await child.stdout.readexactly(size))
-
-
-async def _ended(child: asyncio.subprocess.Process) -> None:
-    """Kill a child and wait until it is gone, whatever happens to whoever waits."""
-    with suppress(ProcessLookupError):
-        child.kill()
-    if child.stdin is not None:
-        child.stdin.close()
-    await asyncio.shield(child.wait())
+    return child.frame({"links": rows})
