@@ -64,10 +64,7 @@ async def relate(
     if fact.link_type != "manual" and _deleted_by_hand(same, kept):
         return None
     if exclusive and (kept is None or kept["gone"]):
-        others = [
-            row for row in rivals if row["to_id"] != fact.to_id and not row["gone"]
-        ]
-        kept, interval = await _make_room(tx, user, fact, kept, same, others)
+        kept, interval = await _make_room(tx, user, fact, kept, rivals)
     link = await _written(tx, user, fact, kept, interval, exclusive=exclusive)
     if link is not None and said_in is not None:
         await _say(tx, user, link.id, fact, said_in)
@@ -88,8 +85,7 @@ async def _make_room(
     user: db.HasUser,
     fact: Fact,
     kept: dict[str, Any] | None,
-    same: Sequence[dict[str, Any]],
-    others: Sequence[dict[str, Any]],
+    rivals: Sequence[dict[str, Any]],
 ) -> tuple[dict[str, Any] | None, facts.Interval]:
     """The link to write to and the interval of a fact that begins where nothing of the
     same ends holds; what excludes it is closed.
@@ -97,6 +93,8 @@ async def _make_room(
     begin, end = fact.valid_from, fact.valid_to
     if begin is None:
         return kept, facts.Interval(begin, end)
+    same = [row for row in rivals if row["to_id"] == fact.to_id]
+    others = [row for row in rivals if row["to_id"] != fact.to_id and not row["gone"]]
     later = await _replaced(tx, user, others, begin)
     later += [row for row in same if facts.follows(row, begin)]
     # Of two that begin at once, the one that says the same.

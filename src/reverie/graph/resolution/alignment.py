@@ -43,12 +43,20 @@ def word_similarity(a: str, b: str, person: bool, foreign: bool) -> float:
     likeness = _spelling(a, b)
     if foreign:
         likeness = max(likeness, _consonants(a, b))
-    if len(a) >= _SHORTEST_JUMBLED and len(a) == len(b) and sorted(a) == sorted(b):
+    if _jumbled(a, b):
         likeness = max(likeness, JUMBLED)
     return _of_persons(a, b, likeness) if person else _of_things(a, b, likeness)
 
 
+def _jumbled(a: str, b: str) -> bool:
+    """Whether two words are the same letters in another order."""
+    if len(a) != len(b) or len(a) < _SHORTEST_JUMBLED:
+        return False
+    return sorted(a) == sorted(b)
+
+
 def _any_digit(a: str, b: str) -> bool:
+    """Whether either word has a digit in it."""
     if a.isalpha() and b.isalpha():
         return False
     return any(char.isdigit() for char in a + b)
@@ -130,6 +138,7 @@ def _two_given(a: str, b: str, likeness: float) -> float:
 
 
 def _last_vowel(spoken: str) -> str:
+    """The vowel that tells Paolo from Paola, if a name ends with one."""
     last = spoken[-1:]
     return last if last in ("a", "o", "e") else ""
 

@@ -107,6 +107,9 @@ _JARO_WINKLER_LOSS = 0.08  # it is that much kinder than the Levenshtein distanc
 def similarity(a: str, b: str, *, kind: str = "person") -> float:
     """How likely two names are of one, 0..1. From SAME on a merge may be suggested,
     never made: see `key` for that.
+
+    A logistic model of the features of the two names, with three rules on top
+    (docs/decisions/0015). The order of the names does not matter.
     """
     if a == b or normalised(a) == normalised(b):
         return 1.0
@@ -116,6 +119,7 @@ def similarity(a: str, b: str, *, kind: str = "person") -> float:
 
 @lru_cache(maxsize=50_000)
 def _similarity(a: str, b: str, person: bool) -> float:
+    """`similarity` of two names in their order, remembered."""
     model = _PERSON if person else _THING
     values = features(a, b, person)
     total = model.intercept + sum(map(mul, model.weights, values))
@@ -146,8 +150,8 @@ def features(a: str, b: str, person: bool) -> Features:
     matched_x = sum(pair.score * _weight(x, pair.a) for pair in pairs)
     matched_y = sum(pair.score * _weight(y, pair.b) for pair in pairs)
     share_x, share_y = matched_x / x.weight, matched_y / y.weight
-    left_weight = sum(word.weight for word in left)
-    right_weight = sum(word.weight for word in right)
+    left_weight, right_weight = _total(left), _total(right)
+    person_only = _person_only(x, y, pairs, left, right) if person else _NOT_A_PERSON
     numbers, number_extra = _numbers(x.numbers, y.numbers)
     return Features(
         shorter=max(share_x, share_y),
@@ -159,14 +163,38 @@ def features(a: str, b: str, person: bool) -> Features:
         bare=_bare(x, pairs),
         added=_added(left_weight, right_weight),
         thin=_thin_person(x, y) if person else _thin_thing(x, y),
-        reordered=_reordered(x, y, pairs) if person else 0.0,
-        clash=_clash(left, right) if person else 0.0,
+        reordered=person_only.reordered,
+        clash=person_only.clash,
         whole=_whole(x, y),
         numbers=numbers,
         number_extra=number_extra,
         form=_forms(x, y),
         acronym=0.0 if person else max(_acronym(x, y), _acronym(y, x)),
-        given=_given(left, right) if person else 0.0,
+        given=person_only.given,
+    )
+
+
+class _PersonOnly(NamedTuple):
+    """The features that only names of persons have."""
+
+    reordered: float = 0.0
+    clash: float = 0.0
+    given: float = 0.0
+
+
+_NOT_A_PERSON = _PersonOnly()
+
+
+def _person_only(
+    x: Name,
+    y: Name,
+    pairs: Sequence[alignment.AlignedPair],
+    left: Sequence[parsing.Word],
+    right: Sequence[parsing.Word],
+) -> _PersonOnly:
+    """`left` and `right` are the words of x and y that no pair has."""
+    return _PersonOnly(
+        _reordered(x, y, pairs), _clash(left, right), _given(left, right)
     )
 
 
@@ -178,8 +206,14 @@ def _unmatched(name: Name, parts: Sequence[tuple[int, int]]) -> list[parsing.Wor
     return [word for place, word in enumerate(name.words) if place not in matched]
 
 
+def _total(words: Sequence[parsing.Word]) -> float:
+    """The weight of some words."""
+    return sum(word.weight for word in words)
+
+
 def _weight(name: Name, part: tuple[int, int]) -> float:
-    return sum(word.weight for word in name.words[part[0] : part[1]])
+    """The weight of a part (from, to) of a name."""
+    return _total(name.words[part[0] : part[1]])
 
 
 def _worst(name: Name, pairs: Sequence[alignment.AlignedPair]) -> float:
@@ -228,6 +262,7 @@ def _clash(left: Sequence[parsing.Word], right: Sequence[parsing.Word]) -> float
 
 
 def _full_words(name: Name) -> int:
+    """How many words of a name are more than an initial or a particle."""
     return sum(map(_full, name.words))
 
 
@@ -247,6 +282,7 @@ def _thin_person(x: Name, y: Name) -> float:
 
 
 def _any_given_name(name: Name) -> bool:
+    """Whether a word is a given name rather than a family name."""
     return any(lists.given(word.text) > lists.family(word.text) for word in name.words)
 
 
@@ -264,6 +300,7 @@ def _reordered(x: Name, y: Name, pairs: Sequence[alignment.AlignedPair]) -> floa
 
 
 def _mostly_given(word: str) -> bool:
+    """Whether a word is a given name that few families have."""
     return lists.given(word) > 0 and lists.family(word) <= 3
 
 
@@ -277,6 +314,7 @@ def _whole(x: Name, y: Name) -> float:
 
 
 def _letters(a: str, b: str) -> float:
+    """The better of Levenshtein (OSA) and Jaro-Winkler similarity, 0..1."""
     levenshtein = 1 - OSA.distance(a, b) / max(len(a), len(b))
     return max(levenshtein, JaroWinkler.similarity(a, b) - _JARO_WINKLER_LOSS)
 
@@ -316,4 +354,5 @@ def _given(left: Sequence[parsing.Word], right: Sequence[parsing.Word]) -> float
 
 
 def _any_given(words: Sequence[parsing.Word]) -> bool:
+    """Whether a given name is among some words."""
     return any(len(word.text) > 1 and lists.given(word.text) for word in words)

@@ -69,6 +69,7 @@ class Verdict:
 
     @property
     def suggested(self) -> bool:
+        """Whether a merge is worth suggesting."""
         return self.score >= keys.SAME
 
 
@@ -109,6 +110,7 @@ def compare(a: Profile, b: Profile) -> Verdict:
 
 
 def _verdict(a: Profile, b: Profile, evidence: Sequence[MatchEvidence]) -> Verdict:
+    """The verdict on two profiles of one kind: the log-odds of all evidence added up."""
     similarity, exact = _names(a, b)
     total = sum(weight for weight, _ in evidence)
     reasons = [reason for _, reason in evidence]
@@ -125,6 +127,7 @@ def _verdict(a: Profile, b: Profile, evidence: Sequence[MatchEvidence]) -> Verdi
 
 
 def _name_reason(similarity: float, *, exact: bool) -> str:
+    """What the names say, as the first of the reasons."""
     if exact:
         return "same name"
     return "names alike" if similarity >= keys.SAME else "names unlike"
@@ -164,12 +167,14 @@ def _evidence(a: Profile, b: Profile) -> Iterator[MatchEvidence]:
 
 
 def _compare_emails(common: set[str]) -> MatchEvidence:
+    """An address of one person, of an office, or none in common."""
     if not common:
         return _OTHER_EMAIL
     return _OFFICE_EMAIL if all(map(_of_an_office, common)) else _SAME_EMAIL
 
 
 def _compare_addresses(a: str, b: str) -> MatchEvidence:
+    """By rapidfuzz's token ratios, whatever the order of the words."""
     ratio = min(
         fuzz.token_set_ratio(a, b), fuzz.token_sort_ratio(a, b) + _ORDER_ALLOWANCE
     )
@@ -179,6 +184,7 @@ def _compare_addresses(a: str, b: str) -> MatchEvidence:
 
 
 def _compare_birthdays(shorter: str, longer: str) -> MatchEvidence:
+    """Two days as digits, the one without a year first."""
     if shorter == longer:
         return _SAME_BIRTHDAY
     if len(shorter) == _NO_YEAR and longer.endswith(shorter):
@@ -217,6 +223,20 @@ def _automatic(
     # Another address is no other person: people move.
     if _NEAR_BIRTHDAY in evidence or against - {_OTHER_ADDRESS}:
         return False
+    return _automatic_person(a, b, similarity, exact=exact, evidence=evidence)
+
+
+def _automatic_person(
+    a: Profile,
+    b: Profile,
+    similarity: float | None,
+    *,
+    exact: bool,
+    evidence: Sequence[MatchEvidence],
+) -> bool:
+    """Whether an address, an identifier or the name alone is enough for a person, where
+    nothing is against it.
+    """
     if _SAME_EMAIL in evidence:
         return not _two_people(a, b, similarity)
     if _SAME_IDENTIFIER in evidence:
@@ -240,6 +260,7 @@ def _has_whole_name(profile: Profile) -> bool:
 
 
 def _emails(profile: Profile) -> set[str]:
+    """The addresses as they are compared."""
     return {transliteration.normalised(email) for email in profile.emails}
 
 
@@ -255,6 +276,7 @@ def _of_an_office(email: str) -> bool:
 
 
 def _digits(text: str) -> str:
+    """The digits of a text."""
     return re.sub(r"\D", "", text)
 
 
@@ -280,11 +302,13 @@ def _identifiers(profile: Profile) -> set[str]:
 
 
 def _log_odds(share: float) -> float:
+    """The logit of a share of 0..1."""
     share = min(max(share, 1e-6), 1 - 1e-6)
     return math.log(share / (1 - share))
 
 
 def _probability(log_odds: float) -> float:
+    """The inverse of `_log_odds`: the logistic function."""
     return 1 / (1 + math.exp(-log_odds))
 
 
@@ -346,6 +370,7 @@ def _unambiguous(
 
 
 def _only_a_name(profile: Profile) -> bool:
+    """Whether a person is known by a name alone."""
     return profile.kind == "person" and profile.bare
 
 
@@ -388,7 +413,7 @@ def _name_keys(profile: Profile) -> Iterator[tuple[str, ...]]:
     for name in profile.names:
         yield "name", transliteration.normalised(name)
         parsed = parsing.person(name) if person else parsing.thing(name)
-        words = [word.text for word in parsed.words if word.weight > parsing.PARTICLE]
+        words = _telling_words(parsed)
         yield "joined", "".join(map(transliteration.skeleton, sorted(words)))
         yield from _word_keys(words)
         if person and len(words) == 1:
@@ -398,6 +423,11 @@ def _name_keys(profile: Profile) -> Iterator[tuple[str, ...]]:
         yield from _two_word_keys(words, person=person)
         if parsed.capitals or len(words) > 1:
             yield "letters", parsed.capitals or "".join(word[0] for word in words)
+
+
+def _telling_words(name: parsing.Name) -> list[str]:
+    """The words of a name but for its particles."""
+    return [word.text for word in name.words if word.weight > parsing.PARTICLE]
 
 
 def _word_keys(words: Sequence[str]) -> Iterator[tuple[str, ...]]:

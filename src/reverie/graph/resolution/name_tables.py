@@ -13,6 +13,7 @@ def words(text: str) -> frozenset[str]:
 
 
 def _lines(text: str) -> list[list[str]]:
+    """The words of each line."""
     return [line.split() for line in text.strip().splitlines()]
 
 
@@ -253,6 +254,7 @@ mohammed mo hamada
 
 
 def _groups() -> dict[str, frozenset[str]]:
+    """The short forms of each name in the list above."""
     short_forms: dict[str, set[str]] = {}
     for full, *short in _SHORT:
         short_forms.setdefault(full, set()).update(short)
@@ -264,11 +266,13 @@ _OURS = _groups()
 
 @lru_cache(maxsize=1)
 def _english() -> english.NickNamer:
+    """The nicknames package, loaded once."""
     return english.NickNamer()
 
 
 @lru_cache(maxsize=20_000)
 def _short(name: str) -> frozenset[str]:
+    """The short forms of a name."""
     return frozenset(_english().nicknames_of(name)) | _OURS.get(name, frozenset())
 
 

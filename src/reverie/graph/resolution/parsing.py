@@ -48,6 +48,7 @@ class Name:
 
     @property
     def weight(self) -> float:
+        """The weight of all words."""
         return sum(word.weight for word in self.words)
 
 
@@ -89,6 +90,7 @@ def _split_generation(words: list[str]) -> tuple[list[str], tuple[str, ...]]:
 
 
 def _person_words(token: str, *, shouted: bool) -> list[str]:
+    """A token as words: initials apart, digits among letters as letters."""
     initials = not shouted and token.isupper() and 2 <= len(token) <= 3
     if initials and not re.search(r"[AEIOUY0-9]", token):
         return list(token.lower())  # JL Picard
@@ -156,6 +158,7 @@ def thing(name: str) -> Name:
 
 
 def _roman_numerals(name: str) -> list[str]:
+    """Numbers in Roman capitals: IV."""
     return re.findall(r"\b[IVX]+\b", transliteration.latin(name))
 
 
@@ -223,6 +226,7 @@ def _as_form(words: tuple[str, ...]) -> tuple[str, ...] | None:
 
 
 def _spell_out(words: list[str]) -> list[str]:
+    """Short words in full, which may be several: us, united states."""
     full: list[str] = []
     for word in words:
         full.extend(tables.SHORTENED.get(word, word).split())
@@ -253,7 +257,7 @@ def _split_numbers(
             numbers[-1] = str(tens + value)
         else:
             numbers.append(str(value))
-        tens = value if word in tables.NUMBERS and value >= 20 else 0
+        tens = _tens(word, value)
     return rest, tuple(numbers)
 
 
@@ -262,6 +266,11 @@ def _number(word: str) -> int | None:
     if word in tables.NUMBERS:
         return tables.NUMBERS[word]
     return int(word) if word.isdecimal() and len(word) < 18 else None
+
+
+def _tens(word: str, value: int) -> int:
+    """The value of a number in words that a digit may follow, else 0."""
+    return value if word in tables.NUMBERS and value >= 20 else 0
 
 
 def _split_code(word: str) -> tuple[str, list[str]]:

@@ -29,6 +29,7 @@ def normalised(name: str) -> str:
 
 
 def _fold(text: str) -> str:
+    """One round of lower case, compatible forms (NFKC) and no accents."""
     if text.isascii():
         return " ".join(text.lower().split())
     parts = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold())
