@@ -1,4 +1,4 @@
-"""Entity resolution: matching of profiles by weighted evidence, and blocking of pairs.
+"""Entity resolution: matching of profiles by weighted evidence.
 
 A verdict is automatic only where nothing can be wrong: a common address or number of
 their own with names that agree, or the same name where one of the two says nothing
@@ -6,57 +6,24 @@ else. All other likeness is a suggestion.
 """
 
 import math
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import NamedTuple
 
 from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
 
-from reverie.graph.resolution import keys, parsing, transliteration
+from reverie.graph.resolution import blocking, keys, parsing, profiles, transliteration
 from reverie.graph.resolution import name_tables as tables
 
-# The largest blocks: more profiles that share a word must share more than it.
-MOST_OF_A_NAME = 10
-MOST_OF_A_KEY = 120
+Profile = profiles.Profile
+
 _NO_YEAR = 4  # digits of a birthday without a year
-_PHONE_END, _SHORTEST_PHONE = 9, 6  # digits
 _LONG_NUMBER = 6  # signs, from which on a slip in an identifier can be seen
 # Below this two whole names are of two people, who share an address: a couple, a
 # family.
 _TWO_PEOPLE = 0.15
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """What is known of a node.
-
-    The first of the names is the one its key is made of. An identifier is a number of
-    its bearer's own; a slip may be in it.
-    """
-
-    kind: str
-    names: tuple[str, ...]
-    emails: tuple[str, ...] = ()
-    phones: tuple[str, ...] = ()
-    birthday: str = ""
-    address: str = ""
-    identifiers: tuple[str, ...] = ()
-
-    @property
-    def bare(self) -> bool:
-        """Whether nothing but a name is known."""
-        facts = (
-            self.emails,
-            self.phones,
-            self.birthday,
-            self.address,
-            self.identifiers,
-        )
-        return not any(facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +118,13 @@ def _names(a: Profile, b: Profile) -> tuple[float | None, bool]:
 def _evidence(a: Profile, b: Profile) -> Iterator[MatchEvidence]:
     """What else speaks for or against."""
     if a.emails and b.emails:
-        yield _compare_emails(_emails(a) & _emails(b))
-    if _phones(a) & _phones(b):
+        yield _compare_emails(profiles.emails(a) & profiles.emails(b))
+    if profiles.phones(a) & profiles.phones(b):
         yield _SAME_PHONE
-    ours, theirs = _identifiers(a), _identifiers(b)
+    ours, theirs = profiles.identifiers(a), profiles.identifiers(b)
     if ours and theirs:
         yield _compare_identifiers(ours, theirs)
-    our_day, their_day = _birthday(a), _birthday(b)
+    our_day, their_day = profiles.birthday(a), profiles.birthday(b)
     if our_day and their_day:
         yield _compare_birthdays(*sorted((our_day, their_day), key=len))
     if a.address and b.address:
@@ -259,11 +226,6 @@ def _has_whole_name(profile: Profile) -> bool:
     return any(len(parsing.person(name).words) > 1 for name in profile.names)
 
 
-def _emails(profile: Profile) -> set[str]:
-    """The addresses as they are compared."""
-    return {transliteration.normalised(email) for email in profile.emails}
-
-
 _OFFICES = tables.words("""
     info office contact hello mail admin support sales team help service noreply no-reply donotreply kontakt buero
     contacto oficina ventas billing invoices rechnung postmaster webmaster newsletter family familie familia
@@ -273,32 +235,6 @@ _OFFICES = tables.words("""
 def _of_an_office(email: str) -> bool:
     """Whether an address is of many: info@, office@."""
     return email.partition("@")[0] in _OFFICES
-
-
-def _digits(text: str) -> str:
-    """The digits of a text."""
-    return re.sub(r"\D", "", text)
-
-
-def _birthday(profile: Profile) -> str:
-    """The digits of a day, with or without a year: 19800102, 0102."""
-    return _digits(profile.birthday)[:8]
-
-
-def _phones(profile: Profile) -> set[str]:
-    """The ends of the numbers, so that a country code makes no difference."""
-    numbers = map(_digits, profile.phones)
-    return {
-        digits[-_PHONE_END:] for digits in numbers if len(digits) >= _SHORTEST_PHONE
-    }
-
-
-def _identifiers(profile: Profile) -> set[str]:
-    """The identifiers without their punctuation."""
-    return {
-        re.sub(r"[\W_]", "", transliteration.normalised(number))
-        for number in profile.identifiers
-    } - {""}
 
 
 def _log_odds(share: float) -> float:
@@ -312,9 +248,6 @@ def _probability(log_odds: float) -> float:
     return 1 / (1 + math.exp(-log_odds))
 
 
-# ---------------------------------------------------------------------------- blocking
-
-
 class Match(NamedTuple):
     """Two profiles by their places, i < j, and the verdict on them."""
 
@@ -323,20 +256,20 @@ class Match(NamedTuple):
     verdict: Verdict
 
 
-def candidates(profiles: Sequence[Profile]) -> list[Match]:
+def candidates(everybody: Sequence[Profile]) -> list[Match]:
     """The pairs that are automatic or suggested, the likeliest first; only profiles
     that share something.
     """
     matches: list[Match] = []
-    for i, j in _pairs(profiles):
-        evidence = list(_evidence(profiles[i], profiles[j]))
+    for i, j in blocking.pairs(everybody):
+        evidence = list(_evidence(everybody[i], everybody[j]))
         if sum(weight for weight, _ in evidence) < -_MOST_OF_NAMES:
             continue  # no name could make it likely
-        verdict = _verdict(profiles[i], profiles[j], evidence)
+        verdict = _verdict(everybody[i], everybody[j], evidence)
         if verdict.automatic or verdict.suggested:
             matches.append(Match(i, j, verdict))
     return sorted(
-        _unambiguous(profiles, matches),
+        _unambiguous(everybody, matches),
         key=lambda match: (
             -match.verdict.automatic,
             -match.verdict.score,
@@ -347,7 +280,7 @@ def candidates(profiles: Sequence[Profile]) -> list[Match]:
 
 
 def _unambiguous(
-    profiles: Sequence[Profile], matches: Sequence[Match]
+    everybody: Sequence[Profile], matches: Sequence[Match]
 ) -> Iterator[Match]:
     """A person of whom nothing but the name is known is merged unasked only if there is
     one of that name.
@@ -360,7 +293,7 @@ def _unambiguous(
     for match in matches:
         i, j, verdict = match
         several = any(
-            partners[place] > 1 and _only_a_name(profiles[place]) for place in (i, j)
+            partners[place] > 1 and _only_a_name(everybody[place]) for place in (i, j)
         )
         if not (verdict.automatic and several):
             yield match
@@ -372,84 +305,3 @@ def _unambiguous(
 def _only_a_name(profile: Profile) -> bool:
     """Whether a person is known by a name alone."""
     return profile.kind == "person" and profile.bare
-
-
-def _pairs(profiles: Sequence[Profile]) -> Iterable[tuple[int, int]]:
-    """Pairs that share an address, a number, a day, or enough of a name."""
-    blocks: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for place, profile in enumerate(profiles):
-        for key in {*_own_keys(profile), *_name_keys(profile)}:
-            blocks[(profile.kind, *key)].append(place)
-    pairs: set[tuple[int, int]] = set()
-    for key, members in blocks.items():
-        most = MOST_OF_A_NAME if key[1] == "word" else MOST_OF_A_KEY
-        if len(members) <= most:
-            pairs.update(combinations(members, 2))
-    return sorted(pairs)
-
-
-def _own_keys(profile: Profile) -> Iterator[tuple[str, ...]]:
-    """Blocking keys of addresses, numbers and days."""
-    yield from (("email", email) for email in _emails(profile))
-    yield from (("phone", phone) for phone in _phones(profile))
-    yield from (("number", number) for number in _identifiers(profile))
-    if birthday := _birthday(profile):
-        yield "day", birthday
-    if profile.address:
-        yield from _place_key(transliteration.normalised(profile.address).split())
-
-
-def _place_key(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """The first number of an address, and the beginning of its longest word."""
-    numbers = [word for word in words if word[0].isdigit()]
-    others = [word for word in words if not word[0].isdigit()]
-    if numbers and others:
-        yield "place", min(numbers), max(others, key=len)[:5]
-
-
-def _name_keys(profile: Profile) -> Iterator[tuple[str, ...]]:
-    """Blocking keys of names: as it is; the consonants of all words; and of its words."""
-    person = profile.kind == "person"
-    for name in profile.names:
-        yield "name", transliteration.normalised(name)
-        parsed = parsing.person(name) if person else parsing.thing(name)
-        words = _telling_words(parsed)
-        yield "joined", "".join(map(transliteration.skeleton, sorted(words)))
-        yield from _word_keys(words)
-        if person and len(words) == 1:
-            yield from (
-                ("short", full) for full in (words[0], *tables.full_names(words[0]))
-            )
-        yield from _two_word_keys(words, person=person)
-        if parsed.capitals or len(words) > 1:
-            yield "letters", parsed.capitals or "".join(word[0] for word in words)
-
-
-def _telling_words(name: parsing.Name) -> list[str]:
-    """The words of a name but for its particles."""
-    return [word.text for word in name.words if word.weight > parsing.PARTICLE]
-
-
-def _word_keys(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Each word by its sound and by its consonants (phonetic keys)."""
-    for word in words:
-        if len(word) > 1:
-            yield "word", transliteration.sound(word)
-            yield "word", transliteration.skeleton(word), "bones"
-
-
-def _two_word_keys(words: Sequence[str], *, person: bool) -> Iterator[tuple[str, ...]]:
-    """A word by its sound with the first letters that another may have."""
-    sounds = {word: transliteration.sound(word) for word in words}
-    for sound in {*sounds.values()} - {""}:
-        for word in words:
-            if sounds[word] != sound:
-                yield from (
-                    ("two", sound, letter) for letter in _first_letters(word, person)
-                )
-
-
-def _first_letters(word: str, person: bool) -> set[str]:
-    """The first letters a word may have: its own, and of the names it is short for."""
-    full_names = tables.full_names(word) if person else ()
-    return {transliteration.sound(name)[:1] for name in (word, *full_names)}
