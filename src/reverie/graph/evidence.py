@@ -1,4 +1,4 @@
-"""Evidence (provenance) of links, the records that say so: written by this module alone."""
+"""Evidence (provenance) of links: the records that say so; written here alone."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Links, facts and the intervals (valid time) that they hold for: plain data and rules."""
+"""Links, facts and the intervals (valid time) they hold for: plain data and rules."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

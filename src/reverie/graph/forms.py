@@ -1,4 +1,4 @@
-"""JSON forms (serialisation) of nodes, links and merges, for API, tools and command line."""
+"""JSON forms (serialisation) of nodes, links and merges, for API, tools and CLI."""
 
 from collections.abc import Sequence
 from datetime import datetime

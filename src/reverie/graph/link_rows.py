@@ -1,4 +1,4 @@
-"""The rows of links: this module alone writes them, and one statement is one function."""
+"""Rows of links: this module alone writes them, one statement is one function."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

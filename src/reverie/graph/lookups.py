@@ -1,4 +1,4 @@
-"""Lookups in the graph: lists, links of nodes, neighbours, shortest path, subgraph, counts."""
+"""Lookups in the graph: lists, neighbours, shortest path, subgraph, counts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress

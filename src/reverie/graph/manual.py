@@ -1,4 +1,4 @@
-"""Manual edits of the graph: nodes, links and merges made, changed or deleted by hand."""
+"""Manual edits of the graph: nodes, links, merges made, changed or deleted by hand."""
 
 from collections.abc import Mapping
 from dataclasses import replace

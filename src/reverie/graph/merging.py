@@ -1,4 +1,4 @@
-"""Merge and undo of two nodes that are one (entity resolution), both by a person only."""
+"""Merge and undo of two nodes that are one (entity resolution), by a person only."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

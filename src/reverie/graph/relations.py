@@ -1,4 +1,4 @@
-"""Relations (the ontology of links): their ends, properties, and which are exclusive."""
+"""Relations (the ontology of links): their ends, properties, which are exclusive."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

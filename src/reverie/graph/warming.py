@@ -1,4 +1,4 @@
-"""Heat of links by use (recency): two records opened within a minute belong together."""
+"""Heat of links by use (recency): two records opened within a minute warm theirs."""
 
 import time
 from collections import deque

@@ -1,4 +1,4 @@
-"""Recursive descent parser of Cypher's values: literals, names, calls, lists, maps, CASE."""
+"""Recursive descent parser of Cypher's values: literals, calls, lists, maps, CASE."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

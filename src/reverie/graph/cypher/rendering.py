@@ -1,4 +1,4 @@
-"""Rendering of the query engine's values as JSON: nodes, links, paths; long ones cut."""
+"""Rendering of the query engine's values as JSON: nodes, links, paths, cut to size."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Snapshot of a user's whole graph: the rows of the projection that Cypher is asked on."""
+"""Snapshot of a user's whole graph: the rows of the projection for Cypher."""
 
 import json
 from collections.abc import Collection, Mapping

@@ -1,4 +1,4 @@
-"""Similarity of words (Levenshtein, phonetic) and alignment of the words of two names."""
+"""Similarity (Levenshtein, phonetic) of words, and alignment of two names' words."""
 
 import re
 from collections.abc import Sequence

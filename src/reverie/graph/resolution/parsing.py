@@ -1,4 +1,4 @@
-"""Parsing of names (entity resolution): words with weights, titles, legal forms, numbers."""
+"""Parsing of names (entity resolution): words, weights, titles, legal forms."""
 
 import re
 from dataclasses import dataclass

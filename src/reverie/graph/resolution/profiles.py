@@ -1,4 +1,4 @@
-"""Profiles of nodes for entity resolution: names, addresses, numbers and days, normalised."""
+"""Profiles of nodes for entity resolution: names, addresses, numbers, days."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Transliteration to Latin letters, Unicode normalisation, and phonetic keys of words."""
+"""Transliteration to Latin letters, Unicode normalisation, phonetic keys of words."""
 
 import re
 import unicodedata
