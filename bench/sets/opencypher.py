@@ -159,29 +159,29 @@ class Values(lexer.TokenCursor):
         self.known = known or {}
 
     def value(self) -> Any:
-        token = self.here
+        token = self.current
         if token.kind in ("string", "whole", "number"):
-            self.step()
+            self.advance()
             return {"string": str, "whole": int, "number": float}[token.kind](
                 token.value
             )
-        if self.take_sign("-"):
+        if self.accept_sign("-"):
             return -self.value()
-        if self.take_sign("["):
-            if self.sign(":"):
+        if self.accept_sign("["):
+            if self.at_sign(":"):
                 relation = ("link", self.labels()[0], self.properties())
                 self.expect("]", "after a link")
                 return relation
             found = list[Any]()
-            while not self.take_sign("]"):
+            while not self.accept_sign("]"):
                 found.append(self.value())
-                self.take_sign(",")
+                self.accept_sign(",")
             return found
-        if self.sign("{"):
+        if self.at_sign("{"):
             return self.properties()
-        if self.sign("("):
+        if self.at_sign("("):
             return self.node()
-        if self.take_sign("<"):
+        if self.accept_sign("<"):
             return self.path()
         return self.named()
 
@@ -197,18 +197,18 @@ class Values(lexer.TokenCursor):
 
     def labels(self) -> list[str]:
         found = list[str]()
-        while self.take_sign(":"):
+        while self.accept_sign(":"):
             found.append(self.name("a label"))
         return found
 
     def properties(self) -> dict[str, Any]:
         found = dict[str, Any]()
-        if self.take_sign("{"):
-            while not self.take_sign("}"):
+        if self.accept_sign("{"):
+            while not self.accept_sign("}"):
                 name = self.name("a property")
                 self.expect(":", "after a property")
                 found[name] = self.value()
-                self.take_sign(",")
+                self.accept_sign(",")
         return found
 
     def node(self) -> tuple[str, frozenset[str], dict[str, Any]]:
@@ -219,14 +219,14 @@ class Values(lexer.TokenCursor):
 
     def path(self) -> Any:
         nodes, links = [self.node()], list[Any]()
-        while not self.take_sign(">"):
-            left = self.take_sign("<")
+        while not self.accept_sign(">"):
+            left = self.accept_sign("<")
             self.expect("-", "at a link")
             self.expect("[", "at a link")
             links.append((*("link", self.labels()[0], self.properties()), left))
             self.expect("]", "after a link")
             self.expect("-", "after a link")
-            self.take_sign(">")
+            self.accept_sign(">")
             nodes.append(self.node())
         return ("path", nodes, [link[:3] for link in links])
 
@@ -241,26 +241,26 @@ class _Maker(Values):
         self.graph, self.names = graph, names
 
     def run(self) -> None:
-        while self.here.kind != "end":
-            if self.take("CREATE"):
+        while self.current.kind != "end":
+            if self.accept("CREATE"):
                 self.pattern()
-                while self.take_sign(","):
+                while self.accept_sign(","):
                     self.pattern()
-            elif not self.take_sign(";"):
-                raise Unread(f"{self.here.value} in the given graph")
+            elif not self.accept_sign(";"):
+                raise Unread(f"{self.current.value} in the given graph")
 
     def pattern(self) -> None:
         start = self.end()
-        while self.sign("-", "<"):
-            left = self.take_sign("<")
+        while self.at_sign("-", "<"):
+            left = self.accept_sign("<")
             self.expect("-", "at a link")
             self.expect("[", "at a link")
-            if self.here.kind in ("name", "quoted"):
-                self.step()
+            if self.current.kind in ("name", "quoted"):
+                self.advance()
             relation, properties = self.labels()[0], self.properties()
             self.expect("]", "after a link")
             self.expect("-", "after a link")
-            self.take_sign(">")
+            self.accept_sign(">")
             stop = self.end()
             pair = (stop, start) if left else (start, stop)
             self.graph.edges.append(
@@ -270,7 +270,7 @@ class _Maker(Values):
 
     def end(self) -> str:
         self.expect("(", "at a node")
-        name = self.step().value if self.here.kind in ("name", "quoted") else ""
+        name = self.advance().value if self.current.kind in ("name", "quoted") else ""
         labels, properties = self.labels(), self.properties()
         self.expect(")", "after a node")
         if name and name in self.names:

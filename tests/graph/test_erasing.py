@@ -10,7 +10,7 @@ import pytest
 
 from reverie import db, errors
 from reverie.access import callers
-from reverie.graph import links, merging, nodes
+from reverie.graph import links, merging, node_data, nodes
 from reverie.graph.extraction import record_fields, update
 from reverie.records import base, catalogue
 from tests.graph.life import Life, reading
@@ -189,7 +189,7 @@ async def test_erasing_a_concept_tells_the_hash_of_its_vector(
     life = Life(database, owner)
     bees = await life.node("Bees", "concept", description="Insects")
     gone = await erased(life, bees.id)
-    assert gone == [nodes.hash_of("concept", "Bees", "Insects", {})]
+    assert gone == [node_data.hash_of("concept", "Bees", "Insects", {})]
     assert await places(life, gone[0].hex(), "bees", "insects", str(bees.id)) == []
     for again in (bees.id, uuid4()):
         with pytest.raises(errors.NotFound):

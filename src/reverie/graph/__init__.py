@@ -1,3 +1,1 @@
-"""What the records are about: people, concepts and entities, and the links between
-them.
-"""
+"""The graph: people, concepts, entities and sources as nodes, and the links of them."""

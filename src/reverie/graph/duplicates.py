@@ -1,8 +1,8 @@
-"""Nodes that may be one: suggested with the reasons, and never merged here."""
+"""Duplicate nodes (entity resolution): suggested with reasons, never merged here."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -14,7 +14,8 @@ from reverie.graph.resolution import keys, matching
 KINDS: tuple[nodes.Kind, ...] = ("person", "concept", "entity")
 # Two that nearly always stand in the same records may be one by two names: so many
 # records, and this share of all.
-_TOGETHER, _SHARE = 5, 0.8
+# Set by hand (co-occurrence, spec/graph.md, "Who is who").
+_LEAST_COMMON, _LEAST_SHARE = 5, 0.8
 _PROFILES = f"""
 SELECT node.id, node.name, node.properties, node.links,
     array_agg(alias.alias ORDER BY alias.alias) FILTER (WHERE alias.kind = 'name') AS names,
@@ -57,43 +58,37 @@ async def suggested(
     """The likeliest first, without those that somebody has said are two."""
     rows = await tx.rows(_PROFILES, (caller.user_id, kind))
     apart = await merging.kept_apart(tx, caller)
-    found = await asyncio.to_thread(
-        matching.candidates, [_profile(kind, row) for row in rows]
+    profiles = [_profile(kind, row) for row in rows]
+    pairs: dict[tuple[UUID, UUID], matching.Verdict] = {}
+    for i, j, verdict in await asyncio.to_thread(matching.candidates, profiles):
+        pairs[_pair(rows[i]["id"], rows[j]["id"])] = verdict
+    for pair, common, share in await _co_occurring(tx, caller, kind):
+        verdict = pairs.get(pair)
+        if verdict is None:
+            verdict = matching.Verdict(keys.SAME, automatic=False, reasons=())
+        if verdict.reasons or share >= _LEAST_SHARE:
+            reasons = (*verdict.reasons, f"{common} records in common")
+            pairs[pair] = replace(verdict, reasons=reasons)
+    ranked = sorted(
+        pairs.items(), key=lambda item: (-item[1].automatic, -item[1].score, item[0])
     )
-    pairs: dict[tuple[UUID, UUID], tuple[float, bool, tuple[str, ...]]] = {}
-    for i, j, verdict in found:
-        pairs[_pair(rows[i]["id"], rows[j]["id"])] = (
-            verdict.score,
-            verdict.automatic,
-            verdict.reasons,
-        )
-    for pair, common, share in await _together(tx, caller, kind):
-        score, certain, reasons = pairs.get(pair, (keys.SAME, False, ()))
-        if reasons or share >= _SHARE:
-            pairs[pair] = (score, certain, (*reasons, f"{common} records in common"))
-    ranked = sorted(pairs.items(), key=lambda one: (-one[1][1], -one[1][0], one[0]))
-    wanted = [one for one in ranked if one[0] not in apart][:limit]
-    return _told(
-        await nodes.several(tx, caller, [node for pair, _ in wanted for node in pair]),
-        wanted,
+    likeliest = [item for item in ranked if item[0] not in apart][:limit]
+    ids = [node_id for pair, _ in likeliest for node_id in pair]
+    by_id = await nodes.several(tx, caller, ids)
+    return [_duplicate(by_id, pair, verdict) for pair, verdict in likeliest]
+
+
+def _duplicate(
+    by_id: dict[UUID, nodes.Node], pair: tuple[UUID, UUID], verdict: matching.Verdict
+) -> Duplicate:
+    first, second = sorted(
+        (by_id[node_id] for node_id in pair),
+        key=lambda node: (not node.is_owner, -node.links, node.id),
     )
+    return Duplicate(first, second, verdict.score, verdict.automatic, verdict.reasons)
 
 
-def _told(
-    there: dict[UUID, nodes.Node],
-    wanted: Iterable[tuple[tuple[UUID, UUID], tuple[float, bool, tuple[str, ...]]]],
-) -> list[Duplicate]:
-    made: list[Duplicate] = []
-    for pair, (score, certain, reasons) in wanted:
-        first, second = sorted(
-            (there[one] for one in pair),
-            key=lambda one: (not one.is_owner, -one.links, one.id),
-        )
-        made.append(Duplicate(first, second, score, certain, reasons))
-    return made
-
-
-async def _together(
+async def _co_occurring(
     tx: db.Transaction, caller: callers.Caller, kind: nodes.Kind
 ) -> Sequence[tuple[tuple[UUID, UUID], int, float]]:
     """Pairs that stand in the same records: how many, and which share of all records of
@@ -103,7 +98,7 @@ async def _together(
     values = {
         "user": caller.user_id,
         "kind": kind,
-        "least": _TOGETHER,
+        "least": _LEAST_COMMON,
         "domains": domains,
     }
     rows = await tx.rows(_SAID_TOGETHER, values)
@@ -115,10 +110,12 @@ async def _together(
 
 def _profile(kind: nodes.Kind, row: dict[str, Any]) -> matching.Profile:
     own = keys.normalised(row["name"])
-    called = [one for one in (row["name"], *(row["names"] or ())) if "@" not in one]
+    names = [name for name in (row["name"], *(row["names"] or ())) if "@" not in name]
+    # The node's own name stands among its aliases too, normalised.
+    others = [name for name in names[1:] if name != own]
     return matching.Profile(
         kind,
-        tuple(one for number, one in enumerate(called) if number == 0 or one != own),
+        (*names[:1], *others),
         emails=tuple(row["emails"] or ()),
         birthday=str(row["properties"].get("birthday") or ""),
     )

@@ -1,4 +1,4 @@
-"""Which records say so: this module alone writes the evidence of links."""
+"""Evidence (provenance) of links: the records that say so; written here alone."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -67,7 +67,7 @@ async def say(
         _SAY,
         values
         | {
-            "links": [one for one, _ in ends],
+            "links": [link_id for link_id, _ in ends],
             "ordinals": [ordinal for _, ordinal in ends],
         },
     )
@@ -129,7 +129,6 @@ async def unshare(
     shared: Sequence[Mapping[str, Any]],
 ) -> None:
     """Undo `share`."""
-    records = [UUID(one["record"]) for one in shared]
-    await tx.run(
-        _UNSHARE, (records, [one["by"] for one in shared], user.user_id, link_id)
-    )
+    records = [UUID(entry["record"]) for entry in shared]
+    readers = [entry["by"] for entry in shared]
+    await tx.run(_UNSHARE, (records, readers, user.user_id, link_id))

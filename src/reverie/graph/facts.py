@@ -1,4 +1,4 @@
-"""Links and what somebody says of them, and the times that they hold for."""
+"""Links, facts and the intervals (valid time) they hold for: plain data and rules."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -57,60 +57,65 @@ class Evidence:
     ordinal: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A valid time: from `begin` (None: since always) until `end` (None: still)."""
+
+    begin: datetime | None
+    end: datetime | None
+
+
 def about(
-    rows: Sequence[dict[str, Any]],
-    begin: datetime | None,
-    end: datetime | None,
-    *,
-    exclusive: bool,
+    rows: Sequence[dict[str, Any]], interval: Interval, *, exclusive: bool
 ) -> dict[str, Any] | None:
     """Which of the links of a fact it is about: of an exclusive relation one that holds
     when it begins.
     """
-    if begin is not None and (
-        exact := next((row for row in rows if row["valid_from"] == begin), None)
-    ):
-        return exact
+    begin = interval.begin
+    if begin is not None:
+        for row in rows:
+            if row["valid_from"] == begin:
+                return row
     if exclusive and begin is not None:
         return next((row for row in rows if holds(row, begin)), None)
-    met = [row for row in rows if _meets(row, begin, end)]
+    met = [row for row in rows if _meets(row, interval)]
     return min(met, key=lambda row: bool(row["gone"]), default=None)
 
 
 def holds(row: Mapping[str, Any], moment: datetime) -> bool:
     """Whether a link holds at a moment."""
-    return (row["valid_from"] is None or row["valid_from"] <= moment) and (
-        row["valid_to"] is None or moment < row["valid_to"]
-    )
+    begun = row["valid_from"] is None or row["valid_from"] <= moment
+    return begun and (row["valid_to"] is None or moment < row["valid_to"])
 
 
-def _meets(
-    row: Mapping[str, Any], begin: datetime | None, end: datetime | None
-) -> bool:
+def follows(row: Mapping[str, Any], moment: datetime) -> bool:
+    """Whether a link that was not deleted begins after a moment."""
+    since = row["valid_from"]
+    return not row["gone"] and since is not None and since > moment
+
+
+def _meets(row: Mapping[str, Any], interval: Interval) -> bool:
     """Whether a fact is about a time that a link holds for, or is next to."""
-    if begin is not None and row["valid_to"] is not None and begin >= row["valid_to"]:
+    begin, end = interval.begin, interval.end
+    since, until = row["valid_from"], row["valid_to"]
+    if begin is not None and until is not None and begin >= until:
         return False
-    return not (
-        end is not None and row["valid_from"] is not None and end < row["valid_from"]
-    )
+    return end is None or since is None or end >= since
 
 
 def widened(
-    kept: Mapping[str, Any],
-    begin: datetime | None,
-    end: datetime | None,
-    *,
-    exclusive: bool,
-) -> tuple[datetime | None, datetime | None]:
-    """The time of a link that is said again: begun earlier or ended later; anew if it
-    had been deleted.
+    kept: Mapping[str, Any], interval: Interval, *, exclusive: bool
+) -> Interval:
+    """The interval of a link that is said again: begun earlier or ended later; anew if
+    it had been deleted.
     """
     if kept["gone"]:
-        return begin, end
+        return interval
     since, until = kept["valid_from"], kept["valid_to"]
-    if begin is not None:
-        since = begin if since is None else min(since, begin)
-    if end is not None:
+    if interval.begin is not None:
+        since = interval.begin if since is None else min(since, interval.begin)
+    if interval.end is not None:
         # Of an exclusive relation, another holds from the end that is known.
-        until = end if until is None else (min if exclusive else max)(until, end)
-    return since, until
+        latest = min if exclusive else max
+        until = interval.end if until is None else latest(until, interval.end)
+    return Interval(since, until)

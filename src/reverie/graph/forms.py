@@ -1,6 +1,4 @@
-"""The JSON forms of nodes, links and merges: the same for the API, the tools and the
-command line.
-"""
+"""JSON forms (serialisation) of nodes, links and merges, for API, tools and CLI."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,38 +6,38 @@ from typing import Any
 
 from reverie.graph import duplicates, merging, nodes, visibility
 
-_PROOFS = 20
+_MOST_PROOFS = 20
 
 
-def brief(one: nodes.Node) -> dict[str, Any]:
+def brief(node_: nodes.Node) -> dict[str, Any]:
     """A node by its name."""
-    told: dict[str, Any] = {
-        "id": str(one.id),
-        "kind": one.kind,
-        "name": one.name,
-        "type": one.type,
+    form: dict[str, Any] = {
+        "id": str(node_.id),
+        "kind": node_.kind,
+        "name": node_.name,
+        "type": node_.type,
     }
-    if one.record_id is not None:
-        told |= {"domain": one.domain, "record_id": str(one.record_id)}
-    return told
+    if node_.record_id is not None:
+        form |= {"domain": node_.domain, "record_id": str(node_.record_id)}
+    return form
 
 
-def node(one: nodes.Node) -> dict[str, Any]:
+def node(node_: nodes.Node) -> dict[str, Any]:
     """A node with all its properties."""
-    return brief(one) | {
-        "key": one.key,
-        "description": one.description,
-        "properties": one.properties,
-        "is_owner": one.is_owner,
-        "created_by": one.created_by,
-        "links": one.links,
-        "salience": round(one.salience, 4),
-        "created_at": _moment(one.created_at),
-        "updated_at": _moment(one.updated_at),
+    return brief(node_) | {
+        "key": node_.key,
+        "description": node_.description,
+        "properties": node_.properties,
+        "is_owner": node_.is_owner,
+        "created_by": node_.created_by,
+        "links": node_.links,
+        "salience": round(node_.salience, 4),
+        "created_at": _moment(node_.created_at),
+        "updated_at": _moment(node_.updated_at),
     }
 
 
-def link(one: visibility.Shown) -> dict[str, Any]:
+def link(shown: visibility.Shown) -> dict[str, Any]:
     """A link with both ends' names and the records that say so."""
     proof = [
         {
@@ -49,81 +47,85 @@ def link(one: visibility.Shown) -> dict[str, Any]:
             "at": _moment(record.at),
             "passage": record.ordinal,
         }
-        for record in one.proof[:_PROOFS]
+        for record in shown.proof[:_MOST_PROOFS]
     ]
     return {
-        "id": str(one.link.id),
-        "from": brief(one.begin),
-        "relation": one.link.relation,
-        "to": brief(one.end),
-        "link_type": one.link.link_type,
-        "confidence": round(one.link.confidence, 4),
-        "created_by": one.link.created_by,
-        "properties": one.link.properties,
-        "valid_from": _moment(one.link.valid_from),
-        "valid_to": _moment(one.link.valid_to),
-        "heat": round(one.link.heat, 4),
+        "id": str(shown.link.id),
+        "from": brief(shown.begin),
+        "relation": shown.link.relation,
+        "to": brief(shown.end),
+        "link_type": shown.link.link_type,
+        "confidence": round(shown.link.confidence, 4),
+        "created_by": shown.link.created_by,
+        "properties": shown.link.properties,
+        "valid_from": _moment(shown.link.valid_from),
+        "valid_to": _moment(shown.link.valid_to),
+        "heat": round(shown.link.heat, 4),
         "evidence": proof,
-        "evidence_count": len(one.proof),
+        "evidence_count": len(shown.proof),
     }
 
 
-def whole(found: visibility.Whole) -> dict[str, Any]:
+def whole(whole_: visibility.Whole) -> dict[str, Any]:
     """A node with everything at it."""
-    return node(found.node) | {
-        "names": [alias for alias, kind in found.aliases if kind == "name"],
-        "emails": [alias for alias, kind in found.aliases if kind == "email"],
-        "linked": [link(one) for one in found.links],
-        "more_links": found.more,
+    return node(whole_.node) | {
+        "names": [alias for alias, kind in whole_.aliases if kind == "name"],
+        "emails": [alias for alias, kind in whole_.aliases if kind == "email"],
+        "linked": [link(shown) for shown in whole_.links],
+        "more_links": whole_.more,
         "merge_history": [
-            merge(one, found.merged.get(one.loser_id)) for one in found.history
+            merge(entry, whole_.merged.get(entry.loser_id)) for entry in whole_.history
         ],
     }
 
 
-def merge(one: merging.MergeEntry, loser: str | None = None) -> dict[str, Any]:
+def merge(entry: merging.MergeEntry, loser: str | None = None) -> dict[str, Any]:
     """A merge, with the name of the node that went into the other."""
-    told = {"id": str(one.id), "winner": str(one.winner_id), "loser": str(one.loser_id)}
-    told |= {"loser_name": loser} if loser else {}
-    return told | {
-        "by": one.by,
-        "at": _moment(one.at),
-        "undone_at": _moment(one.undone_at),
+    form = {
+        "id": str(entry.id),
+        "winner": str(entry.winner_id),
+        "loser": str(entry.loser_id),
+    }
+    form |= {"loser_name": loser} if loser else {}
+    return form | {
+        "by": entry.by,
+        "at": _moment(entry.at),
+        "undone_at": _moment(entry.undone_at),
     }
 
 
-def reached(one: visibility.Reached) -> dict[str, Any]:
+def reached(reached_: visibility.Reached) -> dict[str, Any]:
     """A node near another, and the link that leads there."""
     via = {
-        "id": str(one.link.id),
-        "from": str(one.link.from_id),
-        "relation": one.link.relation,
-        "to": str(one.link.to_id),
+        "id": str(reached_.link.id),
+        "from": str(reached_.link.from_id),
+        "relation": reached_.link.relation,
+        "to": str(reached_.link.to_id),
     }
-    return node(one.node) | {"depth": one.depth, "via": via}
+    return node(reached_.node) | {"depth": reached_.depth, "via": via}
 
 
 def path(
-    found: tuple[Sequence[nodes.Node], Sequence[visibility.Shown]] | None,
+    path_: tuple[Sequence[nodes.Node], Sequence[visibility.Shown]] | None,
 ) -> dict[str, Any]:
     """A path from node to node; without one, an empty one."""
-    steps = found or ((), ())
+    path_nodes, path_links = path_ or ((), ())
     return {
-        "found": found is not None,
-        "length": len(steps[1]) if found else None,
-        "nodes": [brief(one) for one in steps[0]],
-        "steps": [link(one) for one in steps[1]],
+        "found": path_ is not None,
+        "length": len(path_links) if path_ else None,
+        "nodes": [brief(step) for step in path_nodes],
+        "steps": [link(shown) for shown in path_links],
     }
 
 
-def double(one: duplicates.Duplicate) -> dict[str, Any]:
-    """Two nodes that may be one, and why."""
+def double(duplicate: duplicates.Duplicate) -> dict[str, Any]:
+    """Two nodes that may be duplicate, and why."""
     return {
-        "first": node(one.first),
-        "second": node(one.second),
-        "score": round(one.score, 4),
-        "certain": one.certain,
-        "reasons": list(one.reasons),
+        "first": node(duplicate.first),
+        "second": node(duplicate.second),
+        "score": round(duplicate.score, 4),
+        "certain": duplicate.certain,
+        "reasons": list(duplicate.reasons),
     }
 
 

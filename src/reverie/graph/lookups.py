@@ -1,6 +1,4 @@
-"""Asking the graph: lists, one node with its links, neighbours, shortest paths, a part
-to draw, counts.
-"""
+"""Lookups in the graph: lists, neighbours, shortest path, subgraph, counts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -145,14 +143,14 @@ async def listed(
         "offset": offset,
     }
     if name:
-        values["name"] = (
-            keys.normalised(name)
-            .replace("\\", "\\\\")
-            .replace("%", "\\%")
-            .replace("_", "\\_")
-        )
-    found = await tx.all(nodes.Node, _LIST, values)
-    return found, int(await tx.value(_COUNT, values))
+        values["name"] = _like_literal(keys.normalised(name))
+    page = await tx.all(nodes.Node, _LIST, values)
+    return page, int(await tx.value(_COUNT, values))
+
+
+def _like_literal(text: str) -> str:
+    """A text that stands for itself in SQL's LIKE."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
 async def named(tx: db.Transaction, user: db.HasUser, name: str) -> nodes.Node:
@@ -164,27 +162,35 @@ async def named(tx: db.Transaction, user: db.HasUser, name: str) -> nodes.Node:
         return await nodes.by_key(tx, user, meant.hex) or await nodes.get(
             tx, user, meant
         )
-    wanted = [one for one in {keys.normalised(name), name.strip().lower()} if one]
-    found = {
-        node.id: node
-        for some in (await nodes.find(tx, user, wanted)).values()
-        for node in some
-    }
-    if not found and wanted:
-        near, _ = await listed(tx, user, name=name, limit=5)
-        found = {node.id: node for node in near}
-    whole = [node for node in found.values() if keys.normalised(node.name) in wanted]
-    several = whole or list(found.values())
-    if not several:
+    aliases = [
+        alias for alias in {keys.normalised(name), name.strip().lower()} if alias
+    ]
+    candidates = await _called(tx, user, name, aliases)
+    exact = [node for node in candidates if keys.normalised(node.name) in aliases]
+    matches = exact or candidates
+    if not matches:
         raise errors.NotFound(f"Nothing in the graph is called {name[:60]}.")
-    if len(several) > 1:
-        told = "; ".join(
-            f"{node.name} ({node.type or node.kind}) {node.id}" for node in several[:5]
+    if len(matches) > 1:
+        listed = "; ".join(
+            f"{node.name} ({node.type or node.kind}) {node.id}" for node in matches[:5]
         )
         raise errors.Conflict(
-            f"{name[:60]} may be several.", hint=f"Name one by its id: {told}."
+            f"{name[:60]} may be several.", hint=f"Name one by its id: {listed}."
         )
-    return several[0]
+    return matches[0]
+
+
+async def _called(
+    tx: db.Transaction, user: db.HasUser, name: str, aliases: Sequence[str]
+) -> list[nodes.Node]:
+    """The nodes of some aliases, each once; without any, those whose names have it."""
+    by_id: dict[UUID, nodes.Node] = {}
+    for matches in (await nodes.find(tx, user, aliases)).values():
+        by_id.update((node.id, node) for node in matches)
+    if by_id or not aliases:
+        return list(by_id.values())
+    near, _ = await listed(tx, user, name=name, limit=5)
+    return near
 
 
 async def links_of(
@@ -222,16 +228,12 @@ async def connections(
         _expansion(depth),
         _values(user, confidence, as_of) | {"ids": list(ids), "limit": limit},
     )
-    return [
-        Neighbour(
-            nodes.Node(
-                **{k: v for k, v in row.items() if k not in ("depth", "link_id")}
-            ),
-            row["depth"],
-            row["link_id"],
-        )
-        for row in rows
-    ]
+    return [_neighbour(row) for row in rows]
+
+
+def _neighbour(row: dict[str, Any]) -> Neighbour:
+    depth, link_id = row.pop("depth"), row.pop("link_id")
+    return Neighbour(nodes.Node(**row), depth, link_id)
 
 
 _STEPS: tuple[LiteralString, ...] = ("1", "2", "3")
@@ -280,32 +282,51 @@ async def path(
         raise errors.Invalid(f"The depth is from 1 to {DEEPEST}.")
     both = await nodes.several(tx, user, [begin, end])
     if begin not in both or end not in both:
-        raise errors.NotFound(
-            "There is no such node.", hint="It may have been deleted or merged."
-        )
+        raise nodes.missing()
     if begin == end:
         return Subgraph([both[begin]], [])
     values = _values(user, confidence, as_of)
-    came: tuple[dict[UUID, tuple[UUID, UUID] | None], ...] = (
-        {begin: None},
-        {end: None},
-    )
-    edges: list[set[UUID]] = [{begin}, {end}]
+    sides = (_Side({begin: None}, {begin}), _Side({end: None}, {end}))
     for _ in range(depth):
-        side = 0 if len(edges[0]) <= len(edges[1]) else 1
-        rows = await tx.rows(_FRONTIER, values | {"ids": list(edges[side])})
-        fresh: set[UUID] = set()
-        for row in rows:
-            if row["there"] not in came[side]:
-                came[side][row["there"]] = (row["here"], row["id"])
-                fresh.add(row["there"])
-        met = fresh & set(came[1 - side])
+        side, other = sorted(sides, key=lambda side: len(side.frontier))
+        rows = await tx.rows(_FRONTIER, values | {"ids": list(side.frontier)})
+        reached = side.advance(rows)
+        met = reached.intersection(other.steps)
         if met:
-            return await _walked(tx, user, came, min(met))
-        edges[side] = fresh
-        if not fresh:
+            return await _joined(tx, user, *sides, min(met))
+        if not reached:
             return None
     return None
+
+
+@dataclass(slots=True)
+class _Side:
+    """One half of a bidirectional search: how each node was reached, as (the node
+    before, the link), and the nodes reached last.
+    """
+
+    steps: dict[UUID, tuple[UUID, UUID] | None]
+    frontier: set[UUID]
+
+    def advance(self, rows: Iterable[Mapping[str, Any]]) -> set[UUID]:
+        """One step further, over links as rows; returns the nodes that are new."""
+        reached: set[UUID] = set()
+        for row in rows:
+            if row["there"] not in self.steps:
+                self.steps[row["there"]] = (row["here"], row["id"])
+                reached.add(row["there"])
+        self.frontier = reached
+        return reached
+
+    def back(self, node_id: UUID) -> tuple[list[UUID], list[UUID]]:
+        """The nodes and the links from a node back to where the search began."""
+        node_ids: list[UUID] = []
+        link_ids: list[UUID] = []
+        while (step := self.steps[node_id]) is not None:
+            node_id, link_id = step
+            node_ids.append(node_id)
+            link_ids.append(link_id)
+        return node_ids, link_ids
 
 
 async def subgraph(
@@ -315,7 +336,7 @@ async def subgraph(
     drawing.
     """
     top = await tx.all(nodes.Node, _TOP, {"user": user.user_id, "limit": limit})
-    ids = [one.id for one in top]
+    ids = [node.id for node in top]
     values = _values(user, 0.0, None) | {"ids": ids, "limit": limit * 10}
     among = await tx.all(links.Link, _BETWEEN, values)
     return Subgraph(top, among), await heats(tx, user, ids)
@@ -349,26 +370,22 @@ async def stats(tx: db.Transaction, user: db.HasUser) -> Stats:
     return Stats(kinds, by_relation, await nodes.version(tx, user))
 
 
-async def _walked(
-    tx: db.Transaction,
-    user: db.HasUser,
-    came: Sequence[Mapping[UUID, tuple[UUID, UUID] | None]],
-    middle: UUID,
+async def _joined(
+    tx: db.Transaction, user: db.HasUser, first: _Side, second: _Side, middle: UUID
 ) -> Subgraph:
-    ids, taken = [middle], list[UUID]()
-    for side in (0, 1):
-        at = middle
-        while (step := came[side][at]) is not None:
-            at, link_id = step
-            ids = [at, *ids] if side == 0 else [*ids, at]
-            taken = [link_id, *taken] if side == 0 else [*taken, link_id]
-    found = await nodes.several(tx, user, ids)
-    by_id = {
-        one.id: one
-        for one in await tx.all(links.Link, _LINKS_BY_ID, (user.user_id, taken))
+    """The path over the node in which two halves of a search have met."""
+    nodes_before, links_before = first.back(middle)
+    nodes_after, links_after = second.back(middle)
+    node_ids = [*reversed(nodes_before), middle, *nodes_after]
+    link_ids = [*reversed(links_before), *links_after]
+    by_id = await nodes.several(tx, user, node_ids)
+    links_by_id = {
+        link.id: link
+        for link in await tx.all(links.Link, _LINKS_BY_ID, (user.user_id, link_ids))
     }
     return Subgraph(
-        [found[one] for one in ids if one in found], [by_id[one] for one in taken]
+        [by_id[node_id] for node_id in node_ids if node_id in by_id],
+        [links_by_id[link_id] for link_id in link_ids],
     )
 
 

@@ -1,6 +1,4 @@
-"""What somebody makes, changes and takes away in the graph by hand, and not by keeping
-a record.
-"""
+"""Manual edits of the graph: nodes, links, merges made, changed or deleted by hand."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,7 +7,15 @@ from uuid import UUID
 
 from reverie import db, errors
 from reverie.access import callers
-from reverie.graph import links, lookups, merging, nodes, relations, visibility
+from reverie.graph import (
+    links,
+    lookups,
+    merging,
+    node_data,
+    nodes,
+    relations,
+    visibility,
+)
 
 KINDS: tuple[nodes.Kind, ...] = ("person", "concept", "entity", "artifact")
 # What a node of each kind may tell beside name, type and description.
@@ -21,9 +27,10 @@ PROPERTIES: Mapping[nodes.Kind, tuple[str, ...]] = {
     "entity": ("notes",),
     "artifact": ("content", "notes"),
 }  # fmt: skip
-_LONGEST = 4000
-_MOST = 100
-_AROUND = 20_000
+# Characters of a text, texts of a list, links of a node; set by hand.
+_LONGEST_TEXT = 4000
+_MOST_TEXTS = 100
+_MOST_LINKS = 20_000
 _CARD = "SELECT domain, title FROM card WHERE user_id = %s AND record_id = %s"
 
 
@@ -35,22 +42,22 @@ async def create(
     """
     await nodes.bump(tx, caller)
     mails = _addresses(new)
-    found = await nodes.find(tx, caller, mails)
-    same = next(
-        (one for some in found.values() for one in some if one.kind == "person"), None
-    )
-    if same is not None:
-        raise _taken("Somebody with this address is in the graph already.", same)
+    for matches in (await nodes.find(tx, caller, mails)).values():
+        for node in matches:
+            if node.kind == "person":
+                raise _taken(
+                    "Somebody with this address is in the graph already.", node
+                )
     new = replace(
         new,
         properties=properties(new.kind, new.properties),
         emails=mails,
         by=by(caller),
     )
-    there = await nodes.by_key(tx, caller, nodes.key_of(caller, new))
-    if there is not None and not mails:
-        raise _taken(f"There is a {there.kind} of this name already.", there)
-    if there is not None:
+    existing = await nodes.by_key(tx, caller, node_data.key_of(caller, new))
+    if existing is not None and not mails:
+        raise _taken(f"There is a {existing.kind} of this name already.", existing)
+    if existing is not None:
         new = replace(new, apart=mails[0])
     made = await nodes.add(tx, caller, new)
     if made is None:
@@ -75,13 +82,13 @@ async def change(
             "This node stands for a record.",
             hint="Change the record, and the node follows.",
         )
-    given: Mapping[str, Any] = values.get("properties", {})
-    removed = {name: None for name, value in given.items() if value is None}
-    told = properties(
-        node.kind, {name: value for name, value in given.items() if value is not None}
+    changed: Mapping[str, Any] = values.get("properties", {})
+    removed = {name: None for name, value in changed.items() if value is None}
+    kept = properties(
+        node.kind, {name: value for name, value in changed.items() if value is not None}
     )
     made = await nodes.change(
-        tx, caller, node, **{**values, "properties": {**told, **removed}}
+        tx, caller, node, **{**values, "properties": {**kept, **removed}}
     )
     await nodes.recount(tx, caller, [made.id])
     return made
@@ -113,9 +120,9 @@ def keep_owner(node: nodes.Node) -> None:
 
 async def neighbours(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> list[UUID]:
     """The nodes that share a link with this one."""
-    found = await lookups.links_of(tx, user, [node_id], ended=True, limit=_AROUND)
-    both = dict.fromkeys(end for one in found for end in (one.from_id, one.to_id))
-    return [one for one in both if one != node_id]
+    around = await lookups.links_of(tx, user, [node_id], ended=True, limit=_MOST_LINKS)
+    ends = dict.fromkeys(end for link in around for end in (link.from_id, link.to_id))
+    return [end for end in ends if end != node_id]
 
 
 async def relate(
@@ -125,26 +132,23 @@ async def relate(
     await nodes.bump(tx, caller)
     if fact.from_id == fact.to_id:
         raise errors.Invalid("A link has two different ends.")
-    if (
-        fact.valid_from is not None
-        and fact.valid_to is not None
-        and fact.valid_to < fact.valid_from
-    ):
+    since, until = fact.valid_from, fact.valid_to
+    if since is not None and until is not None and until < since:
         raise errors.Invalid("`valid_to` is before `valid_from`.")
-    begin, end = (
-        await _end(tx, caller, fact.from_id),
-        await _end(tx, caller, fact.to_id),
-    )
+    begin = await _end(tx, caller, fact.from_id)
+    end = await _end(tx, caller, fact.to_id)
     if begin.id == end.id:
         raise errors.Invalid("A link has two different ends.")
-    told = relations.checked(fact.relation, begin.kind, end.kind, fact.properties)
+    properties_ = relations.checked(
+        fact.relation, begin.kind, end.kind, fact.properties
+    )
     stated = replace(
         fact,
         from_id=begin.id,
         to_id=end.id,
         link_type="manual",
         by=by(caller),
-        properties=told,
+        properties=properties_,
         at=None,
     )
     made = await links.relate(tx, caller, stated)
@@ -180,8 +184,8 @@ async def warm(
     """
     if first == second:
         raise errors.Invalid("Two different records warm the link between them.")
-    for one in (first, second):
-        if await _card(tx, caller, one) is None:
+    for record_id in (first, second):
+        if await _card(tx, caller, record_id) is None:
             raise errors.NotFound(
                 "There is no such record.", hint="It may have been deleted."
             )
@@ -192,8 +196,8 @@ async def merge(
     tx: db.Transaction, caller: callers.Caller, *, winner: UUID, loser: UUID
 ) -> merging.MergeEntry:
     """Make one node of two. Raises NotFound, Invalid."""
-    for one in (winner, loser):
-        await visibility.get(tx, caller, one)
+    for node_id in (winner, loser):
+        await visibility.get(tx, caller, node_id)
     return await merging.merge(tx, caller, winner=winner, loser=loser, by=caller.label)
 
 
@@ -204,9 +208,10 @@ async def keep_apart(
     if first == second:
         raise errors.Invalid("Name two different nodes.")
     await nodes.bump(tx, caller)
-    kinds = [(await visibility.get(tx, caller, one)).kind for one in (first, second)]
-    if kinds[0] != kinds[1]:
-        raise errors.Invalid(f"A {kinds[0]} and a {kinds[1]} are two anyway.")
+    first_kind = (await visibility.get(tx, caller, first)).kind
+    second_kind = (await visibility.get(tx, caller, second)).kind
+    if first_kind != second_kind:
+        raise errors.Invalid(f"A {first_kind} and a {second_kind} are two anyway.")
     await merging.keep_apart(tx, caller, first, second)
 
 
@@ -217,62 +222,61 @@ def by(caller: callers.Caller) -> nodes.By:
     return "model" if caller.kind == "agent" else "user"
 
 
-def properties(kind: nodes.Kind, given: Mapping[str, Any]) -> dict[str, Any]:
+def properties(kind: nodes.Kind, values: Mapping[str, Any]) -> dict[str, Any]:
     """The properties of a node, checked. Raises Invalid with what is allowed."""
     allowed = PROPERTIES.get(kind, ())
-    for name, value in given.items():
+    for name, value in values.items():
         if name not in allowed:
             raise errors.Invalid(
                 f"A {kind} has no property `{name[:60]}`.",
                 hint=f"There are {', '.join(allowed)}.",
             )
         if not _fits(name, value):
-            wanted = (
+            expected = (
                 "an object"
                 if name == "content"
                 else "a text of at most 4,000 characters, or a list of texts"
             )
-            raise errors.Invalid(f"`{name}` of a {kind} must be {wanted}.")
-    return dict(given)
+            raise errors.Invalid(f"`{name}` of a {kind} must be {expected}.")
+    return dict(values)
 
 
 def _fits(name: str, value: Any) -> bool:
     if name == "content":
         return isinstance(value, dict)
     texts = cast(list[Any], value) if isinstance(value, list) else [value]
-    return len(texts) <= _MOST and all(
-        isinstance(one, str) and len(one) <= _LONGEST for one in texts
+    return len(texts) <= _MOST_TEXTS and all(
+        isinstance(text, str) and len(text) <= _LONGEST_TEXT for text in texts
     )
 
 
 def _addresses(new: nodes.NodeDraft) -> list[str]:
-    mails = [one.strip().lower() for one in new.emails]
+    mails = [mail.strip().lower() for mail in new.emails]
     if mails and new.kind != "person":
         raise errors.Invalid(
             f"A {new.kind} has no `emails`.", hint="Only a person has."
         )
-    for one in mails:
-        if "@" not in one.strip("@"):
+    for mail in mails:
+        if "@" not in mail.strip("@"):
             raise errors.Invalid(
-                f"`{one[:60]}` is no email address.", hint="Such as ana@example.org."
+                f"`{mail[:60]}` is no email address.", hint="Such as ana@example.org."
             )
     return list(dict.fromkeys(mails))
 
 
 async def _end(tx: db.Transaction, caller: callers.Caller, end: UUID) -> nodes.Node:
     """The node of an id, or of a record's id. Raises NotFound."""
-    found = (await visibility.several(tx, caller, [end])).get(end)
-    if found is not None:
-        return found
+    node = (await visibility.several(tx, caller, [end])).get(end)
+    if node is not None:
+        return node
     card = await _card(tx, caller, end)
     if card is None:
         raise errors.NotFound(
             "There is no such node or record.",
             hint="It may have been deleted or merged.",
         )
-    node_id = await nodes.source(
-        tx, caller, domain=card[0], record_id=end, title=card[1]
-    )
+    domain, title = card
+    node_id = await nodes.source(tx, caller, domain=domain, record_id=end, title=title)
     if node_id is None:
         raise errors.Conflict(
             "The node of this record was deleted by hand, and stays away."
@@ -290,9 +294,9 @@ async def _card(
     return rows[0]["domain"], rows[0]["title"]
 
 
-def _taken(message: str, there: nodes.Node) -> errors.Conflict:
+def _taken(message: str, existing: nodes.Node) -> errors.Conflict:
     return errors.Conflict(
         message,
-        hint=f"It is {there.id}: change that one.",
-        details={"id": str(there.id), "name": there.name},
+        hint=f"It is {existing.id}: change that one.",
+        details={"id": str(existing.id), "name": existing.name},
     )

@@ -1,63 +1,17 @@
-"""The nodes of the graph and the names they are found by: this module alone writes
-them.
-"""
+"""Nodes of the graph, their aliases and salience: this module alone writes them."""
 
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, Literal
+from collections.abc import Iterable, Sequence
+from typing import Any
 from uuid import UUID
 
 from reverie import db, errors
-from reverie.graph import links, relations, versions
+from reverie.graph import links, node_data, relations, versions
 from reverie.graph.resolution import keys
 
-Kind = relations.Kind
-By = Literal["user", "model", "system"]
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A person, a concept, an entity, a source or an artifact. `hash` is of the text
-    that its vector is made of.
-    """
-
-    id: UUID
-    key: str
-    kind: Kind
-    name: str
-    type: str
-    description: str
-    properties: dict[str, Any]
-    is_owner: bool
-    created_by: By
-    domain: str | None
-    record_id: UUID | None
-    links: int
-    salience: float
-    touched_at: datetime
-    created_at: datetime
-    updated_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class NodeDraft:
-    """A node to be made. `emails` are those of a person; `apart` makes another key for
-    somebody of the same name.
-    """
-
-    kind: Kind
-    name: str
-    type: str = ""
-    description: str = ""
-    properties: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    emails: Sequence[str] = ()
-    names: Sequence[str] = ()
-    by: By = "system"
-    apart: str = ""
-    is_owner: bool = False
-
+Kind = node_data.Kind
+By = node_data.By
+Node = node_data.Node
+NodeDraft = node_data.NodeDraft
 
 COLUMNS = (
     "node.id, node.key, node.kind, node.name, node.type, node.description, node.properties, node.is_owner,"
@@ -171,14 +125,19 @@ DELETE FROM node WHERE user_id = %s AND created_by <> 'user' AND NOT is_owner AN
 """
 
 
+def missing() -> errors.NotFound:
+    """The answer for a node that is unknown, foreign, deleted or merged."""
+    return errors.NotFound(
+        "There is no such node.", hint="It may have been deleted or merged."
+    )
+
+
 async def get(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> Node:
     """One node. Raises NotFound, in the same words for a foreign id."""
-    found = await several(tx, user, [node_id])
-    if not found:
-        raise errors.NotFound(
-            "There is no such node.", hint="It may have been deleted or merged."
-        )
-    return found[node_id]
+    nodes = await several(tx, user, [node_id])
+    if not nodes:
+        raise missing()
+    return nodes[node_id]
 
 
 async def by_key(tx: db.Transaction, user: db.HasUser, key: str) -> Node | None:
@@ -198,17 +157,18 @@ async def several(
     tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID]
 ) -> dict[UUID, Node]:
     """Some nodes by id; unknown ones are left out."""
-    return {one.id: one for one in await tx.all(Node, _GET, (user.user_id, list(ids)))}
+    nodes = await tx.all(Node, _GET, (user.user_id, list(ids)))
+    return {node.id: node for node in nodes}
 
 
 async def find(
     tx: db.Transaction, user: db.HasUser, aliases: Iterable[str]
 ) -> dict[str, list[Node]]:
     """The nodes by each normalised name or address, the one with most links first."""
-    found: dict[str, list[Node]] = {}
+    by_alias: dict[str, list[Node]] = {}
     for row in await tx.rows(_FIND, (user.user_id, list(aliases))):
-        found.setdefault(row.pop("alias"), []).append(Node(**row))
-    return found
+        by_alias.setdefault(row.pop("alias"), []).append(Node(**row))
+    return by_alias
 
 
 async def add(tx: db.Transaction, user: db.HasUser, new: NodeDraft) -> Node | None:
@@ -220,9 +180,13 @@ async def add(tx: db.Transaction, user: db.HasUser, new: NodeDraft) -> Node | No
     if len(new.name) > LONGEST_NAME:
         raise errors.Invalid(f"A name has at most {LONGEST_NAME} characters.")
     await bump(tx, user)
-    key, mails = key_of(user, new), [one.strip().lower() for one in new.emails]
-    marks = [_mark(user, new.kind, one) for one in mails or [keys.normalised(new.name)]]
-    if await tx.rows(_ERASED, (user.user_id, [key, *marks])):
+    key = node_data.key_of(user, new)
+    emails = [email.strip().lower() for email in new.emails]
+    tombstones = [
+        node_data.tombstone(user, new.kind, alias)
+        for alias in emails or [keys.normalised(new.name)]
+    ]
+    if await tx.rows(_ERASED, (user.user_id, [key, *tombstones])):
         return None
     kept = await _by_key(tx, user, key)
     if kept is not None:
@@ -239,7 +203,7 @@ async def add(tx: db.Transaction, user: db.HasUser, new: NodeDraft) -> Node | No
         "by": new.by,
         "domain": None,
         "record": None,
-        "hash": hash_of(new.kind, new.name, new.description, new.properties),
+        "hash": node_data.hash_of(new.kind, new.name, new.description, new.properties),
     }
     made = await tx.one(Node, _INSERT, values)
     if made is None:
@@ -257,12 +221,11 @@ async def also(
     emails: Iterable[str] = (),
 ) -> None:
     """Further names and addresses that a node is found by."""
-    wanted = {keys.normalised(one): "name" for one in names_} | {
-        one.strip().lower(): "email" for one in emails
-    }
-    wanted.pop("", None)
+    kinds = {keys.normalised(name): "name" for name in names_}
+    kinds |= {email.strip().lower(): "email" for email in emails}
+    kinds.pop("", None)
     await bump(tx, user)
-    await tx.run(_ALIASES, (user.user_id, node_id, list(wanted), list(wanted.values())))
+    await tx.run(_ALIASES, (user.user_id, node_id, list(kinds), list(kinds.values())))
 
 
 async def gone(
@@ -271,18 +234,18 @@ async def gone(
     """Which names and addresses, each (kind, alias), are of what was deleted by hand or
     erased.
     """
-    wanted = list(dict.fromkeys(aliases))
+    distinct = list(dict.fromkeys(aliases))
     deleted: set[tuple[Kind, str]] = {
         (row["kind"], row["alias"])
-        for row in await tx.rows(_GONE, (user.user_id, wanted))
+        for row in await tx.rows(_GONE, (user.user_id, distinct))
     }
-    marks: dict[str, tuple[Kind, str]] = {
-        _mark(user, kind, alias): (kind, alias)
+    tombstones: dict[str, tuple[Kind, str]] = {
+        node_data.tombstone(user, kind, alias): (kind, alias)
         for kind in relations.KINDS
-        for alias in wanted
+        for alias in distinct
     }
-    rows = await tx.rows(_ERASED, (user.user_id, list(marks)))
-    return deleted | {marks[row["key"]] for row in rows}
+    rows = await tx.rows(_ERASED, (user.user_id, list(tombstones)))
+    return deleted | {tombstones[row["key"]] for row in rows}
 
 
 async def aliases(
@@ -309,31 +272,25 @@ async def change(
     key stays. Raises NotFound.
     """
     await bump(tx, user)
+    merged_properties = {**node.properties, **values.get("properties", {})}
     properties = {
-        k: v
-        for k, v in {**node.properties, **values.get("properties", {})}.items()
-        if v is not None
+        name: value for name, value in merged_properties.items() if value is not None
     }
-    wanted = {
-        name: values.get(name, getattr(node, name))
-        for name in ("name", "type", "description")
-    }
-    if (
-        wanted == {name: getattr(node, name) for name in wanted}
-        and properties == node.properties
-    ):
+    before = {name: getattr(node, name) for name in ("name", "type", "description")}
+    texts = {name: values.get(name, text) for name, text in before.items()}
+    if texts == before and properties == node.properties:
         return node
     parameters = {
         "user": user.user_id,
         "id": node.id,
         "properties": db.json(properties),
-        "hash": hash_of(node.kind, wanted["name"], wanted["description"], properties),
+        "hash": node_data.hash_of(
+            node.kind, texts["name"], texts["description"], properties
+        ),
     }
-    made = await tx.one(Node, _CHANGE, parameters | wanted)
+    made = await tx.one(Node, _CHANGE, parameters | texts)
     if made is None:
-        raise errors.NotFound(
-            "There is no such node.", hint="It may have been deleted or merged."
-        )
+        raise missing()
     await also(tx, user, node.id, names_=[made.name])
     return made
 
@@ -378,9 +335,9 @@ async def recount(
     tx: db.Transaction, user: db.HasUser, ids: Iterable[UUID], *, touch: bool = True
 ) -> None:
     """Count the links of some nodes again, and how much they matter."""
-    wanted = list(dict.fromkeys(ids))
-    if wanted:
-        await tx.run(_RECOUNT, {"user": user.user_id, "ids": wanted, "touch": touch})
+    distinct = list(dict.fromkeys(ids))
+    if distinct:
+        await tx.run(_RECOUNT, {"user": user.user_id, "ids": distinct, "touch": touch})
 
 
 async def own(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> None:
@@ -401,11 +358,8 @@ async def orphans(
     """Nodes that nobody made by hand and that nothing leads to; of `ids` alone if
     given.
     """
-    return await tx.all(
-        Node,
-        _ORPHANS,
-        {"user": user.user_id, "ids": None if ids is None else list(ids)},
-    )
+    candidates = None if ids is None else list(ids)
+    return await tx.all(Node, _ORPHANS, {"user": user.user_id, "ids": candidates})
 
 
 async def drop(tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID]) -> int:
@@ -422,9 +376,7 @@ async def delete(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> None:
     """
     await bump(tx, user)
     if not await tx.run(_DELETE, (user.user_id, node_id)):
-        raise errors.NotFound(
-            "There is no such node.", hint="It may have been deleted or merged."
-        )
+        raise missing()
     await recount(tx, user, await links.bury(tx, user, node_id), touch=False)
 
 
@@ -438,18 +390,15 @@ async def erase(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> list[byt
     await bump(tx, user)
     rows = await tx.rows(_FAMILY, {"user": user.user_id, "id": node_id})
     if not rows:
-        raise errors.NotFound(
-            "There is no such node.", hint="It may have been deleted or merged."
-        )
-    marks = {
-        _mark(user, row["kind"], alias) for row in rows for alias in row["aliases"]
-    }
-    await tx.run(
-        _REMEMBER, (user.user_id, sorted(marks | {row["key"] for row in rows}))
-    )
-    beside = [end for row in rows for end in await links.bury(tx, user, row["id"])]
+        raise missing()
+    tombstones = {row["key"] for row in rows}
+    for row in rows:
+        for alias in row["aliases"]:
+            tombstones.add(node_data.tombstone(user, row["kind"], alias))
+    await tx.run(_REMEMBER, (user.user_id, sorted(tombstones)))
+    neighbours = [end for row in rows for end in await links.bury(tx, user, row["id"])]
     await tx.run(_DROP, (user.user_id, [row["id"] for row in rows]))
-    await recount(tx, user, beside, touch=False)
+    await recount(tx, user, neighbours, touch=False)
     return [bytes(row["hash"]) for row in rows if row["hash"]]
 
 
@@ -468,46 +417,6 @@ async def forget(tx: db.Transaction, user: db.HasUser) -> None:
     await tx.run(_FORGET, (user.user_id,))
 
 
-def key_of(user: db.HasUser, new: NodeDraft) -> str:
-    """The key of a node: of its name, its kind (an entity's type is not in it, since
-    readers differ) and its user.
-    """
-    return keys.key(
-        user.user_id, new.kind, f"{new.name} {new.apart}" if new.apart else new.name
-    )
-
-
-def _mark(user: db.HasUser, kind: str, alias: str) -> str:
-    """What is kept of a name or an address of something erased."""
-    return keys.key(user.user_id, f"{kind} alias", alias)
-
-
-def hash_of(
-    kind: Kind, name: str, description: str, properties: Mapping[str, Any]
-) -> bytes | None:
-    """The hash of what a node's vector is made of, or None where it says no more than
-    its name.
-    """
-    text = text_of(kind, name, description, properties)
-    return (
-        hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() if text else None
-    )
-
-
-def text_of(
-    kind: Kind, name: str, description: str, properties: Mapping[str, Any]
-) -> str:
-    """The text that a node's vector is made of: concepts and entities that say what
-    they are.
-    """
-    told = " ".join(
-        part for part in (description, str(properties.get("notes") or "")) if part
-    )
-    return (
-        f"{name}: {told}" if told and kind in ("concept", "entity", "artifact") else ""
-    )
-
-
 async def _by_key(
     tx: db.Transaction, user: db.HasUser, key: str
 ) -> tuple[Node | None] | None:
@@ -518,10 +427,10 @@ async def _by_key(
     if not rows:
         return None
     row = rows[0]
-    gone, into = row.pop("gone"), row.pop("merged_into")
-    if gone:
+    deleted, merged_into = row.pop("gone"), row.pop("merged_into")
+    if deleted:
         return (None,)
-    if into is None:
+    if merged_into is None:
         return (Node(**row),)
-    last = await tx.value(_WITHIN, {"user": user.user_id, "id": row["id"]})
-    return ((await several(tx, user, [last])).get(last),)
+    winner_id = await tx.value(_WITHIN, {"user": user.user_id, "id": row["id"]})
+    return ((await several(tx, user, [winner_id])).get(winner_id),)

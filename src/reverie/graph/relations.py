@@ -1,6 +1,4 @@
-"""The relations that links may have: between which kinds, with which properties, and
-which facts replace each other.
-"""
+"""Relations (the ontology of links): their ends, properties, which are exclusive."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,17 +41,21 @@ class Relation:
     properties: Mapping[str, _Property] | None = None
     exclusive: bool = False
 
+    def joins(self, from_kind: Kind, to_kind: Kind) -> bool:
+        """Whether a link may lead from the one kind to the other."""
+        return any(from_kind in begin and to_kind in end for begin, end in self.ends)
 
-def _one(*kinds: Kind) -> frozenset[Kind]:
+
+def _kinds(*kinds: Kind) -> frozenset[Kind]:
     return frozenset(kinds)
 
 
 RELATIONS: Mapping[str, Relation] = {
     "thinks_about": Relation(
-        ((_one("person"), _one("concept")),), {"mood": str, "frequency": str}
+        ((_kinds("person"), _kinds("concept")),), {"mood": str, "frequency": str}
     ),
     "has_relationship_with": Relation(
-        ((_one("person"), _one("person")),),
+        ((_kinds("person"), _kinds("person")),),
         {
             "attitude_towards_person": ATTITUDES,
             "closeness": _Range(1, 5),
@@ -63,31 +65,31 @@ RELATIONS: Mapping[str, Relation] = {
     ),
     "relates_to": Relation(properties=_RELEVANT),
     "involves": Relation(
-        ((_one("concept"), _one("person", "entity")),),
+        ((_kinds("concept"), _kinds("person", "entity")),),
         {"relevance": _Range(1, 10), "notes": str},
     ),
     "produced": Relation(
-        ((_one("concept"), _one("artifact")),),
+        ((_kinds("concept"), _kinds("artifact")),),
         {"relevance": _Range(1, 10), "notes": str},
     ),
-    "mentions": Relation(((_one("source"), _TOPIC), (_TOPIC, _TOPIC)), {"role": str}),
-    "sourced_from": Relation(((_one("artifact"), _one("source")),)),
+    "mentions": Relation(((_kinds("source"), _TOPIC), (_TOPIC, _TOPIC)), {"role": str}),
+    "sourced_from": Relation(((_kinds("artifact"), _kinds("source")),)),
     "attended_by": Relation(
-        ((_one("source", "entity", "concept"), _one("person")),),
+        ((_kinds("source", "entity", "concept"), _kinds("person")),),
         {"role": str, "status": str},
     ),
     "located_in": Relation(
-        ((_one("source", "person", "entity"), _one("entity")),),
+        ((_kinds("source", "person", "entity"), _kinds("entity")),),
         {"notes": str},
         exclusive=True,
     ),
     "works_at": Relation(
-        ((_one("person"), _one("entity")),),
+        ((_kinds("person"), _kinds("entity")),),
         {"job_title": str, "notes": str},
         exclusive=True,
     ),
     "collaborates_with": Relation(
-        ((_one("person", "entity"), _one("person", "entity")),), _RELEVANT
+        ((_kinds("person", "entity"), _kinds("person", "entity")),), _RELEVANT
     ),
     "contradicts": Relation(properties={"notes": str}),
     "follows_up": Relation(properties={"notes": str}),
@@ -104,17 +106,15 @@ def checked(
     Raises Invalid for a relation or ends that do not exist, or for a wrong value, with
     what is allowed.
     """
-    found = RELATIONS.get(relation)
-    if found is None:
+    rules = RELATIONS.get(relation)
+    if rules is None:
         raise errors.Invalid(
             f"There is no relation `{relation[:60]}`.",
             hint=f"There are {', '.join(RELATIONS)}.",
         )
-    if not any(from_kind in begin and to_kind in end for begin, end in found.ends):
+    if not rules.joins(from_kind, to_kind):
         fit = [
-            name
-            for name, one in RELATIONS.items()
-            if any(from_kind in a and to_kind in b for a, b in one.ends)
+            name for name, other in RELATIONS.items() if other.joins(from_kind, to_kind)
         ]
         raise errors.Invalid(
             f"`{relation}` does not lead from a {from_kind} to a {to_kind}.",
@@ -122,7 +122,7 @@ def checked(
         )
     return {
         name: _value(relation, name, allowed, properties[name])
-        for name, allowed in (found.properties or {}).items()
+        for name, allowed in (rules.properties or {}).items()
         if properties.get(name) is not None
     }
 
@@ -133,23 +133,23 @@ def fitting(
     """The same for what a reader found: None where `checked` refuses, and a wrong
     property is left out.
     """
-    told: dict[str, Any] = {}
+    fitting_: dict[str, Any] = {}
     try:
         checked(relation, from_kind, to_kind, {})
     except errors.Invalid:
         return None
     for name, value in properties.items():
         try:
-            told |= checked(relation, from_kind, to_kind, {name: value})
+            fitting_ |= checked(relation, from_kind, to_kind, {name: value})
         except errors.Invalid:
             continue
-    return told
+    return fitting_
 
 
 def exclusive(relation: str) -> bool:
     """Whether a newer fact of this relation ends the older one."""
-    found = RELATIONS.get(relation)
-    return found is not None and found.exclusive
+    rules = RELATIONS.get(relation)
+    return rules is not None and rules.exclusive
 
 
 def _value(relation: str, name: str, allowed: _Property, value: Any) -> Any:
@@ -160,13 +160,13 @@ def _value(relation: str, name: str, allowed: _Property, value: Any) -> Any:
             and allowed.low <= value <= allowed.high
         ):
             return value
-        wanted = f"a whole number from {allowed.low} to {allowed.high}"
+        expected = f"a whole number from {allowed.low} to {allowed.high}"
     elif isinstance(allowed, tuple):
         if value in allowed:
             return value
-        wanted = f"one of {', '.join(allowed)}"
+        expected = f"one of {', '.join(allowed)}"
     elif isinstance(value, str) and len(value) <= 4000:
         return value
     else:
-        wanted = "a text of at most 4,000 characters"
-    raise errors.Invalid(f"`{name}` of `{relation}` must be {wanted}.")
+        expected = "a text of at most 4,000 characters"
+    raise errors.Invalid(f"`{name}` of `{relation}` must be {expected}.")

@@ -1,6 +1,4 @@
-"""The version of a graph, which moves with every change of it, and the turn that
-writers take.
-"""
+"""Version of a graph, moved by every change, and the row lock that writers wait for."""
 
 from reverie import db
 

@@ -1,5 +1,4 @@
-"""What a caller sees of the graph: all of it but the records of domains that are not
-open to them.
+"""Visibility of the graph (authorisation): no records of domains closed to the caller.
 
 Such records are left out as nodes, as ends of links, as evidence and as steps of a
 path.
@@ -15,7 +14,8 @@ from reverie.access import callers
 from reverie.graph import links, lookups, merging, nodes
 from reverie.records import catalogue
 
-_MOST = 20_000  # links that one step of a walk looks at
+# Links that one step of a breadth-first search looks at; set by hand.
+_MOST_LINKS = 20_000
 _PROOF = """
 SELECT DISTINCT ON (evidence.link_id, evidence.record_id) evidence.link_id, evidence.record_id, card.domain, card.title,
     card.at, evidence.ordinal
@@ -87,7 +87,9 @@ class Reached:
 def open_to(caller: callers.Caller) -> frozenset[str]:
     """The domains whose records the caller may read; none is no error here."""
     return frozenset(
-        one.name for one in catalogue.DOMAINS.values() if caller.may(one.plural, "read")
+        domain.name
+        for domain in catalogue.DOMAINS.values()
+        if caller.may(domain.plural, "read")
     )
 
 
@@ -98,17 +100,15 @@ def sees(caller: callers.Caller, node: nodes.Node) -> bool:
 
 def missing() -> errors.NotFound:
     """The answer for a node that is unknown, foreign, hidden, deleted or merged."""
-    return errors.NotFound(
-        "There is no such node.", hint="It may have been deleted or merged."
-    )
+    return nodes.missing()
 
 
 async def get(tx: db.Transaction, caller: callers.Caller, node_id: UUID) -> nodes.Node:
     """One node. Raises NotFound."""
-    found = await several(tx, caller, [node_id])
-    if not found:
+    visible = await several(tx, caller, [node_id])
+    if not visible:
         raise missing()
-    return found[node_id]
+    return visible[node_id]
 
 
 async def several(
@@ -116,11 +116,11 @@ async def several(
 ) -> dict[UUID, nodes.Node]:
     """Those of some nodes that may be shown, by id."""
     domains = open_to(caller)
-    found = await nodes.several(tx, caller, list(dict.fromkeys(ids)))
+    candidates = await nodes.several(tx, caller, list(dict.fromkeys(ids)))
     return {
-        one.id: one
-        for one in found.values()
-        if one.domain is None or one.domain in domains
+        node.id: node
+        for node in candidates.values()
+        if node.domain is None or node.domain in domains
     }
 
 
@@ -128,10 +128,10 @@ async def named(tx: db.Transaction, caller: callers.Caller, name: str) -> nodes.
     """The node that somebody means by a name, an address or an id. Raises NotFound,
     Conflict.
     """
-    found = await lookups.named(tx, caller, name)
-    if not sees(caller, found):
+    node = await lookups.named(tx, caller, name)
+    if not sees(caller, node):
         raise missing()
-    return found
+    return node
 
 
 async def listed(
@@ -147,51 +147,72 @@ async def listed(
     """Nodes by how many links they have, and how many there are; records only when
     asked for (`source`).
     """
-    if kind != "source" or _all(caller):
+    if kind != "source" or _sees_all(caller):
         return await lookups.listed(
             tx, caller, kind=kind, type_=type_, name=name, limit=limit, offset=offset
         )
-    found, total = list[nodes.Node](), 0
+    sources: list[nodes.Node] = []
+    total = 0
     for domain in sorted(open_to(caller)):  # the type of a record's node is its domain
-        if type_ in (None, domain):
-            some, count = await lookups.listed(
-                tx,
-                caller,
-                kind=kind,
-                type_=domain,
-                name=name,
-                limit=limit + offset,
-                offset=0,
-            )
-            found, total = [*found, *some], total + count
-    return sorted(found, key=lambda one: (-one.links, one.name, one.id))[
-        offset : offset + limit
-    ], total
+        if type_ not in (None, domain):
+            continue
+        page, count = await lookups.listed(
+            tx,
+            caller,
+            kind=kind,
+            type_=domain,
+            name=name,
+            limit=limit + offset,
+            offset=0,
+        )
+        sources += page
+        total += count
+    sources.sort(key=lambda node: (-node.links, node.name, node.id))
+    return sources[offset : offset + limit], total
 
 
 async def shown(
-    tx: db.Transaction, caller: callers.Caller, found: Sequence[links.Link]
+    tx: db.Transaction, caller: callers.Caller, candidates: Sequence[links.Link]
 ) -> list[Shown]:
     """Links with their ends and evidence; those with an end that may not be shown are
     left out.
     """
-    ends = await several(
-        tx, caller, (end for one in found for end in (one.from_id, one.to_id))
-    )
-    kept = [one for one in found if one.from_id in ends and one.to_id in ends]
-    proofs: dict[UUID, list[Proof]] = {one.id: [] for one in kept}
+    ends = await several(tx, caller, _end_ids(candidates))
+    visible = [
+        link for link in candidates if link.from_id in ends and link.to_id in ends
+    ]
+    proofs = await _proofs(tx, caller, [link.id for link in visible])
+    return [
+        Shown(link, ends[link.from_id], ends[link.to_id], proofs[link.id])
+        for link in visible
+    ]
+
+
+def _end_ids(links_: Iterable[links.Link]) -> list[UUID]:
+    return [end for link in links_ for end in (link.from_id, link.to_id)]
+
+
+async def _proofs(
+    tx: db.Transaction, caller: callers.Caller, link_ids: Sequence[UUID]
+) -> dict[UUID, list[Proof]]:
+    """The records that say each link and may be read, the latest first."""
+    proofs: dict[UUID, list[Proof]] = {link_id: [] for link_id in link_ids}
+    if not proofs:
+        return proofs
     values = {
         "user": caller.user_id,
         "links": list(proofs),
         "domains": list(open_to(caller)),
     }
-    for proof in await tx.all(Proof, _PROOF, values) if kept else ():
+    for proof in await tx.all(Proof, _PROOF, values):
         proofs[proof.link_id].append(proof)
-    for some in proofs.values():
-        some.sort(key=lambda one: one.at.timestamp() if one.at else 0.0, reverse=True)
-    return [
-        Shown(one, ends[one.from_id], ends[one.to_id], proofs[one.id]) for one in kept
-    ]
+    for sources in proofs.values():
+        sources.sort(key=_timestamp, reverse=True)
+    return proofs
+
+
+def _timestamp(proof: Proof) -> float:
+    return proof.at.timestamp() if proof.at else 0.0
 
 
 async def whole(
@@ -206,24 +227,21 @@ async def whole(
     """A node with its names, its links, and what was merged into it."""
     # One more than is shown tells whether there are more; with hidden ends among them,
     # all are looked at.
-    most = limit + 1 if _all(caller) else _MOST
-    found = await lookups.links_of(
+    most = limit + 1 if _sees_all(caller) else _MOST_LINKS
+    candidates = await lookups.links_of(
         tx, caller, [node.id], as_of=as_of, ended=ended, limit=most
     )
-    told = await shown(tx, caller, found)
+    visible = await shown(tx, caller, candidates)
     history = await merging.history(tx, caller, node.id)
-    merged = (
-        await tx.rows(_NAMES, (caller.user_id, [one.loser_id for one in history]))
-        if history
-        else []
-    )
+    loser_ids = [entry.loser_id for entry in history]
+    losers = await tx.rows(_NAMES, (caller.user_id, loser_ids)) if history else []
     return Whole(
         node,
         await nodes.aliases(tx, caller, node.id),
-        told[:limit],
-        len(told) > limit or len(found) >= most,
+        visible[:limit],
+        len(visible) > limit or len(candidates) >= most,
         history,
-        {row["id"]: row["name"] for row in merged},
+        {row["id"]: row["name"] for row in losers},
     )
 
 
@@ -238,18 +256,18 @@ async def connections(
     limit: int = 200,
 ) -> list[Reached]:
     """What is within `depth` links of a node, nearest first."""
-    if not _all(caller):
-        walked = await _walk(
+    if not _sees_all(caller):
+        steps = await _search(
             tx, caller, begin, depth=depth, confidence=confidence, as_of=as_of
         )
-        there = await several(tx, caller, walked)
+        visible = await several(tx, caller, steps)
         reached = [
-            Reached(there[one], step, link) for one, (link, _, step) in walked.items()
+            Reached(visible[node_id], step.depth, step.link)
+            for node_id, step in steps.items()
         ]
-        return sorted(
-            reached, key=lambda one: (one.depth, -one.node.links, one.node.id)
-        )[:limit]
-    found = await lookups.connections(
+        reached.sort(key=lambda near: (near.depth, -near.node.links, near.node.id))
+        return reached[:limit]
+    neighbours = await lookups.connections(
         tx,
         caller,
         [begin],
@@ -258,11 +276,15 @@ async def connections(
         as_of=as_of,
         limit=limit,
     )
-    rows = await tx.all(
-        links.Link, _LINKS, (caller.user_id, [one.link_id for one in found])
-    )
-    by_id = {one.id: one for one in rows}
-    return [Reached(one.node, one.depth, by_id[one.link_id]) for one in found]
+    link_ids = [neighbour.link_id for neighbour in neighbours]
+    by_id = {
+        link.id: link
+        for link in await tx.all(links.Link, _LINKS, (caller.user_id, link_ids))
+    }
+    return [
+        Reached(neighbour.node, neighbour.depth, by_id[neighbour.link_id])
+        for neighbour in neighbours
+    ]
 
 
 async def path(
@@ -278,7 +300,7 @@ async def path(
     """A shortest path: its nodes in order, and the links between them. None if there is
     none.
     """
-    if _all(caller):
+    if _sees_all(caller):
         part = await lookups.path(
             tx,
             caller,
@@ -290,11 +312,12 @@ async def path(
         )
         if part is None:
             return None
-        told = await shown(tx, caller, part.links)
-        return (list(part.nodes), told) if len(part.nodes) == len(told) + 1 else None
+        visible = await shown(tx, caller, part.links)
+        whole_path = len(part.nodes) == len(visible) + 1
+        return (list(part.nodes), visible) if whole_path else None
     if begin.id == end.id:
         return [begin], []
-    walked = await _walk(
+    steps = await _search(
         tx,
         caller,
         begin.id,
@@ -303,38 +326,52 @@ async def path(
         as_of=as_of,
         until=end.id,
     )
-    at, ids, taken = end.id, [end.id], list[links.Link]()
-    while at != begin.id:
-        if at not in walked:
+    ids = [end.id]
+    path_links: list[links.Link] = []
+    while ids[-1] != begin.id:
+        step = steps.get(ids[-1])
+        if step is None:
             return None
-        link, at, _ = walked[at]
-        ids, taken = [at, *ids], [link, *taken]
-    there = await several(tx, caller, ids)
-    return [there[one] for one in ids], await shown(tx, caller, taken)
+        ids.append(step.before)
+        path_links.append(step.link)
+    ids.reverse()
+    path_links.reverse()
+    visible = await several(tx, caller, ids)
+    path_nodes = [visible[node_id] for node_id in ids]
+    return path_nodes, await shown(tx, caller, path_links)
 
 
 async def stats(tx: db.Transaction, caller: callers.Caller) -> lookups.Stats:
     """How many nodes and links there are, without those of hidden records."""
-    found = await lookups.stats(tx, caller)
-    if _all(caller):
-        return found
+    total = await lookups.stats(tx, caller)
+    if _sees_all(caller):
+        return total
     values = {"user": caller.user_id, "domains": list(open_to(caller))}
     hidden = {
         row["relation"]: row["count"] for row in await tx.rows(_HIDDEN_LINKS, values)
     }
-    sources = found.nodes.get("source", 0) - int(await tx.value(_HIDDEN_NODES, values))
-    kinds = {**found.nodes, "source": sources}
+    sources = total.nodes.get("source", 0) - int(await tx.value(_HIDDEN_NODES, values))
+    kinds = {**total.nodes, "source": sources}
     relations = {
-        name: count - hidden.get(name, 0) for name, count in found.links.items()
+        name: count - hidden.get(name, 0) for name, count in total.links.items()
     }
     return replace(
-        found,
+        total,
         nodes={name: count for name, count in kinds.items() if count},
         links={name: count for name, count in relations.items() if count},
     )
 
 
-async def _walk(
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """How a search has reached a node: by which link, from which node, how far."""
+
+    link: links.Link
+    before: UUID
+    depth: int
+
+
+async def _search(
     tx: db.Transaction,
     caller: callers.Caller,
     begin: UUID,
@@ -343,35 +380,38 @@ async def _walk(
     confidence: float,
     as_of: datetime | None,
     until: UUID | None = None,
-) -> dict[UUID, tuple[links.Link, UUID, int]]:
-    """Step by step over what may be shown: each node with the link and the node it was
-    reached from, and its step.
-    """
-    came: dict[UUID, tuple[links.Link, UUID, int]] = {}
-    edge = {begin}
+) -> dict[UUID, _Step]:
+    """Breadth-first search over what may be shown: the shortest way to each node."""
+    steps: dict[UUID, _Step] = {}
+    frontier = {begin}
     for step in range(1, depth + 1):
-        found = await lookups.links_of(
-            tx, caller, edge, confidence=confidence, as_of=as_of, limit=_MOST
+        candidates = await lookups.links_of(
+            tx,
+            caller,
+            frontier,
+            confidence=confidence,
+            as_of=as_of,
+            limit=_MOST_LINKS,
         )
-        there = await several(
-            tx, caller, (end for one in found for end in (one.from_id, one.to_id))
-        )
-        fresh: set[UUID] = set()
-        for link in sorted(found, key=lambda one: one.id):
-            for here, other in ((link.from_id, link.to_id), (link.to_id, link.from_id)):
-                if (
-                    here in edge
-                    and other in there
-                    and other not in came
-                    and other != begin
-                ):
-                    came[other] = (link, here, step)
-                    fresh.add(other)
-        if not fresh or until in fresh:
+        visible = await several(tx, caller, _end_ids(candidates))
+        reached: set[UUID] = set()
+        for link in sorted(candidates, key=lambda link: link.id):
+            for near, far in _directions(link):
+                if near not in frontier or far not in visible:
+                    continue
+                if far != begin and far not in steps:
+                    steps[far] = _Step(link, near, step)
+                    reached.add(far)
+        if not reached or until in reached:
             break
-        edge = fresh
-    return came
+        frontier = reached
+    return steps
 
 
-def _all(caller: callers.Caller) -> bool:
+def _directions(link: links.Link) -> tuple[tuple[UUID, UUID], tuple[UUID, UUID]]:
+    """A link is followed either way."""
+    return (link.from_id, link.to_id), (link.to_id, link.from_id)
+
+
+def _sees_all(caller: callers.Caller) -> bool:
     return len(open_to(caller)) == len(catalogue.DOMAINS)

@@ -1,6 +1,4 @@
-"""Links warm by use: two records that somebody opens within a minute have to do with
-each other.
-"""
+"""Heat of links by use (recency): two records opened within a minute warm theirs."""
 
 import time
 from collections import deque
@@ -22,8 +20,8 @@ async def opened(tx: db.Transaction, user: db.HasUser, record_id: UUID) -> None:
         _opened.pop(next(iter(_opened)))
     lately = _opened.setdefault(user.user_id, deque(maxlen=_MOST_RECORDS))
     before = dict.fromkeys(
-        one for at, one in lately if now - at <= WITHIN_S and one != record_id
+        other for at, other in lately if now - at <= WITHIN_S and other != record_id
     )
     lately.append((now, record_id))
-    for one in before:
-        await links.warm(tx, user, one, record_id)
+    for other in before:
+        await links.warm(tx, user, other, record_id)

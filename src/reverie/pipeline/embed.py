@@ -13,7 +13,7 @@ from uuid import UUID
 
 from reverie import db, errors
 from reverie.access import users
-from reverie.graph import nodes as graph_nodes
+from reverie.graph import node_data
 from reverie.llm import embedding
 from reverie.pipeline import models, slots
 from reverie.records import changes, passages
@@ -148,7 +148,7 @@ async def nodes(work: slots.Work) -> None:
 
 
 def _told(row: Mapping[str, Any]) -> str:
-    return graph_nodes.text_of(
+    return node_data.text_of(
         row["kind"], row["name"], row["description"], row["properties"]
     )
 

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from reverie import db
 from reverie.access import callers
-from reverie.graph import manual, nodes, visibility
+from reverie.graph import manual, node_data, nodes, visibility
 from reverie.pipeline import embed
 
 _DOMAIN = (
@@ -48,7 +48,7 @@ async def clean(
     ]
     if really:
         hashes = [
-            nodes.hash_of(node.kind, node.name, node.description, node.properties)
+            node_data.hash_of(node.kind, node.name, node.description, node.properties)
             for node in found
         ]
         await nodes.drop(tx, caller, [node.id for node in found])

@@ -1,1 +1,1 @@
-"""Cypher queries: parsed, checked, and run on a projection of one user's graph."""
+"""Cypher: a parser of read-only queries, and a query engine on a projection."""

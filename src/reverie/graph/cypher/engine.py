@@ -1,5 +1,4 @@
-"""The child process that holds one user's graph in Ladybug and answers queries about
-it.
+"""Query engine: a child process that holds one user's graph in Ladybug, read-only.
 
 It speaks in frames over its standard streams: four bytes of length, then JSON. First
 come nodes and links, then `ready`; from there on it can open no file and no socket,
@@ -10,53 +9,43 @@ transaction that only reads. Whoever started it ends it when a query takes too l
 import contextlib
 import itertools
 import json
-import math
 import os
 import re
 import resource
 import struct
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import IO, Any, cast
 
 import ladybug
 
-from reverie.graph.cypher import rendering
+from reverie.graph.cypher import columns, rendering
 
-_POOL = 768 << 20
-_MAPPED = 1 << 30
-_MORE = 1 << 30
+# Bytes; see docs/decisions/0017.
+_BUFFER_POOL = 768 << 20
+_LARGEST_DATABASE = 1 << 30
+_MORE_ADDRESS_SPACE = 1 << 30
 _THREADS = 2
 _NAME = re.compile(r"\w{1,100}")
 _RESERVED = frozenset(
     {"from", "to", "_id", "_label", "_src", "_dst", "_nodes", "_rels"}
 )
-_SPLIT = "\x1f"
-_LARGEST = 2**63
 _CSV = "file_format='csv', header=true, parallel=false, auto_detect=false, delim=',', quote='\"', escape='\"'"
 
-_LINK = ("link_type", "confidence", "valid_from", "valid_to")
-_OWN = {"confidence": "DOUBLE", "valid_from": "TIMESTAMP", "valid_to": "TIMESTAMP"}
-_PLAIN: Mapping[type, str] = {
-    str: "STRING",
-    float: "DOUBLE",
-    bool: "BOOL",
-    datetime: "TIMESTAMP",
-}
-
+_NODE_COLUMNS = ("key", "name", "type", "description")
+_LINK_COLUMNS = ("link_type", "confidence", "valid_from", "valid_to")
 Row = dict[str, Any]
 
 
-class Graph:
-    """The database in memory, its tables, and what a column of each holds."""
+class GraphDatabase:
+    """The Ladybug database in memory, its tables, and their rows until it is filled."""
 
     def __init__(self) -> None:
         self.database = ladybug.Database(
             ":memory:",
-            buffer_pool_size=_POOL,
-            max_db_size=_MAPPED,
+            buffer_pool_size=_BUFFER_POOL,
+            max_db_size=_LARGEST_DATABASE,
             max_num_threads=_THREADS,
         )
         self.connection = ladybug.Connection(self.database, num_threads=_THREADS)
@@ -68,18 +57,12 @@ class Graph:
     def add_nodes(self, rows: Sequence[Sequence[Any]]) -> None:
         """Nodes to be kept; a second one of the same key is left out."""
         for kind, key, name, type_, description, properties in rows:
-            if key not in self._kinds:
-                self._kinds[key] = kind
-                own = {
-                    "key": key,
-                    "name": name,
-                    "type": type_,
-                    "description": description,
-                }
-                self.nodes.setdefault(kind, {})[key] = {
-                    **_named(properties, own),
-                    **own,
-                }
+            if key in self._kinds:
+                continue
+            self._kinds[key] = kind
+            own = {"key": key, "name": name, "type": type_, "description": description}
+            row = {**_as_columns(properties, own), **own}
+            self.nodes.setdefault(kind, {})[key] = row
 
     def add_links(self, rows: Sequence[Sequence[Any]]) -> None:
         """Links to be kept; one with an end that is not here is left out."""
@@ -93,8 +76,8 @@ class Graph:
             valid_to,
             properties,
         ) in rows:
-            pair = self._kinds.get(start), self._kinds.get(stop)
-            if pair[0] is None or pair[1] is None:
+            start_kind, stop_kind = self._kinds.get(start), self._kinds.get(stop)
+            if start_kind is None or stop_kind is None:
                 continue
             own: Row = {
                 "link_type": link_type,
@@ -106,11 +89,10 @@ class Graph:
                 " start": start,
                 " stop": stop,
                 **own,
-                **(_named(properties, own) if properties else {}),
+                **(_as_columns(properties, own) if properties else {}),
             }
-            self.links.setdefault(relation, {}).setdefault(
-                (pair[0], pair[1]), []
-            ).append(row)
+            pairs = self.links.setdefault(relation, {})
+            pairs.setdefault((start_kind, stop_kind), []).append(row)
 
     def settle(
         self,
@@ -118,89 +100,98 @@ class Graph:
         relations: Mapping[str, Mapping[str, str]],
     ) -> Row:
         """Make the tables and fill them; gives the shape that came of it."""
-        nodes: dict[str, list[Row]] = {kind: [] for kind in kinds}
-        nodes |= {kind: list(held.values()) for kind, held in self.nodes.items()}
+        nodes = self._settle_nodes(kinds)
+        links = self._settle_links(relations, list(nodes))
+        self._kinds.clear()
+        return {"nodes": nodes, "relations": links}
+
+    def _settle_nodes(
+        self, kinds: Mapping[str, Mapping[str, str]]
+    ) -> dict[str, dict[str, str]]:
+        """A table for each kind; gives their columns with their types."""
+        tables: dict[str, list[Row]] = {kind: [] for kind in kinds}
+        tables |= {kind: list(rows.values()) for kind, rows in self.nodes.items()}
         self.nodes.clear()
-        shape: Row = {"nodes": {}, "relations": {}}
-        for kind, columns in _columns(
-            nodes, kinds, ("key", "name", "type", "description")
-        ).items():
+        settled = columns.settled(tables, kinds, _NODE_COLUMNS)
+        for kind, types in settled.items():
             listed = ", ".join(
-                f"{_quoted(name)} {type_}" for name, type_ in columns.items()
+                f"{columns.quoted(name)} {type_}" for name, type_ in types.items()
             )
+            table = columns.quoted(kind)
             self.connection.execute(
-                f"CREATE NODE TABLE {_quoted(kind)}({listed}, PRIMARY KEY(`key`))"
+                f"CREATE NODE TABLE {table}({listed}, PRIMARY KEY(`key`))"
             )
-            self._copy(kind, columns, nodes.pop(kind), "")
-            shape["nodes"][kind] = columns
-        any_kind = next(iter(shape["nodes"]))
-        links: dict[str, list[Row]] = {name: [] for name in relations}
-        links |= {
+            self._copy(kind, types, tables.pop(kind), "")
+        return settled
+
+    def _settle_links(
+        self, relations: Mapping[str, Mapping[str, str]], kinds: Sequence[str]
+    ) -> Row:
+        """A table for each relation; gives which kinds they join, and their columns."""
+        tables: dict[str, list[Row]] = {name: [] for name in relations}
+        tables |= {
             name: list(itertools.chain.from_iterable(pairs.values()))
             for name, pairs in self.links.items()
         }
-        taken = {kind.lower() for kind in shape["nodes"]}
-        for name, columns in _columns(links, relations, _LINK).items():
+        settled = columns.settled(tables, relations, _LINK_COLUMNS)
+        del tables
+        taken = {kind.lower() for kind in kinds}
+        shape: Row = {}
+        for name, types in settled.items():
             pairs = self.links.pop(name, {})
             relation = _free(name, taken)
-            joined = [
-                f"FROM {_quoted(a)} TO {_quoted(b)}"
-                for a, b in (pairs or {(any_kind, any_kind): []})
-            ]
-            listed = "".join(
-                f", {_quoted(name)} {type_}" for name, type_ in columns.items()
-            )
-            self.connection.execute(
-                f"CREATE REL TABLE {_quoted(relation)}({', '.join(joined)}{listed})"
-            )
-            for (start, stop), held in pairs.items():
-                ends = {" start": "STRING", " stop": "STRING"}
+            # A table of links needs two kinds, even if there is no link.
+            self._create_links(relation, list(pairs) or [(kinds[0], kinds[0])], types)
+            for (start, stop), rows in pairs.items():
                 self._copy(
                     relation,
-                    {**ends, **columns},
-                    held,
-                    f" (from={_text(start)}, to={_text(stop)})",
+                    {" start": "STRING", " stop": "STRING", **types},
+                    rows,
+                    f" (from={columns.text(start)}, to={columns.text(stop)})",
                 )
-            shape["relations"][relation] = {"pairs": list(pairs), "properties": columns}
-        self._kinds.clear()
+            shape[relation] = {"pairs": list(pairs), "properties": types}
         return shape
 
+    def _create_links(
+        self,
+        relation: str,
+        pairs: Sequence[tuple[str, str]],
+        types: Mapping[str, str],
+    ) -> None:
+        ends = [
+            f"FROM {columns.quoted(start)} TO {columns.quoted(stop)}"
+            for start, stop in pairs
+        ]
+        listed = "".join(
+            f", {columns.quoted(name)} {type_}" for name, type_ in types.items()
+        )
+        self.connection.execute(
+            f"CREATE REL TABLE {columns.quoted(relation)}({', '.join(ends)}{listed})"
+        )
+
     def _copy(
-        self, table: str, columns: Mapping[str, str], rows: Sequence[Row], ends: str
+        self, table: str, types: Mapping[str, str], rows: Sequence[Row], ends: str
     ) -> None:
         """Fill a table in one go, by way of a file without a name that only this
         process can open.
         """
         if not rows:
             return
-        with _unnamed() as file:
-            fields = [
-                _fields([row.get(name) for row in rows], type_)
-                for name, type_ in columns.items()
-            ]
-            lines = [
-                ",".join(f"f{place}" for place in range(len(columns))),
-                *map(",".join, zip(*fields, strict=True)),
-            ]
-            file.write(("\n".join(lines) + "\n").encode("utf-8", "replace"))
-            file.flush()
-            given = ", ".join(
-                f"f{place} {_given(type_)}"
-                for place, type_ in enumerate(columns.values())
+        with _unnamed_file() as file:
+            _write_csv(file, types, rows)
+            names = [f"f{place}" for place in range(len(types))]
+            typed = zip(names, types.values(), strict=True)
+            fields = ", ".join(
+                f"{name} {columns.file_type(type_)}" for name, type_ in typed
             )
-            read = ", ".join(
-                _read(f"f{place}", type_)
-                for place, type_ in enumerate(columns.values())
-            )
-            path = (
-                f"/dev/fd/{file.fileno()}"
-                if hasattr(os, "memfd_create")
-                else str(file.name)
-            )
+            values = ", ".join(map(columns.read_back, names, types.values()))
+            path = columns.text(_path_of(file))
             source = (
-                f"LOAD WITH HEADERS ({given}) FROM {_text(path)} ({_CSV}) RETURN {read}"
+                f"LOAD WITH HEADERS ({fields}) FROM {path} ({_CSV}) RETURN {values}"
             )
-            self.connection.execute(f"COPY {_quoted(table)} FROM ({source}){ends}")
+            self.connection.execute(
+                f"COPY {columns.quoted(table)} FROM ({source}){ends}"
+            )
 
     def ask(
         self, text: str, parameters: Row, seconds: float, page: rendering.AnswerRows
@@ -216,35 +207,34 @@ class Graph:
                 page.add(list(result.get_next()), self.key)
             result.close()
         finally:
-            with contextlib.suppress(
-                RuntimeError
-            ):  # a query that went wrong has ended the transaction already
+            # A query that went wrong has ended the transaction already.
+            with contextlib.suppress(RuntimeError):
                 self.connection.execute("ROLLBACK")
 
     def key(self, node: Mapping[str, int]) -> str | None:
         """The key of the node that the engine knows by its own number."""
         keys = self._keys
         if keys is None:
-            found = self.connection.execute("MATCH (n) RETURN id(n), n.`key`")
-            rows = cast(list[list[Any]], cast(ladybug.QueryResult, found).get_all())
+            result = self.connection.execute("MATCH (n) RETURN id(n), n.`key`")
+            rows = cast(list[list[Any]], cast(ladybug.QueryResult, result).get_all())
             keys = self._keys = {
                 (row[0]["table"], row[0]["offset"]): row[1] for row in rows
             }
         return keys.get((node["table"], node["offset"]))
 
 
-def _named(properties: Mapping[str, Any], own: Mapping[str, Any]) -> Row:
+def _as_columns(properties: Mapping[str, Any], own: Mapping[str, Any]) -> Row:
     """The properties whose names can be columns beside our own; the engine knows names
     without case.
     """
     seen = {name.lower() for name in own}
-    found: Row = {}
+    named: Row = {}
     for name, value in properties.items():
         name += "_" if name.lower() in _RESERVED else ""
         if _NAME.fullmatch(name) and name.lower() not in seen:
             seen.add(name.lower())
-            found[name] = value
-    return found
+            named[name] = value
+    return named
 
 
 def _free(name: str, taken: set[str]) -> str:
@@ -255,181 +245,59 @@ def _free(name: str, taken: set[str]) -> str:
     return name
 
 
-def _columns(
-    tables: Mapping[str, Sequence[Row]],
-    given: Mapping[str, Mapping[str, str]],
-    own: Sequence[str],
-) -> dict[str, dict[str, str]]:
-    """The columns of each table with their types. A name has one type in all of them,
-    so that all can be asked at once: the narrowest that holds every value, and the
-    given one where there is none.
-    """
-    types = _OWN | {
-        name: type_ for columns in given.values() for name, type_ in columns.items()
-    }
-    found: dict[str, set[str]] = {}
-    columns: dict[str, list[str]] = {}
-    spelled: dict[str, str] = {}
-    for table, rows in tables.items():
-        names = [
-            name
-            for name in dict.fromkeys(itertools.chain(own, given.get(table, ()), *rows))
-            if name[0] != " "
-        ]
-        columns[table] = [
-            name for name in names if spelled.setdefault(name.lower(), name) == name
-        ]
-        for name in columns[table]:
-            found.setdefault(name, set()).update(
-                _kinds([row[name] for row in rows if name in row])
-            )
-    settled = {
-        name: _type(kinds, types.get(name, "STRING")) for name, kinds in found.items()
-    }
-    return {
-        table: {name: settled[name] for name in names}
-        for table, names in columns.items()
-    }
+def _write_csv(file: IO[bytes], types: Mapping[str, str], rows: Sequence[Row]) -> None:
+    """The rows as CSV, with a header of `f0`, `f1`, …"""
+    fields = [
+        columns.fields([row.get(name) for row in rows], type_)
+        for name, type_ in types.items()
+    ]
+    lines = [
+        ",".join(f"f{place}" for place in range(len(types))),
+        *map(",".join, zip(*fields, strict=True)),
+    ]
+    file.write(("\n".join(lines) + "\n").encode("utf-8", "replace"))
+    file.flush()
 
 
-def _kinds(values: Sequence[object]) -> set[str]:
-    """What kinds of values a column holds, NULL not counted."""
-    types = set(map(type, values)) - {type(None)}
-    if len(types) == 1 and (plain := _PLAIN.get(next(iter(types)))):
-        return {plain}
-    return {_kind(value) for value in values if value is not None}
-
-
-def _kind(value: object) -> str:
-    match value:
-        case bool():
-            return "BOOL"
-        case int():
-            return "INT64" if -_LARGEST <= value < _LARGEST else "TEXT"
-        case float():
-            return "DOUBLE"
-        case str():
-            return "STRING"
-        case datetime():
-            return "TIMESTAMP"
-        case date():
-            return "DATE"
-        case list() if value:
-            parts = cast(list[object], value)
-            if all(
-                isinstance(part, str) and part and _SPLIT not in part for part in parts
-            ):
-                return "STRING[]"
-            return "INT64[]" if {_kind(part) for part in parts} == {"INT64"} else "TEXT"
-        case list():
-            return "[]"
-        case _:
-            return "TEXT"
-
-
-def _type(found: set[str], given: str) -> str:
-    whole = found - {"[]"}
-    if not whole:
-        return given if not found or given.endswith("[]") else "STRING[]"
-    if whole == {"INT64", "DOUBLE"} or (whole == {"INT64"} and given == "DOUBLE"):
-        return "DOUBLE"
-    if (
-        len(whole) > 1
-        or "TEXT" in whole
-        or (len(found) > 1 and not next(iter(whole)).endswith("[]"))
-    ):
-        return "STRING"
-    return next(iter(whole))
-
-
-def _fields(values: Sequence[Any], type_: str) -> list[str]:
-    """A column of CSV: nothing for NULL, quotes around text."""
-    if not any(value is not None for value in values):
-        return [""] * len(values)
-    return ["" if value is None else _field(value, type_) for value in values]
-
-
-def _field(value: object, type_: str) -> str:
-    match type_:
-        case "STRING" if isinstance(value, str):
-            text = value
-        case "INT64" | "DOUBLE":
-            return (
-                ""
-                if isinstance(value, float) and not math.isfinite(value)
-                else str(value)
-            )
-        case "BOOL":
-            return "true" if value else "false"
-        case "TIMESTAMP" if isinstance(value, datetime):
-            return _moment(value)
-        case "DATE":
-            return str(value)
-        case "STRING[]" if isinstance(value, list):
-            if not value:
-                return ""
-            text = _SPLIT.join(str(part) for part in cast(list[object], value))
-        case _:
-            text = json.dumps(value, ensure_ascii=False, default=str)
-    return '"' + text.replace("\0", "").replace('"', '""') + '"'
-
-
-def _moment(value: datetime) -> str:
-    """In UTC; a moment without a zone is taken to be there already."""
-    there = value.astimezone(UTC) if value.tzinfo else value
-    return there.replace(tzinfo=None).isoformat(" ")
-
-
-def _given(type_: str) -> str:
-    """The type of a column in the file: a list of texts is one text there."""
-    return "STRING" if type_ == "STRING[]" else type_
-
-
-def _read(field: str, type_: str) -> str:
-    return f"string_split({field}, {_text(_SPLIT)})" if type_ == "STRING[]" else field
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def _unnamed() -> IO[bytes]:
+def _unnamed_file() -> IO[bytes]:
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("graph"), "w+b")
     return tempfile.NamedTemporaryFile("w+b")
 
 
-def _wall() -> None:
+def _path_of(file: IO[bytes]) -> str:
+    if hasattr(os, "memfd_create"):
+        return f"/dev/fd/{file.fileno()}"
+    return str(file.name)
+
+
+def _close_doors() -> None:
     """From here on: no file, no socket, no writing, no core, and little more memory."""
-    held = _mapped()
-    if held:
-        resource.setrlimit(resource.RLIMIT_AS, (held + _MORE, held + _MORE))
-    for what in (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE, resource.RLIMIT_CORE):
-        resource.setrlimit(what, (0, 0))
+    mapped = _address_space()
+    if mapped:
+        most = mapped + _MORE_ADDRESS_SPACE
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    for limit in (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE, resource.RLIMIT_CORE):
+        resource.setrlimit(limit, (0, 0))
 
 
-def _mapped() -> int:
-    """How much address space this process has; 0 where the system does not tell."""
+def _address_space() -> int:
+    """How many bytes this process has mapped; 0 where the system does not tell."""
     try:
-        return (
-            int(Path("/proc/self/statm").read_text("ascii").split()[0])
-            * resource.getpagesize()
-        )
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
     except OSError:
         return 0
+    return pages * resource.getpagesize()
 
 
-def _hurry(seconds: float) -> None:
-    """End this process by itself when it has computed far longer than a query may take."""
-    spent = resource.getrusage(resource.RUSAGE_SELF)
-    most = int(spent.ru_utime + spent.ru_stime + seconds * _THREADS) + 2
-    resource.setrlimit(
-        resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1])
-    )
+def _limit_cpu(seconds: float) -> None:
+    """End this process by itself when it has computed far longer than a query may take
+    (its time limit, on each thread).
+    """
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    most = int(usage.ru_utime + usage.ru_stime + seconds * _THREADS) + 2
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (most, hard_limit))
 
 
 def _frames(stream: IO[bytes]) -> Iterator[Row]:
@@ -446,9 +314,9 @@ def _reply(stream: IO[bytes], message: Row) -> None:
     stream.flush()
 
 
-def _answered(graph: Graph, frame: Row) -> Row:
+def _answered(graph: GraphDatabase, frame: Row) -> Row:
     """One query's reply. What went wrong is told by a word and the engine's first line."""
-    _hurry(frame["seconds"])
+    _limit_cpu(frame["seconds"])
     page = rendering.AnswerRows(
         rows=frame["rows"], size=frame["size"], verbose=frame["verbose"]
     )
@@ -457,16 +325,21 @@ def _answered(graph: Graph, frame: Row) -> Row:
     except MemoryError:
         return {"error": "gone", "message": ""}
     except Exception as wrong:  # noqa: BLE001 -- the engine has no errors of its own
-        told = str(wrong)
-        line = told.strip().split("\n", 1)[0][:400]
-        if "Interrupted" in told:
-            return {"error": "time", "message": line}
-        if "Buffer manager" in told:
-            return {"error": "memory", "message": line}
-        if "bad_alloc" in told:
-            return {"error": "gone", "message": line}
-        return {"error": "query", "message": line}
+        message = str(wrong)
+        line = message.strip().split("\n", 1)[0][:400]
+        return {"error": _error_word(message), "message": line}
     return {"rows": page.rows, "truncated": not page.open}
+
+
+# What stands in the engine's message, and the word that the projection knows it by.
+_ERROR_WORDS = {"Interrupted": "time", "Buffer manager": "memory", "bad_alloc": "gone"}
+
+
+def _error_word(message: str) -> str:
+    for mark, word in _ERROR_WORDS.items():
+        if mark in message:
+            return word
+    return "query"
 
 
 def main() -> None:
@@ -476,7 +349,7 @@ def main() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
-    graph = Graph()
+    graph = GraphDatabase()
     for frame in _frames(source):
         if "nodes" in frame:
             graph.add_nodes(frame["nodes"])
@@ -484,7 +357,7 @@ def main() -> None:
             graph.add_links(frame["links"])
         elif "ready" in frame:
             shape = graph.settle(frame["ready"]["kinds"], frame["ready"]["relations"])
-            _wall()
+            _close_doors()
             _reply(answers, {"shape": shape})
         else:
             _reply(answers, _answered(graph, frame))

@@ -1,5 +1,4 @@
-"""Reads the expressions of Cypher by descent, one method a level of binding, and writes
-them for the engine.
+"""Recursive descent parser of Cypher's expressions: one method a level of precedence.
 
 Three things are put right on the way, where the engine differs from openCypher: places
 in lists count from 0, chains of comparisons are conjunctions, and what stands beyond
@@ -16,173 +15,206 @@ _PLAIN = frozenset({"string", "whole", "number", "truth", "list", "map"})
 _SINGLE = frozenset({"string", "whole", "number", "truth", "null"})
 
 
-class Expressions(literals.Values):
-    """A cursor that reads expressions."""
+class ExpressionParser(literals.LiteralParser):
+    """A parser that reads expressions."""
 
     def expression(self) -> fragments.Fragment:
         """An expression, from the loosest binding on."""
         self.deeper()
-        piece = self._joined(
-            "OR", lambda: self._joined("XOR", lambda: self._joined("AND", self._not))
+        fragment = self._logical(
+            "OR", lambda: self._logical("XOR", lambda: self._logical("AND", self._not))
         )
         self.shallower()
-        return piece
+        return fragment
 
-    def _joined(
+    def _logical(
         self, word: str, below: Callable[[], fragments.Fragment]
     ) -> fragments.Fragment:
+        """`below { word below }`, of conditions: OR, XOR, AND."""
         parts = [below()]
-        while self.take(word):
+        while self.accept(word):
             parts.append(below())
         if len(parts) == 1:
             return parts[0]
         for part in parts:
-            self._truth(part, word)
-        return literals.made(
-            f" {word} ".join(part.inside() for part in parts), parts, "truth"
+            self._require_truth(part, word)
+        return literals.compose(
+            f" {word} ".join(part.operand() for part in parts), parts, "truth"
         )
 
     def _not(self) -> fragments.Fragment:
+        """`{ NOT } comparison`."""
         count = 0
-        while self.take("NOT"):
+        while self.accept("NOT"):
             count += 1
             if count > 20:
                 raise errors.Invalid("The query has too many NOTs in a row.")
-        piece = self._comparison()
+        fragment = self._comparison()
         if count:
-            self._truth(piece, "NOT")
+            self._require_truth(fragment, "NOT")
         for _ in range(count):
-            piece = literals.made(f"NOT {piece.inside()}", [piece], "truth")
-        return piece
+            fragment = literals.compose(
+                f"NOT {fragment.operand()}", [fragment], "truth"
+            )
+        return fragment
 
-    def _truth(self, piece: fragments.Fragment, word: str) -> None:
-        if piece.kind not in ("truth", "null", "pattern", ""):
+    def _require_truth(self, fragment: fragments.Fragment, word: str) -> None:
+        """Raise Invalid for what cannot be a condition."""
+        if fragment.kind not in ("truth", "null", "pattern", ""):
             raise errors.Invalid(
-                f"{word} takes what is true or false, not a {piece.kind}."
+                f"{word} takes what is true or false, not a {fragment.kind}."
             )
 
     def _comparison(self) -> fragments.Fragment:
+        """`predicate { = | <> | < | > | <= | >= predicate }`, a conjunction."""
         parts, signs = [self._predicate()], list[str]()
-        while self.sign(*_COMPARISONS):
-            signs.append(self.step().value)
+        while self.at_sign(*_COMPARISONS):
+            signs.append(self.advance().value)
             parts.append(self._predicate())
         if not signs:
             return parts[0]
         pairs = zip(parts, signs, parts[1:], strict=False)
-        return literals.made(
-            " AND ".join(_compared(one, sign, other) for one, sign, other in pairs),
+        return literals.compose(
+            " AND ".join(
+                _comparison_of(left, sign, right) for left, sign, right in pairs
+            ),
             parts,
             "truth",
         )
 
     def _predicate(self) -> fragments.Fragment:
-        piece = self._sum()
+        """`sum { IS [NOT] NULL | IN sum | =~ sum | CONTAINS sum | … }`."""
+        fragment = self._sum()
         while True:
-            if self.take("IS", "NOT", "NULL"):
-                piece = literals.made(f"{piece.inside()} IS NOT NULL", [piece], "truth")
-            elif self.take("IS", "NULL"):
-                piece = literals.made(f"{piece.inside()} IS NULL", [piece], "truth")
-            elif self.take("IN"):
-                piece = self._in(piece, self._sum())
-            elif self.take_sign("=~"):
-                other = self._sum()
-                piece = literals.made(
-                    f"{piece.inside()} =~ {other.inside()}", [piece, other], "truth"
+            if self.accept("IS", "NOT", "NULL"):
+                fragment = literals.compose(
+                    f"{fragment.operand()} IS NOT NULL", [fragment], "truth"
                 )
-            elif found := self._worded():
+            elif self.accept("IS", "NULL"):
+                fragment = literals.compose(
+                    f"{fragment.operand()} IS NULL", [fragment], "truth"
+                )
+            elif self.accept("IN"):
+                fragment = self._in(fragment, self._sum())
+            elif self.accept_sign("=~"):
                 other = self._sum()
-                piece = literals.made(
-                    f"{piece.inside()} {found} {other.inside()}",
-                    [piece, other],
+                fragment = literals.compose(
+                    f"{fragment.operand()} =~ {other.operand()}",
+                    [fragment, other],
+                    "truth",
+                )
+            elif operator := self._text_operator():
+                other = self._sum()
+                fragment = literals.compose(
+                    f"{fragment.operand()} {operator} {other.operand()}",
+                    [fragment, other],
                     "truth",
                 )
             else:
-                return piece
+                return fragment
 
-    def _worded(self) -> str:
-        if self.take("STARTS", "WITH"):
+    def _text_operator(self) -> str:
+        """STARTS WITH, ENDS WITH or CONTAINS, if it stands here."""
+        if self.accept("STARTS", "WITH"):
             return "STARTS WITH"
-        if self.take("ENDS", "WITH"):
+        if self.accept("ENDS", "WITH"):
             return "ENDS WITH"
-        return "CONTAINS" if self.take("CONTAINS") else ""
+        return "CONTAINS" if self.accept("CONTAINS") else ""
 
     def _in(
-        self, piece: fragments.Fragment, other: fragments.Fragment
+        self, fragment: fragments.Fragment, other: fragments.Fragment
     ) -> fragments.Fragment:
+        """`value IN list`."""
         if other.kind not in ("list", "null", ""):
             raise errors.Invalid(f"IN takes a list, not a {other.kind}.")
-        return literals.made(
-            f"{piece.inside()} IN {other.inside()}", [piece, other], "truth"
+        return literals.compose(
+            f"{fragment.operand()} IN {other.operand()}", [fragment, other], "truth"
         )
 
     def _sum(self) -> fragments.Fragment:
-        piece, chained = self._product(), False
-        while self.sign("+", "-"):
-            sign = self.step().value
+        """`product { + | - product }`; + joins lists and their elements, too."""
+        fragment, chained = self._product(), False
+        while self.at_sign("+", "-"):
+            sign = self.advance().value
             other = self._product()
-            if sign == "+" and piece.kind == "list" and other.kind in _SINGLE:
-                piece = literals.made(
-                    f"list_append({piece.text}, {other.text})",
-                    [piece, other],
+            if sign == "+" and fragment.kind == "list" and other.kind in _SINGLE:
+                fragment = literals.compose(
+                    f"list_append({fragment.text}, {other.text})",
+                    [fragment, other],
                     "list",
-                    whole=True,
+                    atomic=True,
                 )
-            elif sign == "+" and other.kind == "list" and piece.kind in _SINGLE:
-                piece = literals.made(
-                    f"list_prepend({other.text}, {piece.text})",
-                    [piece, other],
+            elif sign == "+" and other.kind == "list" and fragment.kind in _SINGLE:
+                fragment = literals.compose(
+                    f"list_prepend({other.text}, {fragment.text})",
+                    [fragment, other],
                     "list",
-                    whole=True,
+                    atomic=True,
                 )
             else:
-                kind = piece.kind if piece.kind == other.kind else ""
-                left = piece.text if chained else piece.inside()
-                piece = literals.made(
-                    f"{left} {sign} {other.inside()}", [piece, other], kind
+                kind = fragment.kind if fragment.kind == other.kind else ""
+                left = fragment.text if chained else fragment.operand()
+                fragment = literals.compose(
+                    f"{left} {sign} {other.operand()}", [fragment, other], kind
                 )
             chained = True
-        return piece
+        return fragment
 
     def _product(self) -> fragments.Fragment:
-        return self._chain(("*", "/", "%"), lambda: self._chain(("^",), self._signed))
-
-    def _chain(
-        self, signs: Sequence[str], below: Callable[[], fragments.Fragment]
-    ) -> fragments.Fragment:
-        piece, left = below(), ""
-        while self.sign(*signs):
-            sign = self.step().value
-            other = below()
-            piece = literals.made(
-                f"{left or piece.inside()} {sign} {other.inside()}", [piece, other], ""
-            )
-            left = piece.text
-        return piece
-
-    def _signed(self) -> fragments.Fragment:
-        minus = False
-        while self.sign("-", "+"):
-            minus ^= self.step().value == "-"
-        if minus and self.here.kind == "whole":
-            return self._postfix(literals.whole(-int(self.step().value)))
-        piece = self._postfix(self._atom())
-        return (
-            literals.made(f"-{piece.inside()}", [piece], piece.kind) if minus else piece
+        """`power { * | / | % power }`, and `signed { ^ signed }` below it."""
+        return self._left_associative(
+            ("*", "/", "%"), lambda: self._left_associative(("^",), self._signed)
         )
 
-    def _postfix(self, piece: fragments.Fragment) -> fragments.Fragment:
-        while True:
-            if self.take_sign("."):
-                piece = self._property(piece, self.name("the name of a property"))
-            elif self.take_sign("["):
-                piece = self._bracket(piece)
-            elif self.sign(":") and piece.kind in ("node", "link") and piece.variable:
-                piece = self._labelled(piece)
-            else:
-                return piece
+    def _left_associative(
+        self, signs: Sequence[str], below: Callable[[], fragments.Fragment]
+    ) -> fragments.Fragment:
+        """Operators of one level, the left ones first."""
+        fragment, left = below(), ""
+        while self.at_sign(*signs):
+            sign = self.advance().value
+            other = below()
+            fragment = literals.compose(
+                f"{left or fragment.operand()} {sign} {other.operand()}",
+                [fragment, other],
+                "",
+            )
+            left = fragment.text
+        return fragment
 
-    def _property(self, piece: fragments.Fragment, name: str) -> fragments.Fragment:
-        if piece.kind in (
+    def _signed(self) -> fragments.Fragment:
+        """`{ + | - } postfix`."""
+        minus = False
+        while self.at_sign("-", "+"):
+            minus ^= self.advance().value == "-"
+        if minus and self.current.kind == "whole":
+            return self._postfix(literals.integer(-int(self.advance().value)))
+        fragment = self._postfix(self._atom())
+        return (
+            literals.compose(f"-{fragment.operand()}", [fragment], fragment.kind)
+            if minus
+            else fragment
+        )
+
+    def _postfix(self, fragment: fragments.Fragment) -> fragments.Fragment:
+        """`atom { .name | [ … ] | :Label }`."""
+        while True:
+            if self.accept_sign("."):
+                fragment = self._property(fragment, self.name("the name of a property"))
+            elif self.accept_sign("["):
+                fragment = self._bracket(fragment)
+            elif (
+                self.at_sign(":")
+                and fragment.kind in ("node", "link")
+                and fragment.variable
+            ):
+                fragment = self._labelled(fragment)
+            else:
+                return fragment
+
+    def _property(self, fragment: fragments.Fragment, name: str) -> fragments.Fragment:
+        """`value.name`. Raises Invalid for a kind that has no properties."""
+        if fragment.kind in (
             "path",
             "links",
             "list",
@@ -191,60 +223,61 @@ class Expressions(literals.Values):
             "number",
             "truth",
         ):
-            raise errors.Invalid(f"A {piece.kind} has no property {name}.")
-        if piece.kind == "null":
-            return piece
-        return literals.made(
-            f"{piece.inside()}.{lexer.named(name)}", [piece], "", whole=True
+            raise errors.Invalid(f"A {fragment.kind} has no property {name}.")
+        if fragment.kind == "null":
+            return fragment
+        return literals.compose(
+            f"{fragment.operand()}.{lexer.named(name)}", [fragment], "", atomic=True
         )
 
-    def _bracket(self, piece: fragments.Fragment) -> fragments.Fragment:
-        if piece.kind in ("string", "whole", "number", "truth"):
-            raise errors.Invalid(f"A {piece.kind} has no elements.")
-        first = None if self.sign("..") else self.expression()
-        if self.take_sign(".."):
-            second = None if self.sign("]") else self.expression()
-            self.expect("]", "after the part of a list")
-            part = fragments.stretch(piece, first, second)
-            return literals.made(
-                part.text,
-                [piece, *(one for one in (first, second) if one)],
-                "list",
-                whole=True,
-            )
+    def _bracket(self, fragment: fragments.Fragment) -> fragments.Fragment:
+        """An element or a slice of a list, or a property: `[0]`, `[1..3]`, `['name']`."""
+        if fragment.kind in ("string", "whole", "number", "truth"):
+            raise errors.Invalid(f"A {fragment.kind} has no elements.")
+        first = None if self.at_sign("..") else self.expression()
+        if self.accept_sign(".."):
+            return self._slice(fragment, first)
         self.expect("]", "after the place in a list")
         if first is None:
             raise self.unexpected("a place in the list")
-        if first.kind == "string" and piece.kind not in ("list", "links", "path"):
-            token = self.tokens[self.place - 2]
+        if first.kind == "string" and fragment.kind not in ("list", "links", "path"):
+            token = self.tokens[self.position - 2]
             if token.kind == "string":
-                return self._property(piece, token.value)
-        if first.kind in ("number", "truth", "list", "map") or (
-            first.kind == "string" and piece.kind == "list"
-        ):
+                return self._property(fragment, token.value)
+        name_of_list = first.kind == "string" and fragment.kind == "list"
+        if name_of_list or first.kind in ("number", "truth", "list", "map"):
             raise errors.Invalid(
                 f"A place in a list is a whole number, not a {first.kind}."
             )
-        return literals.made(
-            fragments.element(piece, first).text, [piece, first], "", whole=True
-        )
+        element = fragments.list_element(fragment, first)
+        return literals.compose(element.text, [fragment, first], "", atomic=True)
 
-    def _labelled(self, piece: fragments.Fragment) -> fragments.Fragment:
+    def _slice(
+        self, fragment: fragments.Fragment, first: fragments.Fragment | None
+    ) -> fragments.Fragment:
+        """`list[first..second]`, where the first is read already."""
+        second = None if self.at_sign("]") else self.expression()
+        self.expect("]", "after the part of a list")
+        text = fragments.list_slice(fragment, first, second).text
+        parts = [part for part in (fragment, first, second) if part is not None]
+        return literals.compose(text, parts, "list", atomic=True)
+
+    def _labelled(self, fragment: fragments.Fragment) -> fragments.Fragment:
         """`n:Person` as a condition."""
         groups: list[list[str]] = []
-        while self.take_sign(":"):
+        while self.accept_sign(":"):
             names = [self.name("a label")]
-            while self.take_sign("|"):
+            while self.accept_sign("|"):
                 names.append(self.name("a label"))
             groups.append(names)
-        if piece.kind == "node":
+        if fragment.kind == "node":
             tables = schema.labelled(self.shape, groups)
         else:
             tables = self.related([name for names in groups for name in names])
         listed = ", ".join(lexer.quoted(name) for name in tables)
-        return literals.made(
-            f"label({piece.text}) IN [{listed}]" if tables else "false",
-            [piece],
+        return literals.compose(
+            f"label({fragment.text}) IN [{listed}]" if tables else "false",
+            [fragment],
             "truth",
         )
 
@@ -253,11 +286,13 @@ class Expressions(literals.Values):
         return [schema.relation(self.shape, name) for name in names]
 
 
-def _compared(one: fragments.Fragment, sign: str, other: fragments.Fragment) -> str:
+def _comparison_of(
+    left: fragments.Fragment, sign: str, right: fragments.Fragment
+) -> str:
     """A comparison. The engine would turn words into numbers, so what is plainly of two
     kinds is settled here.
     """
-    kinds = {one.kind, other.kind}
+    kinds = {left.kind, right.kind}
     if len(kinds) == 2 and kinds <= _PLAIN and kinds != {"whole", "number"}:
         return {"=": "false", "<>": "true"}.get(sign, "CAST(NULL AS BOOL)")
-    return f"{one.inside()} {sign} {other.inside()}"
+    return f"{left.operand()} {sign} {right.operand()}"

@@ -1,4 +1,4 @@
-"""The words and signs of a Cypher text, and a place in them that a parser moves along.
+"""Lexer of Cypher: the tokens of a text, and a cursor on them for the parser.
 
 Comments and spaces end here. A string's value is decoded here, so that it is written
 anew for the engine and the engine never reads an escape that its caller wrote.
@@ -30,7 +30,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _ESCAPE = re.compile(
-    r"\\(?:u(?P<four>[\da-fA-F]{4})|U(?P<eight>[\da-fA-F]{8})|(?P<one>.))", re.DOTALL
+    r"\\(?:u(?P<four>[\da-fA-F]{4})|U(?P<eight>[\da-fA-F]{8})|(?P<single>.))", re.DOTALL
 )
 _ESCAPED = {
     "n": "\n",
@@ -76,14 +76,14 @@ def split(text: str) -> list[CypherToken]:
     tokens: list[CypherToken] = []
     place = 0
     while place < len(text):
-        found = _TOKEN.match(text, place)
-        if found is None:
+        match = _TOKEN.match(text, place)
+        if match is None:
             raise errors.Invalid(_unread(text, place))
-        place = found.end()
-        kind = found.lastgroup
+        place = match.end()
+        kind = match.lastgroup
         if kind == "space" or kind is None:
             continue
-        tokens.append(_token(kind, found))
+        tokens.append(_token(kind, match))
     return [*tokens, CypherToken("end", "", len(text), len(text))]
 
 
@@ -97,41 +97,39 @@ def named(value: str) -> str:
     return "`" + value.replace("`", "``") + "`"
 
 
-def _token(kind: str, found: re.Match[str]) -> CypherToken:
-    value, start, end = found[kind], found.start(), found.end()
+def _token(kind: str, match: re.Match[str]) -> CypherToken:
+    value, start, end = match[kind], match.start(), match.end()
     match kind:
         case "string":
-            return CypherToken(
-                "string",
-                _plain(_ESCAPE.sub(_unescaped, value[1:-1]), start),
-                start,
-                end,
-            )
+            value = _plain(_ESCAPE.sub(_unescaped, value[1:-1]), start)
+            return CypherToken("string", value, start, end)
         case "quoted":
-            return CypherToken(
-                "quoted", _plain(value.replace("``", "`"), start), start, end
-            )
+            value = _plain(value.replace("``", "`"), start)
+            return CypherToken("quoted", value, start, end)
         case "name" | "number" | "parameter" | "sign":
             return CypherToken(kind, value, start, end)
         case _:
-            if len(value) > _LONGEST_NUMBER:
-                raise errors.Invalid(
-                    f"{value[:_LONGEST_NUMBER]}… is too large a number."
-                )
-            base = {"x": 16, "o": 8}.get(value[1:2].lower(), 10)
-            return CypherToken("whole", str(int(value, base)), start, end)
+            return CypherToken("whole", _decimal(value), start, end)
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    code = found["four"] or found["eight"]
+def _decimal(value: str) -> str:
+    """A whole number in decimal digits: 0xff, 0o17."""
+    if len(value) > _LONGEST_NUMBER:
+        raise errors.Invalid(f"{value[:_LONGEST_NUMBER]}… is too large a number.")
+    base = {"x": 16, "o": 8}.get(value[1:2].lower(), 10)
+    return str(int(value, base))
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    code = escape["four"] or escape["eight"]
     if code:
         number = int(code, 16)
         if number > 0x10FFFF or 0xD800 <= number <= 0xDFFF:
             raise errors.Invalid(f"There is no letter \\u{code}.")
         return chr(number)
-    sign = _ESCAPED.get(found["one"])
+    sign = _ESCAPED.get(escape["single"])
     if sign is None:
-        raise errors.Invalid(f"A string may not hold the escape \\{found['one']}.")
+        raise errors.Invalid(f"A string may not hold the escape \\{escape['single']}.")
     return sign
 
 
@@ -185,73 +183,73 @@ class TokenCursor:
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = split(text)
-        self.place = 0
+        self.position = 0
         self.closing = _closings(self.tokens)
         self._depth = 0
 
     @property
-    def here(self) -> CypherToken:
-        return self.tokens[self.place]
+    def current(self) -> CypherToken:
+        return self.tokens[self.position]
 
-    def ahead(self, steps: int = 1) -> CypherToken:
+    def peek(self, steps: int = 1) -> CypherToken:
         """The token some steps on, or the end."""
-        return self.tokens[min(self.place + steps, len(self.tokens) - 1)]
+        return self.tokens[min(self.position + steps, len(self.tokens) - 1)]
 
-    def step(self) -> CypherToken:
+    def advance(self) -> CypherToken:
         """This token; the next one is here then."""
-        token = self.here
-        self.place = min(self.place + 1, len(self.tokens) - 1)
+        token = self.current
+        self.position = min(self.position + 1, len(self.tokens) - 1)
         return token
 
-    def word(self, *words: str) -> bool:
+    def at_word(self, *words: str) -> bool:
         """Whether these words of Cypher follow each other here."""
         return all(
-            self.ahead(n).kind == "name" and self.ahead(n).value.upper() == word
+            self.peek(n).kind == "name" and self.peek(n).value.upper() == word
             for n, word in enumerate(words)
         )
 
-    def sign(self, *signs: str) -> bool:
+    def at_sign(self, *signs: str) -> bool:
         """Whether one of these signs is here."""
-        return self.here.kind == "sign" and self.here.value in signs
+        return self.current.kind == "sign" and self.current.value in signs
 
-    def take(self, *words: str) -> bool:
+    def accept(self, *words: str) -> bool:
         """Go past these words if they are here."""
-        if not self.word(*words):
+        if not self.at_word(*words):
             return False
         for _ in words:
-            self.step()
+            self.advance()
         return True
 
-    def take_sign(self, sign: str) -> bool:
+    def accept_sign(self, sign: str) -> bool:
         """Go past this sign if it is here."""
-        if not self.sign(sign):
+        if not self.at_sign(sign):
             return False
-        self.step()
+        self.advance()
         return True
 
     def expect(self, sign: str, where: str) -> None:
         """Go past a sign that has to be here."""
-        if not self.take_sign(sign):
+        if not self.accept_sign(sign):
             raise self.unexpected(f"`{sign}` {where}")
 
     def expect_word(self, word: str, where: str) -> None:
         """Go past a word that has to be here."""
-        if not self.take(word):
+        if not self.accept(word):
             raise self.unexpected(f"{word} {where}")
 
     def name(self, what: str) -> str:
         """A name that has to be here, quoted or not."""
-        if self.here.kind not in ("name", "quoted"):
+        if self.current.kind not in ("name", "quoted"):
             raise self.unexpected(what)
-        return self.step().value
+        return self.advance().value
 
     def unexpected(self, wanted: str) -> errors.Invalid:
         """The sentence that says what stands here instead of what is wanted."""
-        if self.here.kind == "end":
+        if self.current.kind == "end":
             return errors.Invalid(f"The query ends where it should have {wanted}.")
-        found = self.text[self.here.start : self.here.end][:40]
+        token = self.text[self.current.start : self.current.end][:40]
         return errors.Invalid(
-            f"At character {self.here.start + 1} the query should have {wanted}, not {found!r}."
+            f"At character {self.current.start + 1} the query should have {wanted}, not {token!r}."
         )
 
     def deeper(self) -> None:

@@ -1,14 +1,13 @@
-"""Reads the values of Cypher: literals, names, calls, lists, maps and CASE, and writes
-them for the engine.
-"""
+"""Recursive descent parser of Cypher's values: literals, calls, lists, maps, CASE."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reverie import errors
 from reverie.graph.cypher import fragments, lexer, schema
 
 _QUANTIFIERS = ("ANY", "ALL", "NONE", "SINGLE")
+_CONSTANTS = {"TRUE": "truth", "FALSE": "truth", "NULL": "null"}
 _LARGEST = 2**63
 
 
@@ -20,8 +19,8 @@ class Binding:
     kind: str
 
 
-class Values(lexer.TokenCursor):
-    """A cursor that reads single values. What a name stands for is in `scope`."""
+class LiteralParser(lexer.TokenCursor):
+    """A parser of single values. What a name stands for is in `scope`."""
 
     def __init__(self, text: str, shape: schema.Schema | None = None) -> None:
         super().__init__(text)
@@ -34,9 +33,9 @@ class Values(lexer.TokenCursor):
         """A name of the query under a name of our own, so that no name of the caller's
         reaches the engine.
         """
-        known = Binding(f"v{len(self.names) + 1}", kind)
-        self.names[known.engine] = name
-        return known
+        binding = Binding(f"v{len(self.names) + 1}", kind)
+        self.names[binding.engine] = name
+        return binding
 
     # What needs operators, patterns and clauses is read by the classes above this one.
     def subquery(self, word: str) -> fragments.Fragment:
@@ -53,33 +52,33 @@ class Values(lexer.TokenCursor):
 
     def pattern_ahead(self) -> bool:
         """Whether the bracket here is the first node of a pattern with links."""
-        first = self.ahead()
-        if not (
-            first.kind in ("name", "quoted")
-            or (first.kind == "sign" and first.value in (":", "{", ")"))
-        ):
+        first = self.peek()
+        starts_node = first.kind == "sign" and first.value in (":", "{", ")")
+        if not starts_node and first.kind not in ("name", "quoted"):
             return False
-        place = self.closing[self.place] + 1
+        after = self.closing[self.position] + 1
         signs = [
             token.value if token.kind == "sign" else ""
-            for token in self.tokens[place : place + 3]
+            for token in self.tokens[after : after + 3]
         ]
-        signs = signs[1:] if signs[:1] == ["<"] else signs
+        if signs[:1] == ["<"]:
+            del signs[0]
         return signs[:1] == ["-"] and signs[1:2] in (["-"], ["["])
 
     def _atom(self) -> fragments.Fragment:
-        token = self.here
+        """A literal, a parameter, a name, a call, brackets, a list or a map."""
+        token = self.current
         match token.kind:
             case "string":
-                self.step()
+                self.advance()
                 return fragments.Fragment(lexer.quoted(token.value), kind="string")
             case "whole":
-                return whole(int(self.step().value))
+                return integer(int(self.advance().value))
             case "number":
-                return _number(self.step().value)
+                return _number(self.advance().value)
             case "parameter":
                 name = self.parameters.setdefault(
-                    self.step().value, f"p{len(self.parameters) + 1}"
+                    self.advance().value, f"p{len(self.parameters) + 1}"
                 )
                 return fragments.Fragment(f"${name}")
             case "sign":
@@ -92,204 +91,210 @@ class Values(lexer.TokenCursor):
                 raise self.unexpected("a value")
 
     def _signs(self) -> fragments.Fragment:
-        if self.sign("("):
+        """`( expression )`, a pattern as a condition, `[ … ]` or `{ … }`."""
+        if self.at_sign("("):
             if self.pattern_ahead():
                 return self.pattern()
-            self.step()
-            piece = self.expression()
+            self.advance()
+            fragment = self.expression()
             self.expect(")", "at the end of the brackets")
-            variable = piece.variable
-            return fragments.Fragment(
-                f"({piece.text})",
-                kind=piece.kind,
-                grouping=piece.grouping,
-                variable=variable,
-            )
-        if self.take_sign("["):
+            return replace(fragment, text=f"({fragment.text})", atomic=True)
+        if self.accept_sign("["):
             return self._list()
-        if self.take_sign("{"):
+        if self.accept_sign("{"):
             return self._map()
         raise self.unexpected("a value")
 
     def _words(self) -> fragments.Fragment:
-        word, following = self.here.value.upper(), self.ahead()
-        opens = following.kind == "sign" and following.value == "("
+        """CASE, EXISTS and COUNT with a subquery, a call, a constant or a name."""
+        word = self.current.value.upper()
+        following = self.peek().value if self.peek().kind == "sign" else ""
         if word == "CASE":
             return self._case()
-        if word in ("TRUE", "FALSE", "NULL") and not opens:
-            self.step()
-            return fragments.Fragment(
-                word.lower(), kind="null" if word == "NULL" else "truth"
-            )
-        if (
-            word in ("EXISTS", "COUNT")
-            and following.kind == "sign"
-            and following.value == "{"
-        ):
+        if following == "{" and word in ("EXISTS", "COUNT"):
             return self.subquery(word)
-        if opens and word in _QUANTIFIERS:
-            return self._quantified(word)
-        return self._call() if opens else self._variable()
+        if following == "(":
+            return self._quantified(word) if word in _QUANTIFIERS else self._call()
+        if word in _CONSTANTS:
+            self.advance()
+            return fragments.Fragment(word.lower(), kind=_CONSTANTS[word])
+        return self._variable()
 
     def _variable(self) -> fragments.Fragment:
-        if self.ahead().kind == "sign" and self.ahead().value in ("(", "{"):
-            raise errors.Invalid(f"{self.here.value[:60]} cannot be called here.")
-        name = self.step().value
+        """A name that is bound here. Raises Invalid for one that is not."""
+        if self.peek().kind == "sign" and self.peek().value in ("(", "{"):
+            raise errors.Invalid(f"{self.current.value[:60]} cannot be called here.")
+        name = self.advance().value
         if name not in self.scope:
             raise errors.Invalid(
                 f"{name[:60]} is not known at this place of the query."
             )
-        return self.held(name)
+        return self.bound(name)
 
-    def held(self, name: str) -> fragments.Fragment:
+    def bound(self, name: str) -> fragments.Fragment:
         """What a name stands for; a link of any length is a list of links."""
-        known = self.scope[name]
-        if known.kind == "links":
+        binding = self.scope[name]
+        if binding.kind == "links":
             return fragments.Fragment(
-                f"rels({known.engine})", kind="list", variable=name
+                f"rels({binding.engine})", kind="list", variable=name
             )
-        return fragments.Fragment(known.engine, kind=known.kind, variable=name)
+        return fragments.Fragment(binding.engine, kind=binding.kind, variable=name)
 
     def _call(self) -> fragments.Fragment:
-        name = self.step().value
+        """`name ( [DISTINCT] expression , … )`, or `count(*)`."""
+        name = self.advance().value
         self.expect("(", "after the name of a function")
-        if name.upper() == "COUNT" and self.take_sign("*"):
+        if name.upper() == "COUNT" and self.accept_sign("*"):
             self.expect(")", "after count(*")
-            return fragments.Fragment("count(*)", kind="whole", grouping=True)
-        distinct = self.take("DISTINCT")
+            return fragments.Fragment("count(*)", kind="whole", aggregate=True)
+        distinct = self.accept("DISTINCT")
         parts: list[fragments.Fragment] = []
-        while not self.sign(")"):
+        while not self.at_sign(")"):
             parts.append(self.expression())
-            if not self.take_sign(","):
+            if not self.accept_sign(","):
                 break
         self.expect(")", "at the end of the arguments")
-        return fragments.called(name, parts, distinct=distinct)
+        return fragments.call(name, parts, distinct=distinct)
 
     def _case(self) -> fragments.Fragment:
-        self.step()
+        """`CASE [value] WHEN … THEN … [ELSE …] END`."""
+        self.advance()
         parts: list[fragments.Fragment] = []
         text = "CASE"
-        if not self.word("WHEN"):
+        if not self.at_word("WHEN"):
             parts.append(self.expression())
-            text += f" {parts[-1].inside()}"
-        while self.take("WHEN"):
+            text += f" {parts[-1].operand()}"
+        while self.accept("WHEN"):
             parts.append(self.expression())
             self.expect_word("THEN", "after WHEN")
             parts.append(self.expression())
-            text += f" WHEN {parts[-2].inside()} THEN {parts[-1].inside()}"
+            text += f" WHEN {parts[-2].operand()} THEN {parts[-1].operand()}"
         if len(parts) < 2:
             raise self.unexpected("WHEN in CASE")
-        if self.take("ELSE"):
+        if self.accept("ELSE"):
             parts.append(self.expression())
-            text += f" ELSE {parts[-1].inside()}"
+            text += f" ELSE {parts[-1].operand()}"
         self.expect_word("END", "at the end of CASE")
-        return made(f"{text} END", parts, "")
+        return compose(f"{text} END", parts, "")
 
     def _quantified(self, word: str) -> fragments.Fragment:
-        self.step()
+        """`ANY | ALL | NONE | SINGLE ( name IN list WHERE condition )`."""
+        self.advance()
         self.expect("(", f"after {word}")
-        name, source = self._drawn()
-        with _Inside(self, name) as own:
+        name, source = self._element_source()
+        with _InnerScope(self, name) as own:
             self.expect_word("WHERE", f"in {word}")
             condition = self.expression()
         self.expect(")", f"at the end of {word}")
-        text = f"{word}({own} IN {source.inside()} WHERE {condition.text})"
-        return made(text, [source, condition], "truth", whole=True)
+        text = f"{word}({own} IN {source.operand()} WHERE {condition.text})"
+        return compose(text, [source, condition], "truth", atomic=True)
 
-    def _drawn(self) -> tuple[str, fragments.Fragment]:
+    def _element_source(self) -> tuple[str, fragments.Fragment]:
+        """`name IN list`: the name of each element, and the list."""
         name = self.name("a name for each element")
         self.expect_word("IN", "after the name of the element")
         return name, self.expression()
 
     def _list(self) -> fragments.Fragment:
-        if (
-            self.here.kind in ("name", "quoted")
-            and self.ahead().value.upper() == "IN"
-            and self.ahead().kind == "name"
-        ):
+        """`[ expression , … ]`, or a list comprehension."""
+        if self._comprehension_ahead():
             return self._comprehension()
-        if self.sign("(") and self.pattern_ahead():
+        if self.at_sign("(") and self.pattern_ahead():
             raise errors.Invalid(
                 "A list made of a pattern is not read here.",
                 hint="Use MATCH and collect.",
             )
         parts: list[fragments.Fragment] = []
-        while not self.sign("]"):
+        while not self.at_sign("]"):
             parts.append(self.expression())
-            if not self.take_sign(","):
+            if not self.accept_sign(","):
                 break
         self.expect("]", "at the end of the list")
-        kinds = {part.kind for part in parts if part.kind not in ("", "null")}
-        if len(kinds - {"number"} if "whole" in kinds else kinds) > 1:
-            raise errors.Invalid(
-                "A list holds values of one kind.", hint="Make a list for each kind."
-            )
-        return made(
-            f"[{', '.join(part.text for part in parts)}]", parts, "list", whole=True
-        )
+        _check_kinds(parts)
+        text = f"[{', '.join(part.text for part in parts)}]"
+        return compose(text, parts, "list", atomic=True)
+
+    def _comprehension_ahead(self) -> bool:
+        """Whether `[name IN …` stands here."""
+        if self.current.kind not in ("name", "quoted"):
+            return False
+        following = self.peek()
+        return following.kind == "name" and following.value.upper() == "IN"
 
     def _comprehension(self) -> fragments.Fragment:
         """`[x IN list WHERE … | …]` by the engine's own functions over lists."""
-        name, source = self._drawn()
+        name, source = self._element_source()
         parts, text = [source], source.text
-        with _Inside(self, name) as own:
-            if self.take("WHERE"):
+        with _InnerScope(self, name) as own:
+            if self.accept("WHERE"):
                 parts.append(self.expression())
                 text = f"list_filter({text}, {own} -> {parts[-1].text})"
-            if self.take_sign("|"):
+            if self.accept_sign("|"):
                 parts.append(self.expression())
-                if parts[-1].grouping:
+                if parts[-1].aggregate:
                     raise errors.Invalid("Nothing can be counted inside a list.")
                 text = f"list_transform({text}, {own} -> {parts[-1].text})"
         self.expect("]", "at the end of the list")
-        return made(text, parts, "list", whole=True)
+        return compose(text, parts, "list", atomic=True)
 
     def _map(self) -> fragments.Fragment:
+        """`{ name : expression , … }`; an empty one needs other words."""
         parts = self.pairs()
         if not parts:
             return fragments.Fragment("map([], [])", kind="map")
         text = ", ".join(f"{lexer.named(name)}: {part.text}" for name, part in parts)
-        return made(f"{{{text}}}", [part for _, part in parts], "map", whole=True)
+        return compose(f"{{{text}}}", [part for _, part in parts], "map", atomic=True)
 
     def pairs(self) -> list[tuple[str, fragments.Fragment]]:
         """`name: value, …}` after the opening bracket."""
-        found: list[tuple[str, fragments.Fragment]] = []
-        while not self.sign("}"):
+        pairs: list[tuple[str, fragments.Fragment]] = []
+        while not self.at_sign("}"):
             name = self.name("the name of a property")
             self.expect(":", "after the name of a property")
-            found.append((name, self.expression()))
-            if not self.take_sign(","):
+            pairs.append((name, self.expression()))
+            if not self.accept_sign(","):
                 break
         self.expect("}", "at the end of the properties")
-        return found
+        return pairs
 
 
-class _Inside:
+class _InnerScope:
     """A name that is known only inside a list's own expression."""
 
-    def __init__(self, reader: Values, name: str) -> None:
-        self._reader, self._name = reader, name
+    def __init__(self, parser: LiteralParser, name: str) -> None:
+        self._parser, self._name = parser, name
 
     def __enter__(self) -> str:
-        self._outside = self._reader.scope
-        known = self._reader.fresh(self._name, "")
-        self._reader.scope = {**self._outside, self._name: known}
-        return known.engine
+        self._outside = self._parser.scope
+        binding = self._parser.fresh(self._name, "")
+        self._parser.scope = {**self._outside, self._name: binding}
+        return binding.engine
 
     def __exit__(self, *_: object) -> None:
-        self._reader.scope = self._outside
+        self._parser.scope = self._outside
 
 
-def made(
-    text: str, parts: Sequence[fragments.Fragment], kind: str, *, whole: bool = False
+def _check_kinds(parts: Sequence[fragments.Fragment]) -> None:
+    """Raise Invalid for a list of several kinds; whole and other numbers are one."""
+    kinds = {part.kind for part in parts} - {"", "null"}
+    if "whole" in kinds:
+        kinds.discard("number")
+    if len(kinds) > 1:
+        raise errors.Invalid(
+            "A list holds values of one kind.", hint="Make a list for each kind."
+        )
+
+
+def compose(
+    text: str, parts: Sequence[fragments.Fragment], kind: str, *, atomic: bool = False
 ) -> fragments.Fragment:
-    """A piece that was made of others."""
+    """A fragment that was made of others."""
     return fragments.Fragment(
-        text, whole=whole, kind=kind, grouping=any(part.grouping for part in parts)
+        text, atomic=atomic, kind=kind, aggregate=any(part.aggregate for part in parts)
     )
 
 
-def whole(number: int) -> fragments.Fragment:
+def integer(number: int) -> fragments.Fragment:
     """A whole number, if the engine can hold it."""
     if not -_LARGEST <= number < _LARGEST:
         raise errors.Invalid(f"{str(number)[:30]} is too large a number.")

@@ -1,4 +1,4 @@
-"""The part of Cypher that may be asked: read by a parser, written anew for the engine.
+"""Recursive descent parser of read-only Cypher, written anew for the query engine.
 
 The engine never sees its caller's text. It sees what is written here from what was
 understood: names of our own for variables and parameters, labels and properties in
@@ -15,59 +15,25 @@ from reverie.graph.cypher import fragments, literals, patterns, schema
 ROWS = 200
 COLUMNS = 100
 
-_WRITES = "changes the graph"
-_FILES = "reaches files or the network"
-_ENGINE = "changes the engine"
+# Statements that have no rule here, by what they would do.
+_REFUSALS: Mapping[str, str] = {
+    "changes the graph": (
+        "CREATE SET DELETE DETACH MERGE REMOVE FOREACH INSERT UPDATE"
+        " DROP ALTER COMMENT RENAME MACRO TRUNCATE"
+    ),
+    "reaches files or the network": (
+        "COPY LOAD EXPORT IMPORT ATTACH INSTALL UNINSTALL EXTENSION"
+    ),
+    "changes the engine": (
+        "USE BEGIN COMMIT ROLLBACK CHECKPOINT PRAGMA ANALYZE VACUUM"
+        " FORCE START STOP GRANT REVOKE TERMINATE"
+    ),
+    "calls a procedure": "CALL YIELD",
+    "shows the engine's plan": "EXPLAIN PROFILE",
+    "shows the engine's own state": "SHOW DESCRIBE",
+}
 REFUSED: Mapping[str, str] = {
-    **dict.fromkeys(
-        (
-            "CREATE",
-            "SET",
-            "DELETE",
-            "DETACH",
-            "MERGE",
-            "REMOVE",
-            "FOREACH",
-            "INSERT",
-            "UPDATE",
-        ),
-        _WRITES,
-    ),
-    **dict.fromkeys(
-        ("DROP", "ALTER", "COMMENT", "TRUNCATE", "RENAME", "MACRO"), _WRITES
-    ),
-    **dict.fromkeys(
-        (
-            "COPY",
-            "LOAD",
-            "EXPORT",
-            "IMPORT",
-            "ATTACH",
-            "INSTALL",
-            "UNINSTALL",
-            "EXTENSION",
-        ),
-        _FILES,
-    ),
-    **dict.fromkeys(
-        (
-            "USE",
-            "BEGIN",
-            "COMMIT",
-            "ROLLBACK",
-            "CHECKPOINT",
-            "PRAGMA",
-            "ANALYZE",
-            "VACUUM",
-        ),
-        _ENGINE,
-    ),
-    **dict.fromkeys(
-        ("FORCE", "START", "STOP", "GRANT", "REVOKE", "TERMINATE"), _ENGINE
-    ),
-    **dict.fromkeys(("CALL", "YIELD"), "calls a procedure"),
-    **dict.fromkeys(("EXPLAIN", "PROFILE"), "shows the engine's plan"),
-    **dict.fromkeys(("SHOW", "DESCRIBE"), "shows the engine's own state"),
+    word: effect for effect, words in _REFUSALS.items() for word in words.split()
 }
 
 
@@ -90,7 +56,7 @@ class Checked:
 @dataclass(frozen=True, slots=True)
 class _Column:
     name: str
-    piece: fragments.Fragment
+    fragment: fragments.Fragment
 
 
 def checked(text: str, shape: schema.Schema | None = None) -> Checked:
@@ -100,216 +66,237 @@ def checked(text: str, shape: schema.Schema | None = None) -> Checked:
     With the shape of a graph, labels and relations that it does not know are refused
     too, with the shape as the hint.
     """
-    reader = _Statement(text, shape)
-    written, columns = reader.read()
-    notes = tuple(dict.fromkeys(reader.notes))
+    parser = _QueryParser(text, shape)
+    written, columns = parser.query()
+    notes = tuple(dict.fromkeys(parser.notes))
     names = tuple(column.name for column in columns)
-    return Checked(written, names, dict(reader.parameters), dict(reader.names), notes)
+    return Checked(written, names, dict(parser.parameters), dict(parser.names), notes)
 
 
-class _Statement(patterns.Patterns):
-    """A cursor that reads whole queries."""
+class _QueryParser(patterns.PatternParser):
+    """A recursive descent parser of whole queries."""
 
-    def read(self) -> tuple[str, Sequence[_Column]]:
-        texts, joins = list[str](), set[bool]()
-        first: Sequence[_Column] | None = None
-        several = any(
+    def query(self) -> tuple[str, Sequence[_Column]]:
+        """A query, its parts joined by UNION; the engine's text and the columns."""
+        several = self._has_union()
+        text, columns = self._single_query(limited=not several)
+        texts = [text]
+        joins: set[bool] = set()
+        while self.accept("UNION"):
+            joins.add(self.accept("ALL"))
+            texts.append("UNION ALL" if True in joins else "UNION")
+            text, others = self._single_query(limited=not several)
+            texts.append(text)
+            if [column.name for column in others] != [
+                column.name for column in columns
+            ]:
+                raise errors.Invalid("The parts of a UNION need the same columns.")
+        if len(joins) > 1:
+            raise errors.Invalid("UNION and UNION ALL cannot be mixed.")
+        self._end_of_query()
+        return " ".join(texts), columns
+
+    def _has_union(self) -> bool:
+        """Whether UNION stands anywhere: then only the whole is limited."""
+        return any(
             token.kind == "name" and token.value.upper() == "UNION"
             for token in self.tokens
         )
-        while True:
-            self.scope = {}
-            text, columns = self._single(limited=not several)
-            texts.append(text)
-            if first is not None and [column.name for column in columns] != [
-                column.name for column in first
-            ]:
-                raise errors.Invalid("The parts of a UNION need the same columns.")
-            first = columns if first is None else first
-            if not self.take("UNION"):
-                break
-            joins.add(self.take("ALL"))
-            texts.append("UNION ALL" if True in joins else "UNION")
-        if len(joins) > 1:
-            raise errors.Invalid("UNION and UNION ALL cannot be mixed.")
-        if self.take_sign(";") and self.here.kind != "end":
+
+    def _end_of_query(self) -> None:
+        """Raise Invalid for anything after the query but one semicolon."""
+        if self.accept_sign(";") and self.current.kind != "end":
             raise errors.Invalid("Only one statement can be asked at a time.")
-        if self.here.kind != "end":
+        if self.current.kind != "end":
             self._refuse()
             raise self.unexpected("nothing more")
-        return " ".join(texts), first
 
-    def _single(self, *, limited: bool) -> tuple[str, Sequence[_Column]]:
+    def _single_query(self, *, limited: bool) -> tuple[str, Sequence[_Column]]:
+        """Clauses up to RETURN. `limited`: no more rows than an answer has, plus one."""
+        self.scope = {}
         texts: list[str] = []
         while True:
-            if self.take("OPTIONAL", "MATCH"):
-                texts.append("OPTIONAL " + self.matched())
-            elif self.take("MATCH"):
-                texts.append(self.matched())
-            elif self.take("UNWIND"):
-                texts.append(self._unwound())
-            elif self.take("WITH"):
+            if self.accept("OPTIONAL", "MATCH"):
+                texts.append("OPTIONAL " + self.match_clause())
+            elif self.accept("MATCH"):
+                texts.append(self.match_clause())
+            elif self.accept("UNWIND"):
+                texts.append(self._unwind())
+            elif self.accept("WITH"):
                 texts.append(self._with())
-            elif self.take("RETURN"):
-                text, columns = self._returned(limited=limited)
+            elif self.accept("RETURN"):
+                text, columns = self._return(limited=limited)
                 return " ".join([*texts, text]), columns
             else:
                 self._refuse()
                 raise self.unexpected("MATCH, UNWIND, WITH or RETURN")
 
     def _refuse(self) -> None:
-        word = self.here.value.upper() if self.here.kind == "name" else ""
+        """Raise Invalid, by name, for a statement that does more than read."""
+        word = self.current.value.upper() if self.current.kind == "name" else ""
         if word in REFUSED:
             raise errors.Invalid(
                 f"{word} {REFUSED[word]}; only reading is allowed here.",
                 hint="A query is made of MATCH, OPTIONAL MATCH, UNWIND, WITH and RETURN.",
             )
 
-    def _unwound(self) -> str:
+    def _unwind(self) -> str:
+        """`UNWIND list AS name`."""
         source = self.expression()
-        if source.grouping:
+        if source.aggregate:
             raise errors.Invalid("UNWIND cannot count; count in WITH first.")
         self.expect_word("AS", "after UNWIND")
         name = self.name("a name for each element")
         if name in self.scope:
             raise errors.Invalid(f"{name[:60]} stands for something else already.")
-        known = self.scope[name] = self.fresh(name, "")
-        return f"UNWIND {source.text} AS {known.engine}"
+        binding = self.scope[name] = self.fresh(name, "")
+        return f"UNWIND {source.text} AS {binding.engine}"
 
     def _with(self) -> str:
-        distinct = self.take("DISTINCT")
+        """`WITH [DISTINCT] columns [ORDER BY …] [SKIP …] [LIMIT …] [WHERE …]`."""
+        distinct = self.accept("DISTINCT")
         columns = self._columns(named=True)
-        kept: dict[str, literals.Binding] = {}
+        bindings: dict[str, literals.Binding] = {}
         texts: list[str] = []
         for column in columns:
-            known = self.scope.get(column.piece.variable)
-            if known is None or known.kind == "links" or known in kept.values():
-                known = self.fresh(column.name, column.piece.kind)
-            kept[column.name] = known
-            texts.append(f"{column.piece.text} AS {known.engine}")
+            binding = self._passed_on(column, bindings)
+            bindings[column.name] = binding
+            texts.append(f"{column.fragment.text} AS {binding.engine}")
         text = f"WITH {'DISTINCT ' if distinct else ''}{', '.join(texts)}"
-        closed = distinct or any(column.piece.grouping for column in columns)
-        text += self._ordered(kept, columns, closed=closed, limited=False)
-        self.scope = kept
-        if self.take("WHERE"):
-            condition = self.expression()
-            if condition.grouping:
-                raise errors.Invalid("WHERE cannot count; count in WITH, then ask.")
-            self._truth(condition, "WHERE")
-            text += f" WHERE {condition.text}"
-        return text
+        closed = distinct or any(column.fragment.aggregate for column in columns)
+        text += self._order_and_limit(bindings, closed=closed, limited=False)
+        self.scope = bindings
+        return text + self._where()
 
-    def _returned(self, *, limited: bool) -> tuple[str, Sequence[_Column]]:
-        distinct = self.take("DISTINCT")
+    def _passed_on(
+        self, column: _Column, taken: Mapping[str, literals.Binding]
+    ) -> literals.Binding:
+        """What a column of WITH is bound to: as before if it is a name only."""
+        binding = self.scope.get(column.fragment.variable)
+        if binding is None or binding.kind == "links" or binding in taken.values():
+            return self.fresh(column.name, column.fragment.kind)
+        return binding
+
+    def _where(self) -> str:
+        """`WHERE condition`, if it stands here."""
+        condition = self.where_condition()
+        return "" if condition is None else f" WHERE {condition.text}"
+
+    def _return(self, *, limited: bool) -> tuple[str, Sequence[_Column]]:
+        """`RETURN [DISTINCT] columns [ORDER BY …] [SKIP …] [LIMIT …]`."""
+        distinct = self.accept("DISTINCT")
         columns = self._columns(named=False)
-        texts = [
-            f"{column.piece.text} AS c{place}" for place, column in enumerate(columns)
-        ]
-        kept = {
-            column.name: literals.Binding(f"c{place}", column.piece.kind)
+        bindings = {
+            column.name: literals.Binding(f"c{place}", column.fragment.kind)
             for place, column in enumerate(columns)
         }
+        texts = [
+            f"{column.fragment.text} AS c{place}"
+            for place, column in enumerate(columns)
+        ]
         text = f"RETURN {'DISTINCT ' if distinct else ''}{', '.join(texts)}"
-        closed = distinct or any(column.piece.grouping for column in columns)
-        text += self._ordered(kept, columns, closed=closed, limited=limited)
+        closed = distinct or any(column.fragment.aggregate for column in columns)
+        text += self._order_and_limit(bindings, closed=closed, limited=limited)
         return text, columns
 
     def _columns(self, *, named: bool) -> list[_Column]:
+        """`* | column , …`. Raises Invalid for two of one name."""
         columns: list[_Column] = []
-        if self.take_sign("*"):
+        if self.accept_sign("*"):
             if not self.scope and not named:
                 raise errors.Invalid("RETURN * has nothing to return.")
-            columns = [_Column(name, self.held(name)) for name in self.scope]
-        if not columns or self.take_sign(","):
+            columns = [_Column(name, self.bound(name)) for name in self.scope]
+        if not columns or self.accept_sign(","):
             columns.append(self._column(named=named))
-            while self.take_sign(","):
+            while self.accept_sign(","):
                 columns.append(self._column(named=named))
-        names = [column.name for column in columns]
-        if len(names) > COLUMNS:
-            raise errors.Invalid(
-                f"A query has at most {COLUMNS} columns, not {len(names)}."
-            )
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise errors.Invalid(f"Two columns have the name {twice[:60]}.")
+        _check_names([column.name for column in columns])
         return columns
 
     def _column(self, *, named: bool) -> _Column:
-        start = self.here.start
-        piece = self.expression()
-        if piece.kind == "pattern":
+        """`expression [AS name]`; without a name, its text in the query is its name."""
+        start = self.current.start
+        fragment = self.expression()
+        if fragment.kind == "pattern":
             raise errors.Invalid(
                 "A pattern is a condition; it cannot be returned.",
                 hint="Use EXISTS { … }.",
             )
-        stop = self.tokens[self.place - 1].end
-        if self.take("AS"):
-            return _Column(self.name("a name after AS"), piece)
-        if named and not piece.variable:
+        stop = self.tokens[self.position - 1].end
+        if self.accept("AS"):
+            return _Column(self.name("a name after AS"), fragment)
+        if named and not fragment.variable:
             raise errors.Invalid("What WITH passes on needs a name: … AS name.")
-        return _Column(piece.variable or self.text[start:stop], piece)
+        return _Column(fragment.variable or self.text[start:stop], fragment)
 
-    def _ordered(
-        self,
-        kept: Mapping[str, literals.Binding],
-        columns: Sequence[_Column],
-        *,
-        closed: bool,
-        limited: bool,
+    def _order_and_limit(
+        self, bindings: Mapping[str, literals.Binding], *, closed: bool, limited: bool
     ) -> str:
         """ORDER BY, SKIP and LIMIT. After counting or DISTINCT only what was returned
         can be ordered by.
         """
-        text, before = "", self.scope
-        self.scope = {**before, **kept}
-        if self.take("ORDER"):
-            self.expect_word("BY", "after ORDER")
-            keys = [self._key(columns, closed=closed)]
-            while self.take_sign(","):
-                keys.append(self._key(columns, closed=closed))
-            text += f" ORDER BY {', '.join(keys)}"
-            held = (
-                self.word("SKIP")
-                or self.word("OFFSET")
-                or self.word("LIMIT")
-                or limited
-            )
-            text += (
-                "" if held else " SKIP 0"
-            )  # the engine wants one of the two after WITH
+        outside = self.scope
+        self.scope = {**outside, **bindings}
+        text = self._order_by(closed=closed, limited=limited)
         self.scope = {}
-        if self.take("SKIP") or self.take("OFFSET"):
+        if self.accept("SKIP") or self.accept("OFFSET"):
             text += f" SKIP {self._amount('SKIP').text}"
-        if self.take("LIMIT"):
-            amount = self._amount("LIMIT")
-            if limited and amount.kind == "whole" and amount.text.isdigit():
-                amount = fragments.Fragment(str(min(int(amount.text), ROWS + 1)))
-            text += f" LIMIT {amount.text}"
-        elif limited:
-            text += f" LIMIT {ROWS + 1}"
-        self.scope = before
+        text += self._limit(limited=limited)
+        self.scope = outside
         return text
 
-    def _key(self, columns: Sequence[_Column], *, closed: bool) -> str:
-        piece = self.expression()
-        if piece.grouping and not closed:
+    def _order_by(self, *, closed: bool, limited: bool) -> str:
+        """`ORDER BY key , …`, if it stands here."""
+        if not self.accept("ORDER"):
+            return ""
+        self.expect_word("BY", "after ORDER")
+        keys = [self._sort_key(closed=closed)]
+        while self.accept_sign(","):
+            keys.append(self._sort_key(closed=closed))
+        text = f" ORDER BY {', '.join(keys)}"
+        bounded = any(map(self.at_word, ("SKIP", "OFFSET", "LIMIT")))
+        # The engine wants one of the two after WITH.
+        return text if bounded or limited else f"{text} SKIP 0"
+
+    def _limit(self, *, limited: bool) -> str:
+        """`LIMIT number`; a limited answer has at most ROWS, and one to tell of more."""
+        if not self.accept("LIMIT"):
+            return f" LIMIT {ROWS + 1}" if limited else ""
+        amount = self._amount("LIMIT")
+        text = amount.text
+        if limited and amount.kind == "whole" and text.isdigit():
+            text = str(min(int(text), ROWS + 1))
+        return f" LIMIT {text}"
+
+    def _sort_key(self, *, closed: bool) -> str:
+        """`expression [ASC | ASCENDING | DESC | DESCENDING]`."""
+        fragment = self.expression()
+        if fragment.aggregate and not closed:
             raise errors.Invalid("ORDER BY cannot count unless the columns do.")
-        text = piece.text
-        if self.take("DESC") or self.take("DESCENDING"):
-            return f"{text} DESC"
-        if not self.take("ASC"):
-            self.take("ASCENDING")
-        return text
+        if self.accept("DESC") or self.accept("DESCENDING"):
+            return f"{fragment.text} DESC"
+        if not self.accept("ASC"):
+            self.accept("ASCENDING")
+        return fragment.text
 
     def _amount(self, word: str) -> fragments.Fragment:
-        piece = self.expression()
-        if (
-            piece.grouping
-            or piece.kind not in ("whole", "")
-            or piece.text.startswith("-")
-        ):
+        """The number after SKIP and LIMIT, or a parameter for it."""
+        fragment = self.expression()
+        integer = fragment.kind in ("whole", "") and not fragment.aggregate
+        if not integer or fragment.text.startswith("-"):
             raise errors.Invalid(f"{word} takes a whole number that is not negative.")
-        return piece
+        return fragment
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Raise Invalid for too many columns, or two of one name."""
+    if len(names) > COLUMNS:
+        raise errors.Invalid(
+            f"A query has at most {COLUMNS} columns, not {len(names)}."
+        )
+    for name in names:
+        if names.count(name) > 1:
+            raise errors.Invalid(f"Two columns have the name {name[:60]}.")
 
 
 def readable(message: str, names: Mapping[str, str]) -> str:

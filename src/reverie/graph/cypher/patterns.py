@@ -1,10 +1,11 @@
-"""Reads the patterns of MATCH, nodes and links, and writes them for the engine.
+"""Recursive descent parser of Cypher's graph patterns: nodes, links and paths of MATCH.
 
 A link is walked once in a pattern, as openCypher has it: the engine would walk it again
 and again, so that a friend of a friend would be oneself. A path without an upper bound
 gets one.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from reverie.graph.cypher import expressions, fragments, lexer, literals, schema
 
 UNBOUNDED = 8
 FARTHEST = 30
-_MOST = 40
+_MOST_LINKS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,21 @@ class _Link:
     many: bool
 
 
-class Patterns(expressions.Expressions):
-    """A cursor that reads patterns too. What a pattern asks beyond its picture gathers
+@dataclass(frozen=True, slots=True)
+class _LinkDetail:
+    """What stands in the brackets of a link; `lengths` and `properties` as written."""
+
+    name: str = ""
+    relations: Sequence[str] = ()
+    lengths: str = ""
+    properties: str = ""
+
+
+_BARE = _LinkDetail()
+
+
+class PatternParser(expressions.ExpressionParser):
+    """A parser that reads patterns too. What a pattern asks beyond its picture gathers
     in `conditions`.
     """
 
@@ -34,31 +48,37 @@ class Patterns(expressions.Expressions):
         self.notes: list[str] = []
         self._links: list[_Link] = []
 
-    def matched(self) -> str:
+    def match_clause(self) -> str:
         """The patterns after MATCH, with WHERE."""
         outside, self.conditions, self._links = (self.conditions, self._links), [], []
         texts = [self._path()]
-        while self.take_sign(","):
+        while self.accept_sign(","):
             texts.append(self._path())
-        self.conditions += _walked_once(self._links)
-        where = self.conditions
+        conditions = [*self.conditions, *_distinct_links(self._links)]
         self.conditions, self._links = outside
-        if self.take("WHERE"):
-            condition = self.expression()
-            if condition.grouping:
-                raise errors.Invalid("WHERE cannot count; count in WITH, then ask.")
-            self._truth(condition, "WHERE")
-            where = [*where, condition.inside()]
-        return f"MATCH {', '.join(texts)}" + (
-            f" WHERE {' AND '.join(where)}" if where else ""
-        )
+        condition = self.where_condition()
+        if condition is not None:
+            conditions.append(condition.operand())
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        return f"MATCH {', '.join(texts)}{where}"
+
+    def where_condition(self) -> fragments.Fragment | None:
+        """The condition after WHERE, if there is one."""
+        if not self.accept("WHERE"):
+            return None
+        condition = self.expression()
+        if condition.aggregate:
+            raise errors.Invalid("WHERE cannot count; count in WITH, then ask.")
+        self._require_truth(condition, "WHERE")
+        return condition
 
     def subquery(self, word: str) -> fragments.Fragment:
-        self.step()
+        """`EXISTS | COUNT { [MATCH] patterns [WHERE condition] }`."""
+        self.advance()
         self.expect("{", f"after {word}")
-        self.take("MATCH")
+        self.accept("MATCH")
         outside, self.scope = self.scope, dict(self.scope)
-        text = self.matched()
+        text = self.match_clause()
         self.scope = outside
         self.expect("}", f"at the end of {word}")
         return fragments.Fragment(
@@ -66,39 +86,41 @@ class Patterns(expressions.Expressions):
         )
 
     def pattern(self) -> fragments.Fragment:
+        """A pattern as a condition; it binds no names."""
         outside, self.scope = self.scope, dict(self.scope)
-        held, self.conditions, self._links = (self.conditions, self._links), [], []
+        state, self.conditions, self._links = (self.conditions, self._links), [], []
         text = self._element()
-        where = [*self.conditions, *_walked_once(self._links)]
-        self.conditions, self._links = held
+        conditions = [*self.conditions, *_distinct_links(self._links)]
+        self.conditions, self._links = state
         new = [name for name in self.scope if name not in outside]
         self.scope = outside
         if new:
             raise errors.Invalid(
                 f"{new[0][:60]} is not known at this place of the query."
             )
-        text += f" WHERE {' AND '.join(where)}" if where else ""
+        text += f" WHERE {' AND '.join(conditions)}" if conditions else ""
         return fragments.Fragment(f"EXISTS {{ MATCH {text} }}", kind="pattern")
 
     def _path(self) -> str:
+        """`[name =] element`, or `shortestPath ( element )`."""
         name = ""
         if (
-            self.here.kind in ("name", "quoted")
-            and self.ahead().kind == "sign"
-            and self.ahead().value == "="
+            self.current.kind in ("name", "quoted")
+            and self.peek().kind == "sign"
+            and self.peek().value == "="
         ):
-            name = self.step().value
-            self.step()
+            name = self.advance().value
+            self.advance()
             if name in self.scope:
                 raise errors.Invalid(f"{name[:60]} stands for something else already.")
             self.scope[name] = self.fresh(name, "path")
-        if self.here.kind == "name" and self.here.value.lower() in (
+        if self.current.kind == "name" and self.current.value.lower() in (
             "shortestpath",
             "allshortestpaths",
         ):
             manner = (
                 "SHORTEST"
-                if self.step().value.lower() == "shortestpath"
+                if self.advance().value.lower() == "shortestpath"
                 else "ALL SHORTEST"
             )
             self.expect("(", "after shortestPath")
@@ -111,8 +133,9 @@ class Patterns(expressions.Expressions):
         return f"{self.scope[name].engine} = {text}"
 
     def _element(self, manner: str = "TRAIL") -> str:
+        """`node { link node }`."""
         text, links = self._node(), 0
-        while self.sign("-", "<"):
+        while self.at_sign("-", "<"):
             text += self._link(manner) + self._node()
             links += 1
             if links > FARTHEST:
@@ -126,15 +149,16 @@ class Patterns(expressions.Expressions):
         return text
 
     def _node(self) -> str:
+        """`( [name] {:Label} [properties] )`."""
         self.expect("(", "at the start of a node")
         text = ""
-        if self.here.kind in ("name", "quoted"):
+        if self.current.kind in ("name", "quoted"):
             text = self._named("node")
         groups: list[list[str]] = []
-        while self.take_sign(":"):
+        while self.accept_sign(":"):
             groups.append([self.name("a label")])
-            while self.take_sign("|"):
-                self.take_sign(":")
+            while self.accept_sign("|"):
+                self.accept_sign(":")
                 groups[-1].append(self.name("a label"))
         if groups:
             kinds = schema.labelled(self.shape, groups)
@@ -147,123 +171,113 @@ class Patterns(expressions.Expressions):
         return f"({text})"
 
     def _named(self, kind: str) -> str:
+        """The name of a node or a path, bound now or before."""
         name = self.name("a name")
-        known = self.scope.get(name)
-        if known is None:
-            known = self.scope[name] = self.fresh(name, kind)
+        binding = self.scope.get(name)
+        if binding is None:
+            binding = self.scope[name] = self.fresh(name, kind)
         elif kind != "node":
             raise errors.Invalid(
                 f"{name[:60]} is matched already.",
                 hint="Give each link a name of its own.",
             )
-        elif known.kind not in ("node", ""):
-            raise errors.Invalid(f"{name[:60]} is a {known.kind} and no {kind}.")
-        return known.engine
+        elif binding.kind not in ("node", ""):
+            raise errors.Invalid(f"{name[:60]} is a {binding.kind} and no {kind}.")
+        return binding.engine
 
     def _properties(self) -> str:
-        if self.here.kind == "parameter":
+        """`{ name : value , … }`, if it stands here."""
+        if self.current.kind == "parameter":
             raise errors.Invalid(
                 "Properties are written one by one in a pattern; each value may be a parameter."
             )
-        if not self.take_sign("{"):
+        if not self.accept_sign("{"):
             return ""
-        found = self.pairs()
-        if any(part.grouping for _, part in found):
+        pairs = self.pairs()
+        if any(value.aggregate for _, value in pairs):
             raise errors.Invalid("A pattern cannot count.")
-        if not found:
+        if not pairs:
             return ""
-        return (
-            " {"
-            + ", ".join(f"{lexer.named(name)}: {part.text}" for name, part in found)
-            + "}"
-        )
+        texts = [f"{lexer.named(name)}: {value.text}" for name, value in pairs]
+        return f" {{{', '.join(texts)}}}"
 
     def _link(self, manner: str) -> str:
-        left = self.take_sign("<")
+        """`[<] - [ detail ] - [>]`."""
+        left = self.accept_sign("<")
         self.expect("-", "at the start of a link")
-        inside = (
-            self._detail(manner)
-            if self.take_sign("[")
-            else self._kept("", [], "", manner, "")
-        )
+        bracket = self.accept_sign("[")
+        detail = self._detail(manner) if bracket else self._link_text(_BARE, manner)
         self.expect("-", "at the end of a link")
-        right = self.take_sign(">")
+        right = self.accept_sign(">")
         if left and right:
-            left = right = False
-        return f"{'<' if left else ''}-[{inside}]-{'>' if right else ''}"
+            left = right = False  # either direction, as without arrows
+        return f"{'<' if left else ''}-[{detail}]-{'>' if right else ''}"
 
     def _detail(self, manner: str) -> str:
-        named = self.step().value if self.here.kind in ("name", "quoted") else ""
-        names: list[str] = []
-        if self.take_sign(":"):
-            names.append(self.name("a relation"))
-            while self.take_sign("|"):
-                self.take_sign(":")
-                names.append(self.name("a relation"))
-        lengths = self._lengths(manner) if self.take_sign("*") else ""
+        """`[name] [:RELATION | …] [*lengths] [properties] ]`."""
+        name = self.advance().value if self.current.kind in ("name", "quoted") else ""
+        relations: list[str] = []
+        if self.accept_sign(":"):
+            relations.append(self.name("a relation"))
+            while self.accept_sign("|"):
+                self.accept_sign(":")
+                relations.append(self.name("a relation"))
+        lengths = self._lengths(manner) if self.accept_sign("*") else ""
         properties = self._properties()
         self.expect("]", "at the end of a link")
-        return self._kept(named, names, lengths, manner, properties)
+        return self._link_text(
+            _LinkDetail(name, relations, lengths, properties), manner
+        )
 
-    def _kept(
-        self,
-        named: str,
-        names: Sequence[str],
-        lengths: str,
-        manner: str,
-        properties: str,
-    ) -> str:
+    def _link_text(self, detail: _LinkDetail, manner: str) -> str:
         """A link as the engine reads it; it is remembered, to be walked once."""
-        if manner != "TRAIL" and not lengths:
+        if manner != "TRAIL" and not detail.lengths:
             raise errors.Invalid(
                 "shortestPath takes a link of any length, such as -[*]-."
             )
-        before = self.scope.get(named) if named else None
-        known = self.fresh(named, "links" if lengths else "link")
-        if before is not None:
-            self._same(named, before, known)
-        elif named:
-            self.scope[named] = known
-        relations = self.related(names)
-        if len(self._links) >= _MOST:
-            raise errors.Invalid(f"A MATCH has at most {_MOST} links.")
-        self._links.append(_Link(known.engine, frozenset(relations), bool(lengths)))
-        types = (
-            ":" + "|".join(lexer.named(name) for name in relations) if relations else ""
-        )
-        return f"{known.engine}{types}{lengths}{properties}"
+        binding = self._bind_link(detail)
+        relations = self.related(detail.relations)
+        if len(self._links) >= _MOST_LINKS:
+            raise errors.Invalid(f"A MATCH has at most {_MOST_LINKS} links.")
+        many = bool(detail.lengths)
+        self._links.append(_Link(binding.engine, frozenset(relations), many))
+        types = "|".join(map(lexer.named, relations))
+        text = f"{binding.engine}:{types}" if types else binding.engine
+        return f"{text}{detail.lengths}{detail.properties}"
 
-    def _same(
-        self, named: str, before: literals.Binding, now: literals.Binding
+    def _bind_link(self, detail: _LinkDetail) -> literals.Binding:
+        """The name that a link has in the engine's text."""
+        name = detail.name
+        before = self.scope.get(name) if name else None
+        binding = self.fresh(name, "links" if detail.lengths else "link")
+        if before is not None:
+            self._require_same(name, before, binding)
+        elif name:
+            self.scope[name] = binding
+        return binding
+
+    def _require_same(
+        self, name: str, before: literals.Binding, binding: literals.Binding
     ) -> None:
         """A link that was matched before is matched under another name, and has to be
         the same one.
         """
-        if (
-            before.kind not in ("link", "")
-            or now.kind != "link"
-            or any(one.engine == before.engine for one in self._links)
-        ):
+        single = before.kind in ("link", "") and binding.kind == "link"
+        if not single or any(link.engine == before.engine for link in self._links):
             kind = before.kind or "value"
             raise errors.Invalid(
-                f"{named[:60]} is a {kind} already.",
+                f"{name[:60]} is a {kind} already.",
                 hint="Give each link a name of its own.",
             )
-        self.conditions.append(f"id({now.engine}) = id({before.engine})")
+        self.conditions.append(f"id({binding.engine}) = id({before.engine})")
 
     def _lengths(self, manner: str) -> str:
-        least = self.step().value if self.here.kind == "whole" else ""
-        if self.take_sign(".."):
-            most = self.step().value if self.here.kind == "whole" else ""
-            if not most:
-                most = str(max(UNBOUNDED, int(least or 0)))
-                self.notes.append(
-                    f"A path without an upper bound is followed for {most} links."
-                )
-        elif least:
-            most = least
-        else:
-            most = str(UNBOUNDED)
+        """The least and the most links of a path: `*`, `*2`, `*1..3`, `*..3`."""
+        least = self._whole_number()
+        bounded = self.accept_sign("..")
+        most = self._whole_number() if bounded else least
+        if not most:
+            most = str(max(UNBOUNDED, int(least or 0)))
             self.notes.append(
                 f"A path without an upper bound is followed for {most} links."
             )
@@ -276,28 +290,38 @@ class Patterns(expressions.Expressions):
             self.conditions.append("false")
         return f"* {manner} {least or '1'}..{most}"
 
+    def _whole_number(self) -> str:
+        """The digits of a whole number, if it stands here."""
+        return self.advance().value if self.current.kind == "whole" else ""
 
-def _walked_once(links: Sequence[_Link]) -> list[str]:
+
+def _distinct_links(links: Sequence[_Link]) -> list[str]:
     """Conditions that no two links of a pattern are the same one. The engine sees to it
     inside a path itself.
     """
-    found: list[str] = []
-    for place, one in enumerate(links):
-        for other in links[place + 1 :]:
-            if (
-                one.relations
-                and other.relations
-                and not one.relations & other.relations
-            ):
-                continue
-            if one.many and other.many:
-                own = f"list_transform(rels({one.engine}), x -> id(x))"
-                theirs = f"list_transform(rels({other.engine}), x -> id(x))"
-                found.append(f"NOT list_has_any({own}, {theirs})")
-            elif one.many or other.many:
-                many, single = (one, other) if one.many else (other, one)
-                walked = f"list_transform(rels({many.engine}), x -> id(x))"
-                found.append(f"NOT list_contains({walked}, id({single.engine}))")
-            else:
-                found.append(f"id({one.engine}) <> id({other.engine})")
-    return found
+    return [
+        _two_links(first, second)
+        for first, second in itertools.combinations(links, 2)
+        if _may_be_same(first, second)
+    ]
+
+
+def _may_be_same(first: _Link, second: _Link) -> bool:
+    if not first.relations or not second.relations:
+        return True  # of any relation
+    return not first.relations.isdisjoint(second.relations)
+
+
+def _two_links(first: _Link, second: _Link) -> str:
+    """The condition that two links, or paths of links, have none in common."""
+    if first.many and second.many:
+        return f"NOT list_has_any({_link_ids(first)}, {_link_ids(second)})"
+    if first.many:
+        return f"NOT list_contains({_link_ids(first)}, id({second.engine}))"
+    if second.many:
+        return f"NOT list_contains({_link_ids(second)}, id({first.engine}))"
+    return f"id({first.engine}) <> id({second.engine})"
+
+
+def _link_ids(link: _Link) -> str:
+    return f"list_transform(rels({link.engine}), x -> id(x))"

@@ -1,5 +1,6 @@
-"""A projection: one user's graph in a child process, to be asked in Cypher. It can be
-lost and made anew at any time.
+"""Projection of a user's graph in a child process, asked in Cypher with a time limit.
+
+It can be lost and made anew at any time.
 
 A projection holds the rows that it was given and no others, so no query can reach
 another user's: whoever loads it reads them under the row-level security of PostgreSQL.
@@ -9,9 +10,6 @@ and `Projections.of` compares that with the version now, before each query.
 
 import asyncio
 import json
-import os
-import struct
-import sys
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -22,25 +20,17 @@ from typing import Any
 from uuid import UUID
 
 from reverie import errors
-from reverie.graph.cypher import parser, rendering, schema
+from reverie.graph.cypher import child, parser, rendering, schema
 
+# Limits of docs/decisions/0017: seconds of a query, bytes of an answer, seconds until an
+# idle child ends, and how many projections are kept.
 SECONDS = 2.0
 SIZE = 64 * 1024
 IDLE_SECONDS = 300.0
 HELD = 4
-_GRACE = 0.5
-_LOADING_SECONDS = 60.0
-_AT_ONCE = 2_000
-_LONGEST_REPLY = 4 * SIZE
-_PARAMETERS = 64 * 1024
-# Little address space for the C library, whose habit it is to set some aside for each
-# thread.
-_SURROUNDINGS = {
-    "PATH": "/usr/bin:/bin",
-    "LC_ALL": "C.UTF-8",
-    "TZ": "UTC",
-    "MALLOC_ARENA_MAX": "2",
-}
+_GRACE_SECONDS = 0.5  # from when the engine is asked to stop until the child is killed
+_ROWS_A_FRAME = 2_000
+_LONGEST_PARAMETERS = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +94,12 @@ class Projection:
         idle_seconds: float = IDLE_SECONDS,
     ) -> None:
         self.version = -1
-        self._known = {"kinds": kinds, "relations": relations}
+        self._declared = {"kinds": kinds, "relations": relations}
         self._labels = labels or {}
         self._idle_seconds = idle_seconds
         self._shape: schema.Schema | None = None
         self._frames: Sequence[bytes] = ()
-        self._child: asyncio.subprocess.Process | None = None
+        self._child: child.Process | None = None
         self._turn = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -127,11 +117,9 @@ class Projection:
     @property
     def pid(self) -> int | None:
         """The child process, while there is one."""
-        return (
-            self._child.pid
-            if self._child is not None and self._child.returncode is None
-            else None
-        )
+        if self._child is None or self._child.returncode is not None:
+            return None
+        return self._child.pid
 
     async def load(
         self,
@@ -144,20 +132,20 @@ class Projection:
         fails, the one before stays.
         """
         frames: list[bytes] = []
-        child, shape = await _started(
-            _framed(nodes, edges, self._known, frames), self._labels
+        process, shape = await child.start(
+            _graph_frames(nodes, edges, self._declared, frames), self._labels
         )
         try:
             await self._turn.acquire()
         except BaseException:
-            await _ended(child)
+            await child.end(process)
             raise
         try:
-            before, self._child = self._child, child
+            before, self._child = self._child, process
             self._shape, self._frames, self.version = shape, frames, version
             self._rest()
             if before is not None:
-                await _ended(before)
+                await child.end(before)
         finally:
             self._turn.release()
 
@@ -173,26 +161,26 @@ class Projection:
         sense, or takes too much.
         """
         query = parser.checked(text, self.schema)
-        given = _given(query, parameters or {})
+        values = _engine_parameters(query, parameters or {})
         message: dict[str, object] = {
             "run": query.text,
-            "parameters": given,
+            "parameters": values,
             "verbose": verbose,
         }
         limits = {"seconds": seconds, "rows": parser.ROWS, "size": SIZE}
-        frame = _frame({**message, **limits})
+        frame = child.frame({**message, **limits})
         async with self._turn:
             if self.pid is None:
                 await self._end()
-                self._child, self._shape = await _started(
-                    _again(self._frames), self._labels
+                self._child, self._shape = await child.start(
+                    child.each(self._frames), self._labels
                 )
             started = time.perf_counter()
-            reply = await self._asked(frame, seconds)
+            reply = await self._send(frame, seconds)
             took = (time.perf_counter() - started) * 1000
             self._rest()
         if "error" in reply:
-            raise self._wrong(reply, query, seconds)
+            raise self._error(reply, query, seconds)
         return CypherAnswer(
             query.columns,
             reply["rows"],
@@ -206,20 +194,20 @@ class Projection:
         async with self._turn:
             await self._end()
 
-    async def _asked(self, frame: bytes, seconds: float) -> dict[str, Any]:
+    async def _send(self, frame: bytes, seconds: float) -> dict[str, Any]:
         """Send and wait. A child that is late, gone or out of memory is ended, and so
         is one whose caller went away.
         """
-        child = self._child
-        if child is None:
+        process = self._child
+        if process is None:
             raise errors.Unavailable(
                 "The graph is not loaded yet.", hint="Try again in a moment."
             )
         reply: dict[str, Any] = {"error": "gone"}
         try:
             with suppress(asyncio.IncompleteReadError, ConnectionError):
-                async with asyncio.timeout(seconds + _GRACE):
-                    reply = await _exchanged(child, _again([frame]))
+                async with asyncio.timeout(seconds + _GRACE_SECONDS):
+                    reply = await child.exchange(process, child.each([frame]))
         except TimeoutError:
             reply = {"error": "time"}
             await self._end()
@@ -230,7 +218,7 @@ class Projection:
             await self._end()
         return reply
 
-    def _wrong(
+    def _error(
         self, reply: Mapping[str, Any], query: parser.Checked, seconds: float
     ) -> errors.Invalid:
         match reply["error"]:
@@ -245,18 +233,18 @@ class Projection:
                     hint="Name a kind or a key to start from, or return less.",
                 )
             case _:
-                told = parser.readable(str(reply["message"]), query.names)
-                shape = str(self.schema) if "Cannot find property" in told else ""
+                message = parser.readable(str(reply["message"]), query.names)
+                shape = str(self.schema) if "Cannot find property" in message else ""
                 return errors.Invalid(
-                    f"The query cannot be answered: {told.rstrip('.')}.", hint=shape
+                    f"The query cannot be answered: {message.rstrip('.')}.", hint=shape
                 )
 
     async def _end(self) -> None:
-        child, self._child = self._child, None
+        process, self._child = self._child, None
         if self._timer is not None:
             self._timer.cancel()
-        if child is not None:
-            await _ended(child)
+        if process is not None:
+            await child.end(process)
 
     def _rest(self) -> None:
         """Count the idle time from now on."""
@@ -279,7 +267,7 @@ class Projections:
 
     def __init__(self, *, held: int = HELD, idle_seconds: float = IDLE_SECONDS) -> None:
         self._held, self._idle_seconds = held, idle_seconds
-        self._kept: OrderedDict[UUID, _Place] = OrderedDict()
+        self._slots: OrderedDict[UUID, _Slot] = OrderedDict()
 
     async def of(
         self, user_id: UUID, version: int, rows: Callable[[], Awaitable[Rows]]
@@ -290,94 +278,93 @@ class Projections:
         graph, under the user's own rights, and is called only if the projection is
         older. Whoever asks at the same time waits and shares it.
         """
-        place = self._kept.get(user_id)
-        if place is None:
-            place = self._kept[user_id] = _Place(
+        slot = self._slots.get(user_id)
+        if slot is None:
+            slot = self._slots[user_id] = _Slot(
                 Projection(idle_seconds=self._idle_seconds)
             )
-        self._kept.move_to_end(user_id)
-        async with place.turn:
-            if place.projection.version < version:
-                await place.projection.load(*await rows(), version=version)
+        self._slots.move_to_end(user_id)
+        async with slot.turn:
+            if slot.projection.version < version:
+                await slot.projection.load(*await rows(), version=version)
         await self._shrink()
-        return place.projection
+        return slot.projection
 
     async def drop(self, user_id: UUID) -> None:
         """Forget what is held of this user, because it was erased or its versions start
         anew.
         """
-        place = self._kept.pop(user_id, None)
-        if place is not None:
-            async with place.turn:
-                await place.projection.close()
+        slot = self._slots.pop(user_id, None)
+        if slot is not None:
+            async with slot.turn:
+                await slot.projection.close()
 
     async def close(self) -> None:
         """End every child."""
-        for user_id in list(self._kept):
+        for user_id in list(self._slots):
             await self.drop(user_id)
 
     async def _shrink(self) -> None:
         """Let go of those that were asked longest ago. One in somebody's hands still
         answers, and sleeps when idle.
         """
-        while len(self._kept) > self._held:
-            _, place = self._kept.popitem(last=False)
-            await place.projection.close()
+        while len(self._slots) > self._held:
+            _, slot = self._slots.popitem(last=False)
+            await slot.projection.close()
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Slot:
     projection: Projection
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
-def _given(
+def _engine_parameters(
     query: parser.Checked, parameters: Mapping[str, object]
 ) -> Mapping[str, object]:
     missing = [name for name in query.parameters if name not in parameters]
     if missing:
         raise errors.Invalid(f"The query wants a value for ${missing[0][:60]}.")
-    given = {own: parameters[name] for name, own in query.parameters.items()}
+    values = {own: parameters[name] for name, own in query.parameters.items()}
     try:
-        size = len(json.dumps(given, default=rendering.tagged, allow_nan=False))
+        size = len(json.dumps(values, default=rendering.tagged, allow_nan=False))
     except (TypeError, ValueError):
         raise errors.Invalid(
             "A parameter is a text, a number, true or false, a date, a list or a map."
         ) from None
-    if size > _PARAMETERS:
+    if size > _LONGEST_PARAMETERS:
         raise errors.Invalid(
-            f"The parameters are longer than {_PARAMETERS // 1024} KB."
+            f"The parameters are longer than {_LONGEST_PARAMETERS // 1024} KB."
         )
-    return given
+    return values
 
 
-async def _framed(
+async def _graph_frames(
     nodes: Sequence[ProjectedNode],
     edges: Sequence[ProjectedEdge],
-    known: Mapping[str, object],
+    declared: Mapping[str, object],
     kept: list[bytes],
 ) -> AsyncIterator[bytes]:
     """A graph in frames, which are kept too: each made in a thread, and so small that
     others get their turn.
     """
-    for start in range(0, len(nodes), _AT_ONCE):
-        kept.append(await asyncio.to_thread(_nodes, nodes[start : start + _AT_ONCE]))
+    for start in range(0, len(nodes), _ROWS_A_FRAME):
+        kept.append(
+            await asyncio.to_thread(_nodes, nodes[start : start + _ROWS_A_FRAME])
+        )
         yield kept[-1]
-    for start in range(0, len(edges), _AT_ONCE):
-        kept.append(await asyncio.to_thread(_edges, edges[start : start + _AT_ONCE]))
+    for start in range(0, len(edges), _ROWS_A_FRAME):
+        kept.append(
+            await asyncio.to_thread(_edges, edges[start : start + _ROWS_A_FRAME])
+        )
         yield kept[-1]
-    kept.append(_frame({"ready": known}))
+    kept.append(child.frame({"ready": declared}))
     yield kept[-1]
-
-
-async def _again(frames: Sequence[bytes]) -> AsyncIterator[bytes]:
-    for frame in frames:
-        yield frame
 
 
 def _nodes(part: Sequence[ProjectedNode]) -> bytes:
     rows = [(n.kind, n.key, n.name, n.type, n.description, n.properties) for n in part]
-    return _frame({"nodes": rows})
+    return child.frame({"nodes": rows})
 
 
 def _edges(part: Sequence[ProjectedEdge]) -> bytes:
@@ -394,71 +381,4 @@ def _edges(part: Sequence[ProjectedEdge]) -> bytes:
         )
         for e in part
     ]
-    return _frame({"links": rows})
-
-
-def _frame(message: Mapping[str, object]) -> bytes:
-    body = json.dumps(message, default=rendering.tagged).encode()
-    return struct.pack(">I", len(body)) + body
-
-
-async def _started(
-    frames: AsyncIterator[bytes], labels: Mapping[str, frozenset[str]]
-) -> tuple[asyncio.subprocess.Process, schema.Schema]:
-    """A child that holds this graph, and the graph's shape."""
-    child = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-P", "-s", "-B", "-m", "reverie.graph.cypher.engine"),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        cwd="/",
-        env={
-            **_SURROUNDINGS,
-            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-        },
-        start_new_session=True,
-    )
-    try:
-        async with asyncio.timeout(_LOADING_SECONDS):
-            reply = await _exchanged(child, frames)
-    except (TimeoutError, asyncio.IncompleteReadError, ConnectionError):
-        await _ended(child)
-        raise errors.Unavailable(
-            "The graph could not be made ready to be asked.",
-            hint="Try again; if it stays so, look into the log.",
-        ) from None
-    except BaseException:
-        await _ended(child)
-        raise
-    shape = reply["shape"]
-    relations = {
-        name: schema.SchemaRelation(
-            [(pair[0], pair[1]) for pair in one["pairs"]], one["properties"]
-        )
-        for name, one in shape["relations"].items()
-    }
-    return child, schema.Schema(shape["nodes"], relations, labels)
-
-
-async def _exchanged(
-    child: asyncio.subprocess.Process, frames: AsyncIterator[bytes]
-) -> dict[str, Any]:
-    if child.stdin is None or child.stdout is None:
-        raise ConnectionError
-    async for frame in frames:
-        child.stdin.write(frame)
-        await child.stdin.drain()
-    (size,) = struct.unpack(">I", await child.stdout.readexactly(4))
-    if size > _LONGEST_REPLY:
-        raise ConnectionError
-    return json.loads(await child.stdout.readexactly(size))
-
-
-async def _ended(child: asyncio.subprocess.Process) -> None:
-    """Kill a child and wait until it is gone, whatever happens to whoever waits."""
-    with suppress(ProcessLookupError):
-        child.kill()
-    if child.stdin is not None:
-        child.stdin.close()
-    await asyncio.shield(child.wait())
+    return child.frame({"links": rows})

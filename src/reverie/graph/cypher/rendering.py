@@ -1,6 +1,4 @@
-"""How the engine's values become JSON: nodes, links and paths as plain mappings, long
-values shortened.
-"""
+"""Rendering of the query engine's values as JSON: nodes, links, paths, cut to size."""
 
 import json
 import math
@@ -9,8 +7,10 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, cast
 
+# Characters of a text and elements of a list that are told; set by hand.
 _BRIEF = (200, 20)
 _FULL = (8_000, 500)
+_INTERNAL = ("_ID", "_LABEL", "_SRC", "_DST")
 _DEEPEST = 12
 
 KeyOf = Callable[[Mapping[str, int]], str | None]
@@ -50,12 +50,11 @@ class AnswerRows:
             self.open = False
             return
         for limits in (self._limits, _BRIEF):
-            made = [_plain(value, key, limits) for value in row]
-            size = (
-                len(json.dumps(made, ensure_ascii=False).encode("utf-8", "replace")) + 2
-            )
+            rendered = [_plain(value, key, limits) for value in row]
+            text = json.dumps(rendered, ensure_ascii=False)
+            size = len(text.encode("utf-8", "replace")) + 2
             if size <= self._left:
-                self.rows.append(made)
+                self.rows.append(rendered)
                 self._left -= size
                 return
         self.open = False
@@ -98,7 +97,7 @@ def _listed(
     value: Sequence[Any], key: KeyOf, limits: tuple[int, int], depth: int
 ) -> list[Any]:
     most = limits[1]
-    kept = [_plain(one, key, limits, depth=depth + 1) for one in value[:most]]
+    kept = [_plain(item, key, limits, depth=depth + 1) for item in value[:most]]
     return [*kept, f"… {len(value) - most} more"] if len(value) > most else kept
 
 
@@ -106,10 +105,8 @@ def _path(
     value: Mapping[str, Any], key: KeyOf, limits: tuple[int, int], depth: int
 ) -> Any:
     """A path by its nodes and links; NULL if it was not found."""
-    if any(
-        one is None or one.get("_ID") is None
-        for one in (*value["_NODES"], *value["_RELS"])
-    ):
+    steps = (*value["_NODES"], *value["_RELS"])
+    if any(step is None or step.get("_ID") is None for step in steps):
         return None
     nodes, links = (
         _listed(value[name], key, limits, depth) for name in ("_NODES", "_RELS")
@@ -125,24 +122,26 @@ def _mapping(
     """
     if "_NODES" in value and "_RELS" in value:
         return _path(value, key, limits, depth)
-    if "_LABEL" in value and "_ID" in value and value["_ID"] is None:
+    labelled = "_LABEL" in value
+    if labelled and "_ID" in value and value["_ID"] is None:
         return None
-    held = {
-        name: _plain(one, key, limits, depth=depth + 1)
-        for name, one in value.items()
-        if name not in ("_ID", "_LABEL", "_SRC", "_DST")
-        and (one is not None or "_LABEL" not in value)
+    properties = {
+        name: _plain(item, key, limits, depth=depth + 1)
+        for name, item in value.items()
+        if name not in _INTERNAL and not (labelled and item is None)
     }
-    if "_LABEL" not in value or "_ID" not in value:
-        return held
-    own = {"kind": value["_LABEL"]}
-    if "_SRC" in value and "_DST" in value:
-        own = {
-            "relation": value["_LABEL"],
-            "from": key(value["_SRC"]),
-            "to": key(value["_DST"]),
-        }
-    return {**own, **held, **own}
+    if not labelled or "_ID" not in value:
+        return properties
+    own = _identity(value, key)
+    return {**own, **properties, **own}
+
+
+def _identity(value: Mapping[str, Any], key: KeyOf) -> dict[str, Any]:
+    """The kind of a node, or the relation and the ends of a link."""
+    if "_SRC" not in value or "_DST" not in value:
+        return {"kind": value["_LABEL"]}
+    ends = {"from": key(value["_SRC"]), "to": key(value["_DST"])}
+    return {"relation": value["_LABEL"], **ends}
 
 
 def _short(text: str, most: int) -> str:

@@ -1,5 +1,4 @@
-"""Which kinds, relations and properties a graph has, and what a name in a query means
-by them.
+"""Schema of a projection for Cypher: labels, relations and properties with their types.
 
 Kinds and relations are spelled as everywhere in the product (`Person`, `works_at`); a
 query may write them in any case.
@@ -98,9 +97,9 @@ class Schema:
         ]
         bare = [name for name, shape in self.relations.items() if not shape.pairs]
         lines = ["Nodes:", *kinds, "Links:", *links]
-        return "\n".join(
-            [*lines, f"Relations without links: {', '.join(bare)}."] if bare else lines
-        )
+        if bare:
+            lines.append(f"Relations without links: {', '.join(bare)}.")
+        return "\n".join(lines)
 
 
 def labelled(shape: Schema | None, groups: Sequence[Sequence[str]]) -> list[str]:
@@ -113,11 +112,11 @@ def labelled(shape: Schema | None, groups: Sequence[Sequence[str]]) -> list[str]
                 "A node has one kind.", hint="Write `:Person|Entity` for either of two."
             )
         return list(groups[0]) if groups else []
-    found = [
+    kinds = [
         frozenset[str]().union(*(_label(shape, name) for name in group))
         for group in groups
     ]
-    return sorted(frozenset.intersection(*found)) if found else []
+    return sorted(frozenset.intersection(*kinds)) if kinds else []
 
 
 def relation(shape: Schema | None, name: str) -> str:
@@ -145,7 +144,11 @@ def _label(shape: Schema, name: str) -> frozenset[str]:
     return frozenset({meant})
 
 
-def _cased(known: Mapping[str, object], name: str) -> str | None:
-    if name in known:
+def _cased(names: Mapping[str, object], name: str) -> str | None:
+    """The name among others that is this one but for its case."""
+    if name in names:
         return name
-    return next((one for one in known if one.lower() == name.lower()), None)
+    for other in names:
+        if other.lower() == name.lower():
+            return other
+    return None

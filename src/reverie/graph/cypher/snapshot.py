@@ -1,4 +1,4 @@
-"""A user's whole graph as rows, for the projection that Cypher is asked on."""
+"""Snapshot of a user's whole graph: the rows of the projection for Cypher."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -30,53 +30,54 @@ async def rows(
     """Every node and link that is live, without the records of other domains and what
     leads to them.
     """
-    found = [
-        one
-        for one in await tx.all(nodes.Node, _NODES, (user.user_id,))
-        if one.domain in (None, *domains)
+    visible = [
+        node
+        for node in await tx.all(nodes.Node, _NODES, (user.user_id,))
+        if node.domain in (None, *domains)
     ]
-    keys = {one.id: one.key for one in found}
+    keys = {node.id: node.key for node in visible}
     edges = [
-        projection.ProjectedEdge(
-            keys[one.from_id],
-            keys[one.to_id],
-            one.relation,
-            link_type=one.link_type,
-            confidence=one.confidence,
-            valid_from=one.valid_from,
-            valid_to=one.valid_to,
-            properties=_flat(one.properties),
-        )
-        for one in await tx.all(links.Link, _LINKS, (user.user_id,))
-        if one.from_id in keys and one.to_id in keys
+        _edge(link, keys)
+        for link in await tx.all(links.Link, _LINKS, (user.user_id,))
+        if link.from_id in keys and link.to_id in keys
     ]
-    return [_node(one) for one in found], edges
+    return [_node(node) for node in visible], edges
 
 
-def _node(one: nodes.Node) -> projection.ProjectedNode:
-    told: dict[str, Any] = _flat(one.properties) | {
-        "salience": one.salience,
-        "links": one.links,
-    }
-    if one.is_owner:
-        told["is_owner"] = True
-    if one.record_id:
-        told |= {"record": str(one.record_id), "domain": one.domain}
+def _edge(link: links.Link, keys: Mapping[UUID, str]) -> projection.ProjectedEdge:
+    return projection.ProjectedEdge(
+        keys[link.from_id],
+        keys[link.to_id],
+        link.relation,
+        link_type=link.link_type,
+        confidence=link.confidence,
+        valid_from=link.valid_from,
+        valid_to=link.valid_to,
+        properties=_flat(link.properties),
+    )
+
+
+def _node(node: nodes.Node) -> projection.ProjectedNode:
+    properties: dict[str, Any] = _flat(node.properties)
+    properties |= {"salience": node.salience, "links": node.links}
+    if node.is_owner:
+        properties["is_owner"] = True
+    if node.record_id:
+        properties |= {"record": str(node.record_id), "domain": node.domain}
     return projection.ProjectedNode(
-        one.key,
-        one.kind.capitalize(),
-        name=one.name,
-        type=one.type,
-        description=one.description,
-        properties=told,
+        node.key,
+        node.kind.capitalize(),
+        name=node.name,
+        type=node.type,
+        description=node.description,
+        properties=properties,
     )
 
 
 def _flat(properties: Mapping[str, Any]) -> dict[str, Any]:
     """Properties as a column can hold them: what is nested becomes JSON."""
-    return {
-        name: json.dumps(value, ensure_ascii=False)
-        if isinstance(value, dict)
-        else value
-        for name, value in properties.items()
-    }
+    flat = dict(properties)
+    for name, value in properties.items():
+        if isinstance(value, dict):
+            flat[name] = json.dumps(value, ensure_ascii=False)
+    return flat

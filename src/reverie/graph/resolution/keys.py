@@ -1,11 +1,10 @@
-"""Whether two names may be of one: the key of an entity, and a score from which on a
-merge is suggested.
-"""
+"""Entity resolution by names: the key of an entity, and the similarity of two names."""
 
 import hashlib
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from operator import mul
 from typing import NamedTuple
 from uuid import UUID
 
@@ -16,21 +15,20 @@ from reverie.graph.resolution.parsing import Name
 from reverie.graph.resolution.transliteration import normalised
 from reverie.privacy import lists
 
-__all__ = ["SAME", "Signs", "key", "normalised", "same", "signs", "similarity"]
+__all__ = ["SAME", "Features", "features", "key", "normalised", "same", "similarity"]
 
-SAME = 0.5
+SAME = 0.5  # from here on a merge is suggested (docs/decisions/0015)
 
 
 def key(user_id: UUID, kind: str, name: str) -> str:
     """The key of an entity: the same for the same user, kind and normalised name, and
     for nothing else.
     """
-    return hashlib.sha256(
-        f"{user_id}\x1f{kind}\x1f{normalised(name)}".encode()
-    ).hexdigest()[:32]
+    identity = f"{user_id}\x1f{kind}\x1f{normalised(name)}"
+    return hashlib.sha256(identity.encode()).hexdigest()[:32]
 
 
-class Signs(NamedTuple):
+class Features(NamedTuple):
     """What speaks for and against two names being of one, each 0..1."""
 
     shorter: float = 0.0  # share of the shorter name that is found in the longer
@@ -42,7 +40,7 @@ class Signs(NamedTuple):
     bare: float = 0.0  # nothing but initials and particles agree
     added: float = 0.0  # all of one is in the other, which has more
     thin: float = 0.0  # little of a name is left to compare
-    turned: float = 0.0
+    reordered: float = 0.0
     clash: float = 0.0  # an initial that is not the other's
     whole: float = 0.0  # letter by letter, spaces and order aside
     numbers: float = 0.0
@@ -52,26 +50,66 @@ class Signs(NamedTuple):
     given: float = 0.0
 
 
-# How much each sign counts: near what a logistic regression on the given pairs found;
+class _Model(NamedTuple):
+    """A logistic model: the weight of each feature, and the score without any."""
+
+    weights: Features
+    intercept: float
+
+
+# How much each feature counts: near what a logistic regression on the given pairs found;
 # where the product's rules say more than the pairs do (numbers, order, legal forms, a
-# given name alone), the rules. See docs/decisions/0015.
-_PERSON = Signs(
-    shorter=1.0, longer=1.6, conflict=-2.8, extra=-1.6, worst=-1.5, initials=-1.0, added=0.7, thin=-1.6, turned=-3.5,
-    clash=-2.5, whole=0.5, numbers=-2.0, number_extra=-1.0, given=-2.2,
-)  # fmt: skip
-_PERSON_START = 0.0
-_THING = Signs(
-    shorter=1.0, longer=2.5, conflict=-3.2, extra=-0.6, worst=-1.8, added=-1.5, thin=0.3, whole=1.9, numbers=-2.0,
-    number_extra=-3.0, form=-3.2,
-)  # fmt: skip
-_THING_START = -2.7
-_BARE, _ACRONYM, _NUMBERS = 0.3, 0.6, 0.45
-_FREE = 1 - 1e-4
+# given name alone), the rules. See docs/decisions/0015, measured by bench/names.py.
+_PERSON = _Model(
+    Features(
+        shorter=1.0,
+        longer=1.6,
+        conflict=-2.8,
+        extra=-1.6,
+        worst=-1.5,
+        initials=-1.0,
+        added=0.7,
+        thin=-1.6,
+        reordered=-3.5,
+        clash=-2.5,
+        whole=0.5,
+        numbers=-2.0,
+        number_extra=-1.0,
+        given=-2.2,
+    ),
+    intercept=0.0,
+)
+_THING = _Model(
+    Features(
+        shorter=1.0,
+        longer=2.5,
+        conflict=-3.2,
+        extra=-0.6,
+        worst=-1.8,
+        added=-1.5,
+        thin=0.3,
+        whole=1.9,
+        numbers=-2.0,
+        number_extra=-3.0,
+        form=-3.2,
+    ),
+    intercept=-2.7,
+)
+# Three things are rules and not weights (docs/decisions/0015): initials alone and other
+# numbers stay under SAME, an acronym of the other name is over it.
+_MOST_BARE, _LEAST_ACRONYM, _MOST_OTHER_NUMBERS = 0.3, 0.6, 0.45
+_MOST_UNEQUAL = 1 - 1e-4  # only names of one key are 1
+# What two legal forms say against each other: translations of one another, or not.
+_SAME_FORM_FAMILY, _OTHER_FORM_FAMILY = 0.3, 1.0
+_JARO_WINKLER_LOSS = 0.08  # it is that much kinder than the Levenshtein distance
 
 
 def similarity(a: str, b: str, *, kind: str = "person") -> float:
     """How likely two names are of one, 0..1. From SAME on a merge may be suggested,
     never made: see `key` for that.
+
+    A logistic model of the features of the two names, with three rules on top
+    (docs/decisions/0015). The order of the names does not matter.
     """
     if a == b or normalised(a) == normalised(b):
         return 1.0
@@ -81,19 +119,18 @@ def similarity(a: str, b: str, *, kind: str = "person") -> float:
 
 @lru_cache(maxsize=50_000)
 def _similarity(a: str, b: str, person: bool) -> float:
-    found = signs(a, b, person)
-    weights, start = (_PERSON, _PERSON_START) if person else (_THING, _THING_START)
-    total = start + sum(
-        weight * sign for weight, sign in zip(weights, found, strict=True)
-    )
+    """`similarity` of two names in their order, remembered."""
+    model = _PERSON if person else _THING
+    values = features(a, b, person)
+    total = model.intercept + sum(map(mul, model.weights, values))
     score = 1 / (1 + math.exp(-total))
-    if person and found.bare:
-        score = min(score, _BARE)
-    if found.acronym:
-        score = max(score, _ACRONYM)
-    if found.numbers:
-        score = min(score, _NUMBERS)
-    return min(score, _FREE)
+    if person and values.bare:
+        score = min(score, _MOST_BARE)
+    if values.acronym:
+        score = max(score, _LEAST_ACRONYM)
+    if values.numbers:
+        score = min(score, _MOST_OTHER_NUMBERS)
+    return min(score, _MOST_UNEQUAL)
 
 
 def same(a: str, b: str, *, kind: str = "person") -> bool:
@@ -101,64 +138,116 @@ def same(a: str, b: str, *, kind: str = "person") -> bool:
     return similarity(a, b, kind=kind) >= SAME
 
 
-def signs(a: str, b: str, person: bool) -> Signs:
-    """The signs of two names."""
-    x, y = (
-        (parsing.person(a), parsing.person(b))
-        if person
-        else (parsing.thing(a), parsing.thing(b))
-    )
+def features(a: str, b: str, person: bool) -> Features:
+    """The features of two names."""
+    parse = parsing.person if person else parsing.thing
+    x, y = parse(a), parse(b)
     if not x.words or not y.words:
-        return Signs(conflict=1.0, worst=1.0)
-    pairs = alignment.pair(x.words, y.words, person=person)
-    left = [
-        word
-        for at, word in enumerate(x.words)
-        if not any(p.a[0] <= at < p.a[1] for p in pairs)
-    ]
-    right = [
-        word
-        for at, word in enumerate(y.words)
-        if not any(p.b[0] <= at < p.b[1] for p in pairs)
-    ]
-    matched_x = sum(p.score * _weight(x, p.a) for p in pairs)
-    matched_y = sum(p.score * _weight(y, p.b) for p in pairs)
-    shares = sorted((matched_x / x.weight, matched_y / y.weight))
-    over_x, over_y = sum(w.weight for w in left), sum(w.weight for w in right)
-    scored = [p.score for p in pairs if _weight(x, p.a) > parsing.PARTICLE]
-    initials = sum(p.initial for p in pairs)
+        return Features(conflict=1.0, worst=1.0)
+    pairs = alignment.align(x.words, y.words, person=person)
+    left = _unmatched(x, [pair.a for pair in pairs])
+    right = _unmatched(y, [pair.b for pair in pairs])
+    matched_x = sum(pair.score * _weight(x, pair.a) for pair in pairs)
+    matched_y = sum(pair.score * _weight(y, pair.b) for pair in pairs)
+    share_x, share_y = matched_x / x.weight, matched_y / y.weight
+    left_weight, right_weight = _total(left), _total(right)
+    person_only = _person_only(x, y, pairs, left, right) if person else _NOT_A_PERSON
     numbers, number_extra = _numbers(x.numbers, y.numbers)
-    return Signs(
-        shorter=shares[1],
-        longer=shares[0],
-        conflict=min(1.0, over_x, over_y),
-        extra=min(1.0, abs(over_x - over_y) / 2),
-        worst=(1 - min(scored, default=1.0)) ** 2 * 6,
-        initials=initials / len(pairs) if pairs else 0.0,
-        bare=0.0 if any(_tells(x, p) for p in pairs) else 1.0,
-        added=1.0 if min(over_x, over_y) < 0.1 < max(over_x, over_y) else 0.0,
-        thin=_thin(x, y, person=person),
-        turned=_turned(x, y, pairs) if person else 0.0,
-        clash=_clash(left, right) if person else 0.0,
+    return Features(
+        shorter=max(share_x, share_y),
+        longer=min(share_x, share_y),
+        conflict=min(1.0, left_weight, right_weight),
+        extra=min(1.0, abs(left_weight - right_weight) / 2),
+        worst=_worst(x, pairs),
+        initials=_initials(pairs),
+        bare=_bare(x, pairs),
+        added=_added(left_weight, right_weight),
+        thin=_thin_person(x, y) if person else _thin_thing(x, y),
+        reordered=person_only.reordered,
+        clash=person_only.clash,
         whole=_whole(x, y),
         numbers=numbers,
         number_extra=number_extra,
         form=_forms(x, y),
         acronym=0.0 if person else max(_acronym(x, y), _acronym(y, x)),
-        given=_given(left, right) if person else 0.0,
+        given=person_only.given,
     )
 
 
+class _PersonOnly(NamedTuple):
+    """The features that only names of persons have."""
+
+    reordered: float = 0.0
+    clash: float = 0.0
+    given: float = 0.0
+
+
+_NOT_A_PERSON = _PersonOnly()
+
+
+def _person_only(
+    x: Name,
+    y: Name,
+    pairs: Sequence[alignment.AlignedPair],
+    left: Sequence[parsing.Word],
+    right: Sequence[parsing.Word],
+) -> _PersonOnly:
+    """`left` and `right` are the words of x and y that no pair has."""
+    return _PersonOnly(
+        _reordered(x, y, pairs), _clash(left, right), _given(left, right)
+    )
+
+
+def _unmatched(name: Name, parts: Sequence[tuple[int, int]]) -> list[parsing.Word]:
+    """The words that are in none of the parts (from, to) of a name."""
+    matched: set[int] = set()
+    for start, stop in parts:
+        matched.update(range(start, stop))
+    return [word for place, word in enumerate(name.words) if place not in matched]
+
+
+def _total(words: Sequence[parsing.Word]) -> float:
+    """The weight of some words."""
+    return sum(word.weight for word in words)
+
+
 def _weight(name: Name, part: tuple[int, int]) -> float:
-    return sum(word.weight for word in name.words[part[0] : part[1]])
+    """The weight of a part (from, to) of a name."""
+    return _total(name.words[part[0] : part[1]])
+
+
+def _worst(name: Name, pairs: Sequence[alignment.AlignedPair]) -> float:
+    """How far apart the least alike pair is, particles aside."""
+    scores = [pair.score for pair in pairs if _weight(name, pair.a) > parsing.PARTICLE]
+    return (1 - min(scores, default=1.0)) ** 2 * 6
+
+
+def _initials(pairs: Sequence[alignment.AlignedPair]) -> float:
+    """The share of pairs that are of an initial."""
+    return sum(pair.initial for pair in pairs) / len(pairs) if pairs else 0.0
+
+
+def _bare(name: Name, pairs: Sequence[alignment.AlignedPair]) -> float:
+    """Whether nothing but initials and particles agree."""
+    return 0.0 if any(_tells(name, pair) for pair in pairs) else 1.0
 
 
 def _tells(name: Name, pair: alignment.AlignedPair) -> bool:
     """Whether a pair is of more than initials and particles."""
-    part = name.words[pair.a[0] : pair.a[1]]
-    return not pair.initial and any(
-        len(word.text) > 1 and word.weight > parsing.PARTICLE for word in part
-    )
+    if pair.initial:
+        return False
+    return any(map(_full, name.words[pair.a[0] : pair.a[1]]))
+
+
+def _full(word: parsing.Word) -> bool:
+    """Whether a word is more than an initial or a particle."""
+    return len(word.text) > 1 and word.weight > parsing.PARTICLE
+
+
+def _added(left_weight: float, right_weight: float) -> float:
+    """Whether all of one name is in the other, which has more."""
+    less, more = sorted((left_weight, right_weight))
+    return 1.0 if less < 0.1 < more else 0.0
 
 
 def _clash(left: Sequence[parsing.Word], right: Sequence[parsing.Word]) -> float:
@@ -167,58 +256,52 @@ def _clash(left: Sequence[parsing.Word], right: Sequence[parsing.Word]) -> float
     """
     a = [word.text for word in left if word.weight > parsing.PARTICLE]
     b = [word.text for word in right if word.weight > parsing.PARTICLE]
-    return 1.0 if a and b and any(len(word) == 1 for word in a + b) else 0.0
+    if not a or not b:
+        return 0.0
+    return 1.0 if any(len(text) == 1 for text in a + b) else 0.0
 
 
-def _full(name: Name) -> int:
-    return sum(
-        len(word.text) > 1 and word.weight > parsing.PARTICLE for word in name.words
-    )
+def _full_words(name: Name) -> int:
+    """How many words of a name are more than an initial or a particle."""
+    return sum(map(_full, name.words))
 
 
-def _thin(x: Name, y: Name, *, person: bool) -> float:
-    """Whether one name is one word only; for a person, whether that is a given name,
-    which many have.
-    """
-    shorter = min(x, y, key=_full)
-    if _full(shorter) > 1 or not person:
-        return 1.0 if _full(shorter) < 2 else 0.0
+def _thin_thing(x: Name, y: Name) -> float:
+    """Whether one name is one word only."""
+    return 1.0 if min(_full_words(x), _full_words(y)) < 2 else 0.0
+
+
+def _thin_person(x: Name, y: Name) -> float:
+    """Whether one name is a given name only, which many have."""
     # The word itself decides, not the order: of two single words either may be the
     # given name.
-    alone = [name for name in (x, y) if _full(name) < 2]
-    return (
-        1.0
-        if any(
-            lists.given(w.text) > lists.family(w.text)
-            for name in alone
-            for w in name.words
-        )
-        else 0.0
-    )
+    for name in (x, y):
+        if _full_words(name) < 2 and _any_given_name(name):
+            return 1.0
+    return 0.0
 
 
-def _turned(x: Name, y: Name, pairs: Sequence[alignment.AlignedPair]) -> float:
+def _any_given_name(name: Name) -> bool:
+    """Whether a word is a given name rather than a family name."""
+    return any(lists.given(word.text) > lists.family(word.text) for word in name.words)
+
+
+def _reordered(x: Name, y: Name, pairs: Sequence[alignment.AlignedPair]) -> float:
     """Two given names in another order, with no comma to say why: Oskar Emil is not
     Emil Oskar.
     """
-    if (
-        x.turned
-        or y.turned
-        or len(x.words) != 2
-        or len(y.words) != 2
-        or len(pairs) != 2
-    ):
+    if x.family_first or y.family_first:
         return 0.0
-    if any(p.a == p.b for p in pairs):
+    if not len(x.words) == len(y.words) == len(pairs) == 2:
         return 0.0
-    return (
-        1.0
-        if all(
-            lists.given(word.text) and not lists.family(word.text) > 3
-            for word in x.words
-        )
-        else 0.4
-    )
+    if any(pair.a == pair.b for pair in pairs):
+        return 0.0
+    return 1.0 if all(_mostly_given(word.text) for word in x.words) else 0.4
+
+
+def _mostly_given(word: str) -> bool:
+    """Whether a word is a given name that few families have."""
+    return lists.given(word) > 0 and lists.family(word) <= 3
 
 
 def _whole(x: Name, y: Name) -> float:
@@ -231,10 +314,9 @@ def _whole(x: Name, y: Name) -> float:
 
 
 def _letters(a: str, b: str) -> float:
-    return max(
-        1 - OSA.distance(a, b) / max(len(a), len(b)),
-        JaroWinkler.similarity(a, b) - 0.08,
-    )
+    """The better of Levenshtein (OSA) and Jaro-Winkler similarity, 0..1."""
+    levenshtein = 1 - OSA.distance(a, b) / max(len(a), len(b))
+    return max(levenshtein, JaroWinkler.similarity(a, b) - _JARO_WINKLER_LOSS)
 
 
 def _numbers(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[float, float]:
@@ -246,14 +328,11 @@ def _numbers(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[float, float]:
 
 def _forms(x: Name, y: Name) -> float:
     """How much two legal forms contradict each other."""
-    if (
-        x.form == y.form
-        or "corporation" in (x.family, y.family)
-        or not x.form
-        or not y.form
-    ):
+    if not x.form or not y.form or x.form == y.form:
         return 0.0
-    return 0.3 if x.family == y.family else 1.0
+    if "corporation" in (x.family, y.family):
+        return 0.0
+    return _SAME_FORM_FAMILY if x.family == y.family else _OTHER_FORM_FAMILY
 
 
 def _acronym(x: Name, y: Name) -> float:
@@ -261,20 +340,19 @@ def _acronym(x: Name, y: Name) -> float:
     if not x.capitals or len(y.words) < 2:
         return 0.0
     letters = "".join(word.text[0] for word in y.words)
-    return (
-        1.0
-        if letters == x.capitals
-        or (len(x.capitals) > 2 and letters.startswith(x.capitals))
-        else 0.0
-    )
+    if letters == x.capitals:
+        return 1.0
+    longer = len(x.capitals) > 2 and letters.startswith(x.capitals)
+    return 1.0 if longer else 0.0
 
 
 def _given(left: Sequence[parsing.Word], right: Sequence[parsing.Word]) -> float:
     """Whether what is left over on both sides are given names: other people of the
     family.
     """
+    return 1.0 if _any_given(left) and _any_given(right) else 0.0
 
-    def known(words: Sequence[parsing.Word]) -> bool:
-        return any(len(word.text) > 1 and lists.given(word.text) for word in words)
 
-    return 1.0 if known(left) and known(right) else 0.0
+def _any_given(words: Sequence[parsing.Word]) -> bool:
+    """Whether a given name is among some words."""
+    return any(len(word.text) > 1 and lists.given(word.text) for word in words)

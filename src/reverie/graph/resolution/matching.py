@@ -1,5 +1,4 @@
-"""Whether two nodes are of one: their names beside addresses, numbers and days; and
-which pairs are worth comparing.
+"""Entity resolution: matching of profiles by weighted evidence.
 
 A verdict is automatic only where nothing can be wrong: a common address or number of
 their own with names that agree, or the same name where one of the two says nothing
@@ -7,59 +6,24 @@ else. All other likeness is a suggestion.
 """
 
 import math
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from typing import NamedTuple
 
 from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
 
-from reverie.graph.resolution import keys, parsing, transliteration
+from reverie.graph.resolution import blocking, keys, parsing, profiles, transliteration
 from reverie.graph.resolution import name_tables as tables
 
-MOST_OF_A_NAME = (
-    10  # profiles that share a word of a name; more than that and they must share more
-)
-MOST_OF_A_KEY = 120
-_SAME_EMAIL, _OTHER_ADDRESS, _OTHER_DAY = (
-    "same email",
-    "other address",
-    "birthday a slip apart",
-)
-_NO_YEAR, _PHONE_END, _SHORT_PHONE, _LONG_NUMBER = 4, 9, 6, 6
+Profile = profiles.Profile
+
+_NO_YEAR = 4  # digits of a birthday without a year
+_LONG_NUMBER = 6  # signs, from which on a slip in an identifier can be seen
 # Below this two whole names are of two people, who share an address: a couple, a
 # family.
 _TWO_PEOPLE = 0.15
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """What is known of a node.
-
-    The first of the names is the one its key is made of. An identifier is a number of
-    its bearer's own; a slip may be in it.
-    """
-
-    kind: str
-    names: tuple[str, ...]
-    emails: tuple[str, ...] = ()
-    phones: tuple[str, ...] = ()
-    birthday: str = ""
-    address: str = ""
-    identifiers: tuple[str, ...] = ()
-
-    @property
-    def bare(self) -> bool:
-        """Whether nothing but a name is known."""
-        return not (
-            self.emails
-            or self.phones
-            or self.birthday
-            or self.address
-            or self.identifiers
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,23 +36,39 @@ class Verdict:
 
     @property
     def suggested(self) -> bool:
+        """Whether a merge is worth suggesting."""
         return self.score >= keys.SAME
 
 
 NOTHING = Verdict(0.0, automatic=False, reasons=())
 
 
-# Evidence in log-odds: what it adds to the likeness of the names.
-_FOR_NAME = 4.0  # at most, for or against
-_EMAIL, _EMAIL_OFFICE, _EMAIL_OTHER = 5.0, 1.0, -2.0
-_PHONE = 3.0
-_DAY, _DAY_NEAR, _DAY_OTHER = 4.0, 1.5, -2.0
-_IDENTIFIER = (
-    (5.0, "same identifier"),
-    (3.0, "identifier a slip apart"),
-    (-3.0, "other identifier"),
-)
-_PLACE, _PLACE_NEAR, _PLACE_OTHER = 2.5, 1.0, -1.5
+class MatchEvidence(NamedTuple):
+    """What it adds to the likeness of the names, in log-odds, and the reason."""
+
+    weight: float
+    reason: str
+
+
+# Weighed by hand with both FEBRL sets in view (docs/decisions/0015; bench/names.py).
+_SAME_EMAIL = MatchEvidence(5.0, "same email")
+_OFFICE_EMAIL = MatchEvidence(1.0, "same office address")
+_OTHER_EMAIL = MatchEvidence(-2.0, "other email")
+_SAME_PHONE = MatchEvidence(3.0, "same phone")
+_SAME_IDENTIFIER = MatchEvidence(5.0, "same identifier")
+_NEAR_IDENTIFIER = MatchEvidence(3.0, "identifier a slip apart")
+_OTHER_IDENTIFIER = MatchEvidence(-3.0, "other identifier")
+_SAME_BIRTHDAY = MatchEvidence(4.0, "same birthday")
+_YEARLESS_BIRTHDAY = MatchEvidence(1.5, "same birthday without a year")
+_NEAR_BIRTHDAY = MatchEvidence(1.5, "birthday a slip apart")
+_OTHER_BIRTHDAY = MatchEvidence(-2.0, "other birthday")
+_SAME_ADDRESS = MatchEvidence(2.5, "same address")
+_NEAR_ADDRESS = MatchEvidence(1.0, "address alike")
+_OTHER_ADDRESS = MatchEvidence(-1.5, "other address")
+# The names count so much at most, for or against.
+_MOST_OF_NAMES = 4.0
+# Of rapidfuzz's token ratios, 0 to 100; words in another order cost 20.
+_SAME_ADDRESS_RATIO, _NEAR_ADDRESS_RATIO, _ORDER_ALLOWANCE = 85, 65, 20
 
 
 def compare(a: Profile, b: Profile) -> Verdict:
@@ -96,124 +76,154 @@ def compare(a: Profile, b: Profile) -> Verdict:
     return _verdict(a, b, list(_evidence(a, b))) if a.kind == b.kind else NOTHING
 
 
-def _verdict(a: Profile, b: Profile, evidence: Sequence[tuple[float, str]]) -> Verdict:
-    alike, exact = _names(a, b)
+def _verdict(a: Profile, b: Profile, evidence: Sequence[MatchEvidence]) -> Verdict:
+    """The verdict on two profiles of one kind: the log-odds of all evidence added up."""
+    similarity, exact = _names(a, b)
     total = sum(weight for weight, _ in evidence)
-    reasons = [why for _, why in evidence]
-    if alike is None:
-        score = _odds(total - _FOR_NAME)
+    reasons = [reason for _, reason in evidence]
+    if similarity is None:
+        score = _probability(total - _MOST_OF_NAMES)
     else:
-        score = (
-            _odds(max(-_FOR_NAME, min(_FOR_NAME, _log_odds(alike))) + total)
-            if evidence
-            else alike
-        )
-        reasons.insert(
-            0,
-            "same name"
-            if exact
-            else "names alike"
-            if alike >= keys.SAME
-            else "names unlike",
-        )
-    automatic = _automatic(a, b, alike, exact=exact, evidence=evidence)
+        score = similarity
+        if evidence:
+            odds = max(-_MOST_OF_NAMES, min(_MOST_OF_NAMES, _log_odds(similarity)))
+            score = _probability(odds + total)
+        reasons.insert(0, _name_reason(similarity, exact=exact))
+    automatic = _automatic(a, b, similarity, exact=exact, evidence=evidence)
     return Verdict(round(score, 4), automatic, tuple(reasons))
 
 
+def _name_reason(similarity: float, *, exact: bool) -> str:
+    """What the names say, as the first of the reasons."""
+    if exact:
+        return "same name"
+    return "names alike" if similarity >= keys.SAME else "names unlike"
+
+
 def _names(a: Profile, b: Profile) -> tuple[float | None, bool]:
-    """The likeness of the two most alike names, and whether the keys are the same.
+    """The similarity of the two most alike names, and whether the keys are the same.
     None: no name at all.
     """
-    ours, theirs = ([name for name in one.names if name.strip()] for one in (a, b))
+    ours = [name for name in a.names if name.strip()]
+    theirs = [name for name in b.names if name.strip()]
     if not ours or not theirs:
         return None, False
-    if {transliteration.normalised(name) for name in ours} & {
-        transliteration.normalised(name) for name in theirs
-    }:
-        return 1.0, transliteration.normalised(ours[0]) == transliteration.normalised(
-            theirs[0]
-        )
+    our_forms = [transliteration.normalised(name) for name in ours]
+    their_forms = [transliteration.normalised(name) for name in theirs]
+    if not set(our_forms).isdisjoint(their_forms):
+        return 1.0, our_forms[0] == their_forms[0]
     return max(keys.similarity(x, y, kind=a.kind) for x in ours for y in theirs), False
 
 
-def _evidence(a: Profile, b: Profile) -> Iterator[tuple[float, str]]:
-    """What else speaks for or against, in log-odds, and its reason."""
+def _evidence(a: Profile, b: Profile) -> Iterator[MatchEvidence]:
+    """What else speaks for or against."""
     if a.emails and b.emails:
-        yield _emails_alike(_emails(a) & _emails(b))
-    if _phones(a) & _phones(b):
-        yield _PHONE, "same phone"
-    ours, theirs = _numbers(a), _numbers(b)
+        yield _compare_emails(profiles.emails(a) & profiles.emails(b))
+    if profiles.phones(a) & profiles.phones(b):
+        yield _SAME_PHONE
+    ours, theirs = profiles.identifiers(a), profiles.identifiers(b)
     if ours and theirs:
-        yield _IDENTIFIER[min(_apart(x, y) for x in ours for y in theirs)]
-    if _day(a) and _day(b):
-        yield _birthdays(*sorted((_day(a), _day(b)), key=len))
+        yield _compare_identifiers(ours, theirs)
+    our_day, their_day = profiles.birthday(a), profiles.birthday(b)
+    if our_day and their_day:
+        yield _compare_birthdays(*sorted((our_day, their_day), key=len))
     if a.address and b.address:
-        yield _places(
+        yield _compare_addresses(
             transliteration.normalised(a.address), transliteration.normalised(b.address)
         )
 
 
-def _emails_alike(common: set[str]) -> tuple[float, str]:
+def _compare_emails(common: set[str]) -> MatchEvidence:
+    """An address of one person, of an office, or none in common."""
     if not common:
-        return _EMAIL_OTHER, "other email"
-    return (
-        (_EMAIL_OFFICE, "same office address")
-        if all(_of_an_office(one) for one in common)
-        else (_EMAIL, _SAME_EMAIL)
+        return _OTHER_EMAIL
+    return _OFFICE_EMAIL if all(map(_of_an_office, common)) else _SAME_EMAIL
+
+
+def _compare_addresses(a: str, b: str) -> MatchEvidence:
+    """By rapidfuzz's token ratios, whatever the order of the words."""
+    ratio = min(
+        fuzz.token_set_ratio(a, b), fuzz.token_sort_ratio(a, b) + _ORDER_ALLOWANCE
     )
+    if ratio >= _SAME_ADDRESS_RATIO:
+        return _SAME_ADDRESS
+    return _NEAR_ADDRESS if ratio >= _NEAR_ADDRESS_RATIO else _OTHER_ADDRESS
 
 
-def _places(a: str, b: str) -> tuple[float, str]:
-    share = min(fuzz.token_set_ratio(a, b), fuzz.token_sort_ratio(a, b) + 20)
-    if share >= 85:
-        return _PLACE, "same address"
-    return (
-        (_PLACE_NEAR, "address alike")
-        if share >= 65
-        else (_PLACE_OTHER, _OTHER_ADDRESS)
-    )
-
-
-def _birthdays(shorter: str, longer: str) -> tuple[float, str]:
+def _compare_birthdays(shorter: str, longer: str) -> MatchEvidence:
+    """Two days as digits, the one without a year first."""
     if shorter == longer:
-        return _DAY, "same birthday"
+        return _SAME_BIRTHDAY
     if len(shorter) == _NO_YEAR and longer.endswith(shorter):
-        return _DAY_NEAR, "same birthday without a year"
+        return _YEARLESS_BIRTHDAY
     near = OSA.distance(shorter, longer) <= 1
-    return (_DAY_NEAR, _OTHER_DAY) if near else (_DAY_OTHER, "other birthday")
+    return _NEAR_BIRTHDAY if near else _OTHER_BIRTHDAY
+
+
+def _compare_identifiers(ours: set[str], theirs: set[str]) -> MatchEvidence:
+    """The best of all pairs: the same, a slip apart, other."""
+    if not ours.isdisjoint(theirs):
+        return _SAME_IDENTIFIER
+    near = any(_a_slip_apart(x, y) for x in ours for y in theirs)
+    return _NEAR_IDENTIFIER if near else _OTHER_IDENTIFIER
+
+
+def _a_slip_apart(a: str, b: str) -> bool:
+    """What is too short for a slip to be seen must be the same."""
+    if min(len(a), len(b)) < _LONG_NUMBER:
+        return False
+    return OSA.distance(a, b, score_cutoff=1) <= 1
 
 
 def _automatic(
     a: Profile,
     b: Profile,
-    alike: float | None,
+    similarity: float | None,
     *,
     exact: bool,
-    evidence: Sequence[tuple[float, str]],
+    evidence: Sequence[MatchEvidence],
 ) -> bool:
-    """Whether nothing can be wrong with a merge."""
-    found = {why for _, why in evidence}
-    against = {why for weight, why in evidence if weight < 0}
+    """Whether nothing can be wrong with a merge: the rules of docs/decisions/0015."""
+    against = {item for item in evidence if item.weight < 0}
     if a.kind != "person":
         return exact and not against
-    if _OTHER_DAY in found or against - {_OTHER_ADDRESS}:
+    # Another address is no other person: people move.
+    if _NEAR_BIRTHDAY in evidence or against - {_OTHER_ADDRESS}:
         return False
-    if _SAME_EMAIL in found:
-        return alike is None or alike >= _TWO_PEOPLE or not (_whole(a) and _whole(b))
-    if "same identifier" in found:
-        return exact and ("same birthday" in found or _OTHER_ADDRESS not in found)
+    return _automatic_person(a, b, similarity, exact=exact, evidence=evidence)
+
+
+def _automatic_person(
+    a: Profile,
+    b: Profile,
+    similarity: float | None,
+    *,
+    exact: bool,
+    evidence: Sequence[MatchEvidence],
+) -> bool:
+    """Whether an address, an identifier or the name alone is enough for a person, where
+    nothing is against it.
+    """
+    if _SAME_EMAIL in evidence:
+        return not _two_people(a, b, similarity)
+    if _SAME_IDENTIFIER in evidence:
+        other_place = _OTHER_ADDRESS in evidence
+        return exact and (_SAME_BIRTHDAY in evidence or not other_place)
     return exact and (a.bare or b.bare)
 
 
-def _whole(one: Profile) -> bool:
+def _two_people(a: Profile, b: Profile, similarity: float | None) -> bool:
+    """Whether the names are whole ones, of two people."""
+    if similarity is None or similarity >= _TWO_PEOPLE:
+        return False
+    return _has_whole_name(a) and _has_whole_name(b)
+
+
+def _has_whole_name(profile: Profile) -> bool:
     """Whether a person has a name of two words or more, and not only what somebody is
     called.
     """
-    return any(len(parsing.person(name).words) > 1 for name in one.names)
-
-
-def _emails(one: Profile) -> set[str]:
-    return {transliteration.normalised(email) for email in one.emails}
+    return any(len(parsing.person(name).words) > 1 for name in profile.names)
 
 
 _OFFICES = tables.words("""
@@ -227,156 +237,71 @@ def _of_an_office(email: str) -> bool:
     return email.partition("@")[0] in _OFFICES
 
 
-def _digits(text: str) -> str:
-    return re.sub(r"\D", "", text)
-
-
-def _day(one: Profile) -> str:
-    return _digits(one.birthday)[:8]
-
-
-def _phones(one: Profile) -> set[str]:
-    """The ends of the numbers, so that a country code makes no difference."""
-    found = (_digits(phone) for phone in one.phones)
-    return {digits[-_PHONE_END:] for digits in found if len(digits) >= _SHORT_PHONE}
-
-
-def _numbers(one: Profile) -> set[str]:
-    """The identifiers without their punctuation."""
-    return {
-        re.sub(r"[\W_]", "", transliteration.normalised(number))
-        for number in one.identifiers
-    } - {""}
-
-
-def _apart(a: str, b: str) -> int:
-    """0 the same, 1 a slip apart, 2 other. What is too short for a slip to be seen must
-    be the same.
-    """
-    if a == b:
-        return 0
-    return (
-        1
-        if min(len(a), len(b)) >= _LONG_NUMBER
-        and OSA.distance(a, b, score_cutoff=1) <= 1
-        else 2
-    )
-
-
 def _log_odds(share: float) -> float:
+    """The logit of a share of 0..1."""
     share = min(max(share, 1e-6), 1 - 1e-6)
     return math.log(share / (1 - share))
 
 
-def _odds(total: float) -> float:
-    return 1 / (1 + math.exp(-total))
+def _probability(log_odds: float) -> float:
+    """The inverse of `_log_odds`: the logistic function."""
+    return 1 / (1 + math.exp(-log_odds))
 
 
-# ------------------------------------------------------------------------------------------------------ worth comparing
+class Match(NamedTuple):
+    """Two profiles by their places, i < j, and the verdict on them."""
+
+    i: int
+    j: int
+    verdict: Verdict
 
 
-def candidates(profiles: Sequence[Profile]) -> list[tuple[int, int, Verdict]]:
-    """The pairs (i < j) that are automatic or suggested, the likeliest first; only
-    profiles that share something.
+def candidates(everybody: Sequence[Profile]) -> list[Match]:
+    """The pairs that are automatic or suggested, the likeliest first; only profiles
+    that share something.
     """
-    kept: list[tuple[int, int, Verdict]] = []
-    for i, j in _pairs(profiles):
-        evidence = list(_evidence(profiles[i], profiles[j]))
-        if sum(weight for weight, _ in evidence) < -_FOR_NAME:
+    matches: list[Match] = []
+    for i, j in blocking.pairs(everybody):
+        evidence = list(_evidence(everybody[i], everybody[j]))
+        if sum(weight for weight, _ in evidence) < -_MOST_OF_NAMES:
             continue  # no name could make it likely
-        verdict = _verdict(profiles[i], profiles[j], evidence)
+        verdict = _verdict(everybody[i], everybody[j], evidence)
         if verdict.automatic or verdict.suggested:
-            kept.append((i, j, verdict))
+            matches.append(Match(i, j, verdict))
     return sorted(
-        _unambiguous(profiles, kept),
-        key=lambda one: (-one[2].automatic, -one[2].score, one[0], one[1]),
+        _unambiguous(everybody, matches),
+        key=lambda match: (
+            -match.verdict.automatic,
+            -match.verdict.score,
+            match.i,
+            match.j,
+        ),
     )
 
 
 def _unambiguous(
-    profiles: Sequence[Profile], found: Sequence[tuple[int, int, Verdict]]
-) -> Iterator[tuple[int, int, Verdict]]:
+    everybody: Sequence[Profile], matches: Sequence[Match]
+) -> Iterator[Match]:
     """A person of whom nothing but the name is known is merged unasked only if there is
     one of that name.
     """
     partners: dict[int, int] = defaultdict(int)
-    for i, j, verdict in found:
+    for i, j, verdict in matches:
         if verdict.automatic:
             partners[i] += 1
             partners[j] += 1
-    for i, j, verdict in found:
-        nameless = [
-            one
-            for one in (i, j)
-            if profiles[one].kind == "person" and profiles[one].bare
-        ]
-        if verdict.automatic and any(partners[one] > 1 for one in nameless):
-            verdict = replace(
-                verdict,
-                automatic=False,
-                reasons=(*verdict.reasons, "several of that name"),
-            )
-        yield i, j, verdict
+    for match in matches:
+        i, j, verdict = match
+        several = any(
+            partners[place] > 1 and _only_a_name(everybody[place]) for place in (i, j)
+        )
+        if not (verdict.automatic and several):
+            yield match
+            continue
+        reasons = (*verdict.reasons, "several of that name")
+        yield Match(i, j, replace(verdict, automatic=False, reasons=reasons))
 
 
-def _pairs(profiles: Sequence[Profile]) -> Iterable[tuple[int, int]]:
-    """Pairs that share an address, a number, a day, or enough of a name."""
-    blocks: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for at, profile in enumerate(profiles):
-        for key in {*_own_keys(profile), *_name_keys(profile)}:
-            blocks[(profile.kind, *key)].append(at)
-    found: set[tuple[int, int]] = set()
-    for key, members in blocks.items():
-        if len(members) <= (MOST_OF_A_NAME if key[1] == "word" else MOST_OF_A_KEY):
-            found.update(combinations(members, 2))
-    return sorted(found)
-
-
-def _own_keys(profile: Profile) -> Iterator[tuple[str, ...]]:
-    yield from (("email", email) for email in _emails(profile))
-    yield from (("phone", phone) for phone in _phones(profile))
-    yield from (("number", number) for number in _numbers(profile))
-    if _day(profile):
-        yield "day", _day(profile)
-    words = transliteration.normalised(profile.address).split()
-    digits = sorted(word for word in words if word[0].isdigit())
-    longest = max(
-        (word for word in words if not word[0].isdigit()), key=len, default=""
-    )
-    if digits and longest:
-        yield "place", digits[0], longest[:5]
-
-
-def _name_keys(profile: Profile) -> Iterator[tuple[str, ...]]:
-    """Words by sound and by consonants; two of them together; the full forms of a short
-    name; the name as it is.
-    """
-    for name in profile.names:
-        yield "name", transliteration.normalised(name)
-        read = parsing.person(name) if profile.kind == "person" else parsing.thing(name)
-        told = [word.text for word in read.words if word.weight > parsing.PARTICLE]
-        sounds = sorted({transliteration.sound(word) for word in told} - {""})
-        yield "joined", "".join(transliteration.skeleton(word) for word in sorted(told))
-        for word in told:
-            if len(word) > 1:
-                yield "word", transliteration.sound(word)
-                yield "word", transliteration.skeleton(word), "bones"
-            if profile.kind == "person" and len(told) == 1:
-                yield from (
-                    ("short", full) for full in (word, *tables.full_names(word))
-                )
-        for x in sounds:
-            yield from (
-                ("two", x, letter)
-                for y in told
-                if transliteration.sound(y) != x
-                for letter in _letters(y, profile.kind)
-            )
-        if read.capitals or len(told) > 1:
-            yield "letters", read.capitals or "".join(word[0] for word in told)
-
-
-def _letters(word: str, kind: str) -> set[str]:
-    """The first letters a word may have: its own, and of the names it is short for."""
-    full = tables.full_names(word) if kind == "person" else ()
-    return {transliteration.sound(one)[:1] for one in (word, *full)}
+def _only_a_name(profile: Profile) -> bool:
+    """Whether a person is known by a name alone."""
+    return profile.kind == "person" and profile.bare

@@ -1,6 +1,4 @@
-"""Words that stand in names without being one: titles, particles, legal forms, numbers;
-and short forms of names.
-"""
+"""Word lists of names: titles, particles, legal forms, numbers, nicknames."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -15,6 +13,7 @@ def words(text: str) -> frozenset[str]:
 
 
 def _lines(text: str) -> list[list[str]]:
+    """The words of each line."""
     return [line.split() for line in text.strip().splitlines()]
 
 
@@ -102,13 +101,12 @@ def one_form(form: tuple[str, ...]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=20_000)
-def near_form(said: str) -> tuple[str, ...] | None:
+def near_form(written: str) -> tuple[str, ...] | None:
     """A long legal form with a slip in it."""
     for form in _LONG:
-        if (
-            abs(len(form) - len(said)) <= 1
-            and OSA.distance(form, said, score_cutoff=1) <= 1
-        ):
+        if abs(len(form) - len(written)) > 1:
+            continue
+        if OSA.distance(form, written, score_cutoff=1) <= 1:
             return tuple(form.split())
     return None
 
@@ -256,11 +254,11 @@ mohammed mo hamada
 
 
 def _groups() -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
+    """The short forms of each name in the list above."""
+    short_forms: dict[str, set[str]] = {}
     for full, *short in _SHORT:
-        for one in short:
-            found.setdefault(full, set()).add(one)
-    return {name: frozenset(short) for name, short in found.items()}
+        short_forms.setdefault(full, set()).update(short)
+    return {name: frozenset(short) for name, short in short_forms.items()}
 
 
 _OURS = _groups()
@@ -268,11 +266,13 @@ _OURS = _groups()
 
 @lru_cache(maxsize=1)
 def _english() -> english.NickNamer:
+    """The nicknames package, loaded once."""
     return english.NickNamer()
 
 
 @lru_cache(maxsize=20_000)
 def _short(name: str) -> frozenset[str]:
+    """The short forms of a name."""
     return frozenset(_english().nicknames_of(name)) | _OURS.get(name, frozenset())
 
 

@@ -1,18 +1,22 @@
-"""A name taken apart: its words with their weights, and what stands beside them (title,
-legal form, numbers).
-"""
+"""Parsing of names (entity resolution): words, weights, titles, legal forms."""
 
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from reverie.graph.resolution import name_tables as tables
 from reverie.graph.resolution import transliteration
 from reverie.privacy import lists
 
-PARTICLE, _ORDINARY, _BBCCE, _MADE = 0.2, 0.6, 0.8, 1.0
+# How much a word tells, set by hand with the pairs of bench/names.py in view
+# (docs/decisions/0015): a rare name tells more than a common one.
+PARTICLE = 0.2  # von, bin
+_PERSON_INITIAL, _THING_LETTER = 0.35, 0.5
+_RAREST_NAME, _COMMON_LOSS, _COMMONEST = 1.1, 0.3, 20
+_ORDINARY_WORD, _PLACE_NAME, _MADE_NAME = 0.6, 0.8, 1.0
 _MOST_WORDS, _LONGEST = 14, 300
-_LETTERS_ENOUGH = 3
+_LEAST_LETTERS = 3  # for digits among them to be read as letters
 _INITIALS = re.compile(
     r"\b(?:[^\W\d_]\.[\s]?){2,}(?![^\W\d_]{2})|\b[^\W\d_](?:\.[^\W\d_])+\b\.?"
 )
@@ -39,15 +43,16 @@ class Name:
     numbers: tuple[str, ...] = ()
     form: tuple[str, ...] = ()
     family: str = ""
-    turned: bool = False  # the family name first, with a comma
+    family_first: bool = False  # with a comma: Ruiz, Ana
     capitals: str = ""  # of a name that is one word in capitals: BBC
 
     @property
     def weight(self) -> float:
+        """The weight of all words."""
         return sum(word.weight for word in self.words)
 
 
-# --------------------------------------------------------------------------------------------------------- of persons
+# -------------------------------------------------------------------------- of persons
 
 
 @lru_cache(maxsize=20_000)
@@ -56,38 +61,41 @@ def person(name: str) -> Name:
     letters read as letters.
     """
     foreign = transliteration.few_vowels(name)
-    family, comma, given = re.sub(
-        r"[ʼ'’`´]", "", transliteration.latin(name[:_LONGEST])
-    ).partition(",")
+    written = re.sub(r"[ʼ'’`´]", "", transliteration.latin(name[:_LONGEST]))
+    family, comma, given = written.partition(",")
     text = f"{given} {family}"
     shouted = text.upper() == text
-    found = [
-        part
+    words = [
+        word
         for token in re.findall(r"[^\W_]+", text)
-        for part in _person_words(token, shouted=shouted)
+        for word in _person_words(token, shouted=shouted)
     ]
-    generation = tuple(
-        tables.GENERATIONS[word] for word in found[2:] if word in tables.GENERATIONS
-    )
-    found = found[:2] + [word for word in found[2:] if word not in tables.GENERATIONS]
-    plain = _without_form(_without_titles(found))
-    words = tuple(
+    words, generation = _split_generation(words)
+    plain = _without_form(_without_titles(words))
+    weighted = tuple(
         Word(word, _person_weight(word), foreign) for word in dict.fromkeys(plain)
     )
     digits = tuple(digits for word in plain for digits in re.findall(r"\d+", word))
-    return Name(words[:_MOST_WORDS], generation + digits, turned=bool(comma))
+    return Name(weighted[:_MOST_WORDS], generation + digits, family_first=bool(comma))
+
+
+def _split_generation(words: list[str]) -> tuple[list[str], tuple[str, ...]]:
+    """The words without junior, senior and II, which stand after two others."""
+    first, later = words[:2], words[2:]
+    generation = tuple(
+        tables.GENERATIONS[word] for word in later if word in tables.GENERATIONS
+    )
+    rest = [word for word in later if word not in tables.GENERATIONS]
+    return first + rest, generation
 
 
 def _person_words(token: str, *, shouted: bool) -> list[str]:
-    if (
-        not shouted
-        and token.isupper()
-        and 2 <= len(token) <= 3
-        and not re.search(r"[AEIOUY0-9]", token)
-    ):
+    """A token as words: initials apart, digits among letters as letters."""
+    initials = not shouted and token.isupper() and 2 <= len(token) <= 3
+    if initials and not re.search(r"[AEIOUY0-9]", token):
         return list(token.lower())  # JL Picard
     letters = sum(char.isalpha() for char in token)
-    if letters >= _LETTERS_ENOUGH and not re.search(r"\d\d", token):
+    if letters >= _LEAST_LETTERS and not re.search(r"\d\d", token):
         return [token.lower().translate(_LEET)]  # Hub3r, but not ASR1603
     return [token.lower()]
 
@@ -122,11 +130,12 @@ def _person_weight(word: str) -> float:
     if word in tables.PARTICLES:
         return PARTICLE
     if len(word) == 1:
-        return 0.35
-    return 1.1 - 0.3 * min(1.0, (lists.given(word) + lists.family(word)) / 20)
+        return _PERSON_INITIAL
+    common = min(1.0, (lists.given(word) + lists.family(word)) / _COMMONEST)
+    return _RAREST_NAME - _COMMON_LOSS * common
 
 
-# ---------------------------------------------------------------------------------------------------------- of things
+# --------------------------------------------------------------------------- of things
 
 
 @lru_cache(maxsize=20_000)
@@ -137,24 +146,27 @@ def thing(name: str) -> Name:
     name = name[:_LONGEST]
     foreign = transliteration.few_vowels(name)
     words, form, family = _split_form(_WORD.findall(_spelled(name)))
-    words = _spell_out(words)
-    romans = [
-        word.upper() for word in re.findall(r"\b[IVX]+\b", transliteration.latin(name))
-    ]
-    words, numbers = _split_numbers(words, romans)
+    words, numbers = _split_numbers(_spell_out(words), _roman_numerals(name))
     if len(words) > 1 and words[0] in tables.VESSELS:
         words = words[1:]
-    kept = [word for word in words if word not in tables.IDLE] or words
-    made = tuple(
-        Word(word, _thing_weight(word), foreign) for word in dict.fromkeys(kept)
+    telling = [word for word in words if word not in tables.IDLE] or words
+    weighted = tuple(
+        Word(word, _thing_weight(word), foreign) for word in dict.fromkeys(telling)
     )
-    alone = re.sub(r"[.\s]", "", name.split(",")[0]) if len(kept) == 1 else ""
-    capitals = (
-        alone.lower()
-        if 2 <= len(alone) <= 6 and alone.isupper() and alone.isascii()
-        else ""
-    )
-    return Name(made[:_MOST_WORDS], numbers, form, family, capitals=capitals)
+    capitals = _capitals(name) if len(telling) == 1 else ""
+    return Name(weighted[:_MOST_WORDS], numbers, form, family, capitals=capitals)
+
+
+def _roman_numerals(name: str) -> list[str]:
+    """Numbers in Roman capitals: IV."""
+    return re.findall(r"\b[IVX]+\b", transliteration.latin(name))
+
+
+def _capitals(name: str) -> str:
+    """The letters of a name in capitals that may be an acronym: BBC, B.B.C."""
+    letters = re.sub(r"[.\s]", "", name.split(",")[0])
+    acronym = 2 <= len(letters) <= 6 and letters.isupper() and letters.isascii()
+    return letters.lower() if acronym else ""
 
 
 def _spelled(name: str) -> str:
@@ -171,38 +183,54 @@ def _spelled(name: str) -> str:
 
 def _split_form(words: list[str]) -> tuple[list[str], tuple[str, ...], str]:
     """The words without legal forms; the form that tells most, and its family."""
-    rest, form, family = list(words), (), ""
-    while found := _find_form(rest):
-        at, size, one, kind = found
+    rest = list(words)
+    form: tuple[str, ...] = ()
+    family = ""
+    while match := _find_form(rest):
+        # Any other form tells more than that it is a corporation.
         if not form or family == "corporation":
-            form, family = tables.one_form(one), kind
-        del rest[at : at + size]
+            form = tables.one_form(match.form)
+            family = tables.LEGAL_FORMS[match.form]
+        del rest[match.start : match.stop]
     return rest, form, family
 
 
-def _find_form(words: list[str]) -> tuple[int, int, tuple[str, ...], str] | None:
+class _FormMatch(NamedTuple):
+    """Where a legal form stands among the words of a name, and which it is."""
+
+    start: int
+    stop: int
+    form: tuple[str, ...]
+
+
+def _find_form(words: list[str]) -> _FormMatch | None:
     """The longest legal form. Short ones are words elsewhere: only at an end of the
     name, and never the whole of it.
     """
     for size in range(min(tables.LONGEST_FORM, len(words) - 1), 0, -1):
-        for at in range(len(words) - size, -1, -1):
-            if size < 3 and at not in (0, len(words) - size):
+        for start in range(len(words) - size, -1, -1):
+            if size < 3 and start not in (0, len(words) - size):
                 continue
-            piece = tuple(words[at : at + size])
-            if piece in tables.LEGAL_FORMS:
-                return at, size, piece, tables.LEGAL_FORMS[piece]
-            if len(joined := " ".join(piece)) >= tables.LONG_FORM and (
-                near := tables.near_form(joined)
-            ):
-                return at, size, near, tables.LEGAL_FORMS[near]
+            form = _as_form(tuple(words[start : start + size]))
+            if form is not None:
+                return _FormMatch(start, start + size, form)
     return None
 
 
+def _as_form(words: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The legal form that some words are, a long one also with a slip in it."""
+    if words in tables.LEGAL_FORMS:
+        return words
+    joined = " ".join(words)
+    return tables.near_form(joined) if len(joined) >= tables.LONG_FORM else None
+
+
 def _spell_out(words: list[str]) -> list[str]:
-    made: list[str] = []
+    """Short words in full, which may be several: us, united states."""
+    full: list[str] = []
     for word in words:
-        made.extend(tables.SHORTENED.get(word, word).split())
-    return made
+        full.extend(tables.SHORTENED.get(word, word).split())
+    return full
 
 
 def _split_numbers(
@@ -213,40 +241,51 @@ def _split_numbers(
     """
     rest: list[str] = []
     numbers: list[str] = []
-    tens = 0
-    for at, word in enumerate(words):
-        value = tables.NUMBERS.get(
-            word, int(word) if word.isdecimal() and len(word) < 18 else None
-        )
-        if value is None and word.upper() in romans and word in tables.ROMAN and at > 0:
-            value = tables.ROMAN[word]
-        if value is not None:
-            if tens and value < 10:
-                numbers[-1] = str(tens + value)
-            else:
-                numbers.append(str(value))
-            tens = value if word in tables.NUMBERS and value >= 20 else 0
+    tens = 0  # of a number in words that a digit may follow: thirty two
+    for place, word in enumerate(words):
+        value = _number(word)
+        if value is None and place > 0 and word.upper() in romans:
+            value = tables.ROMAN.get(word)
+        if value is None:
+            tens = 0
+            letters, digits = _split_code(word)
+            numbers.extend(digits)
+            if letters:
+                rest.append(letters)
             continue
-        tens = 0
-        if any(char.isdigit() for char in word):
-            numbers.extend(
-                digits.lstrip("0") or "0" for digits in re.findall(r"\d+", word)
-            )
-            word = re.sub(r"[\d%]+", "", word)
-        if word:
-            rest.append(word)
+        if tens and value < 10:
+            numbers[-1] = str(tens + value)
+        else:
+            numbers.append(str(value))
+        tens = _tens(word, value)
     return rest, tuple(numbers)
+
+
+def _number(word: str) -> int | None:
+    """The value of a number in words or digits."""
+    if word in tables.NUMBERS:
+        return tables.NUMBERS[word]
+    return int(word) if word.isdecimal() and len(word) < 18 else None
+
+
+def _tens(word: str, value: int) -> int:
+    """The value of a number in words that a digit may follow, else 0."""
+    return value if word in tables.NUMBERS and value >= 20 else 0
+
+
+def _split_code(word: str) -> tuple[str, list[str]]:
+    """A code without its digits, and these without zeros before them: ASR-007."""
+    if not any(char.isdigit() for char in word):
+        return word, []
+    digits = [run.lstrip("0") or "0" for run in re.findall(r"\d+", word)]
+    return re.sub(r"[\d%]+", "", word), digits
 
 
 @lru_cache(maxsize=20_000)
 def _thing_weight(word: str) -> float:
     """A word of the language says less than a made name."""
     if len(word) == 1:
-        return 0.5
-    return (
-        _ORDINARY
-        if lists.english(word) and not lists.family(word)
-        else _BBCCE
-        if lists.place(word)
-        else _MADE
-    )
+        return _THING_LETTER
+    if lists.english(word) and not lists.family(word):
+        return _ORDINARY_WORD
+    return _PLACE_NAME if lists.place(word) else _MADE_NAME

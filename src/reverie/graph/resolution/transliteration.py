@@ -1,6 +1,4 @@
-"""How a name is written: the form a key is made of, plain Latin letters for any script,
-and how a word sounds.
-"""
+"""Transliteration to Latin letters, Unicode normalisation, phonetic keys of words."""
 
 import re
 import unicodedata
@@ -21,17 +19,17 @@ def normalised(name: str) -> str:
     words.
     """
     text = name
-    for _ in range(
-        _ROUNDS
-    ):  # case and compatible forms can each make work for the other
-        made = _once(text)
-        if made == text:
+    # Case and compatible forms can each make work for the other.
+    for _ in range(_ROUNDS):
+        folded = _fold(text)
+        if folded == text:
             break
-        text = made
+        text = folded
     return text
 
 
-def _once(text: str) -> str:
+def _fold(text: str) -> str:
+    """One round of lower case, compatible forms (NFKC) and no accents."""
     if text.isascii():
         return " ".join(text.lower().split())
     parts = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold())
@@ -66,18 +64,21 @@ def few_vowels(text: str) -> bool:
     """Whether a text is in a script that leaves vowels out or has syllables, so that
     only consonants can be trusted.
     """
-    return not text.isascii() and any(
-        char.isalpha() and not unicodedata.name(char, "LATIN").startswith(_ALPHABETS)
-        for char in text
+    if text.isascii():
+        return False
+    letters = (char for char in text if char.isalpha())
+    return any(
+        not unicodedata.name(char, "LATIN").startswith(_ALPHABETS) for char in letters
     )
 
 
-# ---------------------------------------------------------------------------------------------------------- sounds
+# ------------------------------------------------------------------------------ sounds
 
-# In order; each takes one of several ways to write a sound to one.
+# In order; each takes one of several ways to write a sound to one (docs/decisions/0015:
+# Metaphone and Soundex are made for English).
 _SOUNDS = tuple(
-    (re.compile(pattern), made)
-    for pattern, made in (
+    (re.compile(pattern), letters)
+    for pattern, letters in (
         (r"[^a-z]", ""),
         (r"tsch|tch|tsh|cz", "c"),
         (r"sch|sh|zh", "s"),
@@ -109,13 +110,13 @@ _CLOSE = str.maketrans("bdgvzjl", "ptkfssr")
 
 @lru_cache(maxsize=50_000)
 def sound(word: str) -> str:
-    """A Latin word by its sound, the same for the usual ways to write it: Sergei,
+    """The phonetic key of a Latin word, the same for the usual ways to write it: Sergei,
     Sergey, Sergej.
     """
-    made = word.lower()
+    spoken = word.lower()
     for pattern, letters in _SOUNDS:
-        made = pattern.sub(letters, made)
-    return made
+        spoken = pattern.sub(letters, spoken)
+    return spoken
 
 
 @lru_cache(maxsize=50_000)
@@ -125,5 +126,5 @@ def skeleton(word: str) -> str:
     """
     spoken = sound(word)
     start = "a" if spoken[:1] in "aeiou" and spoken else ""
-    bones = re.sub(r"[aeiou]", "", spoken).translate(_CLOSE)
-    return start + re.sub(r"(.)\1+", r"\1", bones)
+    consonants = re.sub(r"[aeiou]", "", spoken).translate(_CLOSE)
+    return start + re.sub(r"(.)\1+", r"\1", consonants)
