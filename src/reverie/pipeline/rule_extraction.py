@@ -192,7 +192,7 @@ async def _named_before(
             query = queries.Query(text=name)
             ids |= {
                 one.record_id
-                for one in await lexical.phrased(
+                for one in await lexical.retrieve_phrases(
                     tx, who, query, [name], depth=_MOST_NAMING
                 )
             }

@@ -12,6 +12,7 @@ from reverie.graph.cypher import projection, snapshot
 from reverie.records import catalogue
 from reverie.search import explore as exploring
 from reverie.search import query as queries
+from reverie.search import weights
 from reverie.tools import base
 
 _MOST = 5
@@ -24,7 +25,7 @@ class ExploreQuery(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
     query: Text
-    threshold: Annotated[float, pydantic.Field(ge=0, le=1)] = exploring.THRESHOLD
+    threshold: Annotated[float, pydantic.Field(ge=0, le=1)] = weights.EXPLORE_THRESHOLD
 
 
 # Written out and without the limits: every client pays for this before its first
