@@ -26,7 +26,7 @@ _BEFORE_NAMED_DAY = frozenset(
 
 def deictic(match: Match, today: date) -> TimeExpression | None:
     """`yesterday`, `the day after tomorrow`, `heute Abend`."""
-    word = reading.spaced(match.group("w"))
+    word = reading.spaced(match["w"])
     if reading.word_before(match) in _BEFORE_MORNING.get(word, ()):
         return None
     day = today + timedelta(tables.DAYS[word])
@@ -37,18 +37,18 @@ def dated(match: Match, today: date) -> TimeExpression | None:
     """`5 May`, `May 5th, 2024`, `from 3 to 5 May`."""
     if _is_sentence(match):
         return None
-    month = reading.month_number(match.group("m"))
-    first = reading.ordinal(match.group("d"))
+    month = reading.month_number(match["m"])
+    first = reading.ordinal(match["d"])
     last = first
     if "d2" in match.groupdict():
-        last = reading.ordinal(match.group("d2"))
+        last = reading.ordinal(match["d2"])
     if last < first:
         return None
-    if match.group("y"):
-        year = int(match.group("y"))
-        return reading.of_days(
-            match, "date", date(year, month, first), date(year, month, last)
-        )
+    if match["y"]:
+        year = int(match["y"])
+        begins = date(year, month, first)
+        ends = date(year, month, last)
+        return reading.of_days(match, "date", begins, ends)
     day = days.latest(month, first, today)
     until = day + timedelta(last - first)
     return replace(reading.of_days(match, "date", day, until), yearless=True)
@@ -58,40 +58,41 @@ def _is_sentence(match: Match) -> bool:
     """`5 may be enough`: a number before a word that is a month too, and nothing that
     says it is a day.
     """
-    if match.group("m") not in _MONTHS_TOO or match.group("y"):
+    if match["m"] not in _MONTHS_TOO or match["y"]:
         return False
     if reading.word_before(match) in tables.BEFORE_A_DAY:
         return False
-    return match.group("d").isdigit() and match.group(0)[0].isdigit()
+    return match["d"].isdigit() and match[0][0].isdigit()
 
 
 def iso(match: Match, today: date) -> TimeExpression:
     """`2024-01-15` (ISO 8601), with slashes or dots too."""
-    year, month, day = (int(match.group(name)) for name in ("y", "m", "d"))
-    return reading.of_days(
-        match, "date", date(year, month, day), date(year, month, day)
-    )
+    year, month, day = (int(match[name]) for name in ("y", "m", "d"))
+    the_day = date(year, month, day)
+    return reading.of_days(match, "date", the_day, the_day)
 
 
 def numeric(match: Match, today: date) -> TimeExpression | None:
     """`15.01.2024`, `05/13/2023`: days before months with dots; with slashes only where
     no other reading is.
     """
-    day, month = int(match.group("a")), int(match.group("b"))
-    year = int(match.group("y"))
+    day = int(match["a"])
+    month = int(match["b"])
+    year = int(match["y"])
     year += 2000 if year < 100 else 0
-    if match.group("sep") == "/" and month > 12:
+    if match["sep"] == "/" and month > 12:
         day, month = month, day
-    elif match.group("sep") != "." and day <= 12 and day != month:
+    elif match["sep"] != "." and day <= 12 and day != month:
         return None
-    return reading.of_days(
-        match, "date", date(year, month, day), date(year, month, day)
-    )
+    the_day = date(year, month, day)
+    return reading.of_days(match, "date", the_day, the_day)
 
 
 def german_day(match: Match, today: date) -> TimeExpression:
     """`am 3.4.`"""
-    day = days.latest(int(match.group("b")), int(match.group("a")), today)
+    number = int(match["a"])
+    month = int(match["b"])
+    day = days.latest(month, number, today)
     return replace(reading.of_days(match, "date", day, day), yearless=True)
 
 
@@ -99,10 +100,11 @@ def weekday(match: Match, today: date) -> TimeExpression | None:
     """`Monday` (the latest one), `last Monday`, `el lunes que viene`."""
     if reading.word_before(match) in _BEFORE_NAMED_DAY:
         return None
-    number = tables.WEEKDAYS[match.group("w")]
-    words = match.group("s") or match.group("t") or ""
+    number = tables.WEEKDAYS[match["w"]]
+    words = match["s"] or match["t"] or ""
     if not words:
-        day = today - timedelta((today.weekday() - number) % 7)
+        back = (today.weekday() - number) % 7
+        day = today - timedelta(back)
         return reading.of_days(match, "weekday", day, day, firm=False)
     day = _near_weekday(number, reading.step(words), today)
     return reading.of_days(match, "said", day, day)
@@ -110,8 +112,9 @@ def weekday(match: Match, today: date) -> TimeExpression | None:
 
 def _near_weekday(number: int, step: int, today: date) -> date:
     """The weekday before today, after it, or of this week."""
+    ahead = number - today.weekday()
     if step > 0:
-        return today + timedelta((number - today.weekday()) % 7 or 7)
+        return today + timedelta(ahead % 7 or 7)
     if step < 0:
-        return today - timedelta((today.weekday() - number) % 7 or 7)
-    return today + timedelta(number - today.weekday())
+        return today - timedelta(-ahead % 7 or 7)
+    return today + timedelta(ahead)

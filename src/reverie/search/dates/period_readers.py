@@ -17,7 +17,6 @@ from reverie.search.dates.expressions import Match, TimeExpression
 
 # At most so many days: for a length of time that nobody counts to the day.
 DAYS_OF = {"day": 1, "week": 7, "month": 31, "year": 366, "quarter": 92, "weekend": 7}
-_MONTHS_OF = {"month": 1, "quarter": 3, "year": 12}
 # Behind one of these, 2000 is a number of something.
 _COUNTED = re.compile(
     r"\s*(?:%|[€$£]|(?:tokens?|words|euros?|dollars?|people|personas|personen|users|steps|schritte|pasos|words|worter|"
@@ -35,28 +34,32 @@ _NUMBERED = tables.words(
 
 def month_of_year(match: Match, today: date) -> TimeExpression:
     """`March 2024`, `March of last year`."""
-    year = match.group("y")
-    number = int(year) if year else today.year + reading.step(match.group("rel"))
-    month = date(number, reading.month_number(match.group("m")), 1)
-    return reading.of_days(match, "month", *days.span_of(month, "month"))
+    year = int(match["y"] or today.year)
+    if match["rel"]:
+        year += reading.step(match["rel"])
+    begins = date(year, reading.month_number(match["m"]), 1)
+    first, last = days.span_of(begins, "month")
+    return reading.of_days(match, "month", first, last)
 
 
 def near_month(match: Match, today: date) -> TimeExpression:
     """`last March`, `marzo pasado`: the one before this month."""
-    number = reading.month_number(match.group("m"))
-    step = reading.step(match.group("s") or match.group("t"))
+    number = reading.month_number(match["m"])
+    step = reading.step(match["s"] or match["t"])
     year = today.year
     if step < 0 and number >= today.month:
         year -= 1
     elif step > 0 and number <= today.month:
         year += 1
-    month = date(year, number, 1)
-    return reading.of_days(match, "said", *days.span_of(month, "month"))
+    begins = date(year, number, 1)
+    first, last = days.span_of(begins, "month")
+    return reading.of_days(match, "said", first, last)
 
 
 def month(match: Match, today: date) -> TimeExpression:
     """`March`: the latest one that began."""
-    begins = days.latest(reading.month_number(match.group("m")), 1, today)
+    number = reading.month_number(match["m"])
+    begins = days.latest(number, 1, today)
     first, last = days.span_of(begins, "month")
     expression = reading.of_days(match, "month", first, last, firm=False)
     return replace(expression, yearless=True)
@@ -64,7 +67,8 @@ def month(match: Match, today: date) -> TimeExpression:
 
 def iso_month(match: Match, today: date) -> TimeExpression:
     """`2024-03` (ISO 8601)."""
-    begins = date(int(match.group("y")), int(match.group("m")), 1)
+    year, number = int(match["y"]), int(match["m"])
+    begins = date(year, number, 1)
     first, last = days.span_of(begins, "month")
     return reading.of_days(match, "month", first, last, firm=False)
 
@@ -77,16 +81,19 @@ def near_unit(match: Match, today: date) -> TimeExpression | None:
     to today.
     """
     groups = match.groupdict()
-    words, number = match.group("s"), groups.get("n")
-    unit = tables.UNITS[reading.spaced(match.group("u"))]
+    words = match["s"]
+    number = groups.get("n")
+    unit = tables.UNITS[reading.spaced(match["u"])]
     step = reading.step(words)
     if number or groups.get("roll") or words.strip() == "past":
         count = reading.count(number)[1] if number else 1
-        return reading.of_days(match, "said", *_up_to_today(today, unit, step, count))
+        first, last = _up_to_today(today, unit, step, count)
+        return reading.of_days(match, "said", first, last)
     if unit == "day":
         return None  # `the next day` is another day's
     kind = "week" if unit == "week" else "said"
-    return reading.of_days(match, kind, *days.beside(today, unit, step))
+    first, last = days.beside(today, unit, step)
+    return reading.of_days(match, kind, first, last)
 
 
 def _up_to_today(today: date, unit: str, step: int, count: int) -> tuple[date, date]:
@@ -94,9 +101,11 @@ def _up_to_today(today: date, unit: str, step: int, count: int) -> tuple[date, d
     if unit in ("weekend", "quarter"):
         return days.beside(today, unit, step)
     if unit in ("day", "week"):
-        length = timedelta(count * (7 if unit == "week" else 1))
-        return (today, today + length) if step > 0 else (today - length, today)
-    months = count * _MONTHS_OF[unit]
+        length = timedelta(count * DAYS_OF[unit])
+        if step > 0:
+            return today, today + length
+        return today - length, today
+    months = count * days.MONTHS_OF[unit]
     if step > 0:
         return today, days.months_later(today, months)
     return days.months_later(today, -months), today
@@ -106,13 +115,14 @@ def ago(match: Match, today: date) -> TimeExpression:
     """As exact as it is said: `167 days ago` is a day, `3 weeks ago` a week around it,
     `5 months ago` a month.
     """
-    least, most = reading.count(match.group("n"))
-    word = reading.spaced(match.group("u"))
+    least, most = reading.count(match["n"])
+    word = reading.spaced(match["u"])
     if word in tables.SESSIONS or word in ("times", "time"):
         return reading.of_sessions(match, -most, -least)
     unit = tables.UNITS[word]
     if unit == "day":
-        first, last = today - timedelta(most), today - timedelta(least)
+        first = today - timedelta(most)
+        last = today - timedelta(least)
         # Nobody counts 167 days without an error of one, and hours make one too.
         slack = 1 if least >= 14 else 0
         return replace(reading.of_days(match, "said", first, last), slack=slack)
@@ -121,17 +131,20 @@ def ago(match: Match, today: date) -> TimeExpression:
         first = today - timedelta(7 * most) - around
         last = today - timedelta(7 * least) + around
         return reading.of_days(match, "said", first, last)
-    months = _MONTHS_OF[unit]
-    first, _ = days.span_of(days.months_later(today, -months * most), unit)
-    _, last = days.span_of(days.months_later(today, -months * least), unit)
+    months = days.MONTHS_OF[unit]
+    earliest = days.months_later(today, -months * most)
+    latest = days.months_later(today, -months * least)
+    first, _ = days.span_of(earliest, unit)
+    _, last = days.span_of(latest, unit)
     return reading.of_days(match, "said", first, last)
 
 
 def ahead(match: Match, today: date) -> TimeExpression:
     """`in 3 days`, `dentro de dos semanas`."""
-    least, most = reading.count(match.group("n"))
-    unit = timedelta(DAYS_OF[tables.UNITS[reading.spaced(match.group("u"))]])
-    first, last = today + unit * least, today + unit * most
+    least, most = reading.count(match["n"])
+    unit = timedelta(DAYS_OF[tables.UNITS[reading.spaced(match["u"])]])
+    first = today + unit * least
+    last = today + unit * most
     return reading.of_days(match, "said", first, last, firm=False)
 
 
@@ -141,7 +154,7 @@ def ahead(match: Match, today: date) -> TimeExpression:
 def year(match: Match, today: date) -> TimeExpression | None:
     """`2023`, `the year 2023`, `2019-2021`; no number of something."""
     groups = match.groupdict()
-    first = int(match.group("y"))
+    first = int(match["y"])
     if first > today.year + 3 or reading.word_before(match) in _NUMBERED:
         return None
     if _COUNTED.match(match.string, match.end()):
@@ -149,35 +162,45 @@ def year(match: Match, today: date) -> TimeExpression | None:
     last = int(groups.get("z") or first)
     if last < first:
         return None
-    begins, ends = date(first, 1, 1), date(last, 12, 31)
-    return reading.of_days(match, "year", begins, ends, firm=bool(groups.get("named")))
+    begins = date(first, 1, 1)
+    ends = date(last, 12, 31)
+    named = bool(groups.get("named"))
+    return reading.of_days(match, "year", begins, ends, firm=named)
 
 
 def quarter(match: Match, today: date) -> TimeExpression:
     """`Q3 2024`, `third quarter`: the latest one that began."""
-    digit, year = match.group("q"), match.group("y")
-    number = int(digit) if digit else tables.ORDINALS[match.group("o")]
+    digit = match["q"]
+    number = int(digit) if digit else tables.ORDINALS[match["o"]]
     if not 1 <= number <= 4:
         raise ValueError(number)
     month = 3 * number - 2
-    begins = date(int(year), month, 1) if year else days.latest(month, 1, today)
+    begins = days.latest(month, 1, today)
+    if match["y"]:
+        begins = date(int(match["y"]), month, 1)
     first, last = days.span_of(begins, "quarter")
-    return reading.of_days(match, "season", first, last, firm=bool(year))
+    return reading.of_days(match, "season", first, last, firm=bool(match["y"]))
 
 
 def season(match: Match, today: date) -> TimeExpression | None:
     """`last summer`, `in the spring`, `otoño de 2023`."""
-    number = tables.SEASONS[match.group("n")]
-    words, year = match.group("s") or match.group("t"), match.group("y")
-    if not (words or year or match.group("in")):
+    number = tables.SEASONS[match["n"]]
+    words = match["s"] or match["t"]
+    if match["y"]:
+        year = int(match["y"])
+    elif words or match["in"]:
+        year = _season_year(number, words, today)
+    else:
         return None  # a name, a verb, a framework
-    chosen = int(year) if year else _season_year(number, words, today)
-    return reading.of_days(match, "season", *_season_days(number, chosen))
+    first, last = _season_days(number, year)
+    return reading.of_days(match, "season", first, last)
 
 
 def _season_days(number: int, year: int) -> tuple[date, date]:
-    first = days.months_later(date(year, 1, 1), 3 * number - 1)
-    return first, days.months_later(first, 3) - timedelta(1)
+    january = date(year, 1, 1)
+    first = days.months_later(january, 3 * number - 1)
+    after = days.months_later(first, 3)
+    return first, after - timedelta(1)
 
 
 def _season_year(number: int, words: str | None, today: date) -> int:
@@ -196,20 +219,22 @@ def _season_year(number: int, words: str | None, today: date) -> int:
 
 def decade(match: Match, today: date) -> TimeExpression:
     """`the 90s`, `años 80`, `seventies`."""
-    digits = match.group("d") or match.group("e")
-    word = digits or match.group("w")
+    digits = match["d"] or match["e"]
+    word = digits or match["w"]
     number = int(word) if digits and digits.isdigit() else tables.DECADES[word]
     if number < 100:
         number += 1900 if number >= 30 else 2000
-    first, last = date(number, 1, 1), date(number + 9, 12, 31)
+    first = date(number, 1, 1)
+    last = date(number + 9, 12, 31)
     return reading.of_days(match, "season", first, last, firm=False)
 
 
 def holiday(match: Match, today: date) -> TimeExpression:
     """`last Christmas`, `Ostern 2024`: the latest one that began, or the next."""
-    name = reading.spaced(match.group("h"))
+    name = reading.spaced(match["h"])
     month, _, length = tables.HOLIDAYS[name]
-    words, year = match.group("s") or match.group("t"), match.group("y")
+    words = match["s"] or match["t"]
+    year = match["y"]
     first = _near_holiday(name, words, today)
     if year:
         first = _holiday_date(name, int(year))

@@ -7,6 +7,7 @@ from datetime import date, timedelta
 from reverie.search.dates import expressions, grammar
 from reverie.search.dates.expressions import TimeExpression
 
+# Articles and possessives that may stand before a time.
 ARTICLE = r"(?:(?:the|our|this|der|die|das|dem|den|des|unserer|unserem|unsere|el|la|los|las|lo|nuestra|nuestro)\s+)?"
 _CONNECTED = re.compile(
     r",?\s*(?:-|–|—|\b(?:to|through|thru|until|till|and|bis|und|hasta|al?|y|e)\b)\s*(?:zum\s+|"
@@ -27,6 +28,7 @@ _SINCE = ("since", "seit", "ab", "desde")
 
 
 def matched(pattern: re.Pattern[str], text: str) -> str:
+    """What a pattern finds in a text, or ""."""
     match = pattern.search(text)
     return match.group() if match else ""
 

@@ -15,7 +15,7 @@ def session(match: Match, today: date) -> TimeExpression | None:
         number = groups.get("n")
         count = reading.count(number)[1] if number else 1
         return reading.of_sessions(match, -count, -1)
-    first = reading.ordinal(match.group("o"))
+    first = reading.ordinal(match["o"])
     until = groups.get("p")
     last = reading.ordinal(until) if until else first
     if not 1 <= first <= last:
