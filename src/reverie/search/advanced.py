@@ -109,13 +109,15 @@ def _shares(
     `statuses`.
     """
     slider = {name: float(getattr(sliders, name)) for name in NAMES}
-    alike: list[str] = []
+    running = [
+        name for name in NAMES if raw.get(name) and statuses.get(name, "ok") == "ok"
+    ]
     for name in NAMES:
-        scores = raw.get(name, ())
-        if statuses.get(name, "ok") != "ok" or not scores:
+        if name not in running:
             slider[name] = 0.0
-        elif degenerate([score.score for score in scores]):
-            alike.append(name)
+    alike = [
+        name for name in running if degenerate([score.score for score in raw[name]])
+    ]
     others_count = any(weight for name, weight in slider.items() if name not in alike)
     for name in alike:
         if others_count:

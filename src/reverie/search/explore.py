@@ -106,13 +106,18 @@ async def explore(
             limit=weights.EXPLORE_LINKS,
         )
         kept, beside = _ego_network(hits, around, owner)
-        nodes_beside = (await nodes.several(tx, caller, beside)).values()
-    neighbours = [
-        node for node in nodes_beside if node.domain is None or node.domain in readable
-    ]
+        nodes_beside = await nodes.several(tx, caller, beside)
+    neighbours = _readable(nodes_beside.values(), readable)
     shown = {node.id for node in neighbours} | _ids(hits, owner)
     kept = [link for link in kept if {link.from_id, link.to_id} <= shown]
     return Explored(hits, records, kept, neighbours, signals | missing, owner)
+
+
+def _readable(
+    every: Iterable[nodes.Node], readable: frozenset[str]
+) -> list[nodes.Node]:
+    """The nodes that are no record's, or of a domain that the caller may read."""
+    return [node for node in every if node.domain is None or node.domain in readable]
 
 
 def _ids(hits: Iterable[NodeHit], owner: UUID | None) -> set[UUID]:
