@@ -233,13 +233,13 @@ def _span_parameters(
     }
 
 
-def _model_parameters(asked: query_model.ModelQuery | None) -> dict[str, object]:
+def _model_parameters(model_query: query_model.ModelQuery | None) -> dict[str, object]:
     """What similarities are made with; without a model all are 0."""
     return {
-        "vector": asked.literal if asked else None,
-        "model": asked.vector.model if asked else "",
-        "offset": asked.vector.offset if asked else 0.0,
-        "scale": asked.vector.calibration.scale if asked else 0.0,
+        "vector": model_query.literal if model_query else None,
+        "model": model_query.vector.model if model_query else "",
+        "offset": model_query.vector.offset if model_query else 0.0,
+        "scale": model_query.vector.calibration.scale if model_query else 0.0,
         "full_length": weights.SHORT_PASSAGE,
         "short_power": weights.SHORT_PASSAGE_POWER,
     }
@@ -249,11 +249,11 @@ def _neighbours(columns: packed_columns.Columns) -> Integers:
     """The rows around each passage, or -1: shape (passages, 2 * REACH + 1)."""
     # Ascending, as the rows are.
     position = columns.record * (1 << 32) + columns.ordinal
-    wanted = position[:, None] + np.arange(-weights.REACH, weights.REACH + 1)
+    around = position[:, None] + np.arange(-weights.REACH, weights.REACH + 1)
     if not len(position):
-        return wanted
-    row = np.minimum(np.searchsorted(position, wanted), len(position) - 1)
-    return np.where(position[row] == wanted, row, -1)
+        return around
+    row = np.minimum(np.searchsorted(position, around), len(position) - 1)
+    return np.where(position[row] == around, row, -1)
 
 
 def _turn_bonus(around: _Neighbourhood, text: str) -> Floats:

@@ -136,13 +136,13 @@ async def _searches(
     settings: config.SearchTuning,
 ) -> list[results.Results]:
     most = weights.EXPLORE_HITS["source"]
-    wanted = [
+    search_queries = [
         queries.Query(text=ask.query, limit=most, include_cold=True) for ask in asks
     ]
     return await asyncio.gather(
         *(
             search.search(database, caller, embeddings, query, settings=settings)
-            for query in wanted
+            for query in search_queries
         )
     )
 
@@ -178,19 +178,24 @@ async def _nearest_nodes(
     hits: list[NodeHit] = []
     for ask in asks:
         try:
-            asked = await query_model.embed(database, caller, embeddings, ask.query)
+            model_query = await query_model.embed(
+                database, caller, embeddings, ask.query
+            )
         except errors.EmbedderUnavailable as failure:
             return hits, {"nodes by meaning": f"left out: {failure.message}"}
         parameters = {
             "user": caller.user_id,
-            "model": asked.vector.model,
-            "vector": asked.literal,
+            "model": model_query.vector.model,
+            "vector": model_query.literal,
         }
         async with database.snapshot(caller) as tx:
             rows = await tx.rows(_NEAREST_NODES, parameters)
         for row in rows:
             cosine = row.pop("cosine")
-            score = asked.vector.offset + asked.vector.calibration.scale * cosine
+            score = (
+                model_query.vector.offset
+                + model_query.vector.calibration.scale * cosine
+            )
             if score >= ask.threshold:
                 node = nodes.Node(**row)
                 hits.append(NodeHit(node, _unit(score), f"near “{ask.query}”"))

@@ -80,18 +80,18 @@ def query_terms(text: str) -> list[terms.QueryTerm]:
     """The terms that a query looks for, with other forms of the names in it: Bob finds
     Robert.
     """
-    wanted = terms.of_query(text)
-    by_term = {term.term: term for term in wanted}
+    looked_for = terms.of_query(text)
+    by_term = {term.term: term for term in looked_for}
     for word in _WORD.findall(text):
         name = by_term.get(terms.fold(word))
         if name is None or name.exact:
             continue
-        wanted += [
+        looked_for += [
             terms.QueryTerm(form, name.group, weights.NICKNAME_WEIGHT, exact=False)
             for form in query_intent.nicknames(word)
             if form not in by_term
         ]
-    return wanted
+    return looked_for
 
 
 async def retrieve(
@@ -108,12 +108,12 @@ async def retrieve(
     average length of its time; the order among those found is made exact by their
     context.
     """
-    wanted = query_terms(query.text)
-    keys = [postings.key(term.term) for term in wanted]
-    if not wanted:
-        return LexicalMatches(wanted, keys, np.zeros(0, np.float32), 0.0, 1.0, [])
+    looked_for = query_terms(query.text)
+    keys = [postings.key(term.term) for term in looked_for]
+    if not looked_for:
+        return LexicalMatches(looked_for, keys, np.zeros(0, np.float32), 0.0, 1.0, [])
     listed = await postings.lists(tx, caller, keys)
-    matches = _statistics(wanted, keys, listed)
+    matches = _statistics(looked_for, keys, listed)
     if query.narrowed:
         inside = await _in_scope(tx, caller, query)
         if len(inside) <= weights.NARROW_SCOPE:
@@ -261,7 +261,7 @@ def _ranked(scored: Scores) -> Scores:
 
 
 def _statistics(
-    wanted: Sequence[terms.QueryTerm], keys: Sequence[int], listed: postings.Listed
+    looked_for: Sequence[terms.QueryTerm], keys: Sequence[int], listed: postings.Listed
 ) -> LexicalMatches:
     """What is known of the terms, before anything is found.
 
@@ -274,9 +274,9 @@ def _statistics(
     packed_df = np.array([listed.held_by.get(key, 0) for key in keys])
     df = packed_df + (tf > 0).sum(axis=0)
     idf = np.log(1 + (n - np.minimum(df, n) + 0.5) / (df + 0.5)).astype(np.float32)
-    idf = _at_most_word(idf, wanted, df)
+    idf = _at_most_word(idf, looked_for, df)
     return LexicalMatches(
-        query_terms=wanted,
+        query_terms=looked_for,
         keys=keys,
         idf=np.where(df > 0, idf, 0).astype(np.float32),
         rarest=float(np.log(n + 1.5)),
@@ -286,7 +286,7 @@ def _statistics(
 
 
 def _at_most_word(
-    idf: Floats, wanted: Sequence[terms.QueryTerm], df: NDArray[Any]
+    idf: Floats, looked_for: Sequence[terms.QueryTerm], df: NDArray[Any]
 ) -> Floats:
     """The idf of each term, at most that of its word.
 
@@ -294,10 +294,10 @@ def _at_most_word(
     it says no more than the word.
     """
     of_word: dict[int, float] = {}
-    for number, term in enumerate(wanted):
+    for number, term in enumerate(looked_for):
         if term.weight == 1 and df[number]:
             of_word[term.group] = float(idf[number])
-    most = [of_word.get(term.group, np.inf) for term in wanted]
+    most = [of_word.get(term.group, np.inf) for term in looked_for]
     return np.minimum(idf, np.array(most, np.float32))
 
 

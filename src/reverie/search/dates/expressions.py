@@ -98,6 +98,7 @@ def step(text: str) -> int:
     """-1 for `last`, 0 for `this`, 1 for `next`, in any of the languages."""
     if "que viene" in spaced(text):
         return 1
-    return next(
-        (tables.STEPS[word] for word in text.split() if word in tables.STEPS), 0
-    )
+    for word in text.split():
+        if word in tables.STEPS:
+            return tables.STEPS[word]
+    return 0

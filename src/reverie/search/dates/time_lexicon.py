@@ -1,7 +1,6 @@
-"""The words of time in English, Spanish and German: names of months and days, numbers,
-units, and what they stand for.
+"""Time lexicon: words of months, days, numbers and units, and stop words of asking.
 
-All words are folded (lower case, no accents); the three languages share the tables,
+English, Spanish and German. All words are folded (lower case, no accents); the three languages share the tables,
 since they hardly collide and a question is too short to tell which it is in.
 """
 

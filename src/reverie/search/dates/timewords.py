@@ -50,18 +50,25 @@ def read(text: str, *, now: datetime, timezone: ZoneInfo | str) -> When | None:
     folded, places = _folded(text)
     if not _MAYBE.search(folded):
         return None
-    zone = ZoneInfo(timezone) if isinstance(timezone, str) else timezone
-    moment = now if now.tzinfo else now.replace(tzinfo=UTC)
-    today = moment.astimezone(zone).date()
+    today = _today(now, timezone)
     times = _times(folded, text, places, today) or _last_time(folded)
     if not times:
         return None
-    chosen = next((time for time in times if time.firm), times[0])
+    chosen = _first_firm(times)
     start = chosen.start - len(ranges.matched(_LEADING, folded[: chosen.start]))
     when = _when(chosen, (places[start], surroundings.end_in(places, chosen.end, text)))
     if _states(chosen, folded, start, content(text, when)):
         return replace(when, strength="filter")
     return when
+
+
+def _today(now: datetime, timezone: ZoneInfo | str) -> date:
+    """The day in the user's time zone; a time without an offset is in UTC."""
+    if isinstance(timezone, str):
+        timezone = ZoneInfo(timezone)
+    if now.tzinfo is None:
+        now = now.replace(tzinfo=UTC)
+    return now.astimezone(timezone).date()
 
 
 def _times(
@@ -81,6 +88,13 @@ def _times(
     times = ranges.joined(ranges.narrowed(times), folded)
     times = [time for time in times if not surroundings.is_listed(time, folded)]
     return ranges.opened(times, folded)
+
+
+def _first_firm(times: list[TimeExpression]) -> TimeExpression:
+    for time in times:
+        if time.firm:
+            return time
+    return times[0]
 
 
 def _when(time: TimeExpression, span: Span) -> When:
