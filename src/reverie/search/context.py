@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import pairwise
+from typing import LiteralString
 from uuid import UUID
 
 import numpy as np
@@ -31,8 +32,7 @@ Integers = NDArray[np.int64]
 
 # The passages around. Their vectors are looked up together, which takes a third of the
 # time of a look-up each.
-_NEIGHBOURS = db.compose(
-    """
+_NEIGHBOURS_CTE: LiteralString = """
 WITH near AS MATERIALIZED (
     SELECT passage.id, span.number, passage.ordinal, passage.length, passage.hash, passage.terms,
         passage.place->>'speaker' AS speaker, (right(rtrim(passage.text), 1) = '?')::int AS asks,
@@ -47,16 +47,16 @@ WITH near AS MATERIALIZED (
     FROM embedding
     WHERE user_id = %(user)s AND model = %(model)s AND hash = ANY(ARRAY(SELECT hash FROM near))
 )
-{select_packed}
+"""
+_FROM_NEIGHBOURS: LiteralString = """
 FROM (
     SELECT id, number, ordinal, length, speaker, asks, has_question, tells_when, coalesce(terms, '') AS terms,
         (coalesce(cosine, 0) * power(least(1, length / %(full_length)s::float8), %(short_power)s::float8))::float4
             AS cosine
     FROM near LEFT JOIN meant USING (hash) ORDER BY number, ordinal
 )
-""",
-    select_packed=db.text(packed_columns.SELECT_PACKED),
-)
+"""
+_NEIGHBOURS = f"{_NEIGHBOURS_CTE}{packed_columns.SELECT_PACKED}{_FROM_NEIGHBOURS}"
 _CARDS = """
 SELECT card.record_id, card.domain, card.title, card.at, card.tags, card.sensitivity,
     (card.at AT TIME ZONE %(zone)s)::date AS day,
