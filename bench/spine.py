@@ -39,7 +39,7 @@ from reverie.pipeline import progress
 from reverie.records import language, passages, terms
 from reverie.search import lexical as lexical_search
 from reverie.search import query as queries
-from reverie.search import query_model, search
+from reverie.search import query_model, search, vector
 from reverie.web import server
 
 VOCABULARY = 20_000
@@ -249,7 +249,9 @@ async def searching(
     """The whole search, then its parts: where the time goes."""
     asked = [queries.Query(text=text) for text in questions()]
     vectors = {
-        one.text: await query_model.ask(life.database, life.owner, embeddings, one.text)
+        one.text: await query_model.embed(
+            life.database, life.owner, embeddings, one.text
+        )
         for one in asked
     }
     for one in asked[:20]:  # warm
@@ -264,7 +266,7 @@ async def searching(
     def lexical(one: queries.Query) -> Callable[[], Awaitable[object]]:
         async def call() -> None:
             async with life.database.snapshot(life.owner) as tx:
-                await lexical_search.lexical(tx, life.owner, one)
+                await lexical_search.retrieve(tx, life.owner, one)
 
         return call
 
@@ -272,9 +274,9 @@ async def searching(
         async def call() -> None:
             given = vectors[one.text]
             async with life.database.snapshot(
-                life.owner, settings=lexical_search.graph_settings(given.own)
+                life.owner, settings=vector.hnsw_settings(given.own)
             ) as tx:
-                await lexical_search.semantic(tx, life.owner, one, given)
+                await vector.retrieve(tx, life.owner, one, given)
 
         return call
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from reverie.access import callers
 from reverie.search import lexical as lexical_search
 from reverie.search import query as queries
-from reverie.search import query_model, search
+from reverie.search import query_model, search, vector
 from speed import corpus, home
 
 Ask = Callable[[corpus.Question], Awaitable[object]]
@@ -37,7 +37,7 @@ def product(life: home.Home) -> dict[str, Ask]:
 
     async def lexical(question: corpus.Question) -> object:
         async with database.snapshot(caller) as tx:
-            return await lexical_search.lexical(
+            return await lexical_search.retrieve(
                 tx, caller, queries.Query(text=question.text)
             )
 
@@ -51,11 +51,13 @@ async def _meant(
     life: home.Home, caller: callers.Caller, question: corpus.Question
 ) -> list[int]:
     """The passages that the vector signal finds, nearest first."""
-    asked = await query_model.ask(life.life.database, caller, life.given, question.text)
+    asked = await query_model.embed(
+        life.life.database, caller, life.given, question.text
+    )
     async with life.life.database.snapshot(
-        caller, settings=lexical_search.graph_settings(asked.own)
+        caller, settings=vector.hnsw_settings(asked.own)
     ) as tx:
-        found = await lexical_search.semantic(
+        found = await vector.retrieve(
             tx, caller, queries.Query(text=question.text), asked
         )
     return [one.passage_id for one in found]

@@ -505,20 +505,20 @@ async def test_who_reads_while_it_is_packed_and_merged_finds_everything(
     await note(database, owner, postings.FACTOR - 1)
     query = queries.Query(text="unique0 unique7 baladak")
     async with database.snapshot(owner) as old:
-        before = await lexical.lexical(old, owner, query)
+        before = await lexical.retrieve(old, owner, query)
         assert await packed(database, owner)
-        assert (await lexical.lexical(old, owner, query)).found == before.found
+        assert (await lexical.retrieve(old, owner, query)).hits == before.hits
         assert await packed(database, owner)
         assert not await packed(database, owner)
-        again = await lexical.lexical(old, owner, query)
-    assert {one.passage_id for one in before.found} == {
-        one.passage_id for one in again.found
+        again = await lexical.retrieve(old, owner, query)
+    assert {one.passage_id for one in before.hits} == {
+        one.passage_id for one in again.hits
     }
-    assert again.found == before.found
+    assert again.hits == before.hits
     async with database.snapshot(owner) as new:
-        after = await lexical.lexical(new, owner, query)
-    assert {one.passage_id for one in after.found} == {
-        one.passage_id for one in before.found
+        after = await lexical.retrieve(new, owner, query)
+    assert {one.passage_id for one in after.hits} == {
+        one.passage_id for one in before.hits
     }
 
 

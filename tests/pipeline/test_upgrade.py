@@ -354,9 +354,11 @@ async def test_slots_under_new_names_go_on_where_they_stood(
 ) -> None:
     monkeypatch.undo()
     url = cluster.place.url(embedded.OWNER_ROLE, database=empty)
-    everything = runner.files()
+    everything = runner.migration_files()
     monkeypatch.setattr(
-        runner, "files", lambda: [one for one in everything if one[0] < "0010"]
+        runner,
+        "migration_files",
+        lambda: [file for file in everything if file[0] < "0010"],
     )
     await runner.migrate(url)
     everybody = [await somebody(old, name) for name in ("owner", "other")]
@@ -432,6 +434,8 @@ async def test_slots_under_new_names_go_on_where_they_stood(
 
 async def until_quiet(database: db.Database, caller: callers.Caller, slot: str) -> None:
     """Wait until a slot has nothing to follow and nothing to try again."""
+    behind: object = None
+    letters: object = None
     for _ in range(1000):
         async with database.transaction(caller) as tx:
             at = await slots.cursor(tx, caller, slot)

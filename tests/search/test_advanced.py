@@ -282,8 +282,8 @@ def test_scores_are_alike_within_five_percent(
 # --- The pure fusion ------------------------------------------------------------------------------------------
 
 
-def raw(record: int, score: float, *, passage: int | None = None) -> advanced.Raw:
-    return advanced.Raw(UUID(int=record), passage, score)
+def raw(record: int, score: float, *, passage: int | None = None) -> advanced.RawScore:
+    return advanced.RawScore(UUID(int=record), passage, score)
 
 
 def test_three_signals_confirm_more_than_two_and_heat_beside_them_nothing() -> None:
@@ -298,7 +298,7 @@ def test_three_signals_confirm_more_than_two_and_heat_beside_them_nothing() -> N
         "heat": [raw(1, 1.0), raw(3, 0.4)],
     }
     fused, said = advanced.fuse(
-        raws, advanced.Sliders(), told=dict.fromkeys(advanced.NAMES, "ok")
+        raws, advanced.Sliders(), statuses=dict.fromkeys(advanced.NAMES, "ok")
     )
     assert said == dict.fromkeys(advanced.NAMES, "ok")
     by_record = {one.record_id.int: one for one in fused}
@@ -325,7 +325,7 @@ def test_the_best_passage_of_a_record_stands_for_it_and_equal_scores_share_a_ran
         raw(3, 4.0, passage=31),
         raw(1, 1.0, passage=12),
     ]
-    fused, _ = advanced.fuse({"lexical": found}, advanced.Sliders(), told={})
+    fused, _ = advanced.fuse({"lexical": found}, advanced.Sliders(), statuses={})
     assert [(one.passage_id, one.evidence["lexical"].rank) for one in fused] == [
         (11, 1),
         (21, 2),
@@ -339,7 +339,7 @@ def test_the_best_passage_of_a_record_stands_for_it_and_equal_scores_share_a_ran
 
 def test_where_every_signal_is_degenerate_what_they_found_still_counts() -> None:
     raws = {"lexical": [raw(1, 4.0, passage=11), raw(2, 4.0, passage=21)]}
-    fused, said = advanced.fuse(raws, advanced.Sliders(), told={})
+    fused, said = advanced.fuse(raws, advanced.Sliders(), statuses={})
     assert (
         said["lexical"]
         == "degenerate: its scores are all alike, and no other signal counts"

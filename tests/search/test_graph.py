@@ -15,7 +15,7 @@ from reverie import config, db, embedded
 from reverie.access import callers, tokens, users
 from reverie.llm import embedding
 from reverie.records import base, notes
-from reverie.search import lexical, query_model, search
+from reverie.search import candidates, query_model, search, vector
 from reverie.search import query as queries
 from tests.search.given import CALIBRATION, MODEL
 
@@ -92,15 +92,15 @@ class Crowd:
 
     async def nearest(
         self, person: Person, number: int, query: queries.Query
-    ) -> list[lexical.PassageHit]:
+    ) -> list[candidates.PassageHit]:
         """The signal's answer to a question."""
-        asked = await query_model.ask(
+        asked = await query_model.embed(
             self.database, person.caller, self.embeddings, f"question {number}"
         )
         async with self.database.snapshot(
-            person.caller, settings=lexical.graph_settings(asked.own)
+            person.caller, settings=vector.hnsw_settings(asked.own)
         ) as tx:
-            return await lexical.semantic(tx, person.caller, query, asked)
+            return await vector.retrieve(tx, person.caller, query, asked)
 
     async def recall(self, person: Person, query: queries.Query | None = None) -> float:
         """The share of the exact ten nearest that is among the ten found, over all
@@ -202,16 +202,16 @@ async def test_the_graph_is_asked_for_many_and_not_for_few(crowd: Crowd) -> None
     """By PostgreSQL's own count of how often the index was read in this transaction."""
 
     async def scans(person: Person) -> int:
-        asked = await query_model.ask(
+        asked = await query_model.embed(
             crowd.database, person.caller, crowd.embeddings, "question 0"
         )
         async with crowd.database.snapshot(
-            person.caller, settings=lexical.graph_settings(asked.own)
+            person.caller, settings=vector.hnsw_settings(asked.own)
         ) as tx:
             before = await tx.value(
                 "SELECT pg_stat_get_xact_numscans('embedding_384'::regclass)"
             )
-            await lexical.semantic(
+            await vector.retrieve(
                 tx, person.caller, queries.Query(text="question 0"), asked
             )
             return int(

@@ -48,7 +48,7 @@ class Life:
         assert when is not None
         query = queries.Query(text=text, **more)  # pyright: ignore[reportArgumentType]
         async with self.database.transaction(self.caller) as tx:
-            found = await temporal.find(tx, self.caller, query, when)
+            found = await temporal.retrieve(tx, self.caller, query, when)
         assert all(0 < one.score <= 1 for one in found)
         assert found == sorted(found, key=lambda one: -one.score)
         return [self.names[one.record_id] for one in found]
@@ -175,11 +175,13 @@ async def test_only_among_some(life: Life) -> None:
     assert when is not None
     query = queries.Query(text="this month")
     async with life.database.transaction(life.caller) as tx:
-        found = await temporal.find(tx, life.caller, query, when)
+        found = await temporal.retrieve(tx, life.caller, query, when)
         some = [one.passage_id for one in found[:2]]
-        assert len(await temporal.find(tx, life.caller, query, when, within=some)) == 2
-        assert await temporal.find(tx, life.caller, query, when, within=[]) == []
-        assert len(await temporal.find(tx, life.caller, query, when, depth=3)) == 3
+        assert (
+            len(await temporal.retrieve(tx, life.caller, query, when, within=some)) == 2
+        )
+        assert await temporal.retrieve(tx, life.caller, query, when, within=[]) == []
+        assert len(await temporal.retrieve(tx, life.caller, query, when, depth=3)) == 3
 
 
 async def test_every_record_begins_before_any_goes_on(life: Life) -> None:

@@ -16,7 +16,7 @@ from reverie.llm import embedding
 from reverie.pipeline import progress
 from reverie.records import base, contacts, diary, emails, events, notes, tasks
 from reverie.search import query as queries
-from reverie.search import results, search
+from reverie.search import results, search, weights
 from tests.search.given import Given
 from tests.web.test_records import ROOT
 
@@ -127,7 +127,7 @@ async def test_of_two_phrases_what_holds_both_is_first(
     assert [hit.title for hit in answer.hits] == ["both", "one", "neither"]
     bonuses = {hit.title: hit.fused.bonuses.get("phrase", 0.0) for hit in answer.hits}
     assert bonuses == pytest.approx(
-        {"both": search.PHRASE_BONUS, "one": search.PHRASE_BONUS / 2, "neither": 0}
+        {"both": weights.PHRASE_BONUS, "one": weights.PHRASE_BONUS / 2, "neither": 0}
     )
 
 

@@ -12,10 +12,10 @@ from reverie.access import callers
 from reverie.llm import embedding
 from reverie.pipeline import rule_extraction, worker
 from reverie.records import base, catalogue
-from reverie.search import graph
 from reverie.search import query as queries
 from reverie.search import results as searched
 from reverie.search import search as searching
+from reverie.search import weights
 
 
 async def kept(
@@ -129,7 +129,7 @@ async def test_what_is_near_an_event_of_theirs_counts_more(
     near, far = [
         next(one for one in found.hits if one.record_id == mail) for mail in mails
     ]
-    assert 1.1 < near.fused.boosts["soon"] <= 1 + graph.PROXIMITY
+    assert 1.1 < near.fused.boosts["soon"] <= 1 + weights.PROXIMITY_BOOST
     assert "soon" not in far.fused.boosts
     assert near.fused.score > far.fused.score
     async with database.transaction(

@@ -146,7 +146,9 @@ async def _affected(
         ids: set[UUID] = set()
         for name in await affected_records.new_names(tx, work.user, since):
             query = queries.Query(text=name)
-            hits = await lexical.phrased(tx, caller, query, [name], depth=_MOST_NAMING)
+            hits = await lexical.retrieve_phrases(
+                tx, caller, query, [name], depth=_MOST_NAMING
+            )
             ids.update(hit.record_id for hit in hits)
         normalised = [keys.normalised(title) for title in titles]
         ids |= await affected_records.linking_to(tx, work.user, normalised)

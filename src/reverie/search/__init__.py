@@ -1,1 +1,1 @@
-"""Finding: signals, fusion, and the public search."""
+"""Hybrid search: retrievers, rank fusion, and what a query says beside its words."""

@@ -1,5 +1,4 @@
-"""The advanced mode's fusion: every signal by its ranks, with the owner's own weights.
-Pure.
+"""Advanced mode: rank fusion by position with the owner's own weights (sliders). Pure.
 
 A signal scores a record (N - position) / N among the N that it found, 0 where it found
 nothing. Where a signal cannot tell its finds apart, or cannot run, its weight goes to
@@ -11,11 +10,13 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from reverie import errors
-from reverie.search import fusion
+from reverie.search import fusion, weights
 
 NAMES: tuple[str, ...] = ("heat", "semantic", "lexical", "graph")
-CONFIRMED = {2: 1.25, 3: 1.5}
-ALIKE = 0.05
+# Those that find passages; heat is of whole records.
+_OF_PASSAGES = ("lexical", "semantic", "graph")
+_OTHERS_COUNT = "degenerate: its scores are all alike, its weight went to the others"
+_NO_OTHER_COUNTS = "degenerate: its scores are all alike, and no other signal counts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Sliders:
 
 
 @dataclass(frozen=True, slots=True)
-class Raw:
+class RawScore:
     """What a signal says of one record: its best passage (None for a signal of whole
     records) and the raw score.
     """
@@ -37,6 +38,9 @@ class Raw:
     record_id: UUID
     passage_id: int | None
     score: float
+
+
+RawScores = Mapping[str, Sequence[RawScore]]
 
 
 def checked(sliders: Sliders) -> Sliders:
@@ -57,77 +61,100 @@ def degenerate(scores: Sequence[float]) -> bool:
     """Whether a signal's scores are within 5 % of each other, so that their order says
     nothing.
     """
-    return len(scores) > 1 and max(scores) - min(scores) <= ALIKE * max(
-        abs(score) for score in scores
-    )
+    if len(scores) <= 1:
+        return False
+    largest = max(abs(score) for score in scores)
+    return max(scores) - min(scores) <= weights.ALIKE * largest
 
 
 def fuse(
-    raws: Mapping[str, Sequence[Raw]], sliders: Sliders, *, told: Mapping[str, str]
+    raw: RawScores, sliders: Sliders, *, statuses: Mapping[str, str]
 ) -> tuple[list[fusion.Fused], dict[str, str]]:
     """Records, best first, each with its best passage; and what became of each signal.
 
     score = (a*heat + b*semantic + c*lexical + d*graph) / (a + b + c + d) * confirmation
     """
-    told = dict(told)
-    weights = {name: float(getattr(sliders, name)) for name in NAMES}
-    alike: list[str] = []
-    for name in NAMES:
-        found = raws.get(name, ())
-        if told.get(name, "ok") != "ok" or not found:
-            weights[name] = 0.0
-        elif degenerate([one.score for one in found]):
-            alike.append(name)
-    others = any(weight for name, weight in weights.items() if name not in alike)
-    for name in alike:
-        if others:
-            weights[name], told[name] = (
-                0.0,
-                "degenerate: its scores are all alike, its weight went to the others",
-            )
-        else:
-            told[name] = (
-                "degenerate: its scores are all alike, and no other signal counts"
-            )
-    total = sum(weights.values()) or 1.0
-    normal = {name: _by_rank(found) for name, found in raws.items()}
-    passages: dict[UUID, int] = {}
-    for name in ("lexical", "semantic", "graph"):
-        for one in raws.get(name, ()):
-            if one.passage_id is not None:
-                passages.setdefault(one.record_id, one.passage_id)
-    heat = {one.record_id: one.score for one in raws.get("heat", ())}
+    statuses = dict(statuses)
+    shares = _shares(raw, sliders, statuses)
+    by_signal = {name: _by_rank(scores) for name, scores in raw.items()}
+    heat = {score.record_id: score.score for score in raw.get("heat", ())}
     fused: list[fusion.Fused] = []
-    for record_id, passage_id in passages.items():
+    for record_id, passage_id in _best_passages(raw).items():
         evidence = {
             name: fusion.SignalScore(
-                of[record_id].score,
-                weights[name] / total,
-                of[record_id].rank,
-                of[record_id].raw,
+                score=records[record_id].score,
+                weight=shares[name],
+                rank=records[record_id].rank,
+                raw=records[record_id].raw,
             )
-            for name, of in normal.items()
-            if record_id in of
+            for name, records in by_signal.items()
+            if record_id in records
         }
-        confirming = sum(1 for name in evidence if name != "heat")
-        boosts = (
-            {"confirmation": CONFIRMED[confirming]} if confirming in CONFIRMED else {}
-        )
         fused.append(
             fusion.Fused(
-                record_id, passage_id, evidence, heat.get(record_id, 0.0), {}, boosts
+                record_id=record_id,
+                passage_id=passage_id,
+                evidence=evidence,
+                heat=heat.get(record_id, 0.0),
+                boosts=_confirmation(evidence),
             )
         )
-    return fusion.ordered(fused), told
+    return fusion.ordered(fused), statuses
 
 
-def _by_rank(found: Sequence[Raw]) -> dict[UUID, fusion.SignalScore]:
+def _shares(
+    raw: RawScores, sliders: Sliders, statuses: dict[str, str]
+) -> dict[str, float]:
+    """The share of each signal of all weights; what degenerated is noted in
+    `statuses`.
+    """
+    slider = {name: float(getattr(sliders, name)) for name in NAMES}
+    running = [
+        name for name in NAMES if raw.get(name) and statuses.get(name, "ok") == "ok"
+    ]
+    for name in NAMES:
+        if name not in running:
+            slider[name] = 0.0
+    alike = [
+        name for name in running if degenerate([score.score for score in raw[name]])
+    ]
+    others_count = any(weight for name, weight in slider.items() if name not in alike)
+    for name in alike:
+        if others_count:
+            slider[name] = 0.0
+            statuses[name] = _OTHERS_COUNT
+        else:
+            statuses[name] = _NO_OTHER_COUNTS
+    total = sum(slider.values()) or 1.0
+    return {name: weight / total for name, weight in slider.items()}
+
+
+def _best_passages(raw: RawScores) -> dict[UUID, int]:
+    """The best passage of each record, by the first signal that found one in it."""
+    passages: dict[UUID, int] = {}
+    for name in _OF_PASSAGES:
+        for score in raw.get(name, ()):
+            if score.passage_id is not None:
+                passages.setdefault(score.record_id, score.passage_id)
+    return passages
+
+
+def _confirmation(evidence: Mapping[str, fusion.SignalScore]) -> dict[str, float]:
+    """The boost of a record that more than one signal found."""
+    confirming = sum(1 for name in evidence if name != "heat")
+    if confirming not in weights.CONFIRMATION:
+        return {}
+    return {"confirmation": weights.CONFIRMATION[confirming]}
+
+
+def _by_rank(scores: Sequence[RawScore]) -> dict[UUID, fusion.SignalScore]:
     """(N - position) / N for each record, by its best score; equal scores share a
     position.
     """
     best: dict[UUID, float] = {}
-    for one in found:
-        best[one.record_id] = max(one.score, best.get(one.record_id, one.score))
+    for score in scores:
+        before = best.get(score.record_id, score.score)
+        best[score.record_id] = max(score.score, before)
     ranks = fusion.ranks(list(best.values()))
     n = len(best)
     return {

@@ -1,6 +1,4 @@
-"""The manner of a passage: what speaks for or against a turn of a chat as the place of
-an answer, beside its words.
-"""
+"""Chat turn features: what makes a turn of a conversation likelier to hold an answer."""
 
 from collections.abc import Sequence
 
@@ -8,12 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reverie.records import terms
-
-# A turn whose speaker the question names is likelier to hold the answer, one that only
-# asks is not; one after a question answers something, and one that tells a time answers
-# `when`. Chosen as search/context.py tells.
-NAMED, ASKS, REPLIES, TELLS_WHEN = 0.08, -0.3, 0.05, 0.2
-SHORT_TURN = 40
+from reverie.search import weights
 
 Floats = NDArray[np.float32]
 Flags = NDArray[np.bool_]
@@ -32,15 +25,17 @@ _TIMES = (
     "januar februar märz mai juni juli oktober dezember"
 )
 # As a regular expression of PostgreSQL.
-TIMES = rf"\m({'|'.join(dict.fromkeys(_TIMES.split()))})\M"
+_TIMES_PATTERN = rf"\m({'|'.join(dict.fromkeys(_TIMES.split()))})\M"
 
 
-def asks_when(text: str) -> bool:
-    """Whether a question asks for a time."""
-    return not _WHEN.isdisjoint(terms.words(terms.fold(text)))
+def times_asked_for(text: str) -> str | None:
+    """The PostgreSQL pattern of words of time, if a question asks for one ("when")."""
+    if _WHEN.isdisjoint(terms.words(terms.fold(text))):
+        return None
+    return _TIMES_PATTERN
 
 
-def of(
+def bonus(
     speaker: Sequence[str | None],
     text: str,
     *,
@@ -48,24 +43,28 @@ def of(
     replies: Floats,
     tells_when: Floats,
 ) -> Floats:
-    """The bonus of each passage of a speaker; `replies` is 1 where the turn before
-    asks.
+    """The bonus of each passage of a speaker, 0 for all others: shape (passages,).
+
+    `replies` is 1 where the turn before asks.
     """
-    turn = np.array([one is not None for one in speaker], np.float32)
+    turn = np.array([name is not None for name in speaker], np.float32)
     if not turn.any():
         return turn
-    speakers = {one for one in speaker if one}
-    asked = set(terms.words(terms.fold(text)))
-    named = {
-        one for one in speakers if not asked.isdisjoint(terms.words(terms.fold(one)))
-    }
-    if named == speakers:
-        named = set[str]()  # everybody is named: that tells nothing
-    by_named = np.array([one in named for one in speaker], np.float32)
-    bonus = (
-        NAMED * by_named
-        + ASKS * only_asks
-        + REPLIES * replies
-        + TELLS_WHEN * tells_when
+    named = _named_speakers({name for name in speaker if name}, text)
+    by_named = np.array([name in named for name in speaker], np.float32)
+    of_turn = (
+        weights.SPEAKER_NAMED * by_named
+        + weights.ONLY_ASKS * only_asks
+        + weights.AFTER_QUESTION * replies
+        + weights.TELLS_WHEN * tells_when
     )
-    return (turn * bonus).astype(np.float32)
+    return (turn * of_turn).astype(np.float32)
+
+
+def _named_speakers(speakers: set[str], text: str) -> set[str]:
+    """The speakers whom a question names; that it names everybody tells nothing."""
+    words = set(terms.words(terms.fold(text)))
+    named = {
+        name for name in speakers if not words.isdisjoint(terms.words(terms.fold(name)))
+    }
+    return named if named != speakers else set[str]()

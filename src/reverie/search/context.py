@@ -1,16 +1,15 @@
-"""Passages know their context: each is scored on its own text, on windows of its
-neighbours, and on its record.
+"""Context windows: BM25 and similarity of a passage with its neighbours and its record.
 
 What answers a question often stands beside the words that it is asked in: in the next
 turn of a chat, the next paragraph of a note. So the words and the similarity of
-neighbours count too, each at its weight.
+neighbours count too, each at its weight (docs/decisions/0009).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import pairwise
-from typing import Any
+from typing import LiteralString
 from uuid import UUID
 
 import numpy as np
@@ -18,40 +17,22 @@ from numpy.typing import NDArray
 
 from reverie import db
 from reverie.access import callers
-from reverie.records import postings
-from reverie.search import chat_turn_features, gather, lexical
-
-# Windows around a passage (how many before, how many after) with the weight of their
-# words and of their similarity. These and the weights below: chosen on three LoCoMo
-# conversations, one at a time, on a plateau where a step of any one changes any@10 by a
-# point at most, with XQuAD, SciFact, RepLiQA and the vault as guards
-# (docs/decisions/0009).
-REACH = 4
-MOST = 300
-WINDOWS = (
-    (0, 0, 0.14, 0.19),
-    (1, 0, 0.15, 0.23),
-    (2, 1, 0.235, 0.23),
-    (4, 4, 0.24, 0.35),
+from reverie.search import (
+    candidates,
+    chat_turn_features,
+    gather,
+    lexical,
+    packed_columns,
+    query_model,
+    weights,
 )
-# The words of the record around; those of the passage before, if it asks something:
-# then this one may answer it.
-RECORD, ANSWERS = 0.09, 0.11
-# The record's most similar passage counts for its others too: half a point of any@1 on
-# SciFact lost, half a point of share@5 on XQuAD's two languages together and one of the
-# sample life's 40 first places won.
-BEST = 0.125
-# A passage that says it all by itself is not drowned by its neighbours: a paragraph
-# least of all (SciFact any@1 falls by 2 points at 0.8), a turn of a chat less so
-# (LoCoMo any@1 falls by 3 at 0.9).
-OWN, OWN_TURN = 1.0, 0.8
 
 Floats = NDArray[np.float32]
+Integers = NDArray[np.int64]
 
-# The passages around, a column each: numbers as bytes are read by numpy at once,
-# however many there are. Their vectors are looked up together, which takes a third of
-# the time of a look-up each.
-_NEAR = """
+# The passages around. Their vectors are looked up together, which takes a third of the
+# time of a look-up each.
+_NEIGHBOURS_CTE: LiteralString = """
 WITH near AS MATERIALIZED (
     SELECT passage.id, span.number, passage.ordinal, passage.length, passage.hash, passage.terms,
         passage.place->>'speaker' AS speaker, (right(rtrim(passage.text), 1) = '?')::int AS asks,
@@ -66,17 +47,16 @@ WITH near AS MATERIALIZED (
     FROM embedding
     WHERE user_id = %(user)s AND model = %(model)s AND hash = ANY(ARRAY(SELECT hash FROM near))
 )
-SELECT string_agg(int8send(id), '') AS id, string_agg(int4send(number), '') AS record,
-    string_agg(int4send(ordinal), '') AS ordinal, string_agg(int4send(length), '') AS length,
-    string_agg(float4send(cosine), '') AS cosine, string_agg(terms, '') AS terms,
-    string_agg(int4send(octet_length(terms)), '') AS bytes, array_agg(speaker) AS speaker,
-    string_agg(int4send(asks + 2 * has_question + 4 * tells_when), '') AS flags
+"""
+_FROM_NEIGHBOURS: LiteralString = """
 FROM (
     SELECT id, number, ordinal, length, speaker, asks, has_question, tells_when, coalesce(terms, '') AS terms,
-        (coalesce(cosine, 0) * power(least(1, length / 20.0::float8), 0.3::float8))::float4 AS cosine
+        (coalesce(cosine, 0) * power(least(1, length / %(full_length)s::float8), %(short_power)s::float8))::float4
+            AS cosine
     FROM near LEFT JOIN meant USING (hash) ORDER BY number, ordinal
 )
 """
+_NEIGHBOURS = f"{_NEIGHBOURS_CTE}{packed_columns.SELECT_PACKED}{_FROM_NEIGHBOURS}"
 _CARDS = """
 SELECT card.record_id, card.domain, card.title, card.at, card.tags, card.sensitivity,
     (card.at AT TIME ZONE %(zone)s)::date AS day,
@@ -112,41 +92,55 @@ class Card:
 @dataclass(frozen=True, slots=True)
 class Scored:
     """Passages with what their words and their meaning, in their context, have to say
-    (0..1 each), as arrays.
+    (0..1 each), as arrays: an entry for each passage.
 
-    `manner` is how it is said; `coverage` the share of the query's information that the
-    passage itself holds, `exact` the share of the query's identifiers and pairs with a
-    number. `record` numbers the passage's record in `records`.
+    `turn` is the bonus of a turn of a chat; `coverage` the share of the query's
+    information that the passage itself holds, `exact` the share of the query's
+    identifiers and pairs with a number. `record` numbers the passage's record in
+    `records`.
     """
 
-    ids: NDArray[np.int64]
-    record: NDArray[np.int64]
+    ids: Integers
+    record: Integers
     records: Sequence[Card]
     lexical: Floats
     semantic: Floats
-    manner: Floats
+    turn: Floats
     coverage: Floats
     exact: Floats
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """The passages around what was found, in the order of their records: arrays, one
-    row each.
+class _Span:
+    """Neighbouring passages of a record, from an ordinal to an ordinal (inclusive)."""
+
+    record_id: UUID
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Neighbourhood:
+    """The passages around what was found, in the order of their records.
+
+    `neighbours` has the shape (passages, 2 * REACH + 1): the rows of the passages
+    before and after each, or -1 where there is none.
     """
 
-    ids: NDArray[np.int64]
-    record: NDArray[np.int64]
-    neighbours: NDArray[
-        np.int64
-    ]  # shape (passages, 2 * REACH + 1): rows, or -1 where there is none
-    tf: Floats  # shape (passages, terms)
-    length: Floats
-    cosine: Floats
-    speaker: Sequence[str | None]
-    asks: Floats
-    has_question: Floats
-    tells_when: Floats
+    columns: packed_columns.Columns
+    neighbours: Integers
+
+    def window(self, values: Floats, before: int, after: int) -> Floats:
+        """The sum of the values of a window's passages: shape of `values`."""
+        nothing = np.zeros((1, *values.shape[1:]), np.float32)
+        padded = np.concatenate([values, nothing])
+        first, last = weights.REACH - before, weights.REACH + after
+        return padded[self.neighbours[:, first : last + 1]].sum(axis=1)
+
+    def previous(self, values: Floats) -> Floats:
+        """The value of the passage before each, or 0."""
+        padded = np.append(values, np.float32(0))
+        return padded[self.neighbours[:, weights.REACH - 1]]
 
 
 async def score(
@@ -155,47 +149,30 @@ async def score(
     """The passages found, best first until there are enough, and their neighbours, each
     in its context.
     """
-    spans = _spans(gathered.found)
-    records = list(dict.fromkeys(record_id for record_id, _, _ in spans))
-    number = {record_id: i for i, record_id in enumerate(records)}
-    asked = gathered.asked
-    parameters: dict[str, object] = {
+    spans = _spans(gathered.hits)
+    records = list(dict.fromkeys(span.record_id for span in spans))
+    parameters = {
         "user": caller.user_id,
         "zone": caller.timezone,
-        "records": [record_id for record_id, _, _ in spans],
-        "firsts": [first for _, first, _ in spans],
-        "lasts": [last for _, _, last in spans],
-        "numbers": [number[record_id] for record_id, _, _ in spans],
-        "vector": asked.literal if asked else None,
-        "model": asked.vector.model if asked else "",
-        "offset": asked.vector.offset if asked else 0.0,
-        "scale": asked.vector.calibration.scale if asked else 0.0,
-        "times": chat_turn_features.TIMES
-        if chat_turn_features.asks_when(text)
-        else None,
+        "times": chat_turn_features.times_asked_for(text),
+        **_span_parameters(spans, records),
+        **_model_parameters(gathered.model_query),
     }
-    (columns,), rows = await tx.together(
-        (_NEAR, parameters), (_CARDS, parameters | {"records": records})
+    (row,), card_rows = await tx.together(
+        (_NEIGHBOURS, parameters), (_CARDS, parameters | {"records": records})
     )
-    by_id = {row["record_id"]: Card(**row) for row in rows}
-    cards = [by_id.get(record_id, Card.gone(record_id)) for record_id in records]
-    place = _place(columns, gathered.words.keys)
-    manners = chat_turn_features.of(
-        place.speaker,
-        text,
-        only_asks=(place.asks > 0) & (place.length <= chat_turn_features.SHORT_TURN),
-        replies=_before(place, place.asks),
-        tells_when=place.tells_when,
-    )
+    by_id = {card["record_id"]: Card(**card) for card in card_rows}
+    columns = packed_columns.unpacked(row, gathered.matches.keys)
+    around = _Neighbourhood(columns, _neighbours(columns))
     return Scored(
-        place.ids,
-        place.record,
-        cards,
-        _lexical(place, gathered.words),
-        _semantic(place),
-        manners,
-        _coverage(place, gathered.words),
-        _exact(place, gathered.words),
+        ids=columns.ids,
+        record=columns.record,
+        records=[by_id.get(record, Card.gone(record)) for record in records],
+        lexical=_lexical(around, gathered.matches),
+        semantic=_semantic(around),
+        turn=_turn_bonus(around, text),
+        coverage=_coverage(columns, gathered.matches),
+        exact=_exact(columns, gathered.matches),
     )
 
 
@@ -212,118 +189,139 @@ async def cards(
     return {row["record_id"]: Card(**row) for row in rows}
 
 
-def _spans(found: Sequence[lexical.PassageHit]) -> list[tuple[UUID, int, int]]:
-    """(record, first, last) of the neighbourhoods of what was found, best first, joined
-    where they touch.
+def _spans(hits: Sequence[candidates.PassageHit]) -> list[_Span]:
+    """The neighbourhoods of what was found, best first, joined where they touch.
 
     Enough are some hundred passages: what is found far down in records of its own never
     wins.
     """
-    taken: dict[UUID, set[int]] = {}
+    by_record: dict[UUID, set[int]] = {}
     size = 0
-    for one in found:
-        mine = taken.setdefault(one.record_id, set())
-        before = len(mine)
-        mine.update(range(max(one.ordinal - REACH, 1), one.ordinal + REACH + 1))
-        size += len(mine) - before
-        if size >= MOST:
+    for hit in hits:
+        ordinals = by_record.setdefault(hit.record_id, set())
+        before = len(ordinals)
+        first = max(hit.ordinal - weights.REACH, 1)
+        ordinals.update(range(first, hit.ordinal + weights.REACH + 1))
+        size += len(ordinals) - before
+        if size >= weights.CONTEXT_PASSAGES:
             break
-    spans: list[tuple[UUID, int, int]] = []
-    for record_id, ordinals in taken.items():
-        inside = sorted(ordinals)
-        breaks = [i for i in range(1, len(inside)) if inside[i] != inside[i - 1] + 1]
-        for start, end in pairwise([0, *breaks, len(inside)]):
-            spans.append((record_id, inside[start], inside[end - 1]))
-    return spans
+    return [
+        _Span(record_id, first, last)
+        for record_id, ordinals in by_record.items()
+        for first, last in _runs(sorted(ordinals))
+    ]
 
 
-def _place(columns: Mapping[str, Any], keys: Sequence[int]) -> _Place:
-    def numbers(name: str, form: str) -> NDArray[Any]:
-        return np.frombuffer(columns[name] or b"", form)
+def _runs(ordinals: list[int]) -> list[tuple[int, int]]:
+    """(first, last) of each run of consecutive numbers in ascending ones."""
+    breaks = [i for i in range(1, len(ordinals)) if ordinals[i] != ordinals[i - 1] + 1]
+    return [
+        (ordinals[start], ordinals[end - 1])
+        for start, end in pairwise([0, *breaks, len(ordinals)])
+    ]
 
-    record, ordinal = (
-        numbers("record", ">i4").astype(np.int64),
-        numbers("ordinal", ">i4").astype(np.int64),
+
+def _span_parameters(
+    spans: Sequence[_Span], records: Sequence[UUID]
+) -> dict[str, object]:
+    number = {record_id: i for i, record_id in enumerate(records)}
+    return {
+        "records": [span.record_id for span in spans],
+        "firsts": [span.first for span in spans],
+        "lasts": [span.last for span in spans],
+        "numbers": [number[span.record_id] for span in spans],
+    }
+
+
+def _model_parameters(model_query: query_model.ModelQuery | None) -> dict[str, object]:
+    """What similarities are made with; without a model all are 0."""
+    return {
+        "vector": model_query.literal if model_query else None,
+        "model": model_query.vector.model if model_query else "",
+        "offset": model_query.vector.offset if model_query else 0.0,
+        "scale": model_query.vector.calibration.scale if model_query else 0.0,
+        "full_length": weights.SHORT_PASSAGE,
+        "short_power": weights.SHORT_PASSAGE_POWER,
+    }
+
+
+def _neighbours(columns: packed_columns.Columns) -> Integers:
+    """The rows around each passage, or -1: shape (passages, 2 * REACH + 1)."""
+    # Ascending, as the rows are.
+    position = columns.record * (1 << 32) + columns.ordinal
+    around = position[:, None] + np.arange(-weights.REACH, weights.REACH + 1)
+    if not len(position):
+        return around
+    row = np.minimum(np.searchsorted(position, around), len(position) - 1)
+    return np.where(position[row] == around, row, -1)
+
+
+def _turn_bonus(around: _Neighbourhood, text: str) -> Floats:
+    columns = around.columns
+    return chat_turn_features.bonus(
+        columns.speaker,
+        text,
+        only_asks=(columns.asks > 0) & (columns.length <= weights.SHORT_TURN),
+        replies=around.previous(columns.asks),
+        tells_when=columns.tells_when,
     )
-    at = record * (1 << 32) + ordinal  # ascending, as the rows are
-    wanted = at[:, None] + np.arange(-REACH, REACH + 1)
-    there = np.minimum(np.searchsorted(at, wanted), max(len(at) - 1, 0))
-    flags = numbers("flags", ">i4")
-    return _Place(
-        numbers("id", ">i8").astype(np.int64),
-        record,
-        np.where(at[there] == wanted, there, -1) if len(at) else wanted,
-        postings.frequencies(columns["terms"] or b"", numbers("bytes", ">i4"), keys),
-        numbers("length", ">i4").astype(np.float32),
-        numbers("cosine", ">f4").astype(np.float32),
-        columns["speaker"] or [],
-        (flags & 1 > 0).astype(np.float32),
-        (flags & 2 > 0).astype(np.float32),
-        (flags & 4 > 0).astype(np.float32),
-    )
 
 
-def _window(place: _Place, values: Floats, before: int, after: int) -> Floats:
-    """The sum of the values of a window's passages: shape of `values`."""
-    padded = np.concatenate([values, np.zeros((1, *values.shape[1:]), np.float32)])
-    return padded[place.neighbours[:, REACH - before : REACH + after + 1]].sum(axis=1)
-
-
-def _before(place: _Place, values: Floats) -> Floats:
-    """The value of the passage before each, or 0."""
-    return np.append(values, np.float32(0))[place.neighbours[:, REACH - 1]]
-
-
-def _semantic(place: _Place) -> Floats:
+def _semantic(around: _Neighbourhood) -> Floats:
     """The mean similarity of each window, weighted, or the passage's own; and a little
     of its record's best.
     """
-    there = np.ones_like(place.cosine)
-    total = np.zeros_like(place.cosine)
-    for before, after, _, weight in WINDOWS:
-        total += (
-            weight
-            * _window(place, place.cosine, before, after)
-            / _window(place, there, before, after)
-        )
-    own = np.where([one is not None for one in place.speaker], OWN_TURN, OWN).astype(
-        np.float32
-    )
-    best = np.zeros(int(place.record.max(initial=0)) + 1, np.float32)
-    np.maximum.at(best, place.record, place.cosine)
-    said = (1 - BEST) * np.maximum(total, own * place.cosine) + BEST * best[
-        place.record
-    ]
-    return np.clip(said, 0, 1).astype(np.float32)
+    columns = around.columns
+    each = np.ones_like(columns.cosine)
+    total = np.zeros_like(columns.cosine)
+    for before, after, _, weight in weights.WINDOWS:
+        similarity = around.window(columns.cosine, before, after)
+        total += weight * similarity / around.window(each, before, after)
+    is_turn = [speaker is not None for speaker in columns.speaker]
+    own_share = np.where(
+        is_turn, weights.OWN_SIMILARITY_OF_TURN, weights.OWN_SIMILARITY
+    ).astype(np.float32)
+    best = np.zeros(int(columns.record.max(initial=0)) + 1, np.float32)
+    np.maximum.at(best, columns.record, columns.cosine)
+    of_passage = np.maximum(total, own_share * columns.cosine)
+    similarity = (
+        1 - weights.BEST_OF_RECORD
+    ) * of_passage + weights.BEST_OF_RECORD * best[columns.record]
+    return np.clip(similarity, 0, 1).astype(np.float32)
 
 
-def _lexical(place: _Place, words: lexical.Words) -> Floats:
+def _lexical(around: _Neighbourhood, matches: lexical.LexicalMatches) -> Floats:
     """BM25 of each window, of the record around and of a question before, each as a
     share of the best, weighted.
     """
-    total = np.zeros(len(place.ids), np.float32)
-    if not words.asked or not len(place.ids):
+    columns = around.columns
+    total = np.zeros(len(columns.ids), np.float32)
+    if not matches.query_terms or not len(columns.ids):
         return total
-    for before, after, share, _ in WINDOWS:
-        tf, length = (
-            _window(place, place.tf, before, after),
-            _window(place, place.length, before, after),
-        )
-        said = _of_best(words.score(tf, length, words.average * (before + after + 1)))
-        total += share * said
+    for before, after, share, _ in weights.WINDOWS:
+        tf = around.window(columns.tf, before, after)
+        length = around.window(columns.length, before, after)
+        average = matches.average * (before + after + 1)
+        words = _of_best(matches.score(tf, length, average))
+        total += share * words
         if not before and not after:
-            total += ANSWERS * _before(place, said * place.has_question)
-    records = int(place.record.max()) + 1
-    tf, length = (
-        np.zeros((records, len(words.keys)), np.float32),
-        np.zeros(records, np.float32),
-    )
-    np.add.at(tf, place.record, place.tf)
-    np.add.at(length, place.record, place.length)
-    total += (
-        RECORD * _of_best(words.score(tf, length, float(length.mean())))[place.record]
-    )
+            question = words * columns.has_question
+            total += weights.QUESTION_BEFORE * around.previous(question)
+    of_record = _of_best(_record_scores(columns, matches))
+    total += weights.RECORD_WORDS * of_record[columns.record]
     return total
+
+
+def _record_scores(
+    columns: packed_columns.Columns, matches: lexical.LexicalMatches
+) -> Floats:
+    """BM25 of what was found of each record, together: shape (records,)."""
+    records = int(columns.record.max()) + 1
+    tf = np.zeros((records, len(matches.keys)), np.float32)
+    length = np.zeros(records, np.float32)
+    np.add.at(tf, columns.record, columns.tf)
+    np.add.at(length, columns.record, columns.length)
+    return matches.score(tf, length, float(length.mean()))
 
 
 def _of_best(score: Floats) -> Floats:
@@ -331,37 +329,42 @@ def _of_best(score: Floats) -> Floats:
     return (score / most).astype(np.float32)
 
 
-def _coverage(place: _Place, words: lexical.Words) -> Floats:
-    """The share of the query's information (idf) that each passage holds.
+def _coverage(
+    columns: packed_columns.Columns, matches: lexical.LexicalMatches
+) -> Floats:
+    """The share of the query's information (idf) that each passage holds."""
+    covered = np.zeros(len(columns.ids), np.float32)
+    information = 0.0
+    for group in matches.groups():
+        if matches.query_terms[group[0]].exact:
+            continue
+        of_word = _information(group, matches)
+        covered += of_word * (columns.tf[:, group] > 0).any(axis=1)
+        information += of_word
+    if not information:
+        return np.ones(len(columns.ids), np.float32)
+    return (covered / information).astype(np.float32)
 
-    A word says as much as its commonest form: that a stem of another language is
-    nowhere says nothing. A word that nobody wrote in any form is the most informative
-    of all: a passage without it covers less.
+
+def _information(group: Sequence[int], matches: lexical.LexicalMatches) -> float:
+    """How much a word says: as much as its commonest form.
+
+    That a stem of another language is nowhere says nothing. A word that nobody wrote in
+    any form is the most informative of all: a passage without it covers less. Other
+    forms of a name do not make it say less.
     """
-    held, of_all = np.zeros(len(place.ids), np.float32), 0.0
-    for group in words.groups():
-        if not words.asked[group[0]].exact:
-            # Other forms of a name do not make it say less.
-            own = [
-                number
-                for number in group
-                if words.asked[number].weight > lexical.NICKNAME_WEIGHT
-            ]
-            known = [
-                float(words.idf[number]) for number in own if words.idf[number] > 0
-            ]
-            says = min(known, default=words.rarest)
-            held += says * (place.tf[:, group] > 0).any(axis=1)
-            of_all += says
-    return (
-        (held / of_all).astype(np.float32)
-        if of_all
-        else np.ones(len(place.ids), np.float32)
-    )
+    own = [
+        number
+        for number in group
+        if matches.query_terms[number].weight > weights.NICKNAME_WEIGHT
+    ]
+    idf = [float(matches.idf[number]) for number in own if matches.idf[number] > 0]
+    return min(idf, default=matches.rarest)
 
 
-def _exact(place: _Place, words: lexical.Words) -> Floats:
-    numbers = [number for number, one in enumerate(words.asked) if one.exact]
+def _exact(columns: packed_columns.Columns, matches: lexical.LexicalMatches) -> Floats:
+    """The share of the query's identifiers that each passage holds."""
+    numbers = [number for number, term in enumerate(matches.query_terms) if term.exact]
     if not numbers:
-        return np.zeros(len(place.ids), np.float32)
-    return (place.tf[:, numbers] > 0).mean(axis=1, dtype=np.float32)
+        return np.zeros(len(columns.ids), np.float32)
+    return (columns.tf[:, numbers] > 0).mean(axis=1, dtype=np.float32)

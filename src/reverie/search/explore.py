@@ -1,6 +1,4 @@
-"""Exploring: what is known about something, what it hangs together with, and the
-records that say so.
-"""
+"""Exploring: the ego network of a topic: nodes by meaning and name, links, records."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,15 +17,9 @@ from reverie.graph.resolution import keys
 from reverie.llm import embedding
 from reverie.records import catalogue
 from reverie.search import query as queries
-from reverie.search import query_model, results, search
+from reverie.search import query_model, results, search, weights
 
-THRESHOLD = 0.3
-_MOST: Mapping[str, int] = {"concept": 5, "entity": 3, "person": 3, "source": 5}
-_NEIGHBOURS = 10
-_ALIKE = 0.86
-# How much a node's salience counts beside how near it is to what was asked.
-_SALIENT = 0.2
-_NEAR = f"""
+_NEAREST_NODES = f"""
 SELECT {nodes.COLUMNS}, 1 - (embedding.vector <=> %(vector)s::halfvec) AS cosine
 FROM node JOIN embedding ON embedding.user_id = node.user_id AND embedding.hash = node.hash
     AND embedding.model = %(model)s
@@ -49,7 +41,7 @@ class SemanticQuery:
     """What to look for by meaning, from a similarity on (0..1)."""
 
     query: str
-    threshold: float = THRESHOLD
+    threshold: float = weights.EXPLORE_THRESHOLD
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +56,14 @@ class NodeHit:
 @dataclass(frozen=True, slots=True)
 class Explored:
     """The hits by kind, the records among them as search found them, their links, and
-    who is beside them.
+    who is beside them; `signals` is what became of each signal.
     """
 
     hits: Sequence[NodeHit]
     records: Mapping[UUID, results.Hit]
     links: Sequence[links.Link]
     neighbours: Sequence[nodes.Node]
-    told: Mapping[str, str]
+    signals: Mapping[str, str]
     owner: UUID | None = None
 
 
@@ -87,69 +79,94 @@ async def explore(
     """Records, concepts and entities by meaning, people and entities by name; their
     links and neighbours.
 
-    Raises Invalid. What cannot run is left out and named in `told`.
+    Raises Invalid. What cannot run is left out and named in `signals`.
     """
     if not asks and not text_matches:
         raise errors.Invalid("Exploring wants a query or a name.")
-    matched = [*text_matches, *(one.query for one in asks)]
-    found, nearest, (named, owner) = await asyncio.gather(
-        _records(database, caller, embeddings, asks, settings or config.SearchTuning()),
-        _nearest(database, caller, embeddings, asks),
-        _named(database, caller, matched),
+    names = [*text_matches, *(ask.query for ask in asks)]
+    searches, (nearest, missing), (named, owner) = await asyncio.gather(
+        _searches(
+            database, caller, embeddings, asks, settings or config.SearchTuning()
+        ),
+        _nearest_nodes(database, caller, embeddings, asks),
+        _named_nodes(database, caller, names),
     )
-    told = dict(chain.from_iterable(one.signals.items() for one in found)) | nearest[1]
-    records = {hit.record_id: hit for one in found for hit in one.hits}
-    async with database.snapshot(caller) as tx:
-        rows = await tx.all(nodes.Node, _OF_RECORDS, (caller.user_id, list(records)))
-        best = max((hit.fused.score for hit in records.values()), default=1.0) or 1.0
-        sources = [
-            NodeHit(
-                node,
-                max(0.0, min(1.0, records[node.record_id].fused.score / best)),
-                "found by search",
-            )
-            for node in rows
-            if node.record_id is not None
-        ]
-        hits = _chosen(
-            [*named, *nearest[0], *sources],
-            readable=frozenset(catalogue.readable(caller)),
-        )
-        ids = [one.node.id for one in hits]
-        around = await lookups.links_of(
-            tx, caller, ids, confidence=lookups.CONFIDENT, limit=400
-        )
-        kept, beside = _expanded(hits, around, owner)
-        neighbours = list((await nodes.several(tx, caller, beside)).values())
+    signals = dict(chain.from_iterable(each.signals.items() for each in searches))
+    records = {hit.record_id: hit for each in searches for hit in each.hits}
     readable = frozenset(catalogue.readable(caller))
-    neighbours = [
-        one for one in neighbours if one.domain is None or one.domain in readable
-    ]
-    shown = {one.id for one in neighbours} | set(ids) | set(filter(None, [owner]))
-    kept = [one for one in kept if {one.from_id, one.to_id} <= shown]
-    return Explored(hits, records, kept, neighbours, told, owner)
+    async with database.snapshot(caller) as tx:
+        sources = await _source_nodes(tx, caller, records)
+        hits = _best_of_each_kind([*named, *nearest, *sources], readable=readable)
+        ids = [hit.node.id for hit in hits]
+        around = await lookups.links_of(
+            tx,
+            caller,
+            ids,
+            confidence=lookups.CONFIDENT,
+            limit=weights.EXPLORE_LINKS,
+        )
+        kept, beside = _ego_network(hits, around, owner)
+        nodes_beside = await nodes.several(tx, caller, beside)
+    neighbours = _readable(nodes_beside.values(), readable)
+    shown = {node.id for node in neighbours} | _ids(hits, owner)
+    kept = [link for link in kept if {link.from_id, link.to_id} <= shown]
+    return Explored(hits, records, kept, neighbours, signals | missing, owner)
 
 
-async def _records(
+def _readable(
+    every: Iterable[nodes.Node], readable: frozenset[str]
+) -> list[nodes.Node]:
+    """The nodes that are no record's, or of a domain that the caller may read."""
+    return [node for node in every if node.domain is None or node.domain in readable]
+
+
+def _ids(hits: Iterable[NodeHit], owner: UUID | None) -> set[UUID]:
+    """The nodes that were hit, and the owner's own."""
+    ids = {hit.node.id for hit in hits}
+    if owner is not None:
+        ids.add(owner)
+    return ids
+
+
+async def _searches(
     database: db.Database,
     caller: callers.Caller,
     embeddings: embedding.Embeddings,
     asks: Sequence[SemanticQuery],
     settings: config.SearchTuning,
 ) -> list[results.Results]:
-    wanted = [
-        queries.Query(text=one.query, limit=_MOST["source"], include_cold=True)
-        for one in asks
+    most = weights.EXPLORE_HITS["source"]
+    search_queries = [
+        queries.Query(text=ask.query, limit=most, include_cold=True) for ask in asks
     ]
     return await asyncio.gather(
         *(
             search.search(database, caller, embeddings, query, settings=settings)
-            for query in wanted
+            for query in search_queries
         )
     )
 
 
-async def _nearest(
+async def _source_nodes(
+    tx: db.Transaction, caller: callers.Caller, records: Mapping[UUID, results.Hit]
+) -> list[NodeHit]:
+    """The nodes of the records that search found, by their share of the best score."""
+    rows = await tx.all(nodes.Node, _OF_RECORDS, (caller.user_id, list(records)))
+    best = max((hit.fused.score for hit in records.values()), default=1.0) or 1.0
+    return [
+        NodeHit(
+            node, _unit(records[node.record_id].fused.score / best), "found by search"
+        )
+        for node in rows
+        if node.record_id is not None
+    ]
+
+
+def _unit(score: float) -> float:
+    return max(0.0, min(1.0, score))
+
+
+async def _nearest_nodes(
     database: db.Database,
     caller: callers.Caller,
     embeddings: embedding.Embeddings,
@@ -158,196 +175,208 @@ async def _nearest(
     """Concepts, entities and artifacts whose description is near; none without an
     embedder, and that is told.
     """
-    made: list[NodeHit] = []
-    for one in asks:
+    hits: list[NodeHit] = []
+    for ask in asks:
         try:
-            asked = await query_model.ask(database, caller, embeddings, one.query)
-        except errors.EmbedderUnavailable as away:
-            return made, {"nodes by meaning": f"left out: {away.message}"}
-        values = {
+            model_query = await query_model.embed(
+                database, caller, embeddings, ask.query
+            )
+        except errors.EmbedderUnavailable as failure:
+            return hits, {"nodes by meaning": f"left out: {failure.message}"}
+        parameters = {
             "user": caller.user_id,
-            "model": asked.vector.model,
-            "vector": asked.literal,
+            "model": model_query.vector.model,
+            "vector": model_query.literal,
         }
         async with database.snapshot(caller) as tx:
-            rows = await tx.rows(_NEAR, values)
+            rows = await tx.rows(_NEAREST_NODES, parameters)
         for row in rows:
             cosine = row.pop("cosine")
-            score = asked.vector.offset + asked.vector.calibration.scale * cosine
-            if score >= one.threshold:
-                made.append(
-                    NodeHit(
-                        nodes.Node(**row),
-                        max(0.0, min(1.0, score)),
-                        f"near “{one.query}”",
-                    )
-                )
-    return made, {}
+            score = (
+                model_query.vector.offset
+                + model_query.vector.calibration.scale * cosine
+            )
+            if score >= ask.threshold:
+                node = nodes.Node(**row)
+                hits.append(NodeHit(node, _unit(score), f"near “{ask.query}”"))
+    return hits, {}
 
 
-async def _named(
-    database: db.Database, caller: callers.Caller, wanted: Sequence[str]
+async def _named_nodes(
+    database: db.Database, caller: callers.Caller, texts: Sequence[str]
 ) -> tuple[list[NodeHit], UUID | None]:
-    """Nodes by name: the very name is 1, a similar one less. A question is looked
-    through for whole names.
+    """Nodes by name, and the owner's: the very name is 1, a similar one less. A
+    question is looked through for whole names.
     """
     async with database.snapshot(caller) as tx:
         rows = await tx.rows(_NAMES, (caller.user_id,))
         owner = await nodes.owner(tx, caller)
-        spelled = [row["alias"] for row in rows]
-        scores: dict[UUID, tuple[float, str]] = {}
-        for text in wanted:
-            folded = keys.normalised(text)
-            padded = f" {folded} "
-            for row in rows:
-                if f" {row['alias']} " in padded:
-                    scores[row["node_id"]] = (1.0, f"named in “{text}”")
-            if len(folded.split()) <= 4:
-                near = process.extract(
-                    folded,
-                    spelled,
-                    scorer=JaroWinkler.similarity,
-                    score_cutoff=_ALIKE,
-                    limit=10,
-                )
-                for _, score, index in near:
-                    if score > scores.get(rows[index]["node_id"], (0.0, ""))[0]:
-                        scores[rows[index]["node_id"]] = (
-                            score,
-                            f"a name like “{text}”",
-                        )
-        there = await nodes.several(tx, caller, list(scores))
-    return [
-        NodeHit(node, *scores[node_id]) for node_id, node in there.items()
-    ], owner.id if owner else None
+        aliases = [(row["alias"], row["node_id"]) for row in rows]
+        scores = _name_scores(texts, aliases)
+        named = await nodes.several(tx, caller, list(scores))
+    hits = [NodeHit(node, *scores[node_id]) for node_id, node in named.items()]
+    return hits, owner.id if owner else None
 
 
-def _chosen(found: Iterable[NodeHit], *, readable: frozenset[str]) -> list[NodeHit]:
+def _name_scores(
+    texts: Sequence[str], aliases: Sequence[tuple[str, UUID]]
+) -> dict[UUID, tuple[float, str]]:
+    """How well each node is named in some texts (0..1), and why it is here."""
+    spelled = [alias for alias, _ in aliases]
+    scores: dict[UUID, tuple[float, str]] = {}
+    for text in texts:
+        folded = keys.normalised(text)
+        padded = f" {folded} "
+        for alias, node_id in aliases:
+            if f" {alias} " in padded:
+                scores[node_id] = (1.0, f"named in “{text}”")
+        if len(folded.split()) > weights.NAME_QUERY_WORDS:
+            continue
+        near = process.extract(
+            folded,
+            spelled,
+            scorer=JaroWinkler.similarity,
+            score_cutoff=weights.ALIKE_NAMES,
+            limit=10,
+        )
+        for _, score, index in near:
+            node_id = aliases[index][1]
+            if score > scores.get(node_id, (0.0, ""))[0]:
+                scores[node_id] = (score, f"a name like “{text}”")
+    return scores
+
+
+def _best_of_each_kind(
+    hits: Iterable[NodeHit], *, readable: frozenset[str]
+) -> list[NodeHit]:
     """The best of each kind: near to what was asked first, and of equals what matters
     more.
     """
     best: dict[UUID, NodeHit] = {}
-    for hit in found:
+    for hit in hits:
         if hit.node.domain is not None and hit.node.domain not in readable:
             continue
         if hit.node.id not in best or best[hit.node.id].score < hit.score:
             best[hit.node.id] = hit
-    ranked = sorted(
-        best.values(),
-        key=lambda one: (-(one.score + _SALIENT * one.node.salience), str(one.node.id)),
-    )
-    counts = dict.fromkeys(_MOST, 0)
+    counts = dict.fromkeys(weights.EXPLORE_HITS, 0)
     chosen: list[NodeHit] = []
-    for hit in ranked:
+    for hit in sorted(best.values(), key=_by_relevance):
         kind = "concept" if hit.node.kind == "artifact" else hit.node.kind
-        if counts[kind] < _MOST[kind]:
+        if counts[kind] < weights.EXPLORE_HITS[kind]:
             counts[kind] += 1
             chosen.append(hit)
     return chosen
 
 
-def _expanded(
+def _by_relevance(hit: NodeHit) -> tuple[float, str]:
+    relevance = hit.score + weights.SALIENCE * hit.node.salience
+    return -relevance, str(hit.node.id)
+
+
+def _ego_network(
     hits: Sequence[NodeHit], around: Sequence[links.Link], owner: UUID | None
 ) -> tuple[list[links.Link], list[UUID]]:
     """The links that are shown, and who is beside the hits: of each hit the ten that
     matter most, else the latest.
     """
-    inside = {one.node.id for one in hits} | set(filter(None, [owner]))
-    kept = [one for one in around if {one.from_id, one.to_id} <= inside]
+    inside = _ids(hits, owner)
+    kept = [link for link in around if {link.from_id, link.to_id} <= inside]
     beside: list[UUID] = []
-
-    def order(one: links.Link) -> tuple[float, float]:
-        relevance = one.properties.get("relevance", 0)
-        return (
-            -float(relevance if isinstance(relevance, int) else 0),
-            -one.updated_at.timestamp(),
-        )
-
     for hit in hits:
-        own = sorted(
-            (one for one in around if hit.node.id in (one.from_id, one.to_id)),
-            key=order,
-        )
-        outside = [one for one in own if not {one.from_id, one.to_id} <= inside][
-            :_NEIGHBOURS
-        ]
-        kept += outside
-        beside += [
-            one.to_id if one.from_id == hit.node.id else one.from_id for one in outside
-        ]
-    unique = {one.id: one for one in kept}
-    return list(unique.values()), [
-        one for one in dict.fromkeys(beside) if one not in inside
-    ]
+        node_id = hit.node.id
+        own = [link for link in around if node_id in (link.from_id, link.to_id)]
+        own.sort(key=_by_importance)
+        outward = [link for link in own if not {link.from_id, link.to_id} <= inside]
+        for link in outward[: weights.NEIGHBOURS]:
+            kept.append(link)
+            beside.append(link.to_id if link.from_id == node_id else link.from_id)
+    unique = {link.id: link for link in kept}
+    outside = [node_id for node_id in dict.fromkeys(beside) if node_id not in inside]
+    return list(unique.values()), outside
 
 
-def as_json(found: Explored, *, explanations: bool = False) -> dict[str, Any]:
+def _by_importance(link: links.Link) -> tuple[float, float]:
+    relevance = link.properties.get("relevance", 0)
+    if not isinstance(relevance, int):
+        relevance = 0
+    return -float(relevance), -link.updated_at.timestamp()
+
+
+_PLURAL = {
+    "person": "persons",
+    "concept": "concepts",
+    "artifact": "concepts",
+    "entity": "entities",
+}
+
+
+def as_json(explored: Explored, *, explanations: bool = False) -> dict[str, Any]:
     """The form that models and scripts get: hits whole, neighbours by name, links with
     properties among hits only.
     """
-    inside = {one.node.id for one in found.hits} | set(filter(None, [found.owner]))
-    shown: dict[str, list[dict[str, Any]]] = {
+    inside = _ids(explored.hits, explored.owner)
+    by_kind: dict[str, list[dict[str, Any]]] = {
         "persons": [],
         "concepts": [],
         "entities": [],
         "sources": [],
     }
-    plural = {
-        "person": "persons",
-        "concept": "concepts",
-        "artifact": "concepts",
-        "entity": "entities",
-    }
-    for one in found.hits:
-        told = _whole(one, found.records)
+    for hit in explored.hits:
+        shown = _hit_as_json(hit, explored.records)
         if explanations:
-            told["why"] = one.why
-        shown[plural.get(one.node.kind, "sources")].append(told)
+            shown["why"] = hit.why
+        by_kind[_PLURAL.get(hit.node.kind, "sources")].append(shown)
     return {
-        **shown,
+        **by_kind,
         "links": [
-            _link(one, whole={one.from_id, one.to_id} <= inside) for one in found.links
+            _link_as_json(link, whole={link.from_id, link.to_id} <= inside)
+            for link in explored.links
         ],
-        "neighbours": [_brief(one) for one in found.neighbours],
-        "signals": dict(found.told),
+        "neighbours": [_node_as_json(node) for node in explored.neighbours],
+        "signals": dict(explored.signals),
     }
 
 
-def _brief(node: nodes.Node) -> dict[str, Any]:
-    told = {
+def _node_as_json(node: nodes.Node) -> dict[str, Any]:
+    shown = {
         "id": str(node.id),
         "key": node.key,
         "name": node.name,
         "type": node.type or node.kind,
     }
-    return told | ({"description": node.description} if node.description else {})
+    if node.description:
+        shown["description"] = node.description
+    return shown
 
 
-def _whole(hit: NodeHit, records: Mapping[UUID, results.Hit]) -> dict[str, Any]:
+def _hit_as_json(hit: NodeHit, records: Mapping[UUID, results.Hit]) -> dict[str, Any]:
     node = hit.node
-    told: dict[str, Any] = _brief(node) | {
+    shown: dict[str, Any] = _node_as_json(node) | {
         "score": round(hit.score, 3),
         "salience": round(node.salience, 3),
     }
     if node.is_owner:
-        told["is_owner"] = True
+        shown["is_owner"] = True
     if node.properties:
-        told["properties"] = node.properties
+        shown["properties"] = node.properties
     if node.record_id is not None:
-        told |= {"record": str(node.record_id), "domain": node.domain}
-        found = records.get(node.record_id)
-        if found and found.passages:
-            told["passage"] = found.passages[0].text[:600]
-    return told
+        shown |= {"record": str(node.record_id), "domain": node.domain}
+        record = records.get(node.record_id)
+        if record and record.passages:
+            shown["passage"] = record.passages[0].text[:600]
+    return shown
 
 
-def _link(one: links.Link, *, whole: bool) -> dict[str, Any]:
-    told: dict[str, Any] = {
-        "from": str(one.from_id),
-        "relation": one.relation,
-        "to": str(one.to_id),
+def _link_as_json(link: links.Link, *, whole: bool) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "from": str(link.from_id),
+        "relation": link.relation,
+        "to": str(link.to_id),
     }
     for name in ("valid_from", "valid_to"):
-        if (value := getattr(one, name)) is not None:
-            told[name] = value.isoformat().replace("+00:00", "Z")
-    return told | ({"properties": one.properties} if whole and one.properties else {})
+        moment = getattr(link, name)
+        if moment is not None:
+            shown[name] = moment.isoformat().replace("+00:00", "Z")
+    if whole and link.properties:
+        shown["properties"] = link.properties
+    return shown

@@ -1,7 +1,8 @@
-"""Fusion: one order out of what the signals say. Pure; every number that enters is kept
-as provenance.
+"""Rank fusion: one score out of weighted signals, bonuses and boosts, with provenance.
 
 score = (sum of weight * score over signals + sum of bonuses) * product of boosts
+
+Pure; every number that enters is kept (docs/decisions/0006).
 """
 
 import math
@@ -13,13 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reverie import config
-from reverie.search import context
-
-HEAT_BOOST = 0.1
-EXACT_BONUS = 1.0
-RERANKER = 20.0
+from reverie.search import context, weights
 
 Floats = NDArray[np.float32]
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,106 +55,193 @@ class Fused:
     @property
     def score(self) -> float:
         """The formula at the top of this module."""
-        said = sum(one.weight * one.score for one in self.evidence.values()) + sum(
-            self.bonuses.values()
-        )
-        return said * math.prod(self.boosts.values())
+        signals = sum(signal.weight * signal.score for signal in self.evidence.values())
+        return (signals + sum(self.bonuses.values())) * math.prod(self.boosts.values())
 
     def raised(self, name: str, bonus: float) -> "Fused":
         """The same with one more bonus."""
         return replace(self, bonuses={**self.bonuses, name: bonus})
 
 
+@dataclass(frozen=True, slots=True)
+class PassageBonuses:
+    """The bonuses that a query's own words give, an entry for each passage: for the day
+    that it names, and for its phrases in quotes.
+    """
+
+    time: Floats
+    phrase: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFeatures:
+    """What is known of the records, an entry for each.
+
+    `graph` is the share of what the query names that a record is linked to; `domain`
+    the boost of the kind that the query speaks of; `soon` that of what is close in time
+    to an event of what is named.
+    """
+
+    graph: Floats
+    domain: Floats
+    soon: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class _Signal:
+    """The score (0..1) and the weight of one signal, an entry for each passage."""
+
+    score: Floats
+    weight: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What the scores are made of, an entry for each passage."""
+
+    signals: Mapping[str, _Signal]
+    bonuses: Mapping[str, Floats]
+    boosts: Mapping[str, Floats]
+    heat: Floats
+
+    def total(self) -> Floats:
+        """The formula at the top of this module: shape (passages,)."""
+        bonuses = sum(
+            self.bonuses.values(), np.zeros_like(self.signals["lexical"].score)
+        )
+        weighed = sum(
+            (signal.weight * signal.score for signal in self.signals.values()), bonuses
+        )
+        return weighed * np.prod(list(self.boosts.values()), axis=0)
+
+
 def fuse(
     scored: context.Scored,
+    bonuses: PassageBonuses,
+    features: RecordFeatures,
     *,
     meaning: bool,
     settings: config.SearchTuning,
     most: int,
-    time: Floats,
-    phrase: Floats,
-    hints: Floats,
-    graph: Floats,
-    soon: Floats,
 ) -> list[Fused]:
     """The `most` best passages and the best of every record, best first. Without
     `meaning`, words alone count.
-
-    The weight of words follows how much they have to say: the share of the query's
-    information that the best passage holds, to a power; that of meaning is fixed.
-    `time` and `phrase` are bonuses for each passage, `hints` and `soon` boosts for each
-    record, `graph` the share of what the query names that a record is linked to: it
-    counts for records that hold none of the words, and is told of the others.
     """
-    held = scored.coverage[scored.lexical > 0]
-    of_words = settings.words * (
-        float(held.max(initial=0.0)) ** settings.coverage if meaning else 1.0
-    )
-    of_meaning = settings.meaning if meaning else 0.0
-    worded = np.zeros(len(scored.records), np.float32)
-    np.maximum.at(worded, scored.record, scored.lexical)
-    everywhere = np.ones_like(scored.lexical)
-    signals = {
-        "lexical": (scored.lexical, of_words * everywhere),
-        "semantic": (scored.semantic, of_meaning * everywhere),
-        "graph": (graph[scored.record], settings.graph * (worded[scored.record] == 0)),
-    }
-    bonuses = {
-        "exact": EXACT_BONUS * scored.exact * scored.coverage,
-        "manner": scored.manner,
-    }
-    bonuses |= {"time": time, "phrase": phrase}
     heat = np.array([card.heat for card in scored.records])[scored.record]
-    boosts = {
-        "heat": 1 + HEAT_BOOST * heat,
-        "hint": hints[scored.record],
-        "soon": soon[scored.record],
-    }
-    said = sum(
-        (weight * of for of, weight in signals.values()),
-        sum(bonuses.values(), np.zeros_like(time)),
+    parts = _Parts(
+        signals=_signals(scored, features, settings, meaning=meaning),
+        bonuses=_bonuses(scored, bonuses),
+        boosts=_boosts(scored, features, heat),
+        heat=heat,
     )
-    total = said * np.prod(list(boosts.values()), axis=0)
-    there = (
+    matching = (
         (scored.lexical > 0)
         | ((scored.semantic > 0) & meaning)
-        | (phrase > 0)
-        | (graph[scored.record] > 0)
+        | (bonuses.phrase > 0)
+        | (features.graph[scored.record] > 0)
     )
+    rows = _best_rows(scored, parts.total(), matching, most)
+    return ordered(_fused(scored, parts, rows))
+
+
+def _signals(
+    scored: context.Scored,
+    features: RecordFeatures,
+    settings: config.SearchTuning,
+    *,
+    meaning: bool,
+) -> dict[str, _Signal]:
+    """The weight of words follows how much they have to say: the share of the query's
+    information that the best passage holds, to a power; that of meaning is fixed. The
+    graph counts for records that hold none of the words, and is told of the others.
+    """
+    lexical_weight = settings.words
+    if meaning:
+        coverage = scored.coverage[scored.lexical > 0]
+        lexical_weight *= float(coverage.max(initial=0.0)) ** settings.coverage
+    semantic_weight = settings.meaning if meaning else 0.0
+    best_words = np.zeros(len(scored.records), np.float32)
+    np.maximum.at(best_words, scored.record, scored.lexical)
+    without_words = best_words[scored.record] == 0
+    each = np.ones_like(scored.lexical)
+    return {
+        "lexical": _Signal(scored.lexical, lexical_weight * each),
+        "semantic": _Signal(scored.semantic, semantic_weight * each),
+        "graph": _Signal(features.graph[scored.record], settings.graph * without_words),
+    }
+
+
+def _bonuses(scored: context.Scored, bonuses: PassageBonuses) -> dict[str, Floats]:
+    return {
+        "exact": weights.EXACT_BONUS * scored.exact * scored.coverage,
+        "manner": scored.turn,
+        "time": bonuses.time,
+        "phrase": bonuses.phrase,
+    }
+
+
+def _boosts(
+    scored: context.Scored, features: RecordFeatures, heat: Floats
+) -> dict[str, Floats]:
+    return {
+        "heat": 1 + weights.HEAT_BOOST * heat,
+        "hint": features.domain[scored.record],
+        "soon": features.soon[scored.record],
+    }
+
+
+def _best_rows(
+    scored: context.Scored, total: Floats, matching: NDArray[np.bool_], most: int
+) -> list[int]:
+    """The passages that are kept, of those that match: the `most` best, and the best
+    one of each of the best records.
+    """
     order = np.lexsort((scored.ids, scored.record, -np.round(total, 6)))
-    order = order[there[order]]
-    best = np.sort(np.unique(scored.record[order], return_index=True)[1])[: 2 * most]
-    rank = {name: _ranks(of) for name, (of, _) in signals.items()}
+    order = order[matching[order]]
+    first_of_record = np.unique(scored.record[order], return_index=True)[1]
+    best_of_record = np.sort(first_of_record)[: 2 * most]
+    best = np.arange(min(most, len(order)))
+    return order[np.union1d(best, best_of_record)].tolist()
 
-    def made(i: int) -> Fused:
-        evidence = {
+
+def _fused(scored: context.Scored, parts: _Parts, rows: Sequence[int]) -> list[Fused]:
+    """The passages of some rows, with what their scores are made of."""
+    rank = {name: _ranks(signal.score) for name, signal in parts.signals.items()}
+
+    def evidence(i: int) -> dict[str, SignalScore]:
+        return {
             name: SignalScore(
-                float(of[i]), float(weight[i]), int(rank[name][i]), float(of[i])
+                score=float(signal.score[i]),
+                weight=float(signal.weight[i]),
+                rank=int(rank[name][i]),
+                raw=float(signal.score[i]),
             )
-            for name, (of, weight) in signals.items()
-            if of[i] > 0 and (weight[i] or name == "graph")
+            for name, signal in parts.signals.items()
+            if signal.score[i] > 0 and (signal.weight[i] or name == "graph")
         }
-        return Fused(
-            scored.records[scored.record[i]].record_id,
-            int(scored.ids[i]),
-            evidence,
-            float(heat[i]),
-            {name: float(of[i]) for name, of in bonuses.items() if of[i]},
-            {name: float(of[i]) for name, of in boosts.items() if of[i] != 1},
-        )
 
-    return ordered(
-        [
-            made(i)
-            for i in order[np.union1d(np.arange(min(most, len(order))), best)].tolist()
-        ]
-    )
+    return [
+        Fused(
+            record_id=scored.records[scored.record[i]].record_id,
+            passage_id=int(scored.ids[i]),
+            evidence=evidence(i),
+            heat=float(parts.heat[i]),
+            bonuses={n: float(of[i]) for n, of in parts.bonuses.items() if of[i]},
+            boosts={n: float(of[i]) for n, of in parts.boosts.items() if of[i] != 1},
+        )
+        for i in rows
+    ]
 
 
 def ordered(fused: Sequence[Fused]) -> list[Fused]:
     """Best first; the same every time."""
     return sorted(
-        fused, key=lambda one: (-round(one.score, 6), one.record_id.int, one.passage_id)
+        fused,
+        key=lambda passage: (
+            -round(passage.score, 6),
+            passage.record_id.int,
+            passage.passage_id,
+        ),
     )
 
 
@@ -167,22 +252,22 @@ def reranked(best: Sequence[Fused], scores: Sequence[float]) -> list[Fused]:
     What holds an identifier or a phrase of the query stays before what does not, and
     the rest, without any such score, stays behind.
     """
-    by_score = ranks(list(scores))
     return ordered(
         [
-            replace(
-                one,
-                evidence={
-                    **one.evidence,
-                    "reranker": SignalScore(score, RERANKER, rank, score),
-                },
-            ).raised(
-                "foremost",
-                2 * RERANKER if {"exact", "phrase"} & one.bonuses.keys() else 0.0,
+            _with_reranker(passage, score, rank)
+            for passage, score, rank in zip(
+                best, scores, ranks(list(scores)), strict=True
             )
-            for one, score, rank in zip(best, scores, by_score, strict=True)
         ]
     )
+
+
+def _with_reranker(passage: Fused, score: float, rank: int) -> Fused:
+    signal = SignalScore(score, weights.RERANKER_WEIGHT, rank, score)
+    is_exact = not passage.bonuses.keys().isdisjoint({"exact", "phrase"})
+    foremost = weights.FOREMOST_BONUS if is_exact else 0.0
+    evidence = {**passage.evidence, "reranker": signal}
+    return replace(passage, evidence=evidence).raised("foremost", foremost)
 
 
 def ranks(scores: Sequence[float]) -> list[int]:
@@ -190,6 +275,6 @@ def ranks(scores: Sequence[float]) -> list[int]:
     return [int(rank) for rank in _ranks(np.array(scores, np.float32))]
 
 
-def _ranks(scores: Floats) -> NDArray[np.int64]:
+def _ranks(scores: Floats) -> Integers:
     rounded = -np.round(scores, 6)
     return np.searchsorted(np.sort(rounded), rounded) + 1

@@ -1,5 +1,6 @@
-"""Asking every signal at once, each in a snapshot of its own; one that cannot run is
-left out and named.
+"""Retrieval: every retriever is asked at once, each in a snapshot of its own.
+
+One that cannot run is left out and named.
 """
 
 import asyncio
@@ -10,47 +11,50 @@ from itertools import zip_longest
 from reverie import db, errors
 from reverie.access import callers
 from reverie.llm import embedding
-from reverie.search import graph, lexical, query_model
+from reverie.search import candidates, graph, lexical, query_model, vector, weights
 from reverie.search import query as queries
 
-# So many records are candidates for nothing but their links, after so many passages of
-# the others.
-BY_GRAPH, FIRST = 8, 10
+Hits = Sequence[candidates.PassageHit]
+
+_GIBBERISH = "left out: none of these words is known in any language"
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What the signals found, the query as a vector if there is a model, and what
+    """What the retrievers found, the query as a vector if there is a model, and what
     became of each signal.
 
-    `phrased` are the passages that hold a phrase in quotes word by word.
+    `phrased` are the passages that hold a phrase in quotes word by word, `similar`
+    those that are near in meaning.
     """
 
-    words: lexical.Words
-    phrased: list[lexical.PassageHit]
-    near: list[lexical.PassageHit]
-    related: graph.Related
-    asked: query_model.ModelQuery | None
-    told: Mapping[str, str]
+    matches: lexical.LexicalMatches
+    phrased: Hits
+    similar: Hits
+    linked: graph.GraphMatches
+    model_query: query_model.ModelQuery | None
+    statuses: Mapping[str, str]
 
     @property
-    def found(self) -> list[lexical.PassageHit]:
-        """Every passage that a signal found, the best of each in turn.
+    def hits(self) -> list[candidates.PassageHit]:
+        """Every passage that a retriever found, the best of each in turn.
 
         Records that nothing but the graph knows of come soon after the first: their
         neighbourhoods want room, too.
         """
-        each = zip_longest(self.phrased, self.words.found, self.near)
-        found = list(
-            {
-                one.passage_id: one for some in each for one in some if one is not None
-            }.values()
-        )
-        known = {one.record_id for one in found}
-        linked = [one for one in self.related.found if one.record_id not in known][
-            :BY_GRAPH
+        in_turn = zip_longest(self.phrased, self.matches.hits, self.similar)
+        by_passage = {
+            hit.passage_id: hit for hits in in_turn for hit in hits if hit is not None
+        }
+        hits = list(by_passage.values())
+        records = {hit.record_id for hit in hits}
+        by_graph = [hit for hit in self.linked.hits if hit.record_id not in records]
+        first = weights.BEFORE_GRAPH
+        return [
+            *hits[:first],
+            *by_graph[: weights.GRAPH_CANDIDATES],
+            *hits[first:],
         ]
-        return [*found[:FIRST], *linked, *found[FIRST:]]
 
 
 async def gather(
@@ -62,37 +66,32 @@ async def gather(
     depth: int,
     phrases: Sequence[str] = (),
 ) -> Gathered:
-    """Ask for words and for meaning. What is below the model's floor means nothing, and
-    gibberish means nothing.
+    """Ask every retriever. What is below the model's floor means nothing, and gibberish
+    means nothing (docs/decisions/0007).
     """
-    told = {"lexical": "ok", "semantic": "ok", "heat": "ok"}
-    words = asyncio.create_task(_by_words(database, caller, query, depth, phrases))
-    graph = asyncio.create_task(_by_graph(database, caller, query))
-    asked: query_model.ModelQuery | None = None
-    near: list[lexical.PassageHit] = []
+    statuses = {"lexical": "ok", "semantic": "ok", "heat": "ok"}
+    by_words = asyncio.create_task(_by_words(database, caller, query, depth, phrases))
+    by_graph = asyncio.create_task(_by_graph(database, caller, query))
+    model_query: query_model.ModelQuery | None = None
+    similar: Hits = []
     try:
-        asked = await query_model.ask(database, caller, embeddings, query.text)
-        near = await _by_meaning(database, caller, query, asked, depth)
-    except errors.EmbedderUnavailable as away:
-        told["semantic"] = f"left out: {away.message}"
+        model_query = await query_model.embed(database, caller, embeddings, query.text)
+        similar = await _by_meaning(database, caller, query, model_query, depth)
+    except errors.EmbedderUnavailable as failure:
+        statuses["semantic"] = f"left out: {failure.message}"
     except BaseException:
-        words.cancel()
-        graph.cancel()
+        by_words.cancel()
+        by_graph.cancel()
         raise
-    found, phrased = await words
-    linked = await graph
-    told["graph"] = linked.told if linked.told == "ok" else f"left out: {linked.told}"
-    if (
-        near
-        and not found.found
-        and not phrased
-        and not await embeddings.makes_sense(query.text)
-    ):
-        near, told["semantic"] = (
-            [],
-            "left out: none of these words is known in any language",
-        )
-    return Gathered(found, phrased, near, linked, asked, told)
+    matches, phrased = await by_words
+    linked = await by_graph
+    graph_ran = linked.status == "ok"
+    statuses["graph"] = "ok" if graph_ran else f"left out: {linked.status}"
+    only_similar = similar and not matches.hits and not phrased
+    if only_similar and not await embeddings.makes_sense(query.text):
+        similar = []
+        statuses["semantic"] = _GIBBERISH
+    return Gathered(matches, phrased, similar, linked, model_query, statuses)
 
 
 async def _by_words(
@@ -101,30 +100,32 @@ async def _by_words(
     query: queries.Query,
     depth: int,
     phrases: Sequence[str],
-) -> tuple[lexical.Words, list[lexical.PassageHit]]:
+) -> tuple[lexical.LexicalMatches, Hits]:
     async with database.snapshot(caller) as tx:
-        found = await lexical.lexical(tx, caller, query, depth=depth)
-        return found, await lexical.phrased(
+        matches = await lexical.retrieve(tx, caller, query, depth=depth)
+        if not phrases:
+            return matches, []
+        phrased = await lexical.retrieve_phrases(
             tx, caller, query, phrases, depth=depth
-        ) if phrases else []
+        )
+        return matches, phrased
 
 
 async def _by_graph(
     database: db.Database, caller: callers.Caller, query: queries.Query
-) -> graph.Related:
+) -> graph.GraphMatches:
     async with database.snapshot(caller) as tx:
-        return await graph.ask(tx, caller, query)
+        return await graph.retrieve(tx, caller, query)
 
 
 async def _by_meaning(
     database: db.Database,
     caller: callers.Caller,
     query: queries.Query,
-    asked: query_model.ModelQuery,
+    model_query: query_model.ModelQuery,
     depth: int,
-) -> list[lexical.PassageHit]:
-    async with database.snapshot(
-        caller, settings=lexical.graph_settings(asked.own)
-    ) as tx:
-        found = await lexical.semantic(tx, caller, query, asked, depth=depth)
-    return [one for one in found if one.score >= embedding.FLOOR]
+) -> Hits:
+    settings = vector.hnsw_settings(model_query.own)
+    async with database.snapshot(caller, settings=settings) as tx:
+        hits = await vector.retrieve(tx, caller, query, model_query, depth=depth)
+    return [hit for hit in hits if hit.score >= embedding.FLOOR]

@@ -1,12 +1,10 @@
-"""The graph signal: what a query names, the records that are linked to it, and what is
-about to happen with it.
-"""
+"""Graph retriever: records linked to the nodes that a query names (one hop)."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import LiteralString
+from datetime import UTC, datetime
+from typing import Any, LiteralString
 from uuid import UUID
 
 from reverie import db
@@ -15,15 +13,9 @@ from reverie.graph import links, nodes
 from reverie.graph.extraction import known_values
 from reverie.graph.resolution import keys
 from reverie.privacy import lists
-from reverie.search import lexical
+from reverie.search import candidates, scope, weights
 from reverie.search import query as queries
 
-# Records of a named node count for so many; what is linked to hundreds says little of
-# any.
-MOST = 300
-SOON = timedelta(days=7)
-PROXIMITY = 0.15
-_LONGEST_NAME = 5
 _WORD = re.compile(r"[\w'’@.+-]*\w")
 _LINKED: LiteralString = f"""
 WITH named AS (
@@ -53,18 +45,18 @@ _NOTHING = "no name of the graph is in it"
 
 
 @dataclass(frozen=True, slots=True)
-class Related:
+class GraphMatches:
     """The nodes that a query names, and the records linked to them: each with the share
     of the nodes it is linked to.
 
-    `near` are times of events of theirs within a week of now.
+    `events` are times of events of theirs within a week of now.
     """
 
-    told: str = _NOTHING
+    status: str = _NOTHING
     names: Sequence[str] = ()
-    found: Sequence[lexical.PassageHit] = ()
+    hits: Sequence[candidates.PassageHit] = ()
     shares: Mapping[UUID, float] = field(default_factory=dict[UUID, float])
-    near: Sequence[datetime] = ()
+    events: Sequence[datetime] = ()
 
     def proximity(self, record_id: UUID, at: datetime | None) -> float:
         """How close in time a linked record is to an event of theirs that is near: 1 at
@@ -72,43 +64,51 @@ class Related:
         """
         if at is None or record_id not in self.shares:
             return 0.0
+        near = weights.EVENT_NEAR
         return max(
-            (max(0.0, 1 - abs(at - one) / SOON) for one in self.near), default=0.0
+            (max(0.0, 1 - abs(at - event) / near) for event in self.events),
+            default=0.0,
         )
 
 
-async def ask(
+async def retrieve(
     tx: db.Transaction, caller: callers.Caller, query: queries.Query
-) -> Related:
+) -> GraphMatches:
     """What the graph knows of the names in a query, among the records that it may find."""
-    called = await _named(tx, caller, query.text)
-    if not called:
-        return Related()
-    given = lexical.parameters(caller, query) | {"keys": list(called), "most": MOST}
-    rows = await tx.rows(db.compose(_LINKED, scope=lexical.scope(query)), given)
-    now = datetime.now(UTC)
-    return Related(
-        "ok" if rows else _NOTHING,
-        tuple(called.values()),
-        [
-            lexical.PassageHit(
-                row["record_id"],
-                row["ordinal"],
-                row["passage_id"],
-                row["named"] / row["wanted"],
-            )
-            for row in rows
-        ],
-        {row["record_id"]: row["named"] / row["wanted"] for row in rows},
-        [
-            row["at"]
-            for row in rows
-            if row["domain"] == "event" and row["at"] and abs(row["at"] - now) <= SOON
-        ],
+    names = await _names_in(tx, caller, query.text)
+    if not names:
+        return GraphMatches()
+    parameters = scope.parameters(caller, query) | {
+        "keys": list(names),
+        "most": weights.LINKED_RECORDS,
+    }
+    statement = db.compose(_LINKED, scope=scope.condition(query))
+    rows = await tx.rows(statement, parameters)
+    hits = [
+        candidates.PassageHit(
+            row["record_id"],
+            row["ordinal"],
+            row["passage_id"],
+            row["named"] / row["wanted"],
+        )
+        for row in rows
+    ]
+    return GraphMatches(
+        status="ok" if rows else _NOTHING,
+        names=tuple(names.values()),
+        hits=hits,
+        shares={hit.record_id: hit.score for hit in hits},
+        events=_events_near(rows, datetime.now(UTC)),
     )
 
 
-async def _named(
+def _events_near(rows: Sequence[Mapping[str, Any]], now: datetime) -> list[datetime]:
+    """The times of the events among some records that are near now."""
+    times = [row["at"] for row in rows if row["domain"] == "event" and row["at"]]
+    return [at for at in times if abs(at - now) <= weights.EVENT_NEAR]
+
+
+async def _names_in(
     tx: db.Transaction, caller: callers.Caller, text: str
 ) -> dict[str, str]:
     """The keys of the nodes whose names stand in a text, with those names: the longest
@@ -116,26 +116,36 @@ async def _named(
     """
     words = [match.group() for match in _WORD.finditer(text)]
     folded = [keys.normalised(word) for word in words]
-    sizes = range(1, _LONGEST_NAME + 1)
+    sizes = range(1, weights.NAME_WORDS + 1)
     spans = {
         " ".join(folded[at : at + size])
         for size in sizes
         for at in range(len(words) - size + 1)
     }
-    index = await known_values.meant(tx, caller, sorted(spans)) if spans else {}
-    if not index:
+    if not spans:
         return {}
-    found: dict[str, str] = {}
+    index = await known_values.meant(tx, caller, sorted(spans))
+    names: dict[str, str] = {}
     at = 0
-    while at < len(words):
-        step = 1
-        for size in range(min(_LONGEST_NAME, len(words) - at), 0, -1):
-            name = " ".join(folded[at : at + size])
-            key = index.get(name)
-            # A name that is a word, too, is one only with a capital: Will, Rose.
-            if key and (size > 1 or not words[at].islower() or not lists.english(name)):
-                found[key] = " ".join(words[at : at + size])
-                step = size
-                break
-        at += step
-    return found
+    while index and at < len(words):
+        size = _name_length(words, folded, at, index)
+        if size:
+            key = index[" ".join(folded[at : at + size])]
+            names[key] = " ".join(words[at : at + size])
+        at += max(size, 1)
+    return names
+
+
+def _name_length(
+    words: Sequence[str], folded: Sequence[str], at: int, index: Mapping[str, str]
+) -> int:
+    """How many words the longest name has that begins at a word; 0 where none does."""
+    longest = min(weights.NAME_WORDS, len(words) - at)
+    for size in range(longest, 0, -1):
+        name = " ".join(folded[at : at + size])
+        if not index.get(name):
+            continue
+        # A name that is a word, too, is one only with a capital: Will, Rose.
+        if size > 1 or not words[at].islower() or not lists.english(name):
+            return size
+    return 0

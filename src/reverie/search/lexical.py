@@ -1,11 +1,9 @@
-"""The signals of a search: each finds passages by one kind of evidence."""
+"""Lexical retriever: BM25 over packed posting lists, and phrases word by word."""
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, LiteralString
-from uuid import UUID
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,68 +11,47 @@ from numpy.typing import NDArray
 from reverie import db
 from reverie.access import callers
 from reverie.records import postings, terms
+from reverie.search import candidates, query_intent, scope, weights
 from reverie.search import query as queries
-from reverie.search import query_intent, query_model
-from reverie.search.dates import days
-
-# Up to so many vectors are compared one by one; more are found through their graph,
-# unless the user has few of all.
-EXACT = 5_000
-LEAST_SHARE = 0.02
-GRAPHS = frozenset({256, 384, 512, 768, 1024, 1536, 2048, 3072})
-# What a scope narrows to at most so many passages is read in full.
-NARROW = 2_000
-# So many texts are read at most for the phrases that they may hold.
-MOST_READ = 4_000
-# How many packed passages a segment ranks at most.
-DEEPEST = 20_000
-# A form of a name counts for less than the name itself: "Robert" may be another one.
-NICKNAME_WEIGHT = 0.5
 
 Floats = NDArray[np.float32]
+Scores = list[tuple[int, float]]
+"""Passages by id, each with its score."""
+
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class PassageHit:
-    """One passage as a signal sees it, its place in its record, and the raw score (a
-    BM25 sum, or a cosine).
-    """
-
-    record_id: UUID
-    ordinal: int
-    passage_id: int
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
+class LexicalMatches:
     """What the words of a query find, and what is known of its terms: their idf, by the
     user's own passages.
 
-    `average` is the length of a passage in words, `idf` has an entry for each of
-    `asked`.
+    `average` is the length of a passage in words; `keys` and `idf` have an entry for
+    each of `query_terms`; `rarest` is the idf of a term that nothing holds.
     """
 
-    asked: Sequence[terms.QueryTerm]
+    query_terms: Sequence[terms.QueryTerm]
     keys: Sequence[int]
     idf: Floats
     rarest: float
     average: float
-    found: Sequence[PassageHit]
+    hits: Sequence[candidates.PassageHit]
 
     def groups(self) -> list[list[int]]:
-        """The terms of each word: itself and its stems, by their places in `asked`."""
+        """The terms of each word: itself and its stems, by their places in
+        `query_terms`.
+        """
         numbers: dict[int, list[int]] = {}
-        for number, one in enumerate(self.asked):
-            numbers.setdefault(one.group, []).append(number)
+        for number, term in enumerate(self.query_terms):
+            numbers.setdefault(term.group, []).append(number)
         return list(numbers.values())
 
     def score(self, tf: Floats, length: Floats, average: float) -> Floats:
         """BM25 of texts, shape (texts,), by how much they hold of each term, shape
         (texts, terms), and their length.
         """
-        weight = self.idf * np.array([one.weight for one in self.asked], np.float32)
+        of_form = np.array([term.weight for term in self.query_terms], np.float32)
+        weight = self.idf * of_form
         gained = weight * postings.gain(tf, length[:, None], average)
         return sum(
             (gained[:, group].max(axis=1) for group in self.groups()),
@@ -92,94 +69,38 @@ FROM unnest(%(ids)s::bigint[], %(scores)s::float8[]) AS found (id, score)
 JOIN passage ON passage.user_id = %(user)s AND passage.id = found.id
 WHERE {scope}
 """
-_WRITTEN = """
+_TEXTS = """
 SELECT passage.record_id, passage.ordinal, passage.id AS passage_id, passage.text, record.title
 FROM passage JOIN card AS record USING (user_id, record_id)
 WHERE passage.user_id = %(user)s AND passage.id = ANY(%(ids)s) AND {scope}
 """
-_WIDTH = "SELECT count(*) FROM (SELECT FROM passage WHERE passage.user_id = %(user)s AND {scope} LIMIT %(wide)s)"
-# The nearest texts, then the passages that hold them. A text of few words says less
-# than it seems.
-_SEMANTIC = """
-WITH near AS MATERIALIZED (
-    SELECT embedding.hash, %(offset)s::float8 - %(scale)s::float8 * ({distance}) AS score FROM embedding
-    WHERE embedding.user_id = %(user)s AND embedding.model = %(model)s AND embedding.dimensions = {dimensions}
-        AND {there}
-    ORDER BY {distance} LIMIT %(depth)s
-)
-SELECT passage.record_id, passage.ordinal, passage.id AS passage_id,
-    near.score * power(least(1, passage.length / 20.0::float8), 0.3::float8) AS score
-FROM near JOIN passage ON passage.user_id = %(user)s AND passage.hash = near.hash
-WHERE {scope}
-ORDER BY score DESC, passage.id LIMIT %(depth)s
-"""
-_ONE_BY_ONE: LiteralString = "embedding.vector <#> %(vector)s::halfvec"
-_BY_GRAPH = (
-    "embedding.vector::halfvec({dimensions}) <#> %(vector)s::halfvec({dimensions})"
-)
-_THERE = """
-EXISTS (SELECT FROM passage WHERE passage.user_id = %(user)s AND passage.hash = embedding.hash AND {scope})
-"""
-# The cards of a scope, but for its days.
-RECORDS: LiteralString = """
-(%(domains)s::text[] IS NULL OR card.domain = ANY(%(domains)s))
-AND (%(tag)s::text IS NULL OR card.tags @> ARRAY[%(tag)s::text])
-AND (%(records)s::uuid[] IS NULL OR card.record_id = ANY(%(records)s))
-AND (%(person)s::text IS NULL OR EXISTS (SELECT FROM unnest(card.people) AS one WHERE one LIKE %(person)s))
-AND (%(category)s::text IS NULL OR card.category = %(category)s)
-AND (%(file)s::text IS NULL OR card.origin LIKE %(file)s)
-AND (%(tier)s::text IS NULL OR (
-    SELECT CASE %(tier)s WHEN 'hot' THEN warm.th > 0.7 WHEN 'warm' THEN warm.th > 0.2 ELSE warm.th <= 0.2 END
-    FROM (SELECT coalesce((
-        SELECT heat FROM heat WHERE heat.user_id = card.user_id AND heat.record_id = card.record_id
-    ), 0)) AS warm (th)
-))
-"""
-_SCOPE = """
-EXISTS (
-    SELECT FROM card WHERE card.user_id = %(user)s AND card.record_id = passage.record_id AND {records}
-      AND ((%(first)s::date IS NULL AND %(last)s::date IS NULL)
-           OR {day} BETWEEN coalesce(%(first)s, '-infinity'::date) AND coalesce(%(last)s, 'infinity'::date))
-)
-"""
-_EVERYWHERE: LiteralString = "true"
 
 
-def graph_settings(own: int) -> dict[str, str]:
-    """How far a graph is searched: the more vectors, the farther, for the same recall
-    (docs/decisions/0011).
-    """
-    far = 280 + 200 * math.log10(max(own, 1) / 100_000)
-    return {
-        "hnsw.ef_search": str(round(min(max(far, 160), 800))),
-        "hnsw.iterative_scan": "relaxed_order",
-        "hnsw.max_scan_tuples": "40000",
-    }
-
-
-def asked_terms(text: str) -> list[terms.QueryTerm]:
-    """The terms that a query asks for, with other forms of the names in it: Bob finds
+def query_terms(text: str) -> list[terms.QueryTerm]:
+    """The terms that a query looks for, with other forms of the names in it: Bob finds
     Robert.
     """
-    asked = terms.of_query(text)
-    known = {one.term: one for one in asked}
+    looked_for = terms.of_query(text)
+    by_term = {term.term: term for term in looked_for}
     for word in _WORD.findall(text):
-        if (name := known.get(terms.fold(word))) and not name.exact:
-            more = [form for form in query_intent.nicknames(word) if form not in known]
-            asked += [
-                terms.QueryTerm(form, name.group, NICKNAME_WEIGHT, exact=False)
-                for form in more
-            ]
-    return asked
+        name = by_term.get(terms.fold(word))
+        if name is None or name.exact:
+            continue
+        looked_for += [
+            terms.QueryTerm(form, name.group, weights.NICKNAME_WEIGHT, exact=False)
+            for form in query_intent.nicknames(word)
+            if form not in by_term
+        ]
+    return looked_for
 
 
-async def lexical(
+async def retrieve(
     tx: db.Transaction,
     caller: callers.Caller,
     query: queries.Query,
     *,
     depth: int = 100,
-) -> Words:
+) -> LexicalMatches:
     """Passages that hold the query's words, best first by BM25 with the user's own
     statistics.
 
@@ -187,287 +108,243 @@ async def lexical(
     average length of its time; the order among those found is made exact by their
     context.
     """
-    asked = asked_terms(query.text)
-    keys = [postings.key(one.term) for one in asked]
-    if not asked:
-        return Words(asked, keys, np.zeros(0, np.float32), 0.0, 1.0, [])
+    looked_for = query_terms(query.text)
+    keys = [postings.key(term.term) for term in looked_for]
+    if not looked_for:
+        return LexicalMatches(looked_for, keys, np.zeros(0, np.float32), 0.0, 1.0, [])
     listed = await postings.lists(tx, caller, keys)
-    words = _words(asked, keys, listed)
+    matches = _statistics(looked_for, keys, listed)
     if query.narrowed:
-        inside = await tx.rows(
-            db.compose(_IN_SCOPE, scope=scope(query)),
-            parameters(caller, query),
-            binary=True,
-        )
-        if len(inside) <= NARROW:
-            return replace(
-                words,
-                found=await _placed(
-                    tx, caller, query, _best(_read(words, inside), depth)
-                ),
-            )
-    some, found = depth, list[PassageHit]()
-    ranked = _best(
-        [
-            *_read(words, listed.fresh),
-            *_packed(words, listed, DEEPEST if query.narrowed else 2 * depth),
-        ]
+        inside = await _in_scope(tx, caller, query)
+        if len(inside) <= weights.NARROW_SCOPE:
+            ranked = _ranked(_scored(matches, inside))[:depth]
+            hits = await _located(tx, caller, query, ranked)
+            return replace(matches, hits=hits)
+    most = weights.SCOPED_DEPTH if query.narrowed else 2 * depth
+    ranked = _ranked(
+        [*_scored(matches, listed.fresh), *_scored_lists(matches, listed, most)]
     )
-    while (
-        ranked and len(found) < depth
-    ):  # deeper and deeper where much is out of the scope
-        found += await _placed(tx, caller, query, ranked[:some])
-        ranked, some = ranked[some:], 4 * some
-    return replace(words, found=found[:depth])
+    hits = await _first_in_scope(tx, caller, query, ranked, depth)
+    return replace(matches, hits=hits)
 
 
-async def phrased(
+async def retrieve_phrases(
     tx: db.Transaction,
     caller: callers.Caller,
     query: queries.Query,
     phrases: Sequence[str],
     *,
     depth: int = 100,
-) -> list[PassageHit]:
+) -> list[candidates.PassageHit]:
     """Passages that hold a phrase word by word, in their text or their title; those
     with most phrases first.
     """
     share: dict[int, float] = {}
-    found: dict[int, PassageHit] = {}
+    hits: dict[int, candidates.PassageHit] = {}
     for phrase in phrases:
-        keys = [postings.key(term) for term in terms.plain(phrase)]
-        ranked = (
-            _holding_all(await postings.lists(tx, caller, keys), keys) if keys else []
-        )
-        held = 0
-        for start in range(0, min(len(ranked), MOST_READ), 4 * depth):
-            given = parameters(caller, query) | {
-                "ids": [one for one, _ in ranked[start : start + 4 * depth]]
-            }
-            rows = await tx.rows(
-                db.compose(_WRITTEN, scope=scope(query)), given, binary=True
+        for row in await _rows_with_phrase(tx, caller, query, phrase, depth):
+            passage_id = row["passage_id"]
+            share[passage_id] = share.get(passage_id, 0.0) + 1 / len(phrases)
+            hits[passage_id] = candidates.PassageHit(
+                row["record_id"], row["ordinal"], passage_id, share[passage_id]
             )
-            for row in rows:
-                if query_intent.holds(row["text"], phrase) or query_intent.holds(
-                    row["title"], phrase
-                ):
-                    passage_id, held = row["passage_id"], held + 1
-                    share[passage_id] = share.get(passage_id, 0.0) + 1 / len(phrases)
-                    found[passage_id] = PassageHit(
-                        row["record_id"], row["ordinal"], passage_id, share[passage_id]
-                    )
-            if held >= depth:
-                break
-    return sorted(found.values(), key=lambda one: (-one.score, one.passage_id))[:depth]
+    return sorted(hits.values(), key=_best_first)[:depth]
 
 
-def _holding_all(
-    listed: postings.Listed, keys: Sequence[int]
-) -> list[tuple[int, float]]:
+async def _rows_with_phrase(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    query: queries.Query,
+    phrase: str,
+    depth: int,
+) -> list[Mapping[str, Any]]:
+    """Passages that hold a phrase word by word, read some at a time until there are
+    enough.
+    """
+    keys = [postings.key(term) for term in terms.plain(phrase)]
+    if not keys:
+        return []
+    ranked = _with_all_terms(await postings.lists(tx, caller, keys), keys)
+    statement = db.compose(_TEXTS, scope=scope.condition(query))
+    batch = weights.PHRASE_BATCH * depth
+    matches: list[Mapping[str, Any]] = []
+    for start in range(0, min(len(ranked), weights.PHRASE_TEXTS), batch):
+        ids = [passage_id for passage_id, _ in ranked[start : start + batch]]
+        parameters = scope.parameters(caller, query) | {"ids": ids}
+        rows = await tx.rows(statement, parameters, binary=True)
+        matches += [row for row in rows if _holds_phrase(row, phrase)]
+        if len(matches) >= depth:
+            break
+    return matches
+
+
+def _holds_phrase(row: Mapping[str, Any], phrase: str) -> bool:
+    return query_intent.holds(row["text"], phrase) or query_intent.holds(
+        row["title"], phrase
+    )
+
+
+def _with_all_terms(listed: postings.Listed, keys: Sequence[int]) -> Scores:
     """(id, gain) of the passages that hold every term; of terms in too many, only the
     others' passages are known.
     """
-    needed = [
-        key for key in keys if listed.held_by.get(key, 0) <= postings.ALL
-    ] or list(keys)
-    scored: list[tuple[int, float]] = []
+    uncommon = [key for key in keys if listed.held_by.get(key, 0) <= postings.ALL]
+    needed = uncommon or list(keys)
+    scored: Scores = []
     for segment in listed.segments:
-        count, score = (
-            np.zeros(segment.size, np.int32),
-            np.zeros(segment.size, np.float32),
-        )
+        count = np.zeros(segment.size, np.int32)
+        score = np.zeros(segment.size, np.float32)
         for key in needed:
             for entries in listed.entries.get((segment.id, key), ()):
                 count[entries["at"]] += 1
                 score[entries["at"]] += entries["gain"]
         at = np.flatnonzero(count == len(needed))
-        scored += zip(
-            listed.members[segment.id][at].tolist(), score[at].tolist(), strict=True
-        )
-    held = postings.of_rows(listed.fresh, needed)
-    there = np.flatnonzero((held > 0).all(axis=1)).tolist()
-    scored += [(listed.fresh[i]["id"], float(held[i].sum())) for i in there]
-    return _best(scored)
+        members = listed.members[segment.id]
+        scored += zip(members[at].tolist(), score[at].tolist(), strict=True)
+    tf = postings.of_rows(listed.fresh, needed)
+    complete = np.flatnonzero((tf > 0).all(axis=1)).tolist()
+    scored += [(listed.fresh[i]["id"], float(tf[i].sum())) for i in complete]
+    return _ranked(scored)
 
 
-async def _placed(
+async def _in_scope(
+    tx: db.Transaction, caller: callers.Caller, query: queries.Query
+) -> Sequence[Mapping[str, Any]]:
+    """The passages (id, terms, length) of a scope, or one more than a narrow one has."""
+    return await tx.rows(
+        db.compose(_IN_SCOPE, scope=scope.condition(query)),
+        scope.parameters(caller, query) | {"narrow": weights.NARROW_SCOPE + 1},
+        binary=True,
+    )
+
+
+async def _first_in_scope(
     tx: db.Transaction,
     caller: callers.Caller,
     query: queries.Query,
-    ranked: Sequence[tuple[int, float]],
-) -> list[PassageHit]:
-    """Those of some passages (id, score) that are still there and in the scope, best
-    first.
-    """
-    given = parameters(caller, query) | {
-        "ids": [one[0] for one in ranked],
-        "scores": [one[1] for one in ranked],
+    ranked: Scores,
+    depth: int,
+) -> list[candidates.PassageHit]:
+    """The best passages of a scope: deeper and deeper where much is out of it."""
+    hits: list[candidates.PassageHit] = []
+    size = depth
+    while ranked and len(hits) < depth:
+        hits += await _located(tx, caller, query, ranked[:size])
+        ranked = ranked[size:]
+        size *= weights.DEEPER
+    return hits[:depth]
+
+
+async def _located(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    query: queries.Query,
+    ranked: Scores,
+) -> list[candidates.PassageHit]:
+    """Those of some passages that are still there and in the scope, best first."""
+    parameters = scope.parameters(caller, query) | {
+        "ids": [passage_id for passage_id, _ in ranked],
+        "scores": [score for _, score in ranked],
     }
-    rows = await tx.rows(db.compose(_PLACES, scope=scope(query)), given, binary=True)
-    return sorted(
-        (PassageHit(**row) for row in rows),
-        key=lambda one: (-one.score, one.passage_id),
-    )
+    statement = db.compose(_PLACES, scope=scope.condition(query))
+    rows = await tx.rows(statement, parameters, binary=True)
+    return sorted((candidates.PassageHit(**row) for row in rows), key=_best_first)
 
 
-def _best(
-    scored: Sequence[tuple[int, float]], most: int | None = None
-) -> list[tuple[int, float]]:
+def _best_first(hit: candidates.PassageHit) -> tuple[float, int]:
+    return -hit.score, hit.passage_id
+
+
+def _ranked(scored: Scores) -> Scores:
     """Each passage once (one may be fresh and in a list), the best first."""
-    return sorted(dict(scored).items(), key=lambda one: (-one[1], one[0]))[:most]
+    return sorted(dict(scored).items(), key=lambda item: (-item[1], item[0]))
 
 
-def _words(
-    asked: Sequence[terms.QueryTerm], keys: Sequence[int], listed: postings.Listed
-) -> Words:
-    """What is known of the terms, before anything is found."""
-    held = postings.of_rows(listed.fresh, keys)
-    n = sum(one.size for one in listed.segments) + len(listed.fresh)
-    length = sum(one.words for one in listed.segments) + sum(
-        row["length"] for row in listed.fresh
-    )
-    df = np.array([listed.held_by.get(key, 0) for key in keys]) + (held > 0).sum(axis=0)
+def _statistics(
+    looked_for: Sequence[terms.QueryTerm], keys: Sequence[int], listed: postings.Listed
+) -> LexicalMatches:
+    """What is known of the terms, before anything is found.
+
+    idf = ln(1 + (n - df + 0.5) / (df + 0.5)), as Lucene has it.
+    """
+    tf = postings.of_rows(listed.fresh, keys)
+    n = sum(segment.size for segment in listed.segments) + len(listed.fresh)
+    packed_length = sum(segment.words for segment in listed.segments)
+    length = packed_length + sum(row["length"] for row in listed.fresh)
+    packed_df = np.array([listed.held_by.get(key, 0) for key in keys])
+    df = packed_df + (tf > 0).sum(axis=0)
     idf = np.log(1 + (n - np.minimum(df, n) + 0.5) / (df + 0.5)).astype(np.float32)
-    # A stem stands where its word does, but for texts too short to tell their language:
-    # it says no more than the word.
-    word: dict[int, float] = {}
-    for number, one in enumerate(asked):
-        if one.weight == 1 and df[number]:
-            word[one.group] = float(idf[number])
-    idf = np.minimum(
-        idf, np.array([word.get(one.group, np.inf) for one in asked], np.float32)
-    )
-    return Words(
-        asked,
-        keys,
-        np.where(df > 0, idf, 0).astype(np.float32),
-        float(np.log(n + 1.5)),
-        length / max(n, 1),
-        [],
+    idf = _at_most_word(idf, looked_for, df)
+    return LexicalMatches(
+        query_terms=looked_for,
+        keys=keys,
+        idf=np.where(df > 0, idf, 0).astype(np.float32),
+        rarest=float(np.log(n + 1.5)),
+        average=length / max(n, 1),
+        hits=[],
     )
 
 
-def _read(words: Words, rows: Sequence[Mapping[str, Any]]) -> list[tuple[int, float]]:
+def _at_most_word(
+    idf: Floats, looked_for: Sequence[terms.QueryTerm], df: NDArray[Any]
+) -> Floats:
+    """The idf of each term, at most that of its word.
+
+    A stem stands where its word does, but for texts too short to tell their language:
+    it says no more than the word.
+    """
+    of_word: dict[int, float] = {}
+    for number, term in enumerate(looked_for):
+        if term.weight == 1 and df[number]:
+            of_word[term.group] = float(idf[number])
+    most = [of_word.get(term.group, np.inf) for term in looked_for]
+    return np.minimum(idf, np.array(most, np.float32))
+
+
+def _scored(matches: LexicalMatches, rows: Sequence[Mapping[str, Any]]) -> Scores:
     """(id, score) of the passages (id, terms, length) that hold a word."""
     if not rows:
         return []
-    held = postings.of_rows(rows, words.keys)
+    tf = postings.of_rows(rows, matches.keys)
     length = np.array([row["length"] for row in rows], np.float32)
-    score = words.score(held, length, words.average)
+    score = matches.score(tf, length, matches.average)
     return [
         (rows[i]["id"], float(score[i])) for i in np.flatnonzero(score > 0).tolist()
     ]
 
 
-def _packed(
-    words: Words, listed: postings.Listed, depth: int
-) -> list[tuple[int, float]]:
+def _scored_lists(
+    matches: LexicalMatches, listed: postings.Listed, depth: int
+) -> Scores:
     """(id, score) of the best `depth` passages of each segment, by the lists of the
     terms.
     """
-    found: list[tuple[int, float]] = []
+    scored: Scores = []
     for segment in listed.segments:
-        score = np.zeros(segment.size, np.float32)
-        best = np.zeros(segment.size, np.float32)
-        for group in words.groups():
-            touched: list[NDArray[np.int64]] = []
-            for number in group:
-                weight = words.idf[number] * words.asked[number].weight
-                for entries in listed.entries.get((segment.id, words.keys[number]), ()):
-                    at = entries["at"].astype(np.int64)
-                    best[at] = np.maximum(best[at], entries["gain"] * weight)
-                    touched.append(at)
-            for at in touched:
-                score[at] += best[at]
-                best[at] = 0
+        score = _segment_scores(matches, listed, segment)
         at = np.flatnonzero(score)
         if len(at) > depth:
             at = at[np.argpartition(-score[at], depth)[:depth]]
         members = listed.members[segment.id]
-        found += zip(members[at].tolist(), score[at].tolist(), strict=True)
-    return found
+        scored += zip(members[at].tolist(), score[at].tolist(), strict=True)
+    return scored
 
 
-async def semantic(
-    tx: db.Transaction,
-    caller: callers.Caller,
-    query: queries.Query,
-    asked: query_model.ModelQuery,
-    *,
-    depth: int = 100,
-) -> list[PassageHit]:
-    """Passages that mean something like the query, nearest first, whatever their
-    (calibrated) similarity.
-
-    Few vectors, of the user or of the scope, are compared one by one; many are found
-    through their graph, whose recall was measured (bench/search_speed.py). The
-    transaction should have `graph_settings`.
-    """
-    vector, length = asked.vector, len(asked.vector.values)
-    given = parameters(caller, query) | {
-        "vector": asked.literal,
-        "model": vector.model,
-        "offset": vector.offset,
-        "scale": vector.calibration.scale,
-        "depth": depth,
-    }
-    graph = (
-        length in GRAPHS
-        and asked.own > EXACT
-        and asked.own >= LEAST_SHARE * asked.everybodys
-    )
-    if graph and query.narrowed:
-        width = await tx.value(
-            db.compose(_WIDTH, scope=scope(query)), given | {"wide": EXACT}
-        )
-        graph = width == EXACT
-    dimensions = db.number(length)
-    distance = (
-        db.compose(_BY_GRAPH, dimensions=dimensions) if graph else db.text(_ONE_BY_ONE)
-    )
-    there = (
-        db.compose(_THERE, scope=scope(query))
-        if query.narrowed or not graph
-        else db.text(_EVERYWHERE)
-    )
-    names = {
-        "distance": distance,
-        "dimensions": dimensions,
-        "there": there,
-        "scope": scope(query),
-    }
-    return await tx.all(PassageHit, db.compose(_SEMANTIC, **names), given)
-
-
-def scope(query: queries.Query) -> Any:
-    """The condition of a query on passages, true where nothing narrows it."""
-    return (
-        db.compose(_SCOPE, day=db.text(days.DAY), records=db.text(RECORDS))
-        if query.narrowed
-        else db.text(_EVERYWHERE)
-    )
-
-
-def _holding(text: str | None) -> str | None:
-    """A pattern for folded texts that hold this one."""
-    if text is None:
-        return None
-    return "%" + re.sub(r"([\\%_])", r"\\\1", terms.fold(text)) + "%"
-
-
-def parameters(caller: callers.Caller, query: queries.Query) -> dict[str, object]:
-    """What the SQL of a scope asks for."""
-    return {
-        "user": caller.user_id,
-        "narrow": NARROW + 1,
-        "domains": list(query.domains) or None,
-        "tag": query.tag,
-        "first": query.first,
-        "last": query.last,
-        "records": list(query.records) or None,
-        "person": _holding(query.person),
-        "category": None if query.category is None else terms.fold(query.category),
-        "file": _holding(query.file),
-        "tier": query.tier,
-        "zone": caller.timezone,
-    }
+def _segment_scores(
+    matches: LexicalMatches, listed: postings.Listed, segment: postings.Segment
+) -> Floats:
+    """BM25 of every passage of a segment: of each word the form that gains most."""
+    score = np.zeros(segment.size, np.float32)
+    best = np.zeros(segment.size, np.float32)
+    for group in matches.groups():
+        touched: list[NDArray[np.int64]] = []
+        for number in group:
+            weight = matches.idf[number] * matches.query_terms[number].weight
+            for entries in listed.entries.get((segment.id, matches.keys[number]), ()):
+                at = entries["at"].astype(np.int64)
+                best[at] = np.maximum(best[at], entries["gain"] * weight)
+                touched.append(at)
+        for at in touched:
+            score[at] += best[at]
+            best[at] = 0
+    return score

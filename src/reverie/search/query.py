@@ -1,6 +1,4 @@
-"""What is asked: the words, the scope and the filters of one search, and what the words
-say beside themselves.
-"""
+"""Query understanding: a search's words, scope and filters, and what the words imply."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -88,30 +86,27 @@ class Understood:
     """
 
     when: timewords.When | None
-    hints: query_intent.Intent
+    intent: query_intent.Intent
 
     def as_json(self) -> dict[str, Any]:
         """What was understood, for whoever asks why."""
-        told: dict[str, Any] = {}
-        if self.when and self.when.session is not None:
-            told["session"] = [
-                self.when.session,
-                self.when.until_session or self.when.session,
-            ]
-        elif self.when:
-            told["days"] = [
-                day.isoformat() if day else None
-                for day in (self.when.first, self.when.last)
-            ]
-        told |= {
-            "domains": sorted(self.hints.domains),
-            "phrases": list(self.hints.phrases),
+        understood = _time_as_json(self.when) if self.when else {}
+        understood |= {
+            "domains": sorted(self.intent.domains),
+            "phrases": list(self.intent.phrases),
         }
-        return {name: value for name, value in told.items() if value}
+        return {name: value for name, value in understood.items() if value}
+
+
+def _time_as_json(when: timewords.When) -> dict[str, Any]:
+    if when.session is not None:
+        return {"session": [when.session, when.until_session or when.session]}
+    days = (when.first, when.last)
+    return {"days": [day.isoformat() if day else None for day in days]}
 
 
 def understand(query: Query, *, timezone: str) -> Understood:
-    """Read the time words and the hints of a query."""
+    """Read the time words and the intent of a query."""
     now = query.now or datetime.now(UTC)
     return Understood(
         timewords.read(query.text, now=now, timezone=timezone),

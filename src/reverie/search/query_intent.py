@@ -1,5 +1,4 @@
-"""What a question says of the kind of record and of its people: domains, names, quoted
-phrases, nicknames.
+"""Query intent: the kinds of record, people, phrases and nicknames in a question.
 
 Hints move what fits up; they never leave anything out.
 """
@@ -12,9 +11,8 @@ from functools import lru_cache
 import nicknames as english
 
 from reverie.records import terms
+from reverie.search import weights
 from reverie.search.dates import time_lexicon as tables
-
-BOOST = 1.15
 
 _DOMAINS: Mapping[str, str] = {
     "email": "email emails e-mail e-mails mail mails correo correos",
@@ -62,6 +60,9 @@ _NO_NAMES = tables.words(
     "septiembre octubre noviembre diciembre christmas easter weihnachten ostern navidad"
 )
 _ALONE = re.compile(f"([{terms.CJK}])")
+_POSSESSIVE = re.compile(r"['’]s$")
+# A name has at most so many words.
+_NAME_WORDS = 3
 _PHRASE = re.compile(r"\"([^\"]*)\"|“([^”]*)”|„([^“”]*)[“”]|«([^»]*)»|»([^«]*)«")
 
 
@@ -81,25 +82,43 @@ def read(text: str) -> Intent:
     """What a question hints at, in English, Spanish and German. What stands in quotes
     hints at nothing else.
     """
-    phrases = tuple(
-        " ".join(phrase.split())
-        for match in _PHRASE.finditer(text)
-        for phrase in match.groups()
-        if phrase and phrase.strip()
-    )
     tokens = _TOKEN.findall(_PHRASE.sub(" ", text))
     folded = [terms.fold(token) for token in tokens]
-    said: dict[str, str] = {}
-    for at, word in enumerate(folded):
-        before = folded[at - 1] if at else ""
-        after = folded[at + 1] if at + 1 < len(folded) else ""
-        if word in _BY_WORD and (
-            word not in _COMMON or before in _OWNING or after in _FROM
-        ):
-            said |= dict.fromkeys((word, *terms.words(word)), _BY_WORD[word])
+    domains = _domains(folded)
     return Intent(
-        frozenset(said.values()), frozenset(said), _people(tokens, folded), phrases
+        domains=frozenset(domains.values()),
+        words=frozenset(domains),
+        people=_people(tokens, folded),
+        phrases=_phrases(text),
     )
+
+
+def _phrases(text: str) -> tuple[str, ...]:
+    """What stands in quotes, with single spaces."""
+    quoted = [phrase for match in _PHRASE.finditer(text) for phrase in match.groups("")]
+    return tuple(" ".join(phrase.split()) for phrase in quoted if phrase.strip())
+
+
+def _domains(folded: list[str]) -> dict[str, str]:
+    """The words that name a kind of record, and their parts, each with its domain."""
+    domains: dict[str, str] = {}
+    for at, word in enumerate(folded):
+        domain = _BY_WORD.get(word)
+        if domain is None or not _is_kind(folded, at):
+            continue
+        for part in (word, *terms.words(word)):
+            domains[part] = domain
+    return domains
+
+
+def _is_kind(folded: list[str], at: int) -> bool:
+    """Whether a word stands for a kind of record, where it is a common word as well."""
+    if folded[at] not in _COMMON:
+        return True
+    if at and folded[at - 1] in _OWNING:
+        return True
+    after = folded[at + 1 : at + 2]
+    return bool(after) and after[0] in _FROM
 
 
 def holds(text: str, phrase: str) -> bool:
@@ -112,11 +131,10 @@ def nicknames(word: str) -> tuple[str, ...]:
     small word that may be a word.
     """
     name = terms.fold(word)
-    if not name.isalpha() or not (
-        word[0].isupper() or (len(name) > 2 and name not in _WORDS_TOO)
-    ):
+    if not name.isalpha():
         return ()
-    return _forms(name)
+    is_name = word[0].isupper() or (len(name) > 2 and name not in _WORDS_TOO)
+    return _forms(name) if is_name else ()
 
 
 # --------------------------------------------------------------------------------------------------------------- names
@@ -144,12 +162,13 @@ def _groups() -> dict[str, tuple[str, ...]]:
     """Each name with the others of its line: the first is the full name, the rest are
     its short forms.
     """
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for line in _SPANISH_GERMAN:
         names = line.split()
         for name in names:
-            found.setdefault(name, []).extend(other for other in names if other != name)
-    return {name: tuple(others) for name, others in found.items()}
+            others = [other for other in names if other != name]
+            groups.setdefault(name, []).extend(others)
+    return {name: tuple(others) for name, others in groups.items()}
 
 
 _OURS = _groups()
@@ -164,7 +183,6 @@ _WORDS_TOO = tables.words(
     "sandy see serene silence sky star sue sunny tab tad temperance than tono tony trip van vic viola violet von "
     "wade ward west will win wood"
 )
-_SIBLINGS = 3
 
 
 @lru_cache(maxsize=1)
@@ -174,39 +192,42 @@ def _english() -> english.NickNamer:
 
 @lru_cache(maxsize=4096)
 def _forms(name: str) -> tuple[str, ...]:
-    full = _english().canonicals_of(name)
-    found = set(_english().nicknames_of(name)) | full | set(_OURS.get(name, ()))
+    full_names = _english().canonicals_of(name)
+    forms = set(_english().nicknames_of(name)) | full_names | set(_OURS.get(name, ()))
     # Of a short form that may be of many names (Al, Alex) the other short forms of each
     # would be a crowd.
-    if len(full) <= _SIBLINGS:
-        for one in full:
-            found |= _english().nicknames_of(one)
-    return tuple(sorted(found - {name}))
+    if len(full_names) <= weights.NICKNAME_NAMES:
+        for full_name in full_names:
+            forms |= _english().nicknames_of(full_name)
+    return tuple(sorted(forms - {name}))
 
 
 def _people(tokens: list[str], folded: list[str]) -> tuple[str, ...]:
-    """Capitalised words after from, by, with: one name each, of up to three words."""
-    found: list[str] = []
-    at = 0
-    while at + 1 < len(tokens):
-        at += 1
-        again = (
-            folded[at - 1] in _AND
-            and at > 1
-            and bool(found)
-            and found[-1].endswith(tokens[at - 2])
-        )
-        if folded[at - 1] not in _FROM and not again:
-            continue
+    """Capitalised words after from, by, with, or after such a name and `and`: one name
+    each, of up to three words.
+    """
+    people: list[str] = []
+    last = ""
+    at = 1
+    while at < len(tokens):
+        goes_on = folded[at - 1] in _AND and at > 1 and last.endswith(tokens[at - 2])
         end = at
-        while end < len(tokens) and end < at + 3 and _is_name(tokens[end], folded[end]):
-            end += 1
+        if folded[at - 1] in _FROM or goes_on:
+            end = _name_end(tokens, folded, at)
         if end > at:
-            found.append(
-                " ".join(re.sub(r"['’]s$", "", token) for token in tokens[at:end])
-            )
-            at = end - 1
-    return tuple(dict.fromkeys(found))
+            last = " ".join(_POSSESSIVE.sub("", token) for token in tokens[at:end])
+            people.append(last)
+        at = max(end, at + 1)
+    return tuple(dict.fromkeys(people))
+
+
+def _name_end(tokens: list[str], folded: list[str], at: int) -> int:
+    """Where the name ends that begins at a word; there, where none does."""
+    end = at
+    longest = min(len(tokens), at + _NAME_WORDS)
+    while end < longest and _is_name(tokens[end], folded[end]):
+        end += 1
+    return end
 
 
 def _is_name(token: str, folded: str) -> bool:

@@ -1,7 +1,7 @@
-"""Which model a question is asked with: of those that can embed it now, the one that
-covers most of what is kept.
+"""Query embedding: the question as a vector of the model that covers most passages.
 
-A vector is compared with vectors of its own model alone, so the answer names the model.
+Of the models that can embed it now (docs/decisions/0010). A vector is compared with
+vectors of its own model alone, so the answer names the model.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ class ModelQuery:
     everybodys: float
 
 
-async def ask(
+async def embed(
     database: db.Database,
     caller: callers.Caller,
     embeddings: embedding.Embeddings,
@@ -43,36 +43,42 @@ async def ask(
     EmbedderUnavailable if none does.
     """
     async with database.snapshot(caller) as tx:
-        known = {
-            row["name"]: row
-            for row in await tx.rows(_MODELS, (caller.user_id,), binary=True)
-        }
-    away: list[errors.EmbedderUnavailable] = []
+        rows = await tx.rows(_MODELS, (caller.user_id,), binary=True)
+    by_name = {row["name"]: row for row in rows}
+    covered = {name: row["vectors"] for name, row in by_name.items()}
+    origin = embedding.Origin(caller, "search")
+    failures: list[errors.EmbedderUnavailable] = []
     # Without any model, asking for none says so.
-    for model in embeddings.by_coverage(
-        {name: row["vectors"] for name, row in known.items()}
-    ) or [None]:
+    for model in embeddings.by_coverage(covered) or [None]:
         try:
-            row = known.get(model or "", {})
-            origin = embedding.Origin(caller, "search")
-            vector = await embeddings.query(
-                text, model, measured=_measured(row), origin=origin
-            )
-            literal = "[" + ",".join([f"{value:.5g}" for value in vector.values]) + "]"
-            return ModelQuery(
-                vector, literal, row.get("vectors", 0), row.get("everybodys", 0.0)
-            )
-        except errors.EmbedderUnavailable as one:
-            away.append(one)
-    raise away[0]
+            row = by_name.get(model or "", {})
+            return await _embedded(embeddings, text, model, row, origin)
+        except errors.EmbedderUnavailable as failure:
+            failures.append(failure)
+    raise failures[0]
 
 
-def _measured(row: Mapping[str, Any]) -> embedding.Calibration | None:
+async def _embedded(
+    embeddings: embedding.Embeddings,
+    text: str,
+    model: str | None,
+    row: Mapping[str, Any],
+    origin: embedding.Origin,
+) -> ModelQuery:
+    vector = await embeddings.query(
+        text, model, measured=_calibration(row), origin=origin
+    )
+    literal = "[" + ",".join([f"{value:.5g}" for value in vector.values]) + "]"
+    return ModelQuery(
+        vector, literal, row.get("vectors", 0), row.get("everybodys", 0.0)
+    )
+
+
+def _calibration(row: Mapping[str, Any]) -> embedding.Calibration | None:
+    """What was measured of the model of a row, if anything was."""
     if row.get("floor") is None:
         return None
-    means = (
-        embedding.LanguageMeans(np.asarray(row["means"], np.float32))
-        if row["means"]
-        else None
-    )
+    means = None
+    if row["means"]:
+        means = embedding.LanguageMeans(np.asarray(row["means"], np.float32))
     return embedding.Calibration(row["floor"], row["scale"], row["spread"], means)

@@ -1,6 +1,4 @@
-"""What a search answers: records with their passages, marks and provenance, for people
-and as JSON.
-"""
+"""Search results: hits with snippets, highlights and provenance, for people and as JSON."""
 
 import itertools
 import re
@@ -64,8 +62,8 @@ class Hit:
         """Where in it a passage stands, for people ("page 3"), unless the title says so
         already.
         """
-        told = places.told(passage.place)
-        return "" if told == self.title else told
+        place = places.told(passage.place)
+        return "" if place == self.title else place
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,83 +84,112 @@ async def hits(
     tx: db.Transaction,
     caller: callers.Caller,
     query: queries.Query,
-    found: Sequence[Sequence[fusion.Fused]],
+    ranking: Sequence[Sequence[fusion.Fused]],
     cards: Mapping[UUID, context.Card],
 ) -> list[Hit]:
     """The records of fused passages, in their order, with all that is shown of them."""
-    wanted = [one.passage_id for passages in found for one in passages]
-    ids: dict[str, list[UUID]] = {}
-    for passages in found:
-        card = cards.get(passages[0].record_id)
-        if card and card.domain:
-            ids.setdefault(card.domain, []).append(card.record_id)
-    domains = [catalogue.domain(name) for name in ids]
-    statements = [base.fetching(caller, domain, ids[domain.name]) for domain in domains]
+    ids = [passage.passage_id for passages in ranking for passage in passages]
+    by_domain = _by_domain(ranking, cards)
+    statements = [
+        base.fetching(caller, domain, record_ids) for domain, record_ids in by_domain
+    ]
     text_rows, *record_rows = await tx.together(
-        (_PASSAGES, (caller.user_id, wanted)), *statements
+        (_PASSAGES, (caller.user_id, ids)), *statements
     )
     texts = {row["id"]: row for row in text_rows}
     records: dict[UUID, base.Record] = {}
-    for domain, rows in zip(domains, record_rows, strict=True):
+    for (domain, _), rows in zip(by_domain, record_rows, strict=True):
         records |= base.fetched(domain, rows)
-    asked = {one.term for one in lexical.asked_terms(query.text)}
+    query_terms = {term.term for term in lexical.query_terms(query.text)}
     now = datetime.now(UTC)
-    made: list[Hit] = []
-    for fused in found:
-        card, record = cards.get(fused[0].record_id), records.get(fused[0].record_id)
+    shown: list[Hit] = []
+    for fused in ranking:
+        card = cards.get(fused[0].record_id)
+        record = records.get(fused[0].record_id)
         if card is None or record is None:
             continue  # deleted since the signals looked
-        passages = [
+        passages = _passages(fused, texts, query_terms)
+        shown.append(_hit(card, record, fused[0], passages, now))
+    return shown
+
+
+def _by_domain(
+    ranking: Sequence[Sequence[fusion.Fused]], cards: Mapping[UUID, context.Card]
+) -> list[tuple[base.Domain[Any], list[UUID]]]:
+    """The records of each domain, to be fetched with one statement each."""
+    ids: dict[str, list[UUID]] = {}
+    for passages in ranking:
+        card = cards.get(passages[0].record_id)
+        if card and card.domain:
+            ids.setdefault(card.domain, []).append(card.record_id)
+    return [(catalogue.domain(name), records) for name, records in ids.items()]
+
+
+def _passages(
+    fused: Sequence[fusion.Fused],
+    texts: Mapping[int, Mapping[str, Any]],
+    query_terms: set[str],
+) -> list[FoundPassage]:
+    """The passages of a record that are still there, with their highlights."""
+    passages: list[FoundPassage] = []
+    for passage in fused:
+        row = texts.get(passage.passage_id)
+        if row is None:
+            continue
+        marks = highlights(row["text"], query_terms)
+        passages.append(
             FoundPassage(
-                one.passage_id,
-                row["text"],
-                row["place"],
-                one.score,
-                highlights(row["text"], asked),
-            )
-            for one in fused
-            if (row := texts.get(one.passage_id)) is not None
-        ]
-        line = catalogue.domain(card.domain).line(record, now)
-        origin = str(record.custom.get("imported_from", ""))
-        made.append(
-            Hit(
-                card.record_id,
-                card.domain,
-                card.title,
-                line,
-                origin,
-                card.at,
-                card.tags,
-                passages,
-                fused[0],
-                card.sensitivity,
+                passage.passage_id, row["text"], row["place"], passage.score, marks
             )
         )
-    return made
+    return passages
 
 
-def highlights(text: str, asked: set[str], *, most: int = 20) -> list[tuple[int, int]]:
+def _hit(
+    card: context.Card,
+    record: base.Record,
+    best: fusion.Fused,
+    passages: list[FoundPassage],
+    now: datetime,
+) -> Hit:
+    return Hit(
+        record_id=card.record_id,
+        domain=card.domain,
+        title=card.title,
+        line=catalogue.domain(card.domain).line(record, now),
+        origin=str(record.custom.get("imported_from", "")),
+        at=card.at,
+        tags=card.tags,
+        passages=passages,
+        fused=best,
+        sensitivity=card.sensitivity,
+    )
+
+
+def highlights(
+    text: str, query_terms: set[str], *, most: int = 20
+) -> list[tuple[int, int]]:
     """Where the query's words stand in a text, in any form of theirs."""
-    held = {
+    matching = {
         word
         for word in set(_WORD.findall(text))
-        if not asked.isdisjoint(terms.forms(word))
+        if not query_terms.isdisjoint(terms.forms(word))
     }
-    if not held:
+    if not matching:
         return []
-    marks = (match.span() for match in _WORD.finditer(text) if match.group() in held)
+    marks = (
+        match.span() for match in _WORD.finditer(text) if match.group() in matching
+    )
     return list(itertools.islice(marks, most))
 
 
-def nothing(query: queries.Query, told: Mapping[str, str]) -> str:
+def nothing(query: queries.Query, statuses: Mapping[str, str]) -> str:
     """Why there is no result."""
     scope = " in this scope" if query.narrowed else ""
-    missing = (
-        told["semantic"].removeprefix("left out: ")
-        if told["semantic"].startswith("left out")
-        else ""
-    )
+    semantic = statuses["semantic"]
+    missing = ""
+    if semantic.startswith("left out"):
+        missing = semantic.removeprefix("left out: ")
     because = f" Meaning was not searched: {missing}" if missing else ""
     return (
         f"Nothing{scope} holds these words or means something close to them.{because}"
@@ -174,7 +201,7 @@ def as_json(results: Results) -> dict[str, Any]:
     return {
         "query": results.query.text,
         "understood": dict(results.understood),
-        "results": [_hit(hit) for hit in results.hits],
+        "results": [_hit_as_json(hit) for hit in results.hits],
         "signals": results.signals,
         "formula": "score = (sum of weight * score over signals + sum of bonuses) * product of boosts",
         "hidden_cold": results.hidden_cold,
@@ -182,7 +209,7 @@ def as_json(results: Results) -> dict[str, Any]:
     }
 
 
-def _hit(hit: Hit) -> dict[str, Any]:
+def _hit_as_json(hit: Hit) -> dict[str, Any]:
     return {
         "id": str(hit.record_id),
         "domain": hit.domain,
@@ -193,30 +220,36 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "at": hit.at.isoformat() if hit.at else None,
         "tags": hit.tags,
         "score": round(hit.fused.score, 6),
-        "passages": [
-            {
-                "text": p.text,
-                "place": p.place,
-                "score": round(p.score, 6),
-                "highlights": [list(mark) for mark in p.highlights],
-            }
-            for p in hit.passages
-        ],
-        "provenance": {
-            "signals": {
-                name: _evidence(one) for name, one in hit.fused.evidence.items()
-            },
-            "bonuses": {name: round(one, 6) for name, one in hit.fused.bonuses.items()},
-            "boosts": {name: round(one, 6) for name, one in hit.fused.boosts.items()},
-            "heat": round(hit.fused.heat, 6),
-        },
+        "passages": [_passage_as_json(passage) for passage in hit.passages],
+        "provenance": _provenance(hit.fused),
     }
 
 
-def _evidence(one: fusion.SignalScore) -> dict[str, Any]:
+def _passage_as_json(passage: FoundPassage) -> dict[str, Any]:
     return {
-        "raw": round(one.raw, 6),
-        "score": round(one.score, 6),
-        "rank": one.rank,
-        "weight": round(one.weight, 6),
+        "text": passage.text,
+        "place": passage.place,
+        "score": round(passage.score, 6),
+        "highlights": [list(mark) for mark in passage.highlights],
+    }
+
+
+def _provenance(fused: fusion.Fused) -> dict[str, Any]:
+    """Every number that a score is made of."""
+    return {
+        "signals": {
+            name: _signal_as_json(signal) for name, signal in fused.evidence.items()
+        },
+        "bonuses": {name: round(bonus, 6) for name, bonus in fused.bonuses.items()},
+        "boosts": {name: round(boost, 6) for name, boost in fused.boosts.items()},
+        "heat": round(fused.heat, 6),
+    }
+
+
+def _signal_as_json(signal: fusion.SignalScore) -> dict[str, Any]:
+    return {
+        "raw": round(signal.raw, 6),
+        "score": round(signal.score, 6),
+        "rank": signal.rank,
+        "weight": round(signal.weight, 6),
     }

@@ -1,10 +1,8 @@
-"""The public search: understands the query, asks every signal, fuses what they say, and
-keeps why.
-"""
+"""Hybrid search: query understanding, every retriever, rank fusion, reranker, results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from uuid import UUID
 
 import numpy as np
@@ -16,42 +14,37 @@ from reverie.privacy import sensitivity
 from reverie.records import passages, terms
 from reverie.search import (
     advanced,
+    candidates,
     context,
     fusion,
     gather,
     graph,
-    lexical,
+    heat,
     query_intent,
     results,
     temporal,
+    weights,
 )
 from reverie.search import query as queries
 from reverie.search.dates import timewords
 
-_COLD_AFTER = timedelta(days=7)
 _TEXTS = (
     "SELECT id, record_id, text, head FROM passage WHERE user_id = %s AND id = ANY(%s)"
 )
-# A record of the very day that the query names, and of days near it (LoCoMo; from 0.2
-# to 0.5 the same).
-TIME_BONUS, NEAR_DAYS = 0.3, 14
-PHRASE_BONUS = 3.0
-# Where nothing but a time is asked for, the kind of record that is spoken of comes
-# before all others.
-SPOKEN_OF = 2.0
+_ONLY_TIME = "left out: only a time is asked for"
 _DEFAULT = config.SearchTuning()
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Answer:
     """What an answer is made from, beside the passages: the query, what it says, the
-    records and what was told.
+    records and what became of each signal.
     """
 
     query: queries.Query
-    heard: queries.Understood
+    understood: queries.Understood
     cards: Mapping[UUID, context.Card]
-    told: dict[str, str]
+    statuses: dict[str, str]
 
 
 async def search(
@@ -66,41 +59,42 @@ async def search(
     left out and named.
     """
     query = queries.checked(caller, query)
-    heard = queries.understand(query, timezone=caller.timezone)
-    then = await temporal.stated(database, caller, query, heard.when)
-    if _only_a_time(query, heard, then):
-        return await _all_of_then(database, caller, query, heard, then)
-    phrases, scope = heard.hints.phrases, then.scoped or query
+    understood = queries.understand(query, timezone=caller.timezone)
+    stated = await temporal.stated(database, caller, query, understood.when)
+    if _is_only_time(query, understood, stated):
+        return await _all_of_time(database, caller, query, understood, stated)
     gathered = await gather.gather(
-        database, caller, embeddings, scope, depth=settings.depth, phrases=phrases
+        database,
+        caller,
+        embeddings,
+        stated.scoped or query,
+        depth=settings.depth,
+        phrases=understood.intent.phrases,
     )
-    told = {**gathered.told, **then.told}
     async with database.snapshot(caller) as tx:
         scored = await context.score(tx, caller, query.text, gathered)
         fused = fusion.fuse(
             scored,
-            meaning=gathered.asked is not None,
+            await _bonuses(tx, caller, scored, understood),
+            _features(scored.records, understood.intent, gathered.linked),
+            meaning=gathered.model_query is not None,
             settings=settings,
-            most=_most(query),
-            time=_time(scored, heard.when),
-            phrase=await _phrased(tx, caller, scored, phrases),
-            hints=_hinted(scored.records, heard.hints),
-            **_linked(scored.records, gathered.related),
+            most=_kept(query),
         )
-        if (
-            then.scoped and heard.when
-        ):  # neighbours of what was found may be of another time
-            fused = await temporal.only(tx, caller, then.scoped, heard.when, fused)
-        found = _Found(
-            query, heard, {card.record_id: card for card in scored.records}, told
-        )
+        if stated.scoped and understood.when:
+            # Neighbours of what was found may be of another time.
+            fused = await temporal.only(
+                tx, caller, stated.scoped, understood.when, fused
+            )
+        cards = {card.record_id: card for card in scored.records}
+        statuses = {**gathered.statuses, **stated.statuses}
+        answer = _Answer(query, understood, cards, statuses)
         if not embeddings.reranks:
-            return await _answer(tx, caller, found, _by_record(fused, query))
-    fused = await _reranked(
-        database, caller, embeddings, found, fused
-    )  # with no transaction open
+            return await _results(tx, caller, answer, _by_record(fused, query))
+    # With no transaction open: a model takes its time.
+    fused = await _reranked(database, caller, embeddings, answer, fused)
     async with database.snapshot(caller) as tx:
-        return await _answer(tx, caller, found, _by_record(fused, query))
+        return await _results(tx, caller, answer, _by_record(fused, query))
 
 
 async def by_sliders(
@@ -113,190 +107,260 @@ async def by_sliders(
     settings: config.SearchTuning = _DEFAULT,
 ) -> results.Results:
     """Search with the owner's own weights for the signals. Raises Invalid."""
-    query, sliders = queries.checked(caller, query), advanced.checked(sliders)
-    heard = queries.understand(query, timezone=caller.timezone)
-    then = await temporal.stated(database, caller, query, heard.when)
-    if _only_a_time(query, heard, then):
-        return await _all_of_then(database, caller, query, heard, then)
+    query = queries.checked(caller, query)
+    sliders = advanced.checked(sliders)
+    understood = queries.understand(query, timezone=caller.timezone)
+    stated = await temporal.stated(database, caller, query, understood.when)
+    if _is_only_time(query, understood, stated):
+        return await _all_of_time(database, caller, query, understood, stated)
     gathered = await gather.gather(
-        database, caller, embeddings, then.scoped or query, depth=settings.depth
+        database, caller, embeddings, stated.scoped or query, depth=settings.depth
     )
     async with database.snapshot(caller) as tx:
-        cards = await context.cards(
-            tx, caller, list({one.record_id for one in gathered.found})
-        )
-        raws = {
-            "lexical": _raw(gathered.words.found),
-            "semantic": _raw(gathered.near),
-            "graph": _raw(gathered.related.found),
-            "heat": [
-                advanced.Raw(card.record_id, None, card.heat)
-                for card in cards.values()
-                if card.heat > 0
-            ],
+        records = list({hit.record_id for hit in gathered.hits})
+        cards = await context.cards(tx, caller, records)
+        raw = {
+            "lexical": _raw_scores(gathered.matches.hits),
+            "semantic": _raw_scores(gathered.similar),
+            "graph": _raw_scores(gathered.linked.hits),
+            "heat": heat.raw_scores(cards.values()),
         }
-        fused, told = advanced.fuse(
-            raws, sliders, told={**gathered.told, **(then.told if then.scoped else {})}
+        # Days that are only likely give no bonus here, so nothing is told of them.
+        of_time = stated.statuses if stated.scoped else dict[str, str]()
+        fused, statuses = advanced.fuse(
+            raw, sliders, statuses={**gathered.statuses, **of_time}
         )
-        return await _answer(
-            tx, caller, _Found(query, heard, cards, told), [[one] for one in fused]
-        )
+        answer = _Answer(query, understood, cards, statuses)
+        ranking = [[passage] for passage in fused]
+        return await _results(tx, caller, answer, ranking)
 
 
-def _raw(found: Sequence[lexical.PassageHit]) -> list[advanced.Raw]:
-    return [advanced.Raw(one.record_id, one.passage_id, one.score) for one in found]
+def _raw_scores(
+    hits: Sequence[candidates.PassageHit],
+) -> list[advanced.RawScore]:
+    return [advanced.RawScore(hit.record_id, hit.passage_id, hit.score) for hit in hits]
 
 
-def _only_a_time(
-    query: queries.Query, heard: queries.Understood, then: temporal.StatedTime
+# Where nothing but a time is asked for
+
+
+def _is_only_time(
+    query: queries.Query, understood: queries.Understood, stated: temporal.StatedTime
 ) -> bool:
-    if then.scoped is None or heard.hints.phrases:
+    """Whether a query states a time and has no word beside it but for a kind of record."""
+    if stated.scoped is None or understood.intent.phrases:
         return False
-    return set(timewords.content(query.text, heard.when)) <= heard.hints.words
+    content = timewords.content(query.text, understood.when)
+    return set(content) <= understood.intent.words
 
 
-async def _all_of_then(
+async def _all_of_time(
     database: db.Database,
     caller: callers.Caller,
     query: queries.Query,
-    heard: queries.Understood,
-    then: temporal.StatedTime,
+    understood: queries.Understood,
+    stated: temporal.StatedTime,
 ) -> results.Results:
     """Everything of the time that is asked for, the kind that is spoken of first, where
     nothing else is asked.
     """
     async with database.snapshot(caller) as tx:
-        cards = await context.cards(
-            tx, caller, list({one.record_id for one in then.found})
-        )
-        fused = [
-            fusion.Fused(
-                card.record_id,
-                one.passage_id,
-                {"time": fusion.SignalScore(one.score, 1.0, rank, one.score)},
-                card.heat,
-                boosts=_spoken_of(query, heard, card),
+        records = list({hit.record_id for hit in stated.hits})
+        cards = await context.cards(tx, caller, records)
+        fused: list[fusion.Fused] = []
+        for rank, hit in enumerate(stated.hits, start=1):
+            card = cards.get(hit.record_id)
+            if card is None:
+                continue  # deleted since the signals looked
+            by_time = fusion.SignalScore(hit.score, 1.0, rank, hit.score)
+            fused.append(
+                fusion.Fused(
+                    record_id=card.record_id,
+                    passage_id=hit.passage_id,
+                    evidence={"time": by_time},
+                    heat=card.heat,
+                    boosts=_boosts_of_time(query, understood, card),
+                )
             )
-            for rank, one in enumerate(then.found, start=1)
-            if (card := cards.get(one.record_id))
-        ]
-        told = {
-            **dict.fromkeys(
-                ("lexical", "semantic"), "left out: only a time is asked for"
-            ),
+        statuses = {
+            "lexical": _ONLY_TIME,
+            "semantic": _ONLY_TIME,
             "heat": "ok",
-            **then.told,
+            **stated.statuses,
         }
-        found = _Found(query, heard, cards, told)
-        return await _answer(
-            tx, caller, found, _by_record(fusion.ordered(fused), query)
-        )
+        answer = _Answer(query, understood, cards, statuses)
+        ranking = _by_record(fusion.ordered(fused), query)
+        return await _results(tx, caller, answer, ranking)
 
 
-def _spoken_of(
-    query: queries.Query, heard: queries.Understood, card: context.Card
+def _boosts_of_time(
+    query: queries.Query, understood: queries.Understood, card: context.Card
 ) -> dict[str, float]:
     """The boosts of a record of the kind that is spoken of, and of one that bears the
     time as its name.
     """
-    boosts = {"hint": SPOKEN_OF} if card.domain in heard.hints.domains else {}
-    return boosts | (
-        {"title": SPOKEN_OF} if terms.fold(query.text) in terms.fold(card.title) else {}
-    )
+    boosts: dict[str, float] = {}
+    if card.domain in understood.intent.domains:
+        boosts["hint"] = weights.ONLY_TIME_BOOST
+    if terms.fold(query.text) in terms.fold(card.title):
+        boosts["title"] = weights.ONLY_TIME_BOOST
+    return boosts
+
+
+# The reranker, and the results
 
 
 async def _reranked(
     database: db.Database,
     caller: callers.Caller,
     embeddings: embedding.Embeddings,
-    found: _Found,
+    answer: _Answer,
     fused: Sequence[fusion.Fused],
 ) -> list[fusion.Fused]:
     """The best passages sorted again by a model that reads them beside the query; left
     out, and named, if it fails.
     """
-    best, rest = list(fused[: embeddings.top]), list(fused[embeddings.top :])
-    async with database.snapshot(caller) as tx:
-        rows = await tx.rows(_TEXTS, (caller.user_id, [one.passage_id for one in best]))
-    texts = {
-        row["id"]: passages.embedded_text(
-            found.cards[row["record_id"]].title, row["text"], row["head"]
-        )
-        for row in rows
-        if row["record_id"] in found.cards
-    }
-    best = [one for one in best if one.passage_id in texts]
+    best, rest = fused[: embeddings.top], fused[embeddings.top :]
+    texts = await _embedded_texts(database, caller, answer, best)
+    best = [passage for passage in best if passage.passage_id in texts]
     try:
-        level = sensitivity.highest(
-            sensitivity.named(found.cards[one.record_id].sensitivity) for one in best
-        )
-        given = [texts[one.passage_id] for one in best]
+        levels = [
+            sensitivity.named(answer.cards[passage.record_id].sensitivity)
+            for passage in best
+        ]
+        level = sensitivity.highest(levels)
         origin = embedding.Origin(caller, "reranking", level=level)
-        scores = await embeddings.rerank(found.query.text, given, origin=origin)
-    except errors.RerankerUnavailable as away:
-        found.told["reranker"] = f"left out: {away.message}"
+        scores = await embeddings.rerank(
+            answer.query.text,
+            [texts[passage.passage_id] for passage in best],
+            origin=origin,
+        )
+    except errors.RerankerUnavailable as failure:
+        answer.statuses["reranker"] = f"left out: {failure.message}"
         return list(fused)
-    found.told["reranker"] = "ok"
+    answer.statuses["reranker"] = "ok"
     return [*fusion.reranked(best, scores), *rest]
 
 
-async def _answer(
+async def _embedded_texts(
+    database: db.Database,
+    caller: callers.Caller,
+    answer: _Answer,
+    best: Sequence[fusion.Fused],
+) -> dict[int, str]:
+    """The texts of passages as an embedder reads them, by id."""
+    ids = [passage.passage_id for passage in best]
+    async with database.snapshot(caller) as tx:
+        rows = await tx.rows(_TEXTS, (caller.user_id, ids))
+    return {
+        row["id"]: passages.embedded_text(
+            answer.cards[row["record_id"]].title, row["text"], row["head"]
+        )
+        for row in rows
+        if row["record_id"] in answer.cards
+    }
+
+
+async def _results(
     tx: db.Transaction,
     caller: callers.Caller,
-    found: _Found,
-    grouped: Sequence[list[fusion.Fused]],
+    answer: _Answer,
+    ranking: Sequence[list[fusion.Fused]],
 ) -> results.Results:
-    shown, hidden = _without_cold(grouped, found.cards, found.query)
+    shown, hidden = heat.without_cold(ranking, answer.cards, answer.query)
     hits = await results.hits(
-        tx, caller, found.query, shown[: found.query.limit], found.cards
+        tx, caller, answer.query, shown[: answer.query.limit], answer.cards
     )
-    reason = "" if hits else results.nothing(found.query, found.told)
+    reason = "" if hits else results.nothing(answer.query, answer.statuses)
     return results.Results(
-        found.query, hits, found.told, reason, hidden, found.heard.as_json()
+        query=answer.query,
+        hits=hits,
+        signals=answer.statuses,
+        reason=reason,
+        hidden_cold=hidden,
+        understood=answer.understood.as_json(),
     )
 
 
-def _linked(
-    records: Sequence[context.Card], linked: graph.Related
-) -> dict[str, fusion.Floats]:
-    """What the graph says of each record: its share of what is named, and the boost of
-    what is close in time.
+def _by_record(
+    fused: Sequence[fusion.Fused], query: queries.Query
+) -> list[list[fusion.Fused]]:
+    """The passages of each record, best record first: its best passage, and what else
+    is among the best.
     """
+    most = _kept(query)
+    grouped: dict[UUID, list[fusion.Fused]] = {}
+    for number, passage in enumerate(fused):
+        if number < most or passage.record_id not in grouped:
+            grouped.setdefault(passage.record_id, []).append(passage)
+    return list(grouped.values())
+
+
+def _kept(query: queries.Query) -> int:
+    """How many passages are kept beside the best of each record."""
+    return max(weights.KEPT_PASSAGES, weights.KEPT_PER_RESULT * query.limit)
+
+
+# What the query's own words add
+
+
+async def _bonuses(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    scored: context.Scored,
+    understood: queries.Understood,
+) -> fusion.PassageBonuses:
+    phrases = understood.intent.phrases
+    return fusion.PassageBonuses(
+        time=_time_bonus(scored, understood.when),
+        phrase=await _phrase_bonus(tx, caller, scored, phrases),
+    )
+
+
+def _features(
+    records: Sequence[context.Card],
+    intent: query_intent.Intent,
+    linked: graph.GraphMatches,
+) -> fusion.RecordFeatures:
     shares = [linked.shares.get(card.record_id, 0.0) for card in records]
-    soon = [
-        1 + graph.PROXIMITY * linked.proximity(card.record_id, card.at)
+    domain = [
+        weights.DOMAIN_BOOST if card.domain in intent.domains else 1.0
         for card in records
     ]
-    return {"graph": np.array(shares, np.float32), "soon": np.array(soon, np.float32)}
+    soon = [
+        1 + weights.PROXIMITY_BOOST * linked.proximity(card.record_id, card.at)
+        for card in records
+    ]
+    return fusion.RecordFeatures(
+        graph=np.array(shares, np.float32),
+        domain=np.array(domain, np.float32),
+        soon=np.array(soon, np.float32),
+    )
 
 
-def _time(scored: context.Scored, when: timewords.When | None) -> fusion.Floats:
+def _time_bonus(scored: context.Scored, when: timewords.When | None) -> fusion.Floats:
     """The bonus of each passage for the day that the query names: all of it on the day,
     less for each day away.
     """
     if when is None or when.session is not None:
         return np.zeros(len(scored.ids), np.float32)
-    most = TIME_BONUS if when.firm else TIME_BONUS / 2
-    first, last = when.first or date.min, when.last or date.max
-    away = [
-        NEAR_DAYS + 1
-        if card.day is None
-        else max((first - card.day).days, (card.day - last).days, 0)
-        for card in scored.records
-    ]
-    near = np.maximum(0, 1 - np.array(away, np.float32) / (NEAR_DAYS + 1))
+    most = weights.TIME_BONUS
+    if not when.firm:
+        most *= weights.DOUBTFUL_TIME
+    away = [_days_away(card.day, when) for card in scored.records]
+    near = np.maximum(0, 1 - np.array(away, np.float32) / (weights.NEAR_DAYS + 1))
     return (most * near)[scored.record].astype(np.float32)
 
 
-def _hinted(cards: Sequence[context.Card], heard: query_intent.Intent) -> fusion.Floats:
-    """The boost of each record: of the kind that the query speaks of, or not."""
-    return np.array(
-        [query_intent.BOOST if card.domain in heard.domains else 1.0 for card in cards],
-        np.float32,
-    )
+def _days_away(day: date | None, when: timewords.When) -> int:
+    """How many days a day is from the time; too many for a bonus where it is none."""
+    if day is None:
+        return weights.NEAR_DAYS + 1
+    first, last = when.first or date.min, when.last or date.max
+    return max((first - day).days, (day - last).days, 0)
 
 
-async def _phrased(
+async def _phrase_bonus(
     tx: db.Transaction,
     caller: callers.Caller,
     scored: context.Scored,
@@ -307,63 +371,21 @@ async def _phrased(
     """
     if not phrases:
         return np.zeros(len(scored.ids), np.float32)
-    rows = await tx.rows(_TEXTS, (caller.user_id, scored.ids.tolist()))
+    ids: list[int] = scored.ids.tolist()
+    rows = await tx.rows(_TEXTS, (caller.user_id, ids))
     texts = {row["id"]: row["text"] for row in rows}
-
-    def held(passage_id: int, title: str) -> float:
-        text = texts.get(passage_id, "")
-        return sum(
-            query_intent.holds(text, one) or query_intent.holds(title, one)
-            for one in phrases
-        ) / len(phrases)
-
-    places = zip(scored.ids.tolist(), scored.record.tolist(), strict=True)
+    numbers: list[int] = scored.record.tolist()
+    titles = [scored.records[number].title for number in numbers]
     share = [
-        held(passage_id, scored.records[record].title) for passage_id, record in places
+        _phrase_share(texts.get(passage_id, ""), title, phrases)
+        for passage_id, title in zip(ids, titles, strict=True)
     ]
-    return np.array(share, np.float32) * np.float32(PHRASE_BONUS)
+    return np.array(share, np.float32) * np.float32(weights.PHRASE_BONUS)
 
 
-def _by_record(
-    fused: Sequence[fusion.Fused], query: queries.Query
-) -> list[list[fusion.Fused]]:
-    """The passages of each record, best record first: its best passage, and what else
-    is among the best.
-    """
-    most = _most(query)
-    grouped: dict[UUID, list[fusion.Fused]] = {}
-    for number, one in enumerate(fused):
-        if number < most or one.record_id not in grouped:
-            grouped.setdefault(one.record_id, []).append(one)
-    return list(grouped.values())
-
-
-def _most(query: queries.Query) -> int:
-    """How many passages are kept beside the best of each record."""
-    return max(20, 2 * query.limit)
-
-
-def _without_cold(
-    found: Sequence[list[fusion.Fused]],
-    cards: Mapping[UUID, context.Card],
-    query: queries.Query,
-) -> tuple[list[list[fusion.Fused]], int]:
-    """Leave out what was touched once and went cold, unless it is asked for or nothing
-    else matches.
-    """
-    if query.include_cold or query.tier is not None:
-        return list(found), 0
-    now = datetime.now(UTC)
-
-    def cold(record_id: UUID) -> bool:
-        card = cards.get(record_id)
-        return (
-            card is not None
-            and card.accessed_at is not None
-            and 0 < card.heat < 0.2
-            and 1 <= card.accesses < 2
-            and now - card.accessed_at > _COLD_AFTER
-        )
-
-    kept = [grouped for grouped in found if not cold(grouped[0].record_id)]
-    return (kept, len(found) - len(kept)) if kept else (list(found), 0)
+def _phrase_share(text: str, title: str, phrases: Sequence[str]) -> float:
+    matching = sum(
+        query_intent.holds(text, phrase) or query_intent.holds(title, phrase)
+        for phrase in phrases
+    )
+    return matching / len(phrases)

@@ -10,6 +10,7 @@ from reverie.graph.cypher import projection, snapshot
 from reverie.records import catalogue
 from reverie.search import explore as graph_exploration
 from reverie.search import query as queries
+from reverie.search import weights
 from reverie.tools import base
 
 _MOST = 5
@@ -22,9 +23,7 @@ class ExploreQuery(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
     query: Text
-    threshold: Annotated[float, pydantic.Field(ge=0, le=1)] = (
-        graph_exploration.THRESHOLD
-    )
+    threshold: Annotated[float, pydantic.Field(ge=0, le=1)] = weights.EXPLORE_THRESHOLD
 
 
 # Written out and without the limits: every client pays for this before its first

@@ -1,6 +1,4 @@
-"""Days: which a week, a month or a year is made of, and, as SQL, the day that a passage
-is of.
-"""
+"""Calendar arithmetic: weeks, months and years as days; SQL for a passage's own day."""
 
 import calendar
 from datetime import date, timedelta
@@ -20,6 +18,9 @@ END
 """
 
 
+MONTHS_OF = {"month": 1, "quarter": 3, "year": 12}
+
+
 def span_of(start: date, unit: str, count: int = 1) -> tuple[date, date]:
     """The days of the calendar week, weekend, month, quarter or year that a day is in;
     `count` of them.
@@ -28,27 +29,36 @@ def span_of(start: date, unit: str, count: int = 1) -> tuple[date, date]:
         return start, start + timedelta(count - 1)
     if unit in ("week", "weekend"):
         monday = start - timedelta(start.weekday())
-        return (
-            monday + timedelta(5) if unit == "weekend" else monday
-        ), monday + timedelta(7 * count - 1)
-    months = {"month": 1, "quarter": 3, "year": 12}[unit]
-    begins = date(start.year, (start.month - 1) // months * months + 1, 1)
-    return begins, months_later(begins, months * count) - timedelta(1)
+        saturday = monday + timedelta(5)
+        first = saturday if unit == "weekend" else monday
+        return first, monday + timedelta(7 * count - 1)
+    months = MONTHS_OF[unit]
+    before = (start.month - 1) // months * months
+    begins = date(start.year, before + 1, 1)
+    after = months_later(begins, months * count)
+    return begins, after - timedelta(1)
 
 
 def months_later(day: date, months: int) -> date:
     """The same day some months later, or the last of that month."""
-    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
-    return date(year, month + 1, min(day.day, calendar.monthrange(year, month + 1)[1]))
+    year, before = divmod(day.year * 12 + day.month - 1 + months, 12)
+    month = before + 1
+    return date(year, month, min(day.day, _length(year, month)))
+
+
+def _length(year: int, month: int) -> int:
+    """How many days a month has."""
+    return calendar.monthrange(year, month)[1]
 
 
 def latest(month: int, day: int, today: date) -> date:
     """The latest such day that is not after today; 29 February in its latest leap year."""
     for year in range(today.year, today.year - 9, -1):
-        if (day <= calendar.monthrange(year, month)[1]) and date(
-            year, month, day
-        ) <= today:
-            return date(year, month, day)
+        if day > _length(year, month):
+            continue
+        latest_day = date(year, month, day)
+        if latest_day <= today:
+            return latest_day
     raise ValueError(day)
 
 
@@ -56,11 +66,13 @@ def beside(today: date, unit: str, step: int) -> tuple[date, date]:
     """The calendar week, weekend, month, quarter or year that is `step` away from
     today's.
     """
+    weeks = timedelta(7 * step)
     if unit == "weekend":
         first, last = span_of(today, "weekend")
         # On a Saturday or Sunday `last weekend` is the one before.
-        return first + timedelta(7 * step), last + timedelta(7 * step)
+        return first + weeks, last + weeks
     if unit == "week":
-        return span_of(today + timedelta(7 * step), "week")
-    months = {"month": 1, "quarter": 3, "year": 12}[unit]
-    return span_of(months_later(span_of(today, "month")[0], months * step), unit)
+        return span_of(today + weeks, "week")
+    this_month, _ = span_of(today, "month")
+    begins = months_later(this_month, MONTHS_OF[unit] * step)
+    return span_of(begins, unit)

@@ -1,7 +1,6 @@
-"""The words of time in English, Spanish and German: names of months and days, numbers,
-units, and what they stand for.
+"""Time lexicon: words of months, days, numbers and units, and stop words of asking.
 
-All words are folded (lower case, no accents); the three languages share the tables,
+English, Spanish and German. All words are folded (lower case, no accents); the three languages share the tables,
 since they hardly collide and a question is too short to tell which it is in.
 """
 
@@ -137,32 +136,60 @@ _GERMAN = (
 _TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50}
 
 
-def _ordinals() -> dict[str, int]:
-    found = {word: number for number, word in enumerate(_ENGLISH.split(), start=1)}
+_GERMAN_TENS = {"zwanzig": 20, "dreissig": 30}
+_GERMAN_ONES = (
+    "ein",
+    "zwei",
+    "drei",
+    "vier",
+    "funf",
+    "sechs",
+    "sieben",
+    "acht",
+    "neun",
+)
+_GERMAN_ENDINGS = ("en", "e", "er", "es", "em")
+
+
+def _english_ordinals() -> dict[str, int]:
+    """first to twentieth, thirtieth, twenty-first, twenty first."""
+    units = _ENGLISH.split()
+    ordinals = {word: number for number, word in enumerate(units, start=1)}
     for tens, base in _TENS.items():
-        found[f"{tens[:-1]}ieth"] = base
-        for number, word in enumerate(_ENGLISH.split()[:9], start=1):
-            found |= {f"{tens}-{word}": base + number, f"{tens} {word}": base + number}
+        ordinals[f"{tens[:-1]}ieth"] = base
+        for number, word in enumerate(units[:9], start=1):
+            ordinals[f"{tens}-{word}"] = base + number
+            ordinals[f"{tens} {word}"] = base + number
+    return ordinals
+
+
+def _spanish_ordinals() -> dict[str, int]:
+    """primero, primera, primer; segundo, segunda."""
+    ordinals: dict[str, int] = {}
     for number, stem in enumerate(_SPANISH.split(), start=1):
-        found |= {
-            stem + ending: number
-            for ending in ("o", "a", "")
-            if ending or stem.endswith("er")
-        }
+        ordinals[f"{stem}o"] = number
+        ordinals[f"{stem}a"] = number
+        if stem.endswith("er"):
+            ordinals[stem] = number
+    return ordinals
+
+
+def _german_ordinals() -> dict[str, int]:
+    """ersten, erste; zwanzigster; einundzwanzigsten."""
+    ordinals: dict[str, int] = {}
     for number, stem in enumerate(_GERMAN.split(), start=1):
-        found |= {stem + ending: number for ending in ("en", "e", "er", "es", "em")}
-    ones = ("ein", "zwei", "drei", "vier", "funf", "sechs", "sieben", "acht", "neun")
-    for tens, base in (("zwanzig", 20), ("dreissig", 30)):
-        found |= {f"{tens}st{ending}": base for ending in ("en", "e", "er", "es", "em")}
-        for number, one in enumerate(ones, start=1):
-            found |= {
-                f"{one}und{tens}st{ending}": base + number
-                for ending in ("en", "e", "er")
-            }
-    return found
+        for ending in _GERMAN_ENDINGS:
+            ordinals[stem + ending] = number
+    for tens, base in _GERMAN_TENS.items():
+        for ending in _GERMAN_ENDINGS:
+            ordinals[f"{tens}st{ending}"] = base
+        for number, unit in enumerate(_GERMAN_ONES, start=1):
+            for ending in _GERMAN_ENDINGS[:3]:
+                ordinals[f"{unit}und{tens}st{ending}"] = base + number
+    return ordinals
 
 
-ORDINALS = _ordinals()
+ORDINALS = _english_ordinals() | _spanish_ordinals() | _german_ordinals()
 
 # By quarter, as the northern half of the world has them: winter begins in December of
 # the year before.

@@ -1,0 +1,23 @@
+"""Session references: the third session, last conversation, sessions 2 to 4. Pure."""
+
+from datetime import date
+
+from reverie.search.dates import expressions as reading
+from reverie.search.dates.expressions import Match, TimeExpression
+
+
+def session(match: Match, today: date) -> TimeExpression | None:
+    """Sessions counted from 1, or from the end from -1."""
+    groups = match.groupdict()
+    if groups.get("penultimate"):
+        return reading.of_sessions(match, -2, -2)
+    if groups.get("l") or groups.get("k"):
+        number = groups.get("n")
+        count = reading.count(number)[1] if number else 1
+        return reading.of_sessions(match, -count, -1)
+    first = reading.ordinal(match["o"])
+    until = groups.get("p")
+    last = reading.ordinal(until) if until else first
+    if not 1 <= first <= last:
+        return None
+    return reading.of_sessions(match, first, last)
