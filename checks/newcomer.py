@@ -36,7 +36,7 @@ QUESTIONS = (
     Question("Where are the signals' ranks fused?", "fusion", "search/fusion.py"),
     Question("Where do ranking constants live?", "weights", "search/weights.py"),
     Question("Where is a recurrence spread out?", "recurrence", "records/events.py"),
-    Question("Where are two people merged?", "merge", "graph/merging.py"),
+    Question("Where are two people merged?", "merging", "graph/merging.py"),
     Question("Where are duplicates suggested?", "duplicates", "graph/duplicates.py"),
     Question(
         "Where is named entity recognition by rules?",

@@ -18,7 +18,7 @@ SHARED: dict[str, str] = {}
 
 RUN_TIME = "reverie.records.base"
 """The one module that names its table at run time: it writes the table of every
-`base.Domain(name=…)`.
+`record_types.Domain(name=…)`.
 """
 
 MIGRATIONS = "migrations"
@@ -65,13 +65,15 @@ def _literals(source: str) -> Iterator[str]:
             yield node.value
 
 
+def _name_of(function: ast.expr) -> str:
+    """The last name of what is called: `Domain` of `record_types.Domain`."""
+    return ast.unparse(function).rpartition(".")[2]
+
+
 def _domains(source: str) -> Iterator[str]:
     """The tables that a module hands to RUN_TIME by declaring a domain."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in {
-            "Domain",
-            "base.Domain",
-        }:
+        if isinstance(node, ast.Call) and _name_of(node.func) == "Domain":
             yield from (
                 str(given.value.value)
                 for given in node.keywords

@@ -16,7 +16,7 @@ from reverie import config, db, errors
 from reverie.access import callers, tokens, users
 from reverie.llm import embedding
 from reverie.pipeline import embed, worker
-from reverie.records import base, catalogue, changes, events, notes
+from reverie.records import base, catalogue, changes, events, notes, record_types
 from reverie.search import query, search
 from tests.pipeline import embedder
 from tests.pipeline.conftest import caught_up
@@ -91,7 +91,7 @@ class Walk:
             )
         me.records[made.id] = (name, False)
         me.log += 1
-        return base.as_json(catalogue.domain(name), made)
+        return record_types.as_json(catalogue.domain(name), made)
 
     async def update(self, me: Person, them: Person) -> Any:
         one = me.some(self.dice)

@@ -11,7 +11,7 @@ import pytest
 from reverie import app, config
 from reverie.graph import nodes
 from reverie.graph.extraction import record_fields, update
-from reverie.records import base, contacts, emails, notes
+from reverie.records import base, contacts, emails, notes, record_types
 from tests.cli.conftest import Home
 
 ROME, OSLO = datetime(2020, 1, 1, tzinfo=UTC), datetime(2024, 6, 1, tzinfo=UTC)
@@ -27,7 +27,7 @@ def lived_in(warm_home: Home) -> Iterator[Home]:
 
 _RECORDS: list[
     tuple[
-        base.Domain[Any],
+        record_types.Domain[Any],
         dict[str, Any],
         list[update.NamedEntity],
         list[update.StatedFact],

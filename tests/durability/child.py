@@ -29,7 +29,7 @@ from reverie.ingest import importer, ingest_file, scan
 from reverie.ingest.sandbox import pool
 from reverie.llm import embedding
 from reverie.pipeline import embed, heat, models, worker
-from reverie.records import base, catalogue
+from reverie.records import base, catalogue, record_types
 
 _WRITES = re.compile(r'(INSERT INTO|UPDATE|DELETE FROM) "?(\w+)"?')
 _READS = re.compile(
@@ -133,7 +133,7 @@ async def write(
 
     async def create(
         tx: db.Transaction,
-        domain: base.Domain[Any],
+        domain: record_types.Domain[Any],
         record_id: UUID,
         body: dict[str, Any],
     ) -> None:

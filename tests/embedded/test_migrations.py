@@ -66,7 +66,7 @@ async def test_the_models_of_vectors_from_before_are_known(
 ) -> None:
     every = runner.migration_files()
     before = [one for one in every if one[0] < "0003"]
-    monkeypatch.setattr(runner, "files", lambda: before)
+    monkeypatch.setattr(runner, "migration_files", lambda: before)
     await runner.migrate(empty)
     with psycopg.connect(empty, autocommit=True) as connection:
         connection.execute(
@@ -76,7 +76,7 @@ async def test_the_models_of_vectors_from_before_are_known(
             "INSERT INTO embedding SELECT user_id, model, model::bytea, '[1,2,3]', 3"
             " FROM users, unnest('{x,y}'::text[]) AS model WHERE name = 'a' OR model = 'x'"
         )
-    monkeypatch.setattr(runner, "files", lambda: every)
+    monkeypatch.setattr(runner, "migration_files", lambda: every)
     await runner.migrate(empty)
     with psycopg.connect(empty, autocommit=True) as connection:
         rows = connection.execute(
@@ -153,7 +153,7 @@ async def test_a_migration_that_fails_leaves_nothing(
 ) -> None:
     good = runner.migration_files()
     broken = [*good, ("9000_broken.sql", "CREATE TABLE half (); SELECT 1 / 0;")]
-    monkeypatch.setattr(runner, "files", lambda: broken)
+    monkeypatch.setattr(runner, "migration_files", lambda: broken)
     with pytest.raises(errors.ReverieError, match="division by zero"):
         await runner.migrate(empty)
     with psycopg.connect(empty, autocommit=True) as connection:

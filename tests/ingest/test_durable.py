@@ -12,7 +12,7 @@ import pytest
 from reverie import app, blobs, embedded
 from reverie.access import callers
 from reverie.ingest import durable, ingest_file, ingestions, ledger, status
-from reverie.records import base, catalogue, files, notes
+from reverie.records import base, catalogue, files, notes, record_types
 from tests.conftest import WORKER_POOL
 
 
@@ -79,7 +79,9 @@ async def ended(
 
 
 async def held(
-    reverie: app.App, domain: base.Domain[Any], caller: callers.Caller | None = None
+    reverie: app.App,
+    domain: record_types.Domain[Any],
+    caller: callers.Caller | None = None,
 ) -> list[Any]:
     caller = caller or reverie.owner
     async with reverie.database.transaction(caller) as tx:

@@ -19,7 +19,16 @@ from reverie.access import callers
 from reverie.cli import importing
 from reverie.ingest import importer, ingest_file, ledger, report, scan
 from reverie.llm import embedding
-from reverie.records import base, catalogue, chats, diary, emails, events, notes
+from reverie.records import (
+    base,
+    catalogue,
+    chats,
+    diary,
+    emails,
+    events,
+    notes,
+    record_types,
+)
 from reverie.search import query as queries
 from reverie.search import search as searching
 from tests.conftest import DATA, WORKER_POOL
@@ -93,17 +102,21 @@ class Desk:
             assert all(item["reason"] for item in one.skipped)
         return done
 
-    async def all(self, domain: base.Domain, *, deleted: bool = False) -> list[Any]:
+    async def all(
+        self, domain: record_types.Domain, *, deleted: bool = False
+    ) -> list[Any]:
         async with self.database.transaction(self.caller) as tx:
             return (
                 await base.find(tx, self.caller, domain, limit=1000, deleted=deleted)
             ).items
 
-    async def change(self, domain: base.Domain, record: Any, **values: object) -> None:
+    async def change(
+        self, domain: record_types.Domain, record: Any, **values: object
+    ) -> None:
         async with self.database.transaction(self.caller) as tx:
             await base.update(tx, self.caller, domain, record.id, values)
 
-    async def delete(self, domain: base.Domain, record: Any) -> None:
+    async def delete(self, domain: record_types.Domain, record: Any) -> None:
         async with self.database.transaction(self.caller) as tx:
             await base.delete(tx, self.caller, domain, record.id)
 

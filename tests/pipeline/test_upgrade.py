@@ -85,7 +85,7 @@ async def old(
     back.
     """
     first = [one for one in runner.migration_files() if one[0] < "0002"]
-    monkeypatch.setattr(runner, "files", lambda: first)
+    monkeypatch.setattr(runner, "migration_files", lambda: first)
     assert (
         len(
             await runner.migrate(cluster.place.url(embedded.OWNER_ROLE, database=empty))
@@ -261,7 +261,9 @@ async def test_notes_with_headings_are_cut_by_section_after_an_upgrade(
     url = cluster.place.url(embedded.OWNER_ROLE, database=empty)
     everything = runner.migration_files()
     monkeypatch.setattr(
-        runner, "files", lambda: [one for one in everything if one[0] < "0009"]
+        runner,
+        "migration_files",
+        lambda: [one for one in everything if one[0] < "0009"],
     )
     await runner.migrate(url)
     async with old.transaction(

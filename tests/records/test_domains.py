@@ -10,7 +10,7 @@ import pytest
 from reverie import db, errors
 from reverie.access import callers
 from reverie.privacy import sensitivity
-from reverie.records import base, catalogue, changes, diary, notes
+from reverie.records import base, catalogue, changes, diary, notes, record_types
 from tests.records import bodies
 
 by_domain = pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_no_domain_is_without_bodies() -> None:
 
 @by_domain
 async def test_life_of_a_record(
-    database: db.Database, owner: callers.Caller, domain: base.Domain[Any]
+    database: db.Database, owner: callers.Caller, domain: record_types.Domain[Any]
 ) -> None:
     body = bodies.BODIES[domain.name][0]
     async with database.transaction(owner) as tx:
@@ -78,7 +78,7 @@ async def test_life_of_a_record(
     assert made.id.version == 7
     assert made.created_at == made.updated_at
     assert sensitivity.named(made.sensitivity) >= sensitivity.of_domain(domain.name)
-    form = base.as_json(domain, made)
+    form = record_types.as_json(domain, made)
     assert {
         k: form[k]
         for k in body
@@ -129,9 +129,9 @@ async def test_life_of_a_record(
     async with database.transaction(owner) as tx:
         back = await base.restore(tx, owner, domain, made.id)
         assert await base.restore(tx, owner, domain, made.id) == back
-    assert base.as_json(domain, back) | {"updated_at": 0} == base.as_json(
-        domain, changed
-    ) | {"updated_at": 0}
+    assert record_types.as_json(domain, back) | {
+        "updated_at": 0
+    } == record_types.as_json(domain, changed) | {"updated_at": 0}
     assert await passages_of(database, owner, made.id) != []
 
     log = await log_of(database, owner, made.id)
@@ -148,7 +148,7 @@ async def test_life_of_a_record(
 
 @by_domain
 async def test_the_smallest_body_is_enough(
-    database: db.Database, owner: callers.Caller, domain: base.Domain[Any]
+    database: db.Database, owner: callers.Caller, domain: record_types.Domain[Any]
 ) -> None:
     for body in bodies.BODIES[domain.name]:
         async with database.transaction(owner) as tx:
@@ -161,7 +161,7 @@ async def test_the_smallest_body_is_enough(
 
 @by_domain
 async def test_what_stays_the_same_writes_nothing(
-    database: db.Database, owner: callers.Caller, domain: base.Domain[Any]
+    database: db.Database, owner: callers.Caller, domain: record_types.Domain[Any]
 ) -> None:
     body = bodies.BODIES[domain.name][0]
     async with database.transaction(owner) as tx:
@@ -175,7 +175,7 @@ async def test_what_stays_the_same_writes_nothing(
 
 @by_domain
 async def test_rollback_leaves_nothing(
-    database: db.Database, owner: callers.Caller, domain: base.Domain[Any]
+    database: db.Database, owner: callers.Caller, domain: record_types.Domain[Any]
 ) -> None:
     tables = (domain.name, "change", "card", "passage", "fresh")
     async with database.transaction(owner) as tx:
@@ -197,7 +197,7 @@ async def test_rollback_leaves_nothing(
 
 @by_domain
 async def test_record_and_change_are_of_one_transaction(
-    database: db.Database, owner: callers.Caller, domain: base.Domain[Any]
+    database: db.Database, owner: callers.Caller, domain: record_types.Domain[Any]
 ) -> None:
     async with database.transaction(owner) as tx:
         made = await base.create(tx, owner, domain, bodies.BODIES[domain.name][0])
@@ -217,7 +217,7 @@ async def test_record_and_change_are_of_one_transaction(
 
 @by_domain
 async def test_unknown_ids(
-    database: db.Database, owner: callers.Caller, domain: base.Domain[Any]
+    database: db.Database, owner: callers.Caller, domain: record_types.Domain[Any]
 ) -> None:
     change, _ = bodies.CHANGE[domain.name]
     async with database.transaction(owner) as tx:
@@ -253,7 +253,7 @@ WRONG: dict[str, dict[str, object]] = {
 
 @by_domain
 async def test_what_cannot_be_kept_is_refused_by_name(
-    database: db.Database, owner: callers.Caller, domain: base.Domain[Any]
+    database: db.Database, owner: callers.Caller, domain: record_types.Domain[Any]
 ) -> None:
     text = bodies.TEXT[domain.name]
     bad: list[tuple[str, object]] = [
@@ -423,7 +423,7 @@ async def test_lists_are_paged_and_filtered(
 
 @by_domain
 async def test_every_filter_narrows(
-    database: db.Database, owner: callers.Caller, domain: base.Domain[Any]
+    database: db.Database, owner: callers.Caller, domain: record_types.Domain[Any]
 ) -> None:
     """Each filter runs, finds the record that fits and leaves out the one that does
     not.

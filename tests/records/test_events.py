@@ -11,7 +11,7 @@ import pytest
 
 from reverie import db, errors
 from reverie.access import callers
-from reverie.records import base, events
+from reverie.records import base, events, record_types
 
 MADRID = ZoneInfo("Europe/Madrid")
 
@@ -266,7 +266,7 @@ async def test_all_day_is_that_local_day_in_every_zone(
                 date(2026, 11, 30),
                 date(2026, 11, 30),
             )
-            form = base.as_json(events.EVENTS, again)
+            form = record_types.as_json(events.EVENTS, again)
             assert (form["start"], form["end"]) == ("2026-11-30", "2026-12-01")
             assert events.EVENTS.line(again, again.created_at).startswith(
                 "📅 all-day: "
@@ -302,7 +302,10 @@ async def test_morning_in_the_east_belongs_to_that_local_day(
             )
             == []
         )
-    assert base.as_json(events.EVENTS, event)["start"] == "2026-12-01T07:10:00+08:00"
+    assert (
+        record_types.as_json(events.EVENTS, event)["start"]
+        == "2026-12-01T07:10:00+08:00"
+    )
     assert events.EVENTS.line(event, event.created_at).startswith("07:10 Flight")
 
 

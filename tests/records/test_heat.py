@@ -10,7 +10,7 @@ import pytest
 
 from reverie import db
 from reverie.access import callers
-from reverie.records import base, heat, notes
+from reverie.records import base, heat, notes, record_types
 
 
 def by_the_book(accesses: float, since_increment: float, since_access: float) -> float:
@@ -134,7 +134,7 @@ async def test_tiers(database: db.Database, owner: callers.Caller) -> None:
             made[note.id] = times
             for _ in range(times):
                 await heat.touch(tx, owner, record_id=note.id, source="user")
-        tiers: dict[base.Tier, set[int]] = {}
+        tiers: dict[record_types.Tier, set[int]] = {}
         for tier in ("hot", "warm", "cold"):
             page = await base.find(tx, owner, notes.NOTES, tier=tier)
             tiers[tier] = {made[one.id] for one in page.items}

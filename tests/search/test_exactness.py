@@ -13,7 +13,7 @@ import pytest_asyncio
 from reverie import db, embedded
 from reverie.access import callers, tokens, users
 from reverie.llm import embedding
-from reverie.records import base, bookmarks, emails, notes
+from reverie.records import base, bookmarks, emails, notes, record_types
 from reverie.search import query as queries
 from reverie.search import search as searching
 
@@ -163,7 +163,7 @@ async def crowd(
     )
     random_ = random.Random(17)
     misses = near_misses(random_)
-    rows: list[tuple[base.Domain, dict[str, object]]] = []
+    rows: list[tuple[record_types.Domain, dict[str, object]]] = []
     for i in range(OTHERS):
         text = f"{' '.join(random_.choices(WORDS, k=8))} {next(misses)} {' '.join(random_.choices(WORDS, k=4))}"
         # Every tenth has the near miss in its title, where it weighs most.
@@ -181,7 +181,7 @@ async def crowd(
 
 def _record(
     number: int, title: str, text: str
-) -> tuple[base.Domain, dict[str, object]]:
+) -> tuple[record_types.Domain, dict[str, object]]:
     if number % 3 == 0:
         return emails.EMAILS, {
             "subject": title,

@@ -27,6 +27,7 @@ from reverie.records import (
     files,
     notes,
     passages,
+    record_types,
     tasks,
     transactions,
 )
@@ -41,7 +42,7 @@ NOW = datetime(2026, 9, 16, 10, 0, tzinfo=UTC)
 WIDE = 2_500
 
 # Everything speaks of a xylophone: what is left is what the filter lets through.
-LIFE: tuple[tuple[base.Domain[Any], dict[str, Any]], ...] = (
+LIFE: tuple[tuple[record_types.Domain[Any], dict[str, Any]], ...] = (
     (
         contacts.CONTACTS,
         {"display_name": "José García", "emails": ["pepe@example.org"], "notes": "plays the xylophone"},
@@ -206,7 +207,7 @@ def titles(found: results.Results) -> set[str]:
 async def keep(
     database: db.Database,
     caller: callers.Caller,
-    *given: tuple[base.Domain[Any], dict[str, Any]],
+    *given: tuple[record_types.Domain[Any], dict[str, Any]],
 ) -> None:
     async with database.transaction(caller) as tx:
         for domain, values in given:

@@ -11,12 +11,14 @@ from reverie import db
 from reverie.graph import lookups, nodes
 from reverie.graph.extraction import record_fields
 from reverie.graph.resolution import keys
-from reverie.records import base, catalogue
+from reverie.records import base, catalogue, record_types
 from reverie.search import explore
 from tests.search.conftest import Life
 
 
-async def every(tx: db.Transaction, life: Life, domain: str) -> list[base.Record]:
+async def every(
+    tx: db.Transaction, life: Life, domain: str
+) -> list[record_types.Record]:
     page = await base.find(tx, life.caller, catalogue.domain(domain), limit=200)
     assert page.total == len(page.items)
     return page.items

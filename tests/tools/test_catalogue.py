@@ -13,7 +13,7 @@ from reverie import app, compact, config, errors
 from reverie.access import callers, operations
 from reverie.llm import embedding
 from reverie.records import base as records
-from reverie.records import bookmarks, chats, diary, emails, events, notes
+from reverie.records import bookmarks, chats, diary, emails, events, notes, record_types
 from reverie.tools import base, catalogue
 
 
@@ -31,7 +31,7 @@ def _agent(caller: callers.Caller, *scopes: str) -> callers.Caller:
 async def _keep(
     toolbox: base.Toolbox,
     caller: callers.Caller,
-    domain: records.Domain[Any],
+    domain: record_types.Domain[Any],
     **values: Any,
 ) -> str:
     async with toolbox.database.transaction(caller) as tx:

@@ -15,7 +15,7 @@ from reverie.graph import links, nodes
 from reverie.graph.extraction import update
 from reverie.llm import embedding
 from reverie.records import base as records
-from reverie.records import emails, notes
+from reverie.records import emails, notes, record_types
 from reverie.tools import base, catalogue
 
 
@@ -43,7 +43,9 @@ async def _explored(
 async def _life(toolbox: base.Toolbox, caller: callers.Caller) -> tuple[UUID, UUID]:
     """Ana is building a sauna in a note; a mail says what it costs."""
     kept: list[UUID] = []
-    told: list[tuple[records.Domain[Any], dict[str, Any], list[update.StatedFact]]] = [
+    told: list[
+        tuple[record_types.Domain[Any], dict[str, Any], list[update.StatedFact]]
+    ] = [
         (
             notes.NOTES,
             {"title": "The sauna", "content": "Ana Ruiz draws the sauna at the lake."},

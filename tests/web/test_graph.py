@@ -20,7 +20,7 @@ from reverie import app
 from reverie.access import callers, tokens
 from reverie.graph import nodes
 from reverie.graph.extraction import record_fields, update
-from reverie.records import base, contacts, emails, events, notes
+from reverie.records import base, contacts, emails, events, notes, record_types
 from reverie.web import routes, server
 from tests.conftest import client_of
 
@@ -43,7 +43,7 @@ class Life:
 async def learned(
     reverie: app.App,
     caller: callers.Caller,
-    domain: base.Domain[Any],
+    domain: record_types.Domain[Any],
     values: dict[str, Any],
     **more: Any,
 ) -> UUID:

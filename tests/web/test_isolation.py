@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from reverie.records import base, catalogue
+from reverie.records import catalogue, record_types
 from tests.web import lives
 from tests.web.test_records import ROOT, by_domain, filled
 
@@ -16,7 +16,7 @@ CANARY = "canary-7f3a"
 UNKNOWN = "01a00000-0000-7000-8000-000000000009"
 
 
-def marked(domain: base.Domain[Any], count: int) -> list[dict[str, Any]]:
+def marked(domain: record_types.Domain[Any], count: int) -> list[dict[str, Any]]:
     """Records that carry a word that nobody else's have."""
     found = lives.bodies(domain.name, count)
     for one in found:
@@ -29,7 +29,9 @@ def marked(domain: base.Domain[Any], count: int) -> list[dict[str, Any]]:
 
 @by_domain
 async def test_neither_sees_the_other(
-    api: httpx.AsyncClient, others_api: httpx.AsyncClient, domain: base.Domain[Any]
+    api: httpx.AsyncClient,
+    others_api: httpx.AsyncClient,
+    domain: record_types.Domain[Any],
 ) -> None:
     path = f"{ROOT}/{domain.plural}"
     foreign = [

@@ -8,7 +8,7 @@ import pytest
 
 from reverie import app
 from reverie.access import callers
-from reverie.records import base, catalogue
+from reverie.records import base, catalogue, record_types
 from tests.web import lives
 
 ROOT = "/api/v1"
@@ -29,7 +29,7 @@ def error_of(response: httpx.Response) -> dict[str, Any]:
 
 
 async def filled(
-    api: httpx.AsyncClient, domain: base.Domain[Any], count: int
+    api: httpx.AsyncClient, domain: record_types.Domain[Any], count: int
 ) -> list[dict[str, Any]]:
     """That many new records, as the API gave them back."""
     found: list[dict[str, Any]] = []
@@ -42,7 +42,7 @@ async def filled(
 
 @by_domain
 async def test_a_record_lives_through_every_verb(
-    api: httpx.AsyncClient, domain: base.Domain[Any]
+    api: httpx.AsyncClient, domain: record_types.Domain[Any]
 ) -> None:
     path = f"{ROOT}/{domain.plural}"
     body = lives.bodies(domain.name, 1)[0]
@@ -101,7 +101,7 @@ async def test_what_cannot_be_kept_is_said_in_the_words_of_the_records(
     api: httpx.AsyncClient,
     reverie: app.App,
     owner: callers.Caller,
-    domain: base.Domain[Any],
+    domain: record_types.Domain[Any],
 ) -> None:
     path = f"{ROOT}/{domain.plural}"
     body = lives.bodies(domain.name, 1)[0]
@@ -132,7 +132,7 @@ async def test_what_cannot_be_kept_is_said_in_the_words_of_the_records(
 
 @by_domain
 async def test_unknown_malformed_and_deleted_ids_look_the_same(
-    api: httpx.AsyncClient, domain: base.Domain[Any]
+    api: httpx.AsyncClient, domain: record_types.Domain[Any]
 ) -> None:
     path = f"{ROOT}/{domain.plural}"
     kept = (await filled(api, domain, 1))[0]["id"]
@@ -168,7 +168,7 @@ async def test_unknown_malformed_and_deleted_ids_look_the_same(
 
 @by_domain
 async def test_compact_is_a_line_a_record(
-    api: httpx.AsyncClient, domain: base.Domain[Any]
+    api: httpx.AsyncClient, domain: record_types.Domain[Any]
 ) -> None:
     path = f"{ROOT}/{domain.plural}"
     await filled(api, domain, 3)
@@ -191,7 +191,7 @@ async def test_compact_is_a_line_a_record(
 
 @by_domain
 async def test_fields_choose_columns(
-    api: httpx.AsyncClient, domain: base.Domain[Any]
+    api: httpx.AsyncClient, domain: record_types.Domain[Any]
 ) -> None:
     path = f"{ROOT}/{domain.plural}"
     record = (await filled(api, domain, 1))[0]
@@ -216,7 +216,7 @@ async def test_fields_choose_columns(
 
 @by_domain
 async def test_parameters_are_typed_and_known(
-    api: httpx.AsyncClient, domain: base.Domain[Any]
+    api: httpx.AsyncClient, domain: record_types.Domain[Any]
 ) -> None:
     path = f"{ROOT}/{domain.plural}"
     unknown = await api.get(path, params={"colour": "red"})

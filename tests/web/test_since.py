@@ -9,7 +9,7 @@ import pytest
 
 from reverie import app
 from reverie.access import callers
-from reverie.records import base, catalogue, notes
+from reverie.records import base, catalogue, notes, record_types
 from tests.web import lives
 from tests.web.test_records import ROOT, by_domain, error_of, filled
 
@@ -18,7 +18,7 @@ LONG_AGO = "2020-01-01T00:00:00Z"
 
 @by_domain
 async def test_created_updated_deleted(
-    api: httpx.AsyncClient, domain: base.Domain[Any]
+    api: httpx.AsyncClient, domain: record_types.Domain[Any]
 ) -> None:
     path = f"{ROOT}/{domain.plural}"
     old, gone, back, *_ = await filled(api, domain, 4)

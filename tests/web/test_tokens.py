@@ -11,7 +11,7 @@ import pytest
 from reverie import app, compact, sample
 from reverie.access import callers
 from reverie.ingest import importer, ingest_file, scan
-from reverie.records import base, catalogue
+from reverie.records import base, catalogue, record_types
 from tests.conftest import WORKER_POOL
 from tests.web import lives
 from tests.web.test_records import ROOT, by_domain
@@ -52,7 +52,7 @@ async def test_estimates_and_budgets(
     api: httpx.AsyncClient,
     reverie: app.App,
     owner: callers.Caller,
-    domain: base.Domain[Any],
+    domain: record_types.Domain[Any],
 ) -> None:
     path = f"{ROOT}/{domain.plural}"
     bodies = lives.bodies(domain.name, 50)

@@ -11,7 +11,7 @@ import typer
 from reverie import app, errors
 from reverie.chat import answers
 from reverie.cli import terminal
-from reverie.records import base
+from reverie.records import record_types
 from reverie.search import advanced, results
 from reverie.search import query as queries
 from reverie.search import search as search_engine
@@ -48,7 +48,8 @@ def search(
         str | None, typer.Option("--to", help="Only up to this day.")
     ] = None,
     tier: Annotated[
-        base.Tier | None, typer.Option(help="Only as warm as this: hot, warm or cold.")
+        record_types.Tier | None,
+        typer.Option(help="Only as warm as this: hot, warm or cold."),
     ] = None,
     hide_cold: Annotated[
         bool, typer.Option(help="Leave out what was touched once and went cold.")

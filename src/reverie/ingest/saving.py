@@ -13,7 +13,7 @@ from uuid import UUID
 from reverie import db, errors
 from reverie.access import callers
 from reverie.ingest import drafts, ledger, report, scan
-from reverie.records import base, catalogue
+from reverie.records import base, catalogue, record_types
 
 SOURCE = "import"
 
@@ -100,9 +100,9 @@ async def _create(
     tx: db.Transaction,
     caller: callers.Caller,
     job: SaveJob,
-    domain: base.Domain[Any],
+    domain: record_types.Domain[Any],
     fields: Mapping[str, Any],
-) -> base.Record:
+) -> record_types.Record:
     """A new record. A second diary entry for one day is kept as a note: nothing is
     lost.
     """
@@ -136,12 +136,12 @@ async def _again(
     tx: db.Transaction,
     caller: callers.Caller,
     job: SaveJob,
-    domain: base.Domain[Any],
+    domain: record_types.Domain[Any],
     fields: Mapping[str, Any],
     seen: ledger.Seen,
     *,
     same: bool,
-) -> tuple[base.Record, datetime]:
+) -> tuple[record_types.Record, datetime]:
     """A thing that was imported before: unchanged, newer in the file, or changed on
     both sides (both are kept).
 
@@ -177,7 +177,7 @@ def _custom(draft: drafts.Draft) -> dict[str, Any]:
     return dict(custom) if isinstance(custom, dict) else {}
 
 
-def _domain_name(record: base.Record) -> str:
+def _domain_name(record: record_types.Record) -> str:
     for domain in catalogue.DOMAINS.values():
         if isinstance(record, domain.record):
             return domain.name

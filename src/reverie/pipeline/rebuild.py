@@ -9,7 +9,7 @@ from collections.abc import Callable
 from reverie import db
 from reverie.access import callers
 from reverie.pipeline import embed, rule_extraction, slots
-from reverie.records import base, catalogue, passages, postings
+from reverie.records import base, catalogue, passages, postings, record_types
 
 
 async def rebuild(
@@ -31,7 +31,7 @@ async def rebuild(
             await embed.forget(tx, caller)
         await slots.reset(tx, caller, embed.EMBEDDING.name)
         await slots.reset(tx, caller, rule_extraction.EXTRACTION.name)
-        old = [one.id for one in await postings.segments(tx, caller)]
+        old = [segment.id for segment in await postings.segments(tx, caller)]
     done = 0
     for domain in catalogue.DOMAINS.values():
         async for tx, records in base.walk(database, caller, domain):
@@ -42,7 +42,7 @@ async def rebuild(
                     domain=domain.name,
                     record_id=record.id,
                     sensitivity=record.sensitivity,
-                    new=base.text_of(domain, record),
+                    new=record_types.text_of(domain, record),
                 )
             await passages.pack(tx, caller)
             done += len(records)

@@ -21,7 +21,7 @@ _ABBREVIATION_BELOW = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class NameEvidence:
     """How much a token speaks for a name."""
 
     listed: float = 2
@@ -34,7 +34,7 @@ class Evidence:
     none: float = 0
 
 
-EVIDENCE = Evidence()
+EVIDENCE = NameEvidence()
 
 
 def ordinary(tokenized: tokenizer.TokenizedText, token: tokenizer.Token) -> bool:

@@ -33,7 +33,7 @@ class Token:
     first: bool
 
 
-class Word(NamedTuple):
+class TokenWord(NamedTuple):
     """A run of letters and digits with its place in a text."""
 
     start: int
@@ -108,9 +108,9 @@ def _without_capitals(tokens: Sequence[Token]) -> bool:
     return capitals == 0 and small >= LOWERCASE_FROM
 
 
-def words_with_offsets(text: str) -> list[Word]:
+def words_with_offsets(text: str) -> list[TokenWord]:
     """The runs of letters and digits of a text: no hyphens, no signs."""
-    return [Word(*match.span(), match.group()) for match in _WORD.finditer(text)]
+    return [TokenWord(*match.span(), match.group()) for match in _WORD.finditer(text)]
 
 
 def plain_words(text: str) -> tuple[str, ...]:

@@ -6,123 +6,18 @@ of them knows them all.
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from typing import Any, Generic, Literal, LiteralString, TypeVar
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, LiteralString, TypeVar
 from uuid import UUID
-
-import pydantic
 
 from reverie import db, errors
 from reverie.access import callers
 from reverie.privacy import sensitivity
-from reverie.records import changes, fields, heat, passages
+from reverie.records import changes, fields, heat, passages, record_types
 
-Sensitivity = sensitivity.Word
-Tier = Literal["hot", "warm", "cold"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """The columns that every domain starts with. Times are UTC."""
-
-    user_id: UUID
-    id: UUID
-    source: str
-    sensitivity: Sensitivity
-    created_at: datetime
-    updated_at: datetime
-    deleted_at: datetime | None
-    custom: dict[str, Any]
-
-
-R = TypeVar("R", bound=Record)
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """One way to narrow a list: the type of a query parameter and the condition it adds
-    (`%(name)s` is its value).
-    """
-
-    type: Any
-    condition: LiteralString
-
-
-@dataclass(frozen=True, kw_only=True)
-class Domain(Generic[R]):
-    """What makes a kind of record: its table, its text, its one-line form.
-
-    `derived` columns are computed by `prepare` and refused from outside; `json` names
-    the JSONB columns; `hidden` columns are no part of the JSON form, to which `present`
-    gives its last touch; `unique` is the sentence when a unique index refuses.
-    """
-
-    name: str
-    plural: str
-    record: type[R]
-    text: Callable[[R], passages.Text]
-    summary: Callable[[R], str]
-    line: Callable[[R, datetime], str]
-    filters: Mapping[str, Filter] = field(default_factory=dict[str, Filter])
-    order: LiteralString = "t.updated_at DESC, t.id"
-    derived: frozenset[str] = frozenset()
-    json: frozenset[str] = frozenset()
-    hidden: frozenset[str] = frozenset()
-    prepare: Callable[[dict[str, Any], callers.Caller], dict[str, Any]] | None = None
-    present: Callable[[R, dict[str, Any]], dict[str, Any]] | None = None
-    unique: str = ""
-
-    @functools.cached_property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the table, in order."""
-        return db.names(self.record)
-
-    @functools.cached_property
-    def shown(self) -> tuple[str, ...]:
-        """The columns of the JSON form: without the user, and without what is hidden."""
-        return tuple(
-            name
-            for name in self.columns
-            if name != "user_id" and name not in self.hidden
-        )
-
-    @functools.cached_property
-    def own(self) -> tuple[str, ...]:
-        """The columns of the kind itself."""
-        common = db.names(Record)
-        return tuple(name for name in self.columns if name not in common)
-
-    @functools.cached_property
-    def sent(self) -> tuple[str, ...]:
-        """The columns of the kind that may be sent: all but the derived ones."""
-        return tuple(name for name in self.own if name not in self.derived)
-
-    @functools.cached_property
-    def new(self) -> type[pydantic.BaseModel]:
-        """What may be sent to create a record; unknown fields are refused."""
-        return fields.model(self.record, own=self.sent, partial=False)
-
-    @functools.cached_property
-    def change(self) -> type[pydantic.BaseModel]:
-        """What may be sent to change one: the same fields, all optional."""
-        return fields.model(self.record, own=self.sent, partial=True)
-
-    @functools.cached_property
-    def adapter(self) -> pydantic.TypeAdapter[R]:
-        """The record's JSON form."""
-        return pydantic.TypeAdapter(self.record)
-
-
-@dataclass(frozen=True, slots=True)
-class Page(Generic[R]):
-    """Some records of a list, and how many there are in all."""
-
-    items: list[R]
-    total: int
-    limit: int
-    offset: int
+Domain = record_types.Domain
+R = TypeVar("R", bound=record_types.Record)
 
 
 _INSERT = """
@@ -156,11 +51,6 @@ _WALK = """
 SELECT {all} FROM {table} WHERE user_id = %(user)s AND deleted_at IS NULL AND id > %(after)s ORDER BY id LIMIT %(limit)s
 FOR UPDATE
 """
-_TIERS: dict[Tier, LiteralString] = {
-    "hot": "coalesce(heat.heat, 0) > 0.7",
-    "warm": "coalesce(heat.heat, 0) > 0.2",
-    "cold": "coalesce(heat.heat, 0) <= 0.2",
-}
 _NOBODY = UUID(int=0)
 # Others have changed the record so often meanwhile: then under its lock. Set by hand.
 _OPTIMISTIC_ROUNDS = 3
@@ -208,7 +98,7 @@ async def insert(
         values=db.placeholders(["user_id", "source", *names]),
         all=domain.columns,
     )
-    parameters = _parameters(domain, new.columns) | {
+    parameters = record_types.parameters(domain, new.columns) | {
         "id": record_id,
         "user_id": caller.user_id,
         "source": source,
@@ -247,8 +137,8 @@ async def _following(
     domain: Domain[Any],
     before: Mapping[str, Any],
     after: Mapping[str, Any],
-    wish: Sensitivity | None,
-) -> Sensitivity:
+    wish: record_types.Sensitivity | None,
+) -> record_types.Sensitivity:
     """The level of a changed record: the owner's word where there is one, and else what
     its content asks for.
     """
@@ -274,8 +164,8 @@ async def _index(
         domain=domain.name,
         record_id=record.id,
         sensitivity=record.sensitivity,
-        old=None if old is None else text_of(domain, old),
-        new=text_of(domain, record),
+        old=None if old is None else record_types.text_of(domain, old),
+        new=record_types.text_of(domain, record),
     )
 
 
@@ -294,7 +184,7 @@ async def get(
         domain.record, _sql(_GET, domain), {"user": caller.user_id, "id": record_id}
     )
     if found is None or (found.deleted_at is not None and not deleted):
-        raise _missing(domain)
+        raise record_types.missing(domain)
     return found
 
 
@@ -340,11 +230,11 @@ async def find(
     domain: Domain[R],
     *,
     filters: Mapping[str, Any] | None = None,
-    tier: Tier | None = None,
+    tier: record_types.Tier | None = None,
     deleted: bool = False,
     limit: int = 50,
     offset: int = 0,
-) -> Page[R]:
+) -> record_types.Page[R]:
     """A page of a list. `filters` are the domain's own. Listing triggers nothing."""
     conditions = [db.text("t.user_id = %(user)s")]
     conditions.append(
@@ -360,7 +250,7 @@ async def find(
             conditions.append(db.text(domain.filters[name].condition))
             parameters[name] = value
     if tier is not None:
-        conditions.append(db.text(_TIERS[tier]))
+        conditions.append(db.text(heat.TIER_CONDITIONS[tier]))
     where = db.join(" AND ", conditions)
     names = db.compose("{columns}", columns=db.qualified("t", domain.columns))
     statement = db.compose(
@@ -379,7 +269,7 @@ async def find(
                 db.compose(_COUNT, table=domain.name, conditions=where), parameters
             )
         )
-    return Page(items, total, limit, offset)
+    return record_types.Page(items, total, limit, offset)
 
 
 async def update(
@@ -431,7 +321,7 @@ async def _live(
     """A record that is not deleted, locked."""
     record = await _locked(tx, caller, domain, record_id)
     if record.deleted_at is not None:
-        raise _missing(domain)
+        raise record_types.missing(domain)
     return record
 
 
@@ -490,7 +380,9 @@ async def _write(
         all=domain.columns,
     )
     keys = {"user_id": caller.user_id, "id": old.id}
-    record = await _guarded(tx, domain, statement, _parameters(domain, changed) | keys)
+    record = await _guarded(
+        tx, domain, statement, record_types.parameters(domain, changed) | keys
+    )
     await _index(tx, caller, domain, old, record)
     await _log(tx, caller, domain, record, "update", list(changed), record.source)
     return record
@@ -543,31 +435,6 @@ async def walk(
             after = found[-1].id
 
 
-def told(record: Record) -> datetime:
-    """When a record was made as its own file tells (`custom.created`), or else when it
-    came in.
-    """
-    given = record.custom.get("created")
-    if isinstance(given, str):
-        try:
-            moment = datetime.fromisoformat(given)
-        except ValueError:
-            return record.created_at
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return record.created_at
-
-
-def as_json(domain: Domain[R], record: R) -> dict[str, Any]:
-    """The JSON form of a record, by column names, without the user."""
-    dumped: dict[str, Any] = domain.adapter.dump_python(record, mode="json")
-    form = {
-        db.column(name): value
-        for name, value in dumped.items()
-        if db.column(name) in domain.shown
-    }
-    return domain.present(record, form) if domain.present else form
-
-
 def _sql(template: LiteralString, domain: Domain[Any]) -> db.Query:
     return _composed(template, domain.name, tuple(domain.columns))
 
@@ -579,22 +446,6 @@ def _composed(
     return db.compose(template, table=table, all=columns)
 
 
-def text_of(domain: Domain[R], record: R) -> passages.Text:
-    """What search knows of a record: what its domain declares, and the file it came
-    from.
-    """
-    return replace(
-        domain.text(record), origin=str(record.custom.get("imported_from", ""))
-    )
-
-
-def _missing(domain: Domain[Any]) -> errors.NotFound:
-    return errors.NotFound(
-        f"There is no such {domain.name.replace('_', ' ')}.",
-        hint="It may have been deleted.",
-    )
-
-
 async def _locked(
     tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID
 ) -> R:
@@ -602,7 +453,7 @@ async def _locked(
         domain.record, _sql(_LOCK, domain), {"user": caller.user_id, "id": record_id}
     )
     if found is None:
-        raise _missing(domain)
+        raise record_types.missing(domain)
     return found
 
 
@@ -624,7 +475,7 @@ async def _guarded(
         except errors.Conflict:
             raise errors.Conflict(domain.unique) from None
     if record is None:
-        raise _missing(domain)
+        raise record_types.missing(domain)
     return record
 
 
@@ -647,11 +498,3 @@ async def _log(
         source=source,
         summary=domain.summary(record),
     )
-
-
-def _parameters(domain: Domain[Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    as_is = domain.json | {"custom"}
-    return {
-        name: db.json(value) if name in as_is else value
-        for name, value in values.items()
-    }

@@ -5,11 +5,11 @@ from datetime import datetime
 from urllib.parse import urlsplit
 
 from reverie import compact
-from reverie.records import base, passages
+from reverie.records import passages, record_types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bookmark(base.Record):
+class Bookmark(record_types.Record):
     url: str
     title: str | None = None
     excerpt: str | None = None
@@ -28,7 +28,7 @@ def _text(bookmark: Bookmark) -> passages.Text:
         _title(bookmark),
         sections,
         keywords=keywords,
-        at=base.told(bookmark),
+        at=record_types.told(bookmark),
         tags=bookmark.tags,
         category=bookmark.folder,
     )
@@ -48,7 +48,7 @@ def _line(bookmark: Bookmark, now: datetime) -> str:
     return f"{compact.clip(bookmark.title, 48)} — {compact.clip(host, 30)}"
 
 
-BOOKMARKS = base.Domain(
+BOOKMARKS = record_types.Domain(
     name="bookmark",
     plural="bookmarks",
     record=Bookmark,
@@ -56,8 +56,8 @@ BOOKMARKS = base.Domain(
     summary=_title,
     line=_line,
     filters={
-        "tag": base.Filter(str, "t.tags @> ARRAY[%(tag)s]"),
-        "folder": base.Filter(str, "t.folder = %(folder)s"),
-        "url": base.Filter(str, "t.url = %(url)s"),
+        "tag": record_types.Filter(str, "t.tags @> ARRAY[%(tag)s]"),
+        "folder": record_types.Filter(str, "t.folder = %(folder)s"),
+        "url": record_types.Filter(str, "t.url = %(url)s"),
     },
 )

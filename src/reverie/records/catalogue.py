@@ -6,7 +6,6 @@ from typing import Any
 from reverie import errors
 from reverie.access import callers
 from reverie.records import (
-    base,
     bookmarks,
     chats,
     contacts,
@@ -17,12 +16,13 @@ from reverie.records import (
     files,
     health,
     notes,
+    record_types,
     runs,
     tasks,
     transactions,
 )
 
-DOMAINS: Mapping[str, base.Domain[Any]] = {
+DOMAINS: Mapping[str, record_types.Domain[Any]] = {
     kind.name: kind
     for kind in (
         notes.NOTES,
@@ -43,10 +43,10 @@ DOMAINS: Mapping[str, base.Domain[Any]] = {
 }
 
 
-AnyDomain = base.Domain[Any]
+AnyDomain = record_types.Domain[Any]
 
 
-def domain(name: str) -> base.Domain[Any]:
+def domain(name: str) -> record_types.Domain[Any]:
     """A domain by its name or its plural. Raises Invalid naming those there are."""
     for kind in DOMAINS.values():
         if name in (kind.name, kind.plural):

@@ -10,7 +10,7 @@ import pydantic
 from typing_extensions import TypedDict
 
 from reverie import compact
-from reverie.records import base, passages
+from reverie.records import passages, record_types
 
 
 class Turn(TypedDict):
@@ -23,7 +23,7 @@ class Turn(TypedDict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chat(base.Record):
+class Chat(record_types.Record):
     title: str
     started: pydantic.AwareDatetime | None = None
     turns: list[Turn] = field(default_factory=list[Turn])
@@ -52,7 +52,7 @@ def _line(chat: Chat, now: datetime) -> str:
     return f'"{compact.clip(chat.title, 48)}" {len(chat.turns)} turns{when}'
 
 
-CHATS = base.Domain(
+CHATS = record_types.Domain(
     name="chat",
     plural="chats",
     record=Chat,

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from reverie import compact
-from reverie.records import base, passages
+from reverie.records import passages, record_types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contact(base.Record):
+class Contact(record_types.Record):
     display_name: str
     given: str | None = None
     family: str | None = None
@@ -40,7 +40,7 @@ def _line(contact: Contact, now: datetime) -> str:
     return " — ".join(compact.clip(part, 40) for part in parts if part)
 
 
-CONTACTS = base.Domain(
+CONTACTS = record_types.Domain(
     name="contact",
     plural="contacts",
     record=Contact,
@@ -49,8 +49,8 @@ CONTACTS = base.Domain(
     line=_line,
     order="t.display_name, t.id",
     filters={
-        "company": base.Filter(str, "t.company = %(company)s"),
-        "email": base.Filter(
+        "company": record_types.Filter(str, "t.company = %(company)s"),
+        "email": record_types.Filter(
             str, "lower(%(email)s) = ANY(lower(t.emails::text)::text[])"
         ),
     },

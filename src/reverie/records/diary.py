@@ -4,11 +4,11 @@ import datetime as dt
 from dataclasses import dataclass
 
 from reverie import compact
-from reverie.records import base, passages
+from reverie.records import passages, record_types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiaryEntry(base.Record):
+class DiaryEntry(record_types.Record):
     date: dt.date
     content: str
     mood: str | None = None
@@ -27,7 +27,7 @@ def _line(entry: DiaryEntry, now: dt.datetime) -> str:
     return f'{entry.date}{mood} "{compact.clip(entry.content, 24)}"'
 
 
-DIARY = base.Domain(
+DIARY = record_types.Domain(
     name="diary",
     plural="diary",
     record=DiaryEntry,
@@ -37,8 +37,8 @@ DIARY = base.Domain(
     order="t.date DESC, t.id",
     unique="The diary has an entry for this day already: one a day.",
     filters={
-        "date": base.Filter(dt.date, "t.date = %(date)s"),
-        "from": base.Filter(dt.date, "t.date >= %(from)s"),
-        "to": base.Filter(dt.date, "t.date <= %(to)s"),
+        "date": record_types.Filter(dt.date, "t.date = %(date)s"),
+        "from": record_types.Filter(dt.date, "t.date >= %(from)s"),
+        "to": record_types.Filter(dt.date, "t.date <= %(to)s"),
     },
 )

@@ -7,7 +7,7 @@ import pydantic
 from typing_extensions import TypedDict
 
 from reverie import compact
-from reverie.records import base, passages
+from reverie.records import passages, record_types
 
 
 class Attachment(TypedDict, total=False):
@@ -19,7 +19,7 @@ class Attachment(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Email(base.Record):
+class Email(record_types.Record):
     """`thread` is the message id that the conversation began with."""
 
     subject: str = ""
@@ -61,7 +61,7 @@ def _line(email: Email, now: datetime) -> str:
     return f'{sender}: "{compact.clip(email.subject, 48)}"{folder}{marks}'
 
 
-EMAILS = base.Domain(
+EMAILS = record_types.Domain(
     name="email",
     plural="emails",
     record=Email,
@@ -71,8 +71,8 @@ EMAILS = base.Domain(
     order="t.date DESC NULLS LAST, t.id",
     json=frozenset({"attachments"}),
     filters={
-        "thread": base.Filter(str, "t.thread = %(thread)s"),
-        "folder": base.Filter(str, "t.folder = %(folder)s"),
-        "read": base.Filter(bool, "t.read = %(read)s"),
+        "thread": record_types.Filter(str, "t.thread = %(thread)s"),
+        "folder": record_types.Filter(str, "t.folder = %(folder)s"),
+        "read": record_types.Filter(bool, "t.read = %(read)s"),
     },
 )

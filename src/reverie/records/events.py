@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from reverie import compact, db, errors
 from reverie.access import callers
-from reverie.records import base, passages
+from reverie.records import passages, record_types
 
 
 def _when(value: object) -> object:
@@ -42,7 +42,7 @@ class Attendee(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event(base.Record):
+class Event(record_types.Record):
     """`start` and `end` are moments (UTC in the database); an all-day event starts at
     its local midnight.
 
@@ -443,7 +443,7 @@ def _present(event: Event, form: dict[str, Any]) -> dict[str, Any]:
     return form | {"start": start.isoformat(), "end": end.isoformat() if end else None}
 
 
-EVENTS = base.Domain(
+EVENTS = record_types.Domain(
     name="event",
     plural="events",
     record=Event,
@@ -456,10 +456,12 @@ EVENTS = base.Domain(
     prepare=_prepare,
     present=_present,
     filters={
-        "day": base.Filter(date, "t.start_day <= %(day)s AND t.end_day >= %(day)s"),
-        "from": base.Filter(date, "t.end_day >= %(from)s"),
-        "to": base.Filter(date, "t.start_day <= %(to)s"),
-        "calendar": base.Filter(str, "t.calendar = %(calendar)s"),
-        "status": base.Filter(str, "t.status = %(status)s"),
+        "day": record_types.Filter(
+            date, "t.start_day <= %(day)s AND t.end_day >= %(day)s"
+        ),
+        "from": record_types.Filter(date, "t.end_day >= %(from)s"),
+        "to": record_types.Filter(date, "t.start_day <= %(to)s"),
+        "calendar": record_types.Filter(str, "t.calendar = %(calendar)s"),
+        "status": record_types.Filter(str, "t.status = %(status)s"),
     },
 )

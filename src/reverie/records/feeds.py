@@ -7,11 +7,11 @@ from uuid import UUID
 import pydantic
 
 from reverie import compact
-from reverie.records import base, passages
+from reverie.records import passages, record_types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Feed(base.Record):
+class Feed(record_types.Record):
     title: str = ""
     url: str = ""
     site_url: str | None = None
@@ -19,7 +19,7 @@ class Feed(base.Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeedItem(base.Record):
+class FeedItem(record_types.Record):
     """`guid` is what the feed itself calls the item."""
 
     title: str = ""
@@ -70,7 +70,7 @@ def _item_line(item: FeedItem, now: datetime) -> str:
     return f'"{compact.clip(_item_title(item), 60)}"{author}{"" if item.read else " unread"}{when}'
 
 
-FEEDS = base.Domain(
+FEEDS = record_types.Domain(
     name="feed",
     plural="feeds",
     record=Feed,
@@ -78,10 +78,10 @@ FEEDS = base.Domain(
     summary=_feed_title,
     line=_feed_line,
     order="t.title, t.id",
-    filters={"url": base.Filter(str, "t.url = %(url)s")},
+    filters={"url": record_types.Filter(str, "t.url = %(url)s")},
 )
 
-FEED_ITEMS = base.Domain(
+FEED_ITEMS = record_types.Domain(
     name="feed_item",
     plural="feed-items",
     record=FeedItem,
@@ -90,7 +90,7 @@ FEED_ITEMS = base.Domain(
     line=_item_line,
     order="t.published DESC NULLS LAST, t.id",
     filters={
-        "feed_id": base.Filter(UUID, "t.feed_id = %(feed_id)s"),
-        "read": base.Filter(bool, "t.read = %(read)s"),
+        "feed_id": record_types.Filter(UUID, "t.feed_id = %(feed_id)s"),
+        "read": record_types.Filter(bool, "t.read = %(read)s"),
     },
 )

@@ -57,20 +57,20 @@ def model(
         "sensitivity": (sensitivity if partial else sensitivity | None, None),
         "custom": (_Custom if partial else _MaybeCustom, None),
     }
-    for one in dataclasses.fields(record):
-        name = db.column(one.name)
+    for field in dataclasses.fields(record):
+        name = db.column(field.name)
         if name not in own:
             continue
-        alias = name if name != one.name else None
+        alias = name if name != field.name else None
         if partial:
             default: Any = pydantic.Field(default=None, alias=alias)
-        elif one.default is not dataclasses.MISSING:
-            default = pydantic.Field(default=one.default, alias=alias)
-        elif one.default_factory is not dataclasses.MISSING:
-            default = pydantic.Field(default_factory=one.default_factory, alias=alias)
+        elif field.default is not dataclasses.MISSING:
+            default = pydantic.Field(default=field.default, alias=alias)
+        elif field.default_factory is not dataclasses.MISSING:
+            default = pydantic.Field(default_factory=field.default_factory, alias=alias)
         else:
             default = pydantic.Field(alias=alias)
-        made[one.name] = (typing.Annotated[hints[one.name], _CLEAN], default)
+        made[field.name] = (typing.Annotated[hints[field.name], _CLEAN], default)
     config = pydantic.ConfigDict(
         extra="forbid", validate_by_alias=True, validate_by_name=True
     )

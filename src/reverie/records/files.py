@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from reverie import compact
 from reverie.access import callers
-from reverie.records import base, passages
+from reverie.records import passages, record_types
 
 
 class FilePart(TypedDict):
@@ -25,7 +25,7 @@ class FilePart(TypedDict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class File(base.Record):
+class File(record_types.Record):
     """`size` is in bytes; `sha256` is the hex address of the original, when it is kept.
 
     `parts` are the passages of a document as it was cut; without them the text is cut
@@ -48,7 +48,7 @@ def _text(file: File) -> passages.Text:
         _title(file),
         _sections(file),
         keywords=keywords,
-        at=base.told(file),
+        at=record_types.told(file),
         category=file.category,
     )
 
@@ -93,7 +93,7 @@ def _line(file: File, now: datetime) -> str:
     return f"{compact.clip(file.name, 60)} ({compact.size(file.size)}) [{kind}]"
 
 
-FILES = base.Domain(
+FILES = record_types.Domain(
     name="file",
     plural="files",
     record=File,
@@ -104,7 +104,7 @@ FILES = base.Domain(
     prepare=_prepare,
     hidden=frozenset({"parts"}),  # /documents/{id}/passages shows them
     filters={
-        "category": base.Filter(str, "t.category = %(category)s"),
-        "mime": base.Filter(str, "t.mime = %(mime)s"),
+        "category": record_types.Filter(str, "t.category = %(category)s"),
+        "mime": record_types.Filter(str, "t.mime = %(mime)s"),
     },
 )

@@ -8,11 +8,11 @@ from datetime import datetime
 import pydantic
 
 from reverie import compact
-from reverie.records import base, passages
+from reverie.records import passages, record_types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HealthEntry(base.Record):
+class HealthEntry(record_types.Record):
     """One measure: `value` in `unit`, taken at `at`."""
 
     kind: str
@@ -41,7 +41,7 @@ def _line(entry: HealthEntry, now: datetime) -> str:
     return f"{entry.at:%Y-%m-%d} {compact.clip(_measure(entry), 40)}{remark}"
 
 
-HEALTH = base.Domain(
+HEALTH = record_types.Domain(
     name="health",
     plural="health-entries",
     record=HealthEntry,
@@ -49,5 +49,5 @@ HEALTH = base.Domain(
     summary=lambda entry: f"{_measure(entry)} {entry.at:%Y-%m-%d}",
     line=_line,
     order="t.at DESC, t.id",
-    filters={"kind": base.Filter(str, "t.kind = %(kind)s")},
+    filters={"kind": record_types.Filter(str, "t.kind = %(kind)s")},
 )

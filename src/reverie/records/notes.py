@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from reverie import compact
-from reverie.records import base, passages
+from reverie.records import passages, record_types
 
 _HEADING = re.compile(r" {0,3}(#{1,3})[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*$")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -15,7 +15,7 @@ _CLIP = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note(base.Record):
+class Note(record_types.Record):
     content: str
     title: str | None = None
     format: Literal["markdown", "text", "html"] = "markdown"
@@ -31,7 +31,7 @@ def _title(note: Note) -> str:
 def _text(note: Note) -> passages.Text:
     title = _title(note)
     sections = list(_sections(note, title)) if note.content.strip() else []
-    return passages.Text(title, sections, at=base.told(note), tags=note.tags)
+    return passages.Text(title, sections, at=record_types.told(note), tags=note.tags)
 
 
 def _sections(note: Note, title: str) -> Iterator[passages.Section]:
@@ -86,7 +86,7 @@ def _line(note: Note, now: datetime) -> str:
     return f'{pin}"{title}"{tags} [{compact.ago(note.updated_at, now)}]'
 
 
-NOTES = base.Domain(
+NOTES = record_types.Domain(
     name="note",
     plural="notes",
     record=Note,
@@ -94,8 +94,8 @@ NOTES = base.Domain(
     summary=_title,
     line=_line,
     filters={
-        "tag": base.Filter(str, "t.tags @> ARRAY[%(tag)s]"),
-        "pinned": base.Filter(bool, "t.pinned = %(pinned)s"),
-        "archived": base.Filter(bool, "t.archived = %(archived)s"),
+        "tag": record_types.Filter(str, "t.tags @> ARRAY[%(tag)s]"),
+        "pinned": record_types.Filter(bool, "t.pinned = %(pinned)s"),
+        "archived": record_types.Filter(bool, "t.archived = %(archived)s"),
     },
 )

@@ -9,11 +9,11 @@ from typing import Literal
 import pydantic
 
 from reverie import compact
-from reverie.records import base, passages
+from reverie.records import passages, record_types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run(base.Record):
+class Run(record_types.Record):
     title: str
     agent: str
     machine: str | None = None
@@ -36,7 +36,7 @@ def _line(run: Run, now: datetime) -> str:
     return f'{run.agent}{machine}: "{compact.clip(run.title, 48)}" {run.status}{when}'
 
 
-RUNS = base.Domain(
+RUNS = record_types.Domain(
     name="run",
     plural="runs",
     record=Run,
@@ -45,7 +45,7 @@ RUNS = base.Domain(
     line=_line,
     order="t.started DESC NULLS LAST, t.id",
     filters={
-        "agent": base.Filter(str, "t.agent = %(agent)s"),
-        "status": base.Filter(str, "t.status = %(status)s"),
+        "agent": record_types.Filter(str, "t.agent = %(agent)s"),
+        "status": record_types.Filter(str, "t.status = %(status)s"),
     },
 )

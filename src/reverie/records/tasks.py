@@ -9,7 +9,7 @@ import pydantic
 from typing_extensions import TypedDict
 
 from reverie import compact
-from reverie.records import base, passages
+from reverie.records import passages, record_types
 
 
 class Check(TypedDict):
@@ -18,7 +18,7 @@ class Check(TypedDict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task(base.Record):
+class Task(record_types.Record):
     """`position` orders the tasks of a column; `depends_on` are ids of tasks to be done
     before.
     """
@@ -66,7 +66,7 @@ def _line(task: Task, now: dt.datetime) -> str:
     return " ".join(part for part in parts if part)
 
 
-TASKS = base.Domain(
+TASKS = record_types.Domain(
     name="task",
     plural="tasks",
     record=Task,
@@ -76,10 +76,10 @@ TASKS = base.Domain(
     order='t.board, t."column", t.position, t.created_at, t.id',
     json=frozenset({"checklist"}),
     filters={
-        "board": base.Filter(str, "t.board = %(board)s"),
-        "column": base.Filter(str, 't."column" = %(column)s'),
-        "label": base.Filter(str, "t.labels @> ARRAY[%(label)s]"),
-        "open": base.Filter(bool, "(t.completed_at IS NULL) = %(open)s"),
-        "due_before": base.Filter(dt.date, "t.due < %(due_before)s"),
+        "board": record_types.Filter(str, "t.board = %(board)s"),
+        "column": record_types.Filter(str, 't."column" = %(column)s'),
+        "label": record_types.Filter(str, "t.labels @> ARRAY[%(label)s]"),
+        "open": record_types.Filter(bool, "(t.completed_at IS NULL) = %(open)s"),
+        "due_before": record_types.Filter(dt.date, "t.due < %(due_before)s"),
     },
 )

@@ -8,14 +8,14 @@ from typing import Annotated
 import pydantic
 
 from reverie import compact
-from reverie.records import base, passages
+from reverie.records import passages, record_types
 
 Currency = Annotated[str, pydantic.StringConstraints(pattern=r"^[A-Z]{3}$")]
 Amount = Annotated[Decimal, pydantic.Field(allow_inf_nan=False, max_digits=30)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BankTransaction(base.Record):
+class BankTransaction(record_types.Record):
     """`amount` is negative when money went out; `currency` is an ISO 4217 code."""
 
     date: dt.date
@@ -50,7 +50,7 @@ def _line(payment: BankTransaction, now: dt.datetime) -> str:
     return f"{payment.date} {payment.amount} {payment.currency} {what}".rstrip()
 
 
-TRANSACTIONS = base.Domain(
+TRANSACTIONS = record_types.Domain(
     name="transaction",
     plural="transactions",
     record=BankTransaction,
@@ -61,8 +61,8 @@ TRANSACTIONS = base.Domain(
     line=_line,
     order="t.date DESC, t.id",
     filters={
-        "from": base.Filter(dt.date, "t.date >= %(from)s"),
-        "to": base.Filter(dt.date, "t.date <= %(to)s"),
-        "counterparty": base.Filter(str, "t.counterparty = %(counterparty)s"),
+        "from": record_types.Filter(dt.date, "t.date >= %(from)s"),
+        "to": record_types.Filter(dt.date, "t.date <= %(to)s"),
+        "counterparty": record_types.Filter(str, "t.counterparty = %(counterparty)s"),
     },
 )

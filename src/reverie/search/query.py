@@ -7,7 +7,7 @@ from uuid import UUID
 
 from reverie import errors
 from reverie.access import callers
-from reverie.records import base, catalogue
+from reverie.records import catalogue, record_types
 from reverie.search import query_intent
 from reverie.search.dates import timewords
 
@@ -28,7 +28,7 @@ class Query:
     domains: tuple[str, ...] = ()
     limit: int = 10
     include_cold: bool = False
-    tier: base.Tier | None = None
+    tier: record_types.Tier | None = None
     tag: str | None = None
     first: date | None = None
     last: date | None = None

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from reverie import db
 from reverie.access import callers
-from reverie.records import base, catalogue, places, terms
+from reverie.records import base, catalogue, places, record_types, terms
 from reverie.search import context, fusion, lexical
 from reverie.search import query as queries
 
@@ -97,7 +97,7 @@ async def hits(
         (_PASSAGES, (caller.user_id, ids)), *statements
     )
     texts = {row["id"]: row for row in text_rows}
-    records: dict[UUID, base.Record] = {}
+    records: dict[UUID, record_types.Record] = {}
     for (domain, _), rows in zip(by_domain, record_rows, strict=True):
         records |= base.fetched(domain, rows)
     query_terms = {term.term for term in lexical.query_terms(query.text)}
@@ -115,7 +115,7 @@ async def hits(
 
 def _by_domain(
     ranking: Sequence[Sequence[fusion.Fused]], cards: Mapping[UUID, context.Card]
-) -> list[tuple[base.Domain[Any], list[UUID]]]:
+) -> list[tuple[record_types.Domain[Any], list[UUID]]]:
     """The records of each domain, to be fetched with one statement each."""
     ids: dict[str, list[UUID]] = {}
     for passages in ranking:
@@ -147,7 +147,7 @@ def _passages(
 
 def _hit(
     card: context.Card,
-    record: base.Record,
+    record: record_types.Record,
     best: fusion.Fused,
     passages: list[FoundPassage],
     now: datetime,

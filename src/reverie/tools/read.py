@@ -13,7 +13,7 @@ from reverie import compact, db, errors
 from reverie.access import callers, operations
 from reverie.graph import warming
 from reverie.records import base as records
-from reverie.records import catalogue, changes
+from reverie.records import catalogue, changes, record_types
 from reverie.search import query as queries
 from reverie.search import results as search_results
 from reverie.search import search as search_engine
@@ -122,7 +122,7 @@ async def get_record(
         _check_fields(domain, arguments.fields)
         record = await records.read(tx, caller, domain, arguments.id)
         await warming.opened(tx, caller, record.id)
-    complete = records.as_json(domain, record)
+    complete = record_types.as_json(domain, record)
     fields = _non_empty(complete)
     if arguments.fields:
         fields = {name: complete[name] for name in arguments.fields}
@@ -231,7 +231,7 @@ def _missing(signal: str, state: str) -> str:
 
 async def _domain_of(
     tx: db.Transaction, caller: callers.Caller, arguments: GetRecord
-) -> records.Domain[Any]:
+) -> record_types.Domain[Any]:
     if arguments.domain:
         domain = catalogue.domain(arguments.domain)
         caller.need(domain.plural, "read")
@@ -245,7 +245,7 @@ async def _domain_of(
     return catalogue.domain(str(name))
 
 
-def _check_fields(domain: records.Domain[Any], fields: list[str] | None) -> None:
+def _check_fields(domain: record_types.Domain[Any], fields: list[str] | None) -> None:
     available = domain.shown
     for name in fields or ():
         if name not in available:

@@ -1,18 +1,20 @@
 """Function words (stop words) of English, Spanish and German."""
 
-import tomllib
 from collections.abc import Mapping
-from importlib import resources
 
-_FILE = resources.files("reverie.vocabulary").joinpath("data", "function_words.toml")
-_LISTS: Mapping[str, Mapping[str, str]] = tomllib.loads(_FILE.read_text("utf-8"))
+from reverie.vocabulary import word_lists
 
-FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
-    language: frozenset(text.split())
-    for language, text in _LISTS["function_words"].items()
-}
+_LISTS = word_lists.read("function_words")
+
+
+def _sets(table: str) -> dict[str, frozenset[str]]:
+    sets: dict[str, frozenset[str]] = {}
+    for language, words in _LISTS[table].items():
+        sets[language] = frozenset(words)
+    return sets
+
+
+FUNCTION_WORDS: Mapping[str, frozenset[str]] = _sets("function_words")
 """Language -> its articles, pronouns, prepositions and the like, with their accents."""
-CLITICS: Mapping[str, frozenset[str]] = {
-    language: frozenset(text.split()) for language, text in _LISTS["clitics"].items()
-}
+CLITICS: Mapping[str, frozenset[str]] = _sets("clitics")
 """Language -> what is left of a word that was cut at its apostrophe: `s`, `ll`."""

@@ -4,39 +4,27 @@ The English ones are those of the package `nicknames`, the others a list of our 
 Names are folded: lower case, no accents.
 """
 
-import tomllib
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib import resources
 
 import nicknames as english
 
-_FILE = resources.files("reverie.vocabulary").joinpath("data", "given_names.toml")
+from reverie.vocabulary import word_lists
+
+_SHORT_FORMS: Mapping[str, tuple[str, ...]] = word_lists.read("given_names")["short"]
 
 
-def _lines() -> list[list[str]]:
-    """The lines of our own list: a full name, then its short forms."""
-    lists: Mapping[str, str] = tomllib.loads(_FILE.read_text("utf-8"))
-    return [line.split() for line in lists["short_forms"].strip().splitlines()]
-
-
-def _ours() -> tuple[Mapping[str, frozenset[str]], Mapping[str, frozenset[str]]]:
-    """Full name -> short forms, and short form -> full names, of our own list."""
-    short: defaultdict[str, set[str]] = defaultdict(set)
+def _inverted() -> dict[str, set[str]]:
+    """Short form -> its full names, in our own list."""
     full: defaultdict[str, set[str]] = defaultdict(set)
-    for name, *forms in _lines():
-        short[name].update(forms)
+    for name, forms in _SHORT_FORMS.items():
         for form in forms:
             full[form].add(name)
-    return (
-        {name: frozenset(forms) for name, forms in short.items()},
-        {form: frozenset(names) for form, names in full.items()},
-    )
+    return full
 
 
-_SHORT_FORMS, _FULL_NAMES = _ours()
-_NONE: frozenset[str] = frozenset()
+_FULL_NAMES = _inverted()
 
 
 @lru_cache(maxsize=1)
@@ -47,13 +35,15 @@ def _english() -> english.NickNamer:
 @lru_cache(maxsize=20_000)
 def short_forms(name: str) -> frozenset[str]:
     """What somebody of this full name may be called."""
-    return frozenset(_english().nicknames_of(name)) | _SHORT_FORMS.get(name, _NONE)
+    ours = _SHORT_FORMS.get(name, ())
+    return frozenset(_english().nicknames_of(name)).union(ours)
 
 
 @lru_cache(maxsize=20_000)
 def full_names(name: str) -> frozenset[str]:
     """What a short form may be short for."""
-    return frozenset(_english().canonicals_of(name)) | _FULL_NAMES.get(name, _NONE)
+    ours = _FULL_NAMES.get(name, ())
+    return frozenset(_english().canonicals_of(name)).union(ours)
 
 
 @lru_cache(maxsize=50_000)

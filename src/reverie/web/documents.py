@@ -12,7 +12,7 @@ from reverie import app, blobs, db, errors
 from reverie.access import callers
 from reverie.ingest import ingest_file, ingestions, ledger, status
 from reverie.pipeline import holdings
-from reverie.records import base, catalogue, places
+from reverie.records import base, catalogue, places, record_types
 from reverie.web import envelope, middleware, parameters, routes
 
 _NAME = Annotated[
@@ -194,7 +194,7 @@ async def _stop(reverie: app.App, request: requests.Request) -> responses.Respon
 
 async def _readable(
     tx: db.Transaction, caller: callers.Caller, record_id: UUID
-) -> tuple[base.Domain[Any], Any]:
+) -> tuple[record_types.Domain[Any], Any]:
     """A record that the caller may read, and its domain. What is closed is as unknown
     as what is not there.
     """

@@ -4,26 +4,30 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from reverie.records import base
+from reverie.records import record_types
 
 Columns = Sequence[str] | None
 
 
 def record(
-    domain: base.Domain[Any], row: base.Record, columns: Columns = None
+    domain: record_types.Domain[Any], row: record_types.Record, columns: Columns = None
 ) -> dict[str, Any]:
     """A record in JSON: all of it, or the given columns."""
-    whole = base.as_json(domain, row)
+    whole = record_types.as_json(domain, row)
     return whole if columns is None else {name: whole[name] for name in columns}
 
 
-def line(domain: base.Domain[Any], row: base.Record, now: datetime) -> str:
+def line(
+    domain: record_types.Domain[Any], row: record_types.Record, now: datetime
+) -> str:
     """A record in one line, with the beginning of its id."""
     return f"{domain.line(row, now)} id:{str(row.id)[:8]}"
 
 
 def full(
-    domain: base.Domain[Any], page: base.Page[Any], columns: Columns = None
+    domain: record_types.Domain[Any],
+    page: record_types.Page[Any],
+    columns: Columns = None,
 ) -> dict[str, Any]:
     """A page of a list."""
     return {
@@ -33,7 +37,7 @@ def full(
 
 
 def compact(
-    domain: base.Domain[Any], page: base.Page[Any], now: datetime
+    domain: record_types.Domain[Any], page: record_types.Page[Any], now: datetime
 ) -> dict[str, Any]:
     """A page of a list, a line a record, the ids in the same order."""
     return {
@@ -45,7 +49,9 @@ def compact(
 
 
 def lines(
-    domain: base.Domain[Any], items: Iterable[base.Record], now: datetime
+    domain: record_types.Domain[Any],
+    items: Iterable[record_types.Record],
+    now: datetime,
 ) -> dict[str, list[str]]:
     """Records as lines, and their ids in the same order."""
     items = list(items)
@@ -60,7 +66,7 @@ def moment(value: datetime) -> str:
     return value.isoformat().replace("+00:00", "Z")
 
 
-def _meta(page: base.Page[Any]) -> dict[str, Any]:
+def _meta(page: record_types.Page[Any]) -> dict[str, Any]:
     return {
         "total": page.total,
         "limit": page.limit,

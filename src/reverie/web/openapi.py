@@ -9,7 +9,7 @@ import pydantic
 
 import reverie
 from reverie import db
-from reverie.records import base, catalogue
+from reverie.records import catalogue, record_types
 from reverie.web import middleware, parameters
 
 _REF = "#/components/schemas/{model}"
@@ -39,7 +39,7 @@ _ERROR: dict[str, Any] = {
 }
 
 
-def operation(domain: base.Domain[Any], verb: str) -> dict[str, Any]:
+def operation(domain: record_types.Domain[Any], verb: str) -> dict[str, Any]:
     """What OpenAPI says of one verb of one domain."""
     name = domain.record.__name__
     record = {"$ref": _REF.format(model=name)}

@@ -12,7 +12,7 @@ import starlette.exceptions
 from starlette import requests
 
 from reverie import errors
-from reverie.records import base
+from reverie.records import record_types
 
 LARGEST_BODY = 32 * 1024 * 1024
 _LOST_PLUS = re.compile(r"(T.*) (\d\d:?\d\d)$")
@@ -53,7 +53,8 @@ class ListParameters(Shape):
     limit: Annotated[int, pydantic.Field(ge=1, le=200)] = 50
     offset: Annotated[int, pydantic.Field(ge=0, le=2**31)] = 0
     tier: Annotated[
-        base.Tier | None, pydantic.Field(description="how warm: warm includes hot")
+        record_types.Tier | None,
+        pydantic.Field(description="how warm: warm includes hot"),
     ] = None
     deleted: Annotated[
         bool, pydantic.Field(description="the deleted records instead of the live ones")
@@ -76,7 +77,7 @@ P = TypeVar("P", bound=Parameters)
 B = TypeVar("B", bound=Body)
 
 
-def listing(domain: base.Domain[Any]) -> type[ListParameters]:
+def listing(domain: record_types.Domain[Any]) -> type[ListParameters]:
     """The parameters of one domain's list."""
     own: dict[str, Any] = {
         name: (filter_.type | None, None) for name, filter_ in domain.filters.items()
@@ -119,7 +120,9 @@ def read(request: requests.Request, model: type[P]) -> P:
         ) from None
 
 
-def columns(domain: base.Domain[Any], fields: str | None) -> tuple[str, ...] | None:
+def columns(
+    domain: record_types.Domain[Any], fields: str | None
+) -> tuple[str, ...] | None:
     """The columns asked for with `fields`, id included, or None for all of them. Raises
     Invalid.
     """

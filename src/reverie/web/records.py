@@ -13,11 +13,11 @@ from reverie import app, blobs, db, errors
 from reverie.access import callers
 from reverie.graph import warming
 from reverie.ingest import ledger
-from reverie.records import base, catalogue, changes
+from reverie.records import base, catalogue, changes, record_types
 from reverie.web import envelope, forms, middleware, openapi, parameters, routes
 
 Handler = Callable[
-    [base.Domain[Any], app.App, requests.Request], Awaitable[responses.Response]
+    [record_types.Domain[Any], app.App, requests.Request], Awaitable[responses.Response]
 ]
 
 
@@ -33,7 +33,7 @@ class Verb:
     handler: Handler
     status: int = 200
 
-    def route(self, domain: base.Domain[Any]) -> routes.Route:
+    def route(self, domain: record_types.Domain[Any]) -> routes.Route:
         """Its route for one domain."""
         return routes.Route(
             operation=f"{domain.plural}.{self.name}",
@@ -48,7 +48,7 @@ class Verb:
 
 
 async def _create(
-    domain: base.Domain[Any], reverie: app.App, request: requests.Request
+    domain: record_types.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     values = await parameters.json_object(request)
@@ -63,7 +63,7 @@ async def _create(
 
 
 async def _get(
-    domain: base.Domain[Any], reverie: app.App, request: requests.Request
+    domain: record_types.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
     """`format` is taken and ignored: one record is always whole."""
     columns = parameters.columns(
@@ -77,7 +77,7 @@ async def _get(
 
 
 async def _update(
-    domain: base.Domain[Any], reverie: app.App, request: requests.Request
+    domain: record_types.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     values = await parameters.json_object(request)
@@ -89,7 +89,7 @@ async def _update(
 
 
 async def _delete(
-    domain: base.Domain[Any], reverie: app.App, request: requests.Request
+    domain: record_types.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
@@ -99,7 +99,7 @@ async def _delete(
 
 
 async def _restore(
-    domain: base.Domain[Any], reverie: app.App, request: requests.Request
+    domain: record_types.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
@@ -109,7 +109,7 @@ async def _restore(
 
 
 async def _original(
-    domain: base.Domain[Any], reverie: app.App, request: requests.Request
+    domain: record_types.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
     """The bytes that the record was imported from, to be saved and never to be shown as
     a page of ours.
@@ -130,7 +130,7 @@ async def _original(
 
 
 async def _list(
-    domain: base.Domain[Any], reverie: app.App, request: requests.Request
+    domain: record_types.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
     query = parameters.read(request, _listing(domain))
     columns = parameters.columns(domain, query.fields)
@@ -161,7 +161,7 @@ async def _list(
 async def _since(
     tx: db.Transaction,
     caller: callers.Caller,
-    domain: base.Domain[Any],
+    domain: record_types.Domain[Any],
     query: parameters.ListParameters,
     columns: forms.Columns,
 ) -> dict[str, Any]:
@@ -216,7 +216,7 @@ def _listing_of(name: str) -> type[parameters.ListParameters]:
     return parameters.listing(catalogue.DOMAINS[name])
 
 
-def _listing(domain: base.Domain[Any]) -> type[parameters.ListParameters]:
+def _listing(domain: record_types.Domain[Any]) -> type[parameters.ListParameters]:
     return _listing_of(domain.name)
 
 

@@ -7,7 +7,7 @@ import pydantic
 from starlette import requests, responses
 
 from reverie import app
-from reverie.records import base
+from reverie.records import record_types
 from reverie.search import advanced, results, search
 from reverie.search import query as queries
 from reverie.web import envelope, middleware, parameters, routes
@@ -34,7 +34,8 @@ class SearchParameters(parameters.Parameters):
         bool, pydantic.Field(description="also what was touched once and went cold")
     ] = False
     tier: Annotated[
-        base.Tier | None, pydantic.Field(description="how warm: warm includes hot")
+        record_types.Tier | None,
+        pydantic.Field(description="how warm: warm includes hot"),
     ] = None
     tag: str | None = None
     person: Annotated[

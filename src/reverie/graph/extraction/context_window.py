@@ -14,7 +14,7 @@ _CONTRACTED = ("im", "vom", "beim", "zum")
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class ContextWindow:
     """What stands beside a candidate, folded.
 
     `before` is the word before it and its article, `determined` whether there is one,
@@ -29,7 +29,7 @@ class Context:
     following: Sequence[tokenizer.Token]
 
 
-def of(text: analysis.AnalysedText, candidate: candidates.Candidate) -> Context:
+def of(text: analysis.AnalysedText, candidate: candidates.Candidate) -> ContextWindow:
     """What stands beside a candidate and its title."""
     tokens = text.tokenized.tokens
     at = candidate.at - 1
@@ -41,7 +41,7 @@ def of(text: analysis.AnalysedText, candidate: candidates.Candidate) -> Context:
         before, article = candidate.title, False
     line_ends = text.tokenized.text[candidate.stop : candidate.stop + 1] == "\n"
     following = tokens[candidate.end : candidate.end + _FOLLOWING]
-    return Context(
+    return ContextWindow(
         before=before,
         introduced=tokens[candidate.at - 2].plain if candidate.at > 1 else "",
         determined=article,

@@ -25,7 +25,7 @@ _WEIGHTS = feature_weights.WEIGHTS
 def features(
     text: analysis.AnalysedText,
     candidate: candidates.Candidate,
-    context: context_window.Context,
+    context: context_window.ContextWindow,
 ) -> Iterator[float]:
     """What makes somebody of a candidate: a role, a greeting, a deed, and the lists of
     names.
@@ -46,7 +46,7 @@ def features(
 def _full_name_features(
     text: analysis.AnalysedText,
     candidate: candidates.Candidate,
-    context: context_window.Context,
+    context: context_window.ContextWindow,
 ) -> Iterator[float]:
     """What people do stands after several words: `said`."""
     if candidate.owning or not context.following:
@@ -58,7 +58,7 @@ def _full_name_features(
 def _has_role(
     text: analysis.AnalysedText,
     candidate: candidates.Candidate,
-    context: context_window.Context,
+    context: context_window.ContextWindow,
 ) -> bool:
     return (
         text.is_role(candidate.title)
@@ -70,7 +70,7 @@ def _has_role(
 def _after_preposition(
     text: analysis.AnalysedText,
     candidate: candidates.Candidate,
-    context: context_window.Context,
+    context: context_window.ContextWindow,
 ) -> bool:
     """`with X`, or the verb before a name at the beginning: `Asked X`."""
     if text.lexicon.has("to_person", context.before):
@@ -85,7 +85,7 @@ def _after_preposition(
 def _first_name_features(
     text: analysis.AnalysedText,
     candidate: candidates.Candidate,
-    context: context_window.Context,
+    context: context_window.ContextWindow,
 ) -> Iterator[float]:
     """A single word: how usual it is as a name and as a word, and what it does."""
     given = lists.given(folding.plain(candidate.words[0]))
@@ -114,7 +114,7 @@ def _german_word(
 def _is_ordinary(
     text: analysis.AnalysedText,
     candidate: candidates.Candidate,
-    context: context_window.Context,
+    context: context_window.ContextWindow,
     given: int,
 ) -> bool:
     """Whether a word is an ordinary one where it stands."""
@@ -127,7 +127,7 @@ def _is_ordinary(
 
 
 def _listed_name_features(
-    given: int, context: context_window.Context, *, ordinary: bool
+    given: int, context: context_window.ContextWindow, *, ordinary: bool
 ) -> Iterator[float]:
     """`given`: in how many countries the word is a given name."""
     if ordinary:
@@ -147,7 +147,7 @@ def _listed_name_features(
 def _deed_weight(
     text: analysis.AnalysedText,
     candidate: candidates.Candidate,
-    context: context_window.Context,
+    context: context_window.ContextWindow,
     *,
     ordinary: bool,
 ) -> float:
@@ -175,7 +175,7 @@ def _may_be_addressed(candidate: candidates.Candidate) -> bool:
 def _verb_weight(
     text: analysis.AnalysedText,
     candidate: candidates.Candidate,
-    context: context_window.Context,
+    context: context_window.ContextWindow,
     *,
     ordinary: bool,
 ) -> float:
@@ -191,7 +191,7 @@ def _verb_weight(
 def _owner_weight(
     text: analysis.AnalysedText,
     candidate: candidates.Candidate,
-    context: context_window.Context,
+    context: context_window.ContextWindow,
 ) -> float:
     """`Quenby's shed`."""
     if context.determined:
@@ -201,7 +201,9 @@ def _owner_weight(
     return _WEIGHTS.owning
 
 
-def _apposition(text: analysis.AnalysedText, context: context_window.Context) -> bool:
+def _apposition(
+    text: analysis.AnalysedText, context: context_window.ContextWindow
+) -> bool:
     """`, the maintainer`, `(no relation)`, `the user, X,`: who it is stands beside the
     name.
     """

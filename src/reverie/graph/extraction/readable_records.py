@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from reverie import db
-from reverie.records import base, catalogue
+from reverie.records import base, catalogue, record_types
 
 # More of a long record is not read by rules.
 _MOST_PASSAGES = 60
@@ -26,7 +26,7 @@ class ReadableRecord:
     when it was.
     """
 
-    record: base.Record
+    record: record_types.Record
     domain: str
     title: str
     at: datetime | None
@@ -63,10 +63,10 @@ async def _texts(
 
 
 def _readable(
-    record: base.Record, domain: str, rows: Sequence[Mapping[str, Any]]
+    record: record_types.Record, domain: str, rows: Sequence[Mapping[str, Any]]
 ) -> ReadableRecord:
     """A record without a card has no title and no passages."""
     title = rows[0]["title"] if rows else ""
-    at = (rows[0]["at"] if rows else None) or base.told(record)
+    at = (rows[0]["at"] if rows else None) or record_types.told(record)
     passages = [(row["ordinal"], row["text"]) for row in rows if row["text"]]
     return ReadableRecord(record, domain, title, at, passages)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reverie.privacy import folding, lists
-from reverie.records import base, contacts, emails, events
+from reverie.records import contacts, emails, events, record_types
 
 _ROLE = re.compile(
     r"^(?:no-?_?reply|do-?not-?reply|noresponder|nicht-?antworten|newsletters?|news|info|hello|hi|hola|hallo|support|soporte"
@@ -62,7 +62,7 @@ class FieldEntities:
     organisations: Sequence[Organisation] = ()
 
 
-def of(record: base.Record) -> FieldEntities:
+def of(record: record_types.Record) -> FieldEntities:
     """What a record says by its fields; nothing for the kinds that have none."""
     read = _READERS.get(type(record))
     return read(record) if read else FieldEntities()

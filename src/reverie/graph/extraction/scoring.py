@@ -75,7 +75,7 @@ def score(text: analysis.AnalysedText, candidate: candidates.Candidate) -> Point
 def _features(
     text: analysis.AnalysedText,
     candidate: candidates.Candidate,
-    context: context_window.Context,
+    context: context_window.ContextWindow,
 ) -> Iterator[tuple[str, float]]:
     """(type, weight) of each feature that holds."""
     yield from _cue_features(text, candidate, context)
@@ -90,7 +90,7 @@ def _features(
 def _cue_features(
     text: analysis.AnalysedText,
     candidate: candidates.Candidate,
-    context: context_window.Context,
+    context: context_window.ContextWindow,
 ) -> Iterator[tuple[str, float]]:
     """The noun before (`project X`) and after (`X district`), and the preposition."""
     lexicon = text.lexicon
@@ -110,7 +110,7 @@ def _cue_features(
 def _in_place_weight(
     text: analysis.AnalysedText,
     candidate: candidates.Candidate,
-    context: context_window.Context,
+    context: context_window.ContextWindow,
 ) -> float:
     """`in X` is a place more surely than `in X Park` and `in X cluster`."""
     modifier = text.language == "en" and bool(
@@ -122,7 +122,7 @@ def _in_place_weight(
 
 
 def _noun_after(
-    text: analysis.AnalysedText, context: context_window.Context
+    text: analysis.AnalysedText, context: context_window.ContextWindow
 ) -> Iterator[tuple[str, float]]:
     """The first of the nouns after a candidate that tells its type."""
     types = text.lexicon.after
@@ -151,7 +151,7 @@ def _compound_type(text: analysis.AnalysedText, tail: str) -> str:
 def _phrase_features(
     text: analysis.AnalysedText,
     candidate: candidates.Candidate,
-    context: context_window.Context,
+    context: context_window.ContextWindow,
 ) -> Iterator[tuple[str, float]]:
     """Several words: what the last one says, towns of several words, and how they look
     together.
@@ -193,7 +193,7 @@ def _look(
     words: Sequence[str],
     plain: Sequence[str],
     head: str,
-    context: context_window.Context,
+    context: context_window.ContextWindow,
 ) -> tuple[str, float]:
     """What words look like together: a listed name, a title of ordinary words, a name
     before ordinary words.
@@ -244,7 +244,7 @@ def _title_weight(
 
 
 def _name_and_words_type(
-    plain: Sequence[str], head: str, context: context_window.Context
+    plain: Sequence[str], head: str, context: context_window.ContextWindow
 ) -> str:
     """`Zorplex Widgets` is a project, unless somebody is there: `at Zorplex Widgets`."""
     if not plain[-1].endswith("s") or head:
@@ -268,7 +268,7 @@ def _hyphenated_title(
 def _word_features(
     text: analysis.AnalysedText,
     candidate: candidates.Candidate,
-    context: context_window.Context,
+    context: context_window.ContextWindow,
 ) -> Iterator[tuple[str, float]]:
     """One word: its capitals, and the lists that it is in."""
     word, plain = candidate.words[0], folding.plain(candidate.words[0])
@@ -288,7 +288,7 @@ def _word_features(
 
 
 def _plural_weight(
-    text: analysis.AnalysedText, context: context_window.Context
+    text: analysis.AnalysedText, context: context_window.ContextWindow
 ) -> float:
     """`the Azores`; `the Azores office`."""
     if context_window.nouns(text, context.following):
@@ -317,7 +317,7 @@ def _technology_features(
 def _place_features(
     text: analysis.AnalysedText,
     plain: str,
-    context: context_window.Context,
+    context: context_window.ContextWindow,
     *,
     ordinary: bool,
 ) -> Iterator[tuple[str, float]]:
@@ -337,7 +337,7 @@ def _place_features(
 
 
 def _ordinary_town_weight(
-    text: analysis.AnalysedText, context: context_window.Context
+    text: analysis.AnalysedText, context: context_window.ContextWindow
 ) -> float:
     """`to Reading`, and `a Reading`."""
     for group in ("in_place", "to_place"):
@@ -347,7 +347,7 @@ def _ordinary_town_weight(
 
 
 def _types_by_name(
-    text: analysis.AnalysedText, plain: str, context: context_window.Context
+    text: analysis.AnalysedText, plain: str, context: context_window.ContextWindow
 ) -> set[str]:
     """The types for which an ordinary word is listed, if its capital is its own."""
     if context.first:

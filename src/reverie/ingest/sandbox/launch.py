@@ -6,8 +6,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from reverie.ingest.sandbox import protocol
-
+_ZYGOTE = "reverie.ingest.sandbox.zygote"
 _ENDING = 5.0
 # Little address space for the C library, whose habit it is to set some aside for each
 # thread.
@@ -46,7 +45,7 @@ def start(readers: str) -> ZygoteProcess:
         sys.executable,
         "-P",
         "-m",
-        protocol.ZYGOTE,
+        _ZYGOTE,
         str(theirs.fileno()),
         readers,
     ]

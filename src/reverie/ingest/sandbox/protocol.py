@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from reverie.ingest.sandbox import limits
 
-ZYGOTE = "reverie.ingest.sandbox.zygote"
 CHILD = b"\xff"  # any other byte is the number of a reader to have at hand from now on
 BORN = struct.Struct("!I")
 # how os.waitstatus_to_exitcode says it, and the most memory it took, in bytes

@@ -1,0 +1,174 @@
+"""What a kind of record is: its columns, its text for search, its filters, its forms.
+
+A domain is declared by a module of its own (notes.py, events.py, …), of these parts.
+"""
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Generic, Literal, LiteralString, TypeVar
+from uuid import UUID
+
+import pydantic
+
+from reverie import db, errors
+from reverie.access import callers
+from reverie.privacy import sensitivity
+from reverie.records import fields, passages
+
+Sensitivity = sensitivity.Word
+Tier = Literal["hot", "warm", "cold"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """The columns that every domain starts with. Times are UTC."""
+
+    user_id: UUID
+    id: UUID
+    source: str
+    sensitivity: Sensitivity
+    created_at: datetime
+    updated_at: datetime
+    deleted_at: datetime | None
+    custom: dict[str, Any]
+
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One way to narrow a list: the type of a query parameter and the condition it adds
+    (`%(name)s` is its value).
+    """
+
+    type: Any
+    condition: LiteralString
+
+
+@dataclass(frozen=True, kw_only=True)
+class Domain(Generic[R]):
+    """What makes a kind of record: its table, its text, its one-line form.
+
+    `derived` columns are computed by `prepare` and refused from outside; `json` names
+    the JSONB columns; `hidden` columns are no part of the JSON form, to which `present`
+    gives its last touch; `unique` is the sentence when a unique index refuses.
+    """
+
+    name: str
+    plural: str
+    record: type[R]
+    text: Callable[[R], passages.Text]
+    summary: Callable[[R], str]
+    line: Callable[[R, datetime], str]
+    filters: Mapping[str, Filter] = field(default_factory=dict[str, Filter])
+    order: LiteralString = "t.updated_at DESC, t.id"
+    derived: frozenset[str] = frozenset()
+    json: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
+    prepare: Callable[[dict[str, Any], callers.Caller], dict[str, Any]] | None = None
+    present: Callable[[R, dict[str, Any]], dict[str, Any]] | None = None
+    unique: str = ""
+
+    @functools.cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table, in order."""
+        return db.names(self.record)
+
+    @functools.cached_property
+    def shown(self) -> tuple[str, ...]:
+        """The columns of the JSON form: without the user, and without what is hidden."""
+        return tuple(
+            name
+            for name in self.columns
+            if name != "user_id" and name not in self.hidden
+        )
+
+    @functools.cached_property
+    def own(self) -> tuple[str, ...]:
+        """The columns of the kind itself."""
+        common = db.names(Record)
+        return tuple(name for name in self.columns if name not in common)
+
+    @functools.cached_property
+    def sent(self) -> tuple[str, ...]:
+        """The columns of the kind that may be sent: all but the derived ones."""
+        return tuple(name for name in self.own if name not in self.derived)
+
+    @functools.cached_property
+    def new(self) -> type[pydantic.BaseModel]:
+        """What may be sent to create a record; unknown fields are refused."""
+        return fields.model(self.record, own=self.sent, partial=False)
+
+    @functools.cached_property
+    def change(self) -> type[pydantic.BaseModel]:
+        """What may be sent to change one: the same fields, all optional."""
+        return fields.model(self.record, own=self.sent, partial=True)
+
+    @functools.cached_property
+    def adapter(self) -> pydantic.TypeAdapter[R]:
+        """The record's JSON form."""
+        return pydantic.TypeAdapter(self.record)
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[R]):
+    """Some records of a list, and how many there are in all."""
+
+    items: list[R]
+    total: int
+    limit: int
+    offset: int
+
+
+def told(record: Record) -> datetime:
+    """When a record was made as its own file tells (`custom.created`), or else when it
+    came in.
+    """
+    given = record.custom.get("created")
+    if isinstance(given, str):
+        try:
+            moment = datetime.fromisoformat(given)
+        except ValueError:
+            return record.created_at
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return record.created_at
+
+
+def as_json(domain: Domain[R], record: R) -> dict[str, Any]:
+    """The JSON form of a record, by column names, without the user."""
+    dumped: dict[str, Any] = domain.adapter.dump_python(record, mode="json")
+    form = {
+        db.column(name): value
+        for name, value in dumped.items()
+        if db.column(name) in domain.shown
+    }
+    return domain.present(record, form) if domain.present else form
+
+
+def text_of(domain: Domain[R], record: R) -> passages.Text:
+    """What search knows of a record: what its domain declares, and the file it came
+    from.
+    """
+    return replace(
+        domain.text(record), origin=str(record.custom.get("imported_from", ""))
+    )
+
+
+def missing(domain: Domain[Any]) -> errors.NotFound:
+    """What is said of an id that no record of the domain has, for this caller."""
+    return errors.NotFound(
+        f"There is no such {domain.name.replace('_', ' ')}.",
+        hint="It may have been deleted.",
+    )
+
+
+def parameters(domain: Domain[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns as the driver takes them: JSONB columns are wrapped."""
+    as_is = domain.json | {"custom"}
+    return {
+        name: db.json(value) if name in as_is else value
+        for name, value in values.items()
+    }
