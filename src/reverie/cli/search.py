@@ -78,7 +78,11 @@ def search(
     answer = asyncio.run(_search(query, _sliders(weigh)))
     if as_json:
         terminal.as_json(results.as_json(answer))
-        return
+    else:
+        _print_answer(answer)
+
+
+def _print_answer(answer: results.Results) -> None:
     for number, hit in enumerate(answer.hits, start=1):
         terminal.hit(number, hit)
     _remarks(answer)

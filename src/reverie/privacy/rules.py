@@ -14,6 +14,7 @@ from typing import Any
 
 from reverie import errors
 from reverie.privacy import check_digits, folding
+from reverie.vocabulary import function_words
 
 LANGUAGES = ("en", "es", "de")
 TAKES = frozenset({"name", "capital", "listed", "place", "organisation", "address"})
@@ -131,6 +132,8 @@ def _parse(text: str, name: str) -> Rules:
     lists = {key: _words(value) for key, value in words.items()}
     if "function" in lists:
         language = name.removesuffix(".toml")
+        shared = function_words.FUNCTION_WORDS.get(language, frozenset())
+        lists["function"] |= _words(sorted(shared))
         lists[f"function {language}"] = lists["function"]
     return Rules(compiled, lists)
 

@@ -7,25 +7,72 @@ from numpy.typing import NDArray
 
 from reverie.records import terms
 from reverie.search import weights
+from reverie.vocabulary import calendar_words
 
 Floats = NDArray[np.float32]
 Flags = NDArray[np.bool_]
 
 _WHEN = frozenset({"when", "cuando", "wann"})
 _TIMES = (
-    "yesterday today tonight tomorrow day days week weeks weekend month months year years ago last next recently "
-    "monday tuesday wednesday thursday friday saturday sunday "
-    "january february march april may june july august september october november december "
-    "ayer anteayer hoy mañana día días semana semanas mes meses año años hace pasado pasada próximo próxima "
-    "lunes martes miércoles jueves viernes sábado domingo "
-    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre "
-    "gestern vorgestern heute morgen tag tage tagen woche wochen wochenende monat monate monaten jahr jahre jahren vor "
-    "letzte letzten letzter letztes nächste nächsten nächster kürzlich "
-    "montag dienstag mittwoch donnerstag freitag samstag sonntag "
-    "januar februar märz mai juni juli oktober dezember"
+    *[
+        "yesterday",
+        "today",
+        "tonight",
+        "tomorrow",
+        "day",
+        "days",
+        "week",
+        "weeks",
+        "weekend",
+        "month",
+        "months",
+    ],
+    *["year", "years", "ago", "last", "next", "recently"],
+    *[
+        "ayer",
+        "anteayer",
+        "hoy",
+        "mañana",
+        "día",
+        "días",
+        "semana",
+        "semanas",
+        "mes",
+        "meses",
+        "año",
+        "años",
+    ],
+    *["hace", "pasado", "pasada", "próximo", "próxima"],
+    *[
+        "gestern",
+        "vorgestern",
+        "heute",
+        "morgen",
+        "tag",
+        "tage",
+        "tagen",
+        "woche",
+        "wochen",
+        "wochenende",
+    ],
+    *[
+        "monat",
+        "monate",
+        "monaten",
+        "jahr",
+        "jahre",
+        "jahren",
+        "vor",
+        "letzte",
+        "letzten",
+        "letzter",
+    ],
+    *["letztes", "nächste", "nächsten", "nächster", "kürzlich"],
+    *(name for names in calendar_words.WEEKDAYS.values() for name in names),
+    *(name for names in calendar_words.MONTHS.values() for name in names),
 )
 # As a regular expression of PostgreSQL.
-_TIMES_PATTERN = rf"\m({'|'.join(dict.fromkeys(_TIMES.split()))})\M"
+_TIMES_PATTERN = rf"\m({'|'.join(dict.fromkeys(_TIMES))})\M"
 
 
 def times_asked_for(text: str) -> str | None:

@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-import nicknames as english
-
 from reverie.records import terms
 from reverie.search import weights
 from reverie.search.dates import time_lexicon as tables
+from reverie.vocabulary import calendar_words, given_names
 
 _DOMAINS: Mapping[str, str] = {
     "email": "email emails e-mail e-mails mail mails correo correos",
@@ -53,11 +52,11 @@ _OWNING = tables.words(
 _FROM = tables.words("from by with von mit de del con")
 _AND = tables.words("and und y e")
 _NO_NAMES = tables.words(
-    "i the a an my our der die das dem den mein meine el la los las mi monday tuesday wednesday thursday friday "
-    "saturday sunday january february march april may june july august september october november december montag "
-    "dienstag mittwoch donnerstag freitag samstag sonntag januar februar marz mai juni juli oktober dezember "
-    "lunes martes miercoles jueves viernes sabado domingo enero febrero marzo abril mayo junio julio agosto "
-    "septiembre octubre noviembre diciembre christmas easter weihnachten ostern navidad"
+    "i the a an my our der die das dem den mein meine el la los las mi christmas easter "
+    "weihnachten ostern navidad"
+).union(
+    *(map(terms.fold, names) for names in calendar_words.MONTHS.values()),
+    *(map(terms.fold, names) for names in calendar_words.WEEKDAYS.values()),
 )
 _ALONE = re.compile(f"([{terms.CJK}])")
 _POSSESSIVE = re.compile(r"['’]s$")
@@ -139,39 +138,6 @@ def nicknames(word: str) -> tuple[str, ...]:
 
 # --------------------------------------------------------------------------------------------------------------- names
 
-# What the English list does not have.
-_SPANISH_GERMAN = (
-    "jose pepe pepito chema", "francisco paco pancho curro kiko fran", "ignacio nacho", "manuel manolo manu lolo",
-    "dolores lola loli", "maria mari maruja", "concepcion concha conchi", "antonio toni tono", "rafael rafa",
-    "guadalupe lupe", "enrique quique kike", "alberto berto", "eduardo edu lalo", "jesus chus chuy", "juan juanito",
-    "luis lucho", "mercedes merche", "montserrat montse", "pilar pili", "rosario charo", "isabel isa chabela",
-    "teresa tere", "javier javi", "santiago santi", "alejandro ale jandro", "carmen menchu carmina", "josefa pepa fina",
-    "francisca paca paqui", "roberto beto", "gregorio goyo", "beatriz bea", "cristina cris", "patricia patri paty",
-    "johannes hans hannes johann", "josef sepp joseph beppi", "friedrich fritz fiete", "heinrich heinz heiner",
-    "wilhelm willi willy helm", "georg schorsch jorg", "maximilian max maxi", "katharina kathi katja kathrin kati",
-    "elisabeth lisa liesl elli sissi lisbeth", "margarete grete gretel greta gretchen", "magdalena leni lena",
-    "franziska franzi", "theresa resi", "susanne susi", "sebastian basti wastl", "alexander alex sascha",
-    "michael michi", "matthias hias matze", "benedikt bene", "ludwig lutz wiggerl", "konrad kurt conny",
-    "ulrich uli", "ulrike uli ulli", "andreas andi", "stefan steffen", "stephan steff", "christoph stoffel",
-    "gertrud trude traudl", "helene leni", "angelika geli", "barbara babsi barbel", "walburga burgi", "xaver xaverl",
-    "siegfried siggi", "gunther gunni", "klaus nikolaus", "tobias tobi", "florian flo", "jakob jockel",
-)  # fmt: skip
-
-
-def _groups() -> dict[str, tuple[str, ...]]:
-    """Each name with the others of its line: the first is the full name, the rest are
-    its short forms.
-    """
-    groups: dict[str, list[str]] = {}
-    for line in _SPANISH_GERMAN:
-        names = line.split()
-        for name in names:
-            others = [other for other in names if other != name]
-            groups.setdefault(name, []).extend(others)
-    return {name: tuple(others) for name, others in groups.items()}
-
-
-_OURS = _groups()
 # Names that are words of one of the languages as well: written small they are no names.
 _WORDS_TOO = tables.words(
     "al ally amber app april art ash august barb bea bill buck bud chad charity chase chat chip chuck cliff "
@@ -185,21 +151,10 @@ _WORDS_TOO = tables.words(
 )
 
 
-@lru_cache(maxsize=1)
-def _english() -> english.NickNamer:
-    return english.NickNamer()
-
-
 @lru_cache(maxsize=4096)
 def _forms(name: str) -> tuple[str, ...]:
-    full_names = _english().canonicals_of(name)
-    forms = set(_english().nicknames_of(name)) | full_names | set(_OURS.get(name, ()))
-    # Of a short form that may be of many names (Al, Alex) the other short forms of each
-    # would be a crowd.
-    if len(full_names) <= weights.NICKNAME_NAMES:
-        for full_name in full_names:
-            forms |= _english().nicknames_of(full_name)
-    return tuple(sorted(forms - {name}))
+    forms = given_names.other_forms(name, most_full_names=weights.NICKNAME_NAMES)
+    return tuple(sorted(forms))
 
 
 def _people(tokens: list[str], folded: list[str]) -> tuple[str, ...]:

@@ -15,10 +15,12 @@ WEEKDAYS = _LISTS["weekdays"]
 def _numbered(table: str) -> dict[str, int]:
     """Every spelling of a table in any language, with its number from 1 on."""
     numbers: dict[str, int] = {}
-    for words in _LISTS[table].values():
-        numbers.update(zip(words, range(1, len(words) + 1), strict=True))
-    for number, words in _LISTS[f"{table}_also"].items():
-        numbers.update(dict.fromkeys(words, int(number)))
+    for names in _LISTS[table].values():
+        places = range(1, len(names) + 1)
+        numbers.update(zip(names, places, strict=True))
+    other_spellings = _LISTS[f"{table}_also"]
+    for number, names in other_spellings.items():
+        numbers.update(dict.fromkeys(names, int(number)))
     return numbers
 
 

@@ -29,6 +29,7 @@ _FULL_NAMES = _inverted()
 
 @lru_cache(maxsize=1)
 def _english() -> english.NickNamer:
+    """The English list, loaded at its first use."""
     return english.NickNamer()
 
 
@@ -52,3 +53,20 @@ def same_name(a: str, b: str) -> bool:
     if b in short_forms(a) or a in short_forms(b):
         return True
     return bool(full_names(a) & full_names(b))
+
+
+def other_forms(name: str, *, most_full_names: int) -> set[str]:
+    """Everything else that somebody of this name may be called.
+
+    The English short forms beside it are left out if it may be short for more than
+    `most_full_names` names (Al, Alex): they would be a crowd.
+    """
+    forms = {*short_forms(name), *full_names(name)}
+    for full_name in _FULL_NAMES.get(name, ()):
+        forms.update(_SHORT_FORMS[full_name])
+    english_names = _english().canonicals_of(name)
+    if len(english_names) <= most_full_names:
+        for full_name in english_names:
+            forms.update(_english().nicknames_of(full_name))
+    forms.discard(name)
+    return forms

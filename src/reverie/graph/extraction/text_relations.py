@@ -14,6 +14,7 @@ from typing import Any
 
 from reverie.graph.extraction import lexicon, mentions, scoring
 from reverie.privacy import folding
+from reverie.vocabulary import calendar_words
 
 OWNER = "owner"
 # Roles that begin on a day; nobody is a sister from a day on.
@@ -216,7 +217,7 @@ def _letter(mention: mentions.Mention) -> str:
 
 @cache
 def _content() -> Mapping[str, Any]:
-    """The patterns, roles, adverbs and months of all languages."""
+    """The patterns, roles and adverbs of all languages."""
     data = resources.files("reverie.graph.extraction").joinpath("data", "stated.toml")
     return tomllib.loads(data.read_text("utf-8"))
 
@@ -279,7 +280,7 @@ def _dates(language: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
     """The dates of a language with a preposition, and its months; in German a year may
     stand without one.
     """
-    months = tuple(str(_content()["months"][language]).split())
+    months = calendar_words.MONTHS[language]
     preposition = (
         r"(?:(?:since|from|in|on|as of|seit|ab|im|am|desde|en|el)\s+(?:the\s+)?)"
     )

@@ -11,6 +11,7 @@ from reverie.graph.resolution import name_tables as tables
 from reverie.graph.resolution import transliteration
 from reverie.graph.resolution.parsing import Word
 from reverie.privacy import lists
+from reverie.vocabulary import given_names
 
 # All set by hand with the pairs of bench/names.py in view (docs/decisions/0015).
 _LEAST_SIMILAR = 0.62
@@ -68,7 +69,7 @@ def _of_persons(a: str, b: str, likeness: float) -> float:
         return 0.0  # Pyotr is not Petrovich
     if lists.given(a) >= _KNOWN_GIVEN and lists.given(b) >= _KNOWN_GIVEN:
         likeness = min(likeness, _two_given(a, b, likeness))
-    return max(likeness, NICKNAME) if tables.nickname(a, b) else likeness
+    return max(likeness, NICKNAME) if given_names.same_name(a, b) else likeness
 
 
 def _only_one_patronymic(a: str, b: str) -> bool:

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
-from reverie.graph.resolution import name_tables as tables
 from reverie.graph.resolution import parsing, profiles, transliteration
+from reverie.vocabulary import given_names
 
 Profile = profiles.Profile
 
@@ -58,7 +58,8 @@ def _name_keys(profile: Profile) -> Iterator[tuple[str, ...]]:
         yield from _word_keys(words)
         if person and len(words) == 1:
             yield from (
-                ("short", full) for full in (words[0], *tables.full_names(words[0]))
+                ("short", full)
+                for full in (words[0], *given_names.full_names(words[0]))
             )
         yield from _two_word_keys(words, person=person)
         if parsed.capitals or len(words) > 1:
@@ -91,5 +92,5 @@ def _two_word_keys(words: Sequence[str], *, person: bool) -> Iterator[tuple[str,
 
 def _first_letters(word: str, person: bool) -> set[str]:
     """The first letters a word may have: its own, and of the names it is short for."""
-    full_names = tables.full_names(word) if person else ()
+    full_names = given_names.full_names(word) if person else ()
     return {transliteration.sound(name)[:1] for name in (word, *full_names)}

@@ -15,6 +15,7 @@ import yaml
 from reverie import errors
 from reverie.ingest import charsets, drafts
 from reverie.ingest.formats import plain
+from reverie.vocabulary import calendar_words
 
 FENCE = re.compile(r"^---[ \t]*\n(.*?)(?:^|\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 LONGEST_FRONT = 100_000
@@ -45,10 +46,6 @@ MOMENT = re.compile(
     r"\[([^\]]*)\]|YYYY|YY|MMMM|MMM|MM|M|DDDD|DDD|DD|Do|D|dddd|ddd|dd|d|WW|ww|W|w|gggg|GGGG|Q|.",
     re.DOTALL,
 )
-MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
-    "november", "december",
-)  # fmt: skip
 PATTERNS = {
     "YYYY": r"(?P<year>\d{4})", "YY": r"(?P<short>\d{2})", "MM": r"(?P<month>\d{2})",
     "M": r"(?P<month>\d{1,2})",
@@ -327,7 +324,7 @@ def _month(name: str) -> str:
     """The number of the month whose name begins so; "" when none does."""
     if not name:
         return ""
-    for number, month in enumerate(MONTHS, start=1):
+    for number, month in enumerate(calendar_words.MONTHS["en"], start=1):
         if month.startswith(name.lower()):
             return str(number)
     return ""

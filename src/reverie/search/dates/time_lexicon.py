@@ -4,73 +4,29 @@ English, Spanish and German. All words are folded (lower case, no accents); the 
 since they hardly collide and a question is too short to tell which it is in.
 """
 
+from collections.abc import Mapping
+
+from reverie.records import terms
+from reverie.vocabulary import calendar_words
+
 
 def words(text: str) -> frozenset[str]:
     """The words of a list that is written as a text."""
     return frozenset(text.split())
 
 
-MONTHS = {
-    word: number
-    for number, words in enumerate(
-        (
-            "january januar janner enero",
-            "february februar feber febrero",
-            "march marz maerz marzo",
-            "april abril",
-            "may mai mayo",
-            "june juni junio",
-            "july juli julio",
-            "august agosto",
-            "september septiembre setiembre",
-            "october oktober octubre",
-            "november noviembre",
-            "december dezember diciembre",
-        ),
-        start=1,
-    )
-    for word in words.split()
-}
+def _folded(numbers: Mapping[str, int], first: int = 1) -> dict[str, int]:
+    """Words without accents, with their numbers from `first` on."""
+    return {terms.fold(word): number - 1 + first for word, number in numbers.items()}
+
+
+MONTHS = _folded(calendar_words.MONTH_NUMBERS)
 # Read only beside a day or a year: `mar`, `ago` and `set` are words too.
-SHORT_MONTHS = {
-    word: number
-    for number, words in enumerate(
-        (
-            "jan ene",
-            "feb",
-            "mar",
-            "apr abr",
-            "may",
-            "jun",
-            "jul",
-            "aug ago",
-            "sep sept",
-            "oct okt",
-            "nov",
-            "dec dez dic",
-        ),
-        start=1,
-    )
-    for word in words.split()
-}
+SHORT_MONTHS = _folded(calendar_words.SHORT_MONTH_NUMBERS)
 # Months that are also given names, family names or verbs: alone they are no time.
 NAMESAKES = words("may march april june august julio juli abril mai agosto")
 
-WEEKDAYS = {
-    word: number
-    for number, words in enumerate(
-        (
-            "monday montag lunes",
-            "tuesday dienstag martes",
-            "wednesday mittwoch miercoles",
-            "thursday donnerstag jueves",
-            "friday freitag viernes",
-            "saturday samstag sonnabend sabado",
-            "sunday sonntag domingo",
-        )
-    )
-    for word in words.split()
-}
+WEEKDAYS = _folded(calendar_words.WEEKDAY_NUMBERS, first=0)
 
 DAYS = {  # days from today
     "the day before yesterday": -2, "day before yesterday": -2, "the day after tomorrow": 2, "day after tomorrow": 2,
