@@ -1,4 +1,4 @@
-"""Composition root (dependency injection): configuration, database, models, all opened."""
+"""Composition root (dependency injection): settings, database and models opened."""
 
 import asyncio
 import logging
@@ -139,7 +139,7 @@ def _gateway_rules(settings: config.Config) -> gateway.GatewayRules:
         key,
         scope=settings.privacy.scope,
         daily_tokens=settings.model.daily_tokens,
-        known=acquaintances.known,
+        known=acquaintances.known_values,
         patterns=rules.load(_pattern_files(settings)),
         model=settings.privacy.model,
     )

@@ -1,4 +1,4 @@
-"""Content-addressed blobs: original bytes on disk by their SHA-256, a folder per user."""
+"""Content-addressed storage: original bytes on disk by SHA-256, a folder a user."""
 
 import contextlib
 import errno

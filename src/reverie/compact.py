@@ -1,4 +1,4 @@
-"""Compact text for models and terminals: relative times, sizes, token counts, clipping."""
+"""Compact text for models and terminals: relative times, sizes, tokens, clipping."""
 
 import functools
 import re

@@ -1,4 +1,4 @@
-"""PostgreSQL connection pool, transactions under row-level security, rows to dataclasses.
+"""PostgreSQL connection pool, row-level security, transactions, rows to dataclasses.
 
 The only module that talks to the database.
 """
@@ -297,7 +297,7 @@ class Database:
                 await asyncio.sleep(_PULSE_SECONDS)
                 await connection.execute("SELECT 1")
 
-    async def held(self, name: str) -> bool:
+    async def is_locked(self, name: str) -> bool:
         """Whether some process holds this lock."""
         async with self._begin() as tx:
             free = await tx.value(

@@ -274,7 +274,7 @@ def _os_user() -> pwd.struct_passwd:
         return pwd.getpwnam(OS_USER)
     except KeyError:
         pass
-    made = subprocess.run(
+    process = subprocess.run(
         [*_USERADD, OS_USER],
         capture_output=True,
         text=True,
@@ -284,7 +284,8 @@ def _os_user() -> pwd.struct_passwd:
         return pwd.getpwnam(OS_USER)
     except KeyError:
         raise errors.Misconfigured(
-            f"PostgreSQL does not run as root, and the OS user `{OS_USER}` could not be made: {made.stderr.strip()}.",
+            f"PostgreSQL does not run as root, and the OS user `{OS_USER}` "
+            f"could not be made: {process.stderr.strip()}.",
             hint=f"Run `useradd --system {OS_USER}`, or run Reverie as an ordinary user.",
         ) from None
 
@@ -413,10 +414,10 @@ def _configure(place: ClusterPlace) -> None:
 
 def _orphans(place: ClusterPlace) -> bool:
     """Whether processes of a killed server still run in this data folder."""
-    here = place.data.resolve()
+    folder = place.data.resolve()
     for process in psutil.process_iter():
         try:
-            if process.name() == "postgres" and Path(process.cwd()) == here:
+            if process.name() == "postgres" and Path(process.cwd()) == folder:
                 return True
         except psutil.Error:
             continue

@@ -1,4 +1,4 @@
-"""MCP server (Model Context Protocol) of the tool catalogue on standard input and output.
+"""MCP server (Model Context Protocol): the tool catalogue on standard input and output.
 
 The protocol keeps the two descriptors to itself: it works on duplicates, while
 descriptor 0 reads nothing and descriptor 1 leads to standard error, so that no stray

@@ -199,7 +199,7 @@ async def change_model(
     ).running():
         while True:
             async with database.transaction(caller) as tx:
-                standing = await models.known(tx, caller)
+                standing = await models.of_user(tx, caller)
                 covered = await embed.coverage(tx, caller, embeddings.model)
             if covered.texts == covered.vectors and [one.name for one in standing] == [
                 embeddings.model

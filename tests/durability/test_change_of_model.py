@@ -102,7 +102,7 @@ async def test_killed_while_changing_the_model(
     assert set(made) == {f"zettel{topic}" for topic in range(NOTES)}
     assert sum(made.values()) <= NOTES + BATCH
     async with database.transaction(owner) as tx:
-        assert [(one.name, one.vectors) for one in await models.known(tx, owner)] == [
+        assert [(one.name, one.vectors) for one in await models.of_user(tx, owner)] == [
             ("new@openai", NOTES)
         ]
         assert await embed.coverage(tx, owner, "new@openai") == embed.Coverage(

@@ -1,4 +1,4 @@
-"""Two that ingest at once, the same files even: nothing is there twice, torn or stuck."""
+"""Two that ingest the same files at once: nothing is there twice, torn or stuck."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Readers that do what no reader may, and a catalogue that finds them by a file's name."""
+"""Readers that do what no reader may, in a catalogue that finds them by file name."""
 
 import ctypes
 import os

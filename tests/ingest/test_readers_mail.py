@@ -1,4 +1,4 @@
-"""Mail: bodies, headers, attachments, mbox and Maildir, from small inputs written here."""
+"""Mail: bodies, headers, attachments, mbox and Maildir, of small inputs written here."""
 
 import datetime as dt
 import hashlib

@@ -22,8 +22,12 @@ def test_the_sentences_are_parallel() -> None:
     for rows in (texts.passages, texts.questions, texts.queries):
         assert len({len(row) for row in rows}) == 1
         assert all(len(set(row)) == len(row) for row in rows)
-    assert len(texts.asked) == len(texts.questions[0]) == len(set(texts.asked))
-    assert max(texts.asked) < len(texts.passages[0])
+    assert (
+        len(texts.passage_of_each)
+        == len(texts.questions[0])
+        == len(set(texts.passage_of_each))
+    )
+    assert max(texts.passage_of_each) < len(texts.passages[0])
     file = importlib.resources.files("reverie.providers").joinpath(
         "calibration_texts.json"
     )
@@ -64,7 +68,7 @@ async def test_the_built_in_model_measures_as_it_ships(
         np.stack([model._query.without(one) for one in rows]) for rows in raw[1:]
     )
     found = calibration.measured(
-        passages, questions, queries, calibration.texts().asked
+        passages, questions, queries, calibration.texts().passage_of_each
     )
     assert found.floor == pytest.approx(shipped.floor, abs=0.005)
     assert found.scale == pytest.approx(shipped.scale, abs=0.02)
@@ -101,9 +105,9 @@ async def test_another_model_is_brought_into_the_same_range(
         found = await embeddings.measure(embeddings.model)
         assert found
         # Asked once, in batches, however often it is needed.
-        asked = len(server.asked)
+        asked = len(server.passage_of_each)
         assert await embeddings.measure(embeddings.model) is found
-        assert len(server.asked) == asked == 3 + 2 + 2
+        assert len(server.passage_of_each) == asked == 3 + 2 + 2
         # The raw model wants the means of languages taken away, and answers then stand
         # where the built-in one's do.
         meant = found.calibration
@@ -112,7 +116,7 @@ async def test_another_model_is_brought_into_the_same_range(
         others: list[float] = []
         unrelated: list[float] = []
         for language, questions in enumerate(texts.questions):
-            for question, passage in zip(questions, texts.asked, strict=True):
+            for question, passage in zip(questions, texts.passage_of_each, strict=True):
                 vector = await embeddings.query(question, measured=meant)
                 read = vector.offset + meant.scale * (raw[0] @ np.array(vector.values))
                 same.append(read[language, passage])
@@ -137,7 +141,7 @@ async def test_a_model_that_refuses_is_asked_once() -> None:
         )
         assert await embeddings.measure(embeddings.model) is None
         assert await embeddings.measure(embeddings.model) is None
-        assert len(server.asked) == 1
+        assert len(server.passage_of_each) == 1
 
 
 def test_a_model_that_tells_nothing_apart_is_not_believed() -> None:
@@ -148,5 +152,5 @@ def test_a_model_that_tells_nothing_apart_is_not_believed() -> None:
         vectors = rng.normal(size=(6, rows, 32)).astype(np.float32)
         return vectors / np.linalg.norm(vectors, axis=2, keepdims=True)
 
-    found = calibration.measured(noise(24), noise(16), noise(16), texts.asked)
+    found = calibration.measured(noise(24), noise(16), noise(16), texts.passage_of_each)
     assert found.scale == 0.2

@@ -1,4 +1,4 @@
-"""JSON as models write it: twelve ways to get it wrong, and what is still read of them."""
+"""JSON as models write it: twelve ways to get it wrong, and what is still read."""
 
 import time
 

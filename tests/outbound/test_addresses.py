@@ -1,4 +1,4 @@
-"""Which addresses are refused, one by one, and which spellings of a host are numbers."""
+"""Which addresses are refused, and which spellings of a host are numbers."""
 
 import ipaddress
 import random

@@ -1,4 +1,4 @@
-"""Models side by side: a change of model is never seen in what is found, only in how."""
+"""Models side by side: a change of model is not seen in what is found, only in how."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -299,7 +299,7 @@ async def test_many_vectors_are_dropped_bit_by_bit(
     new.close()
     assert list(dict.fromkeys(seen)) == [30, 23, 16, 9, 2, 0]
     async with database.transaction(owner) as tx:
-        assert [one.name for one in await models.known(tx, owner)] == ["new@openai"]
+        assert [one.name for one in await models.of_user(tx, owner)] == ["new@openai"]
 
 
 async def test_the_counts_follow_every_write(

@@ -48,7 +48,7 @@ async def kept(
             bytes(row["hash"])
             for row in await tx.rows("SELECT hash FROM embedding", binary=True)
         ]
-        (known,) = await models.known(tx, caller)
+        (known,) = await models.of_user(tx, caller)
         assert known.name == embeddings.model
         assert known.vectors == len(hashes) == len(set(hashes))
         assert await tx.value("SELECT count(*) FROM stale") == 0

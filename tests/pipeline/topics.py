@@ -16,7 +16,7 @@ from tests.pipeline import embedder
 _TOPIC = re.compile(r"(?:zettel|frage)(\d+)")
 _TEXTS = calibration.texts()
 _MEASURED = {text: 200 + i for row in _TEXTS.passages for i, text in enumerate(row)} | {
-    text: 200 + _TEXTS.asked[i]
+    text: 200 + _TEXTS.passage_of_each[i]
     for row in _TEXTS.questions
     for i, text in enumerate(row)
 }

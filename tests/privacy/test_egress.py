@@ -86,7 +86,9 @@ def models(database: db.Database, stub: model_server.Server) -> chat.Models:
     )
     return chat.Models(
         settings,
-        gateway.Gateway(database, gateway.GatewayRules(KEY, known=acquaintances.known)),
+        gateway.Gateway(
+            database, gateway.GatewayRules(KEY, known=acquaintances.known_values)
+        ),
     )
 
 
@@ -105,7 +107,7 @@ def vectors(
         config.Embedding.model_validate(given),
         config.RerankerModel.model_validate(given),
         gateway=gateway.Gateway(
-            database, gateway.GatewayRules(KEY, known=acquaintances.known)
+            database, gateway.GatewayRules(KEY, known=acquaintances.known_values)
         ),
     )
     yield made

@@ -255,5 +255,5 @@ async def test_recent_is_newest_first(
         ids = [await note(tx, owner, str(i)) for i in range(5)]
         found = await changes.recent(tx, owner, limit=3)
         assert [one.record_id for one in found] == ids[:1:-1]
-        given = await changes.given(tx, owner, [found[0].seq, -1])
+        given = await changes.by_number(tx, owner, [found[0].seq, -1])
         assert given == [found[0]]

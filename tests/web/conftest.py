@@ -1,4 +1,4 @@
-"""What the tests of the API share: a second person's client, and lives made of records."""
+"""Fixtures of the API's tests: a second person's client, and lives made of records."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""What answers cost: the estimate against a real tokenizer, and compact against JSON."""
+"""What answers cost: the estimate against a real tokenizer, compact against JSON."""
 
 import time
 from pathlib import Path

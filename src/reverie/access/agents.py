@@ -117,14 +117,14 @@ async def change(
         description = (
             agent.about if about is None else " ".join(about.split())[:_LONGEST_ABOUT]
         )
-        made = replace(agent, about=description, scopes=sorted(allowed))
+        changed = replace(agent, about=description, scopes=sorted(allowed))
         await tx.run(
             _CHANGE,
             {
                 "user": caller.user_id,
                 "name": name,
-                "about": made.about,
-                "scopes": made.scopes,
+                "about": changed.about,
+                "scopes": changed.scopes,
             },
         )
-    return made
+    return changed

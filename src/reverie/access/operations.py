@@ -1,4 +1,4 @@
-"""Authorisation table of operations: who may ask, the scope needed, the approval level.
+"""Authorisation (permissions) of operations: who may ask, scope, approval level.
 
 Routes and tools take all of this from here and cannot be made without a row:
 `routes.add` and `tools.base.Tool` ask for it by name. Tests compute from this table

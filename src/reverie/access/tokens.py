@@ -1,4 +1,4 @@
-"""Bearer tokens (access tokens) of machines and agents; only their SHA-256 is stored."""
+"""Bearer tokens (access tokens) of machines and agents; only a SHA-256 is stored."""
 
 import hashlib
 import os
@@ -146,10 +146,10 @@ async def grant(
         token, row = _new_row(
             caller.user_id, label, kind, requested or caller.scopes, ends, minted_by
         )
-        made = await tx.one(AccessToken, _INSERT, row)
-    if made is None:
+        access_token = await tx.one(AccessToken, _INSERT, row)
+    if access_token is None:
         raise errors.ReverieError("The new token is not there.")
-    return token, made
+    return token, access_token
 
 
 def _checked_label(name: str) -> str:

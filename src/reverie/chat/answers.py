@@ -1,4 +1,4 @@
-"""Retrieval-augmented answers (RAG): a model's sentences over what a search found, cited.
+"""Retrieval-augmented answers (RAG): a model's sentences with citations of the hits.
 
 Where no model may be asked, the sources are quoted instead.
 """

@@ -157,12 +157,12 @@ def add_user(
     password = None if no_password else _read_password()
 
     async def work(reverie: app.App) -> users.User:
-        made = await users.add(
+        user = await users.add(
             reverie.database, reverie.owner, name=name, timezone=timezone
         )
         if password is not None:
-            await logins.give_password(reverie.database, made.user_id, password)
-        return made
+            await logins.give_password(reverie.database, user.user_id, password)
+        return user
 
     terminal.line(terminal.safe(f"{_run(work).name} is a member of this household."))
 

@@ -66,16 +66,16 @@ async def _demo() -> None:
 
 def _next(home: Path) -> None:
     program = shlex.quote(_short(sys.argv[0]))
-    here = f"REVERIE_HOME={shlex.quote(str(home))} "
+    environment = f"REVERIE_HOME={shlex.quote(str(home))} "
     terminal.line()
     terminal.line("Try next:", style="bold")
     for command, what in (
         (
-            f'{here}{program} ask "what did the doctor say about flying"',
+            f'{environment}{program} ask "what did the doctor say about flying"',
             "quoted, with sources",
         ),
         (
-            f'{here}{program} search "wifi at the holiday house"',
+            f'{environment}{program} search "wifi at the holiday house"',
             "found in a Spanish note",
         ),
         (f"{program} import ~/Documents ~/notes", "your own, in a home of its own"),

@@ -203,12 +203,12 @@ def merge(
         entry = await manual.merge(tx, reverie.owner, winner=kept.id, loser=gone.id)
         return kept, gone, entry
 
-    kept, gone, made = _run(work)
+    kept, gone, merge_ = _run(work)
     if as_json:
-        terminal.as_json(forms.merge(made, gone.name))
+        terminal.as_json(forms.merge(merge_, gone.name))
         return
     terminal.line(terminal.safe(f"{gone.name} is {kept.name} from now on."))
-    terminal.note(f"`reverie graph unmerge {made.id}` makes two of them again.")
+    terminal.note(f"`reverie graph unmerge {merge_.id}` makes two of them again.")
 
 
 @graph.command("unmerge")

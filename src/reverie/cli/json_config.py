@@ -1,4 +1,4 @@
-"""JSON configurations of MCP clients: one server's entry set in place, the rest kept."""
+"""JSON configurations of MCP clients: one server's entry set, the rest kept."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The entry of our MCP server in a client's configuration: parsed, found, and merged."""
+"""The entry of our MCP server in a client's configuration: parsed and merged."""
 
 import typing
 from collections.abc import Callable, Mapping

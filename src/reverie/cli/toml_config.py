@@ -1,4 +1,4 @@
-"""TOML configurations of MCP clients: one server's table set in place, the rest kept."""
+"""TOML configurations of MCP clients: one server's table set, the rest kept."""
 
 import json
 import re

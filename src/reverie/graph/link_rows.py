@@ -162,7 +162,7 @@ async def insert(
 
     `told_end`: the end was told, and does not come of a fact that replaced this one.
     """
-    values = _ends_of(user, fact) | _told(fact, interval, told_end)
+    values = _ends_of(user, fact) | _stated_columns(fact, interval, told_end)
     return await tx.one(Link, _INSERT, values)
 
 
@@ -177,7 +177,9 @@ async def widen(
 ) -> Link | None:
     """A link that is said again: surer, with more properties, and with this interval."""
     values = {"user": user.user_id, "id": link_id}
-    return await tx.one(Link, _WIDEN, values | _told(fact, interval, told_end))
+    return await tx.one(
+        Link, _WIDEN, values | _stated_columns(fact, interval, told_end)
+    )
 
 
 async def continued(
@@ -348,7 +350,9 @@ def _ends_of(user: db.HasUser, fact: facts.Fact) -> dict[str, Any]:
     }
 
 
-def _told(fact: facts.Fact, interval: facts.Interval, told_end: bool) -> dict[str, Any]:
+def _stated_columns(
+    fact: facts.Fact, interval: facts.Interval, told_end: bool
+) -> dict[str, Any]:
     return {
         "valid_from": interval.begin,
         "valid_to": interval.end,

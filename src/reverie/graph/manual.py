@@ -59,14 +59,14 @@ async def create(
         raise _taken(f"There is a {existing.kind} of this name already.", existing)
     if existing is not None:
         new = replace(new, apart=mails[0])
-    made = await nodes.add(tx, caller, new)
-    if made is None:
+    node = await nodes.add(tx, caller, new)
+    if node is None:
         raise errors.Conflict(
             "A node of this name was deleted by hand or erased, and stays away.",
             hint="Give it another name.",
         )
-    await nodes.recount(tx, caller, [made.id])
-    return made
+    await nodes.recount(tx, caller, [node.id])
+    return node
 
 
 async def change(
@@ -87,11 +87,11 @@ async def change(
     kept = properties(
         node.kind, {name: value for name, value in changed.items() if value is not None}
     )
-    made = await nodes.change(
+    changed_node = await nodes.change(
         tx, caller, node, **{**values, "properties": {**kept, **removed}}
     )
-    await nodes.recount(tx, caller, [made.id])
-    return made
+    await nodes.recount(tx, caller, [changed_node.id])
+    return changed_node
 
 
 async def delete(
@@ -151,11 +151,11 @@ async def relate(
         properties=properties_,
         at=None,
     )
-    made = await links.relate(tx, caller, stated)
-    if made is None:
+    link = await links.relate(tx, caller, stated)
+    if link is None:
         raise errors.Conflict("This link was not kept.", hint="Try again.")
     await nodes.recount(tx, caller, [begin.id, end.id])
-    return (await visibility.shown(tx, caller, [made]))[0]
+    return (await visibility.shown(tx, caller, [link]))[0]
 
 
 async def unlink(

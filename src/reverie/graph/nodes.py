@@ -205,11 +205,11 @@ async def add(tx: db.Transaction, user: db.HasUser, new: NodeDraft) -> Node | No
         "record": None,
         "hash": node_data.hash_of(new.kind, new.name, new.description, new.properties),
     }
-    made = await tx.one(Node, _INSERT, values)
-    if made is None:
+    node = await tx.one(Node, _INSERT, values)
+    if node is None:
         raise errors.Conflict("Somebody has just made this node.", hint="Try again.")
-    await also(tx, user, made.id, names_=[new.name, *new.names], emails=new.emails)
-    return made
+    await also(tx, user, node.id, names_=[new.name, *new.names], emails=new.emails)
+    return node
 
 
 async def also(
@@ -288,11 +288,11 @@ async def change(
             node.kind, texts["name"], texts["description"], properties
         ),
     }
-    made = await tx.one(Node, _CHANGE, parameters | texts)
-    if made is None:
+    changed = await tx.one(Node, _CHANGE, parameters | texts)
+    if changed is None:
         raise missing()
-    await also(tx, user, node.id, names_=[made.name])
-    return made
+    await also(tx, user, node.id, names_=[changed.name])
+    return changed
 
 
 async def source(
@@ -319,8 +319,8 @@ async def source(
         "record": record_id,
         "hash": None,
     }
-    made = await tx.one(Node, _INSERT, values)
-    return made.id if made else None
+    node = await tx.one(Node, _INSERT, values)
+    return node.id if node else None
 
 
 async def source_of(

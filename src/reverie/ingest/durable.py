@@ -313,7 +313,7 @@ class Ingesting:
         """
         if ingestion.worker == self.worker:
             return str(ingestion.id) in self._under_way
-        return await self._database.held(ingestion.worker)
+        return await self._database.is_locked(ingestion.worker)
 
     async def _take_over(self, user: users.Reference) -> None:
         """What nobody works on, and did not a moment ago: the process is no more, or
@@ -389,7 +389,7 @@ class Ingesting:
     async def _executed(self, workflow: dbos.WorkflowStatus) -> bool:
         if workflow.executor_id in (None, self.worker):
             return _ingestion_of(workflow.workflow_id) in self._under_way
-        return await self._database.held(str(workflow.executor_id))
+        return await self._database.is_locked(str(workflow.executor_id))
 
     async def _workflows(self, prefix: str | None = None) -> list[dbos.WorkflowStatus]:
         def listed() -> list[dbos.WorkflowStatus]:

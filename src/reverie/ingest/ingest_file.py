@@ -1,5 +1,6 @@
-"""Ingestion of one file: inspected, kept by its hash, read in a sandbox, saved; the same
-bytes are read once.
+"""Ingestion of one file: inspected, kept by its hash, read in a sandbox, and saved.
+
+The same bytes are read once.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ _OFTEN_S = 0.5
 _DEEPEST = 3
 
 Transaction = db.Transaction
-Far = Callable[[db.Transaction, int, int], Awaitable[None]]
+OnProgress = Callable[[db.Transaction, int, int], Awaitable[None]]
 Ending = Callable[[db.Transaction, "Outcome"], Awaitable[None]]
 
 
@@ -59,13 +60,13 @@ async def _nothing(*_: object) -> None:
 class Options:
     """How a file is to be ingested: `again` reads what was refused before once more.
 
-    `far` is told in a transaction how many units are read, of how many; `ending` is
-    called in the last transaction.
+    `on_progress` is told in a transaction how many units are read, of how many;
+    `ending` is called in the last transaction.
     """
 
     password: str = ""
     again: bool = False
-    far: Far = _nothing
+    on_progress: OnProgress = _nothing
     ending: Ending = _nothing
 
 
@@ -122,7 +123,7 @@ async def _readable(
     outcome.digest = state.digest
     again = options.again or bool(options.password)
     async with context.database.transaction(context.caller) as tx:
-        entry = await ledger.known(tx, context.caller, file.path)
+        entry = await ledger.entry(tx, context.caller, file.path)
         if entry and ledger.recall(entry, state.digest, result, again=again):
             await options.ending(tx, outcome)
             return None
@@ -254,7 +255,7 @@ class _Collector:
             )
             # What was there before is no step forward, however often it is looked at.
             if new > self.new:
-                await self.options.far(tx, self.reached, self.total)
+                await self.options.on_progress(tx, self.reached, self.total)
                 self.new = new
         self.items, self.read = [], []
         self.kept_at = time.monotonic()

@@ -275,7 +275,7 @@ async def scanned(tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID) ->
     await tx.run(_SCANNED, (caller.user_id, ingestion_id))
 
 
-async def said(
+async def note_wait(
     tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID, reason: str
 ) -> None:
     """What it waits for just now, or "" when it goes on."""
@@ -368,7 +368,7 @@ async def let_go(tx: db.Transaction, caller: db.HasUser, worker: str) -> None:
     await tx.run(_LET_GO, {"user": caller.user_id, "worker": worker})
 
 
-async def far(
+async def note_progress(
     tx: db.Transaction,
     caller: db.HasUser,
     ingestion_id: UUID,

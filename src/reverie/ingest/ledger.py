@@ -94,7 +94,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ImportedRecord:
     """A record that came from a file, as it was when the file was read."""
 
     domain: str
@@ -127,14 +127,14 @@ async def turn(tx: db.Transaction, caller: callers.Caller) -> None:
     await tx.run(_TURN, (caller.user_id,))
 
 
-async def known(
+async def entry(
     tx: db.Transaction, caller: callers.Caller, path: str
 ) -> LedgerEntry | None:
     """What became of a file the last time."""
     return await tx.one(LedgerEntry, _FILE, (caller.user_id, path))
 
 
-async def all_known(
+async def entries(
     tx: db.Transaction, caller: callers.Caller, paths: list[str]
 ) -> dict[str, LedgerEntry]:
     """The same for many files, by path."""
@@ -215,9 +215,11 @@ async def moved(tx: db.Transaction, caller: callers.Caller, old: str, new: str) 
         await tx.run(statement, {"user": caller.user_id, "old": old, "new": new})
 
 
-async def made(tx: db.Transaction, caller: callers.Caller, path: str) -> list[Made]:
+async def records_of(
+    tx: db.Transaction, caller: callers.Caller, path: str
+) -> list[ImportedRecord]:
     """The records that came from a file."""
-    return await tx.all(Made, _MADE, (caller.user_id, path))
+    return await tx.all(ImportedRecord, _MADE, (caller.user_id, path))
 
 
 async def version(
@@ -227,9 +229,13 @@ async def version(
     await tx.run(_VERSION, (at, caller.user_id, path, record_id))
 
 
-async def gone(tx: db.Transaction, caller: callers.Caller, path: str) -> list[Made]:
+async def gone(
+    tx: db.Transaction, caller: callers.Caller, path: str
+) -> list[ImportedRecord]:
     """A file is no more: forget it, and return the records that came from it alone."""
-    alone = await tx.all(Made, _ONLY_HERE, {"user": caller.user_id, "path": path})
+    alone = await tx.all(
+        ImportedRecord, _ONLY_HERE, {"user": caller.user_id, "path": path}
+    )
     for statement in (_FORGET_FILE, _FORGET):
         await tx.run(statement, (caller.user_id, path))
     return alone

@@ -1,4 +1,4 @@
-"""The scan of an import: every file under some paths, and why one is not even opened."""
+"""The scan of an import: every file under some paths, and why one is not opened."""
 
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping

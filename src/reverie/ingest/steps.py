@@ -1,5 +1,6 @@
-"""The idempotent steps of an ingestion: scan, take, finish. Each may be repeated at any
-point, and goes on where it was.
+"""The idempotent steps of an ingestion: scan, take, finish.
+
+Each may be repeated at any point, and goes on where it was.
 """
 
 import asyncio
@@ -156,7 +157,7 @@ async def patiently(
 async def _say(context: ingest_file.Context, ingestion_id: UUID, reason: str) -> None:
     try:
         async with context.database.transaction(context.caller) as tx:
-            await ingestions.said(tx, context.caller, ingestion_id, reason)
+            await ingestions.note_wait(tx, context.caller, ingestion_id, reason)
     except (errors.Unavailable, errors.DiskFull):
         log.debug("and cannot be told so")
 
@@ -214,7 +215,7 @@ async def _add(
     listed = await asyncio.to_thread(lambda: [*map(_inspected, files)])
     again = bool(ingestion.request.get("again") or ingestion.request.get("password"))
     async with context.database.transaction(context.caller) as tx:
-        entries = await ledger.all_known(
+        entries = await ledger.entries(
             tx, context.caller, [file.path for file in files]
         )
         for at, new in enumerate(listed):
@@ -319,8 +320,8 @@ def _options(
 ) -> ingest_file.Options:
     caller = context.caller
 
-    async def far(tx: ingest_file.Transaction, units: int, total: int) -> None:
-        if not await ingestions.far(
+    async def on_progress(tx: ingest_file.Transaction, units: int, total: int) -> None:
+        if not await ingestions.note_progress(
             tx, caller, ingestion.id, file.number, units=units, total=total
         ):
             raise _Stopped
@@ -346,7 +347,7 @@ def _options(
     return ingest_file.Options(
         password=password,
         again=bool(ingestion.request.get("again")),
-        far=far,
+        on_progress=on_progress,
         ending=ending,
     )
 

@@ -1,5 +1,6 @@
-"""Checkpoints of documents that are being read, a unit (page, slide, sheet) at a time, so
-that no page is read twice.
+"""Checkpoints of documents that are being read, so that no page is read twice.
+
+Units (pages, slides, sheets) are kept as they come.
 """
 
 from collections.abc import Mapping, Sequence

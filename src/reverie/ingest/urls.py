@@ -1,4 +1,4 @@
-"""Pages and files by URL: fetched behind the guard against SSRF, kept like any original."""
+"""Pages and files by URL: fetched from public addresses, kept like any original."""
 
 import asyncio
 import mimetypes

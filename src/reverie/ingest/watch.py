@@ -100,26 +100,28 @@ async def _move(
     tx: db.Transaction, caller: callers.Caller, old: str, new: scan.ScannedFile
 ) -> None:
     """The record stays, and says where its file lies now."""
-    for made in await ledger.made(tx, caller, old):
-        domain = catalogue.domain(made.domain)
-        record = await base.get(tx, caller, domain, made.record_id, deleted=True)
+    for imported in await ledger.records_of(tx, caller, old):
+        domain = catalogue.domain(imported.domain)
+        record = await base.get(tx, caller, domain, imported.record_id, deleted=True)
         if record.deleted_at is not None:
             continue
         values: dict[str, object] = {
             "custom": {**record.custom, "imported_from": str(new.relative)}
         }
-        if made.domain == "file":
+        if imported.domain == "file":
             values |= {"path": new.path, "name": new.relative.name}
-        changed = await base.update(tx, caller, domain, made.record_id, values)
-        if record.updated_at == made.version:
-            await ledger.version(tx, caller, old, made.record_id, changed.updated_at)
+        changed = await base.update(tx, caller, domain, imported.record_id, values)
+        if record.updated_at == imported.version:
+            await ledger.version(
+                tx, caller, old, imported.record_id, changed.updated_at
+            )
     await ledger.moved(tx, caller, old, new.path)
 
 
 async def _remove(tx: db.Transaction, caller: callers.Caller, path: str) -> None:
     """What came from this file alone is deleted, unless it was changed here since."""
-    for made in await ledger.gone(tx, caller, path):
-        domain = catalogue.domain(made.domain)
-        record = await base.get(tx, caller, domain, made.record_id, deleted=True)
-        if record.deleted_at is None and record.updated_at == made.version:
-            await base.delete(tx, caller, domain, made.record_id)
+    for imported in await ledger.gone(tx, caller, path):
+        domain = catalogue.domain(imported.domain)
+        record = await base.get(tx, caller, domain, imported.record_id, deleted=True)
+        if record.deleted_at is None and record.updated_at == imported.version:
+            await base.delete(tx, caller, domain, imported.record_id)

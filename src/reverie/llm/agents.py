@@ -165,24 +165,24 @@ def _changed(
     change: _Change,
 ) -> tuple[list[ModelMessage], ModelRequestParameters]:
     """Every text of a request, changed, always in the same order."""
-    made: list[ModelMessage] = []
+    changed: list[ModelMessage] = []
     for message in messages:
         if isinstance(message, ModelRequest):
             instructions = message.instructions
             if instructions:
                 instructions = change(instructions)
             request = [_request_part(part, change) for part in message.parts]
-            made.append(replace(message, parts=request, instructions=instructions))
+            changed.append(replace(message, parts=request, instructions=instructions))
         else:
             response = [_response_part(part, change) for part in message.parts]
-            made.append(replace(message, parts=response))
+            changed.append(replace(message, parts=response))
     if parameters.instruction_parts:
         parts = [
             replace(part, content=change(part.content))
             for part in parameters.instruction_parts
         ]
         parameters = replace(parameters, instruction_parts=parts)
-    return made, parameters
+    return changed, parameters
 
 
 def _request_part(part: ModelRequestPart, change: _Change) -> ModelRequestPart:

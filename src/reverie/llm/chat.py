@@ -99,7 +99,7 @@ class Models:
         self._all = [model for model in configured if model is not None]
 
     @property
-    def there(self) -> bool:
+    def is_configured(self) -> bool:
         """Whether any model is configured."""
         return bool(self._all)
 

@@ -297,7 +297,7 @@ class Embeddings:
         )
         queries = await self._rows(embedder, embedder.queries, texts.queries, origin)
         meant = await asyncio.to_thread(
-            calibration.measured, passages, questions, queries, texts.asked
+            calibration.measured, passages, questions, queries, texts.passage_of_each
         )
         return ModelMeasurement(passages.shape[2], meant)
 

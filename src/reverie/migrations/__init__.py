@@ -1,1 +1,1 @@
-"""The shape of the database, as numbered SQL files, and the runner that applies them."""
+"""The database schema as numbered SQL files, and the runner that applies them."""

@@ -1,1 +1,1 @@
-"""Outbound requests behind an SSRF guard: pages and feeds, from public addresses only."""
+"""Outbound requests behind an SSRF guard: pages and feeds of public addresses."""

@@ -1,4 +1,4 @@
-"""Open network connections of this process tree, as the operating system counts them."""
+"""Open network connections of this process tree, as the system counts them."""
 
 import collections
 import ipaddress

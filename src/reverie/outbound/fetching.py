@@ -1,9 +1,7 @@
-"""HTTP fetching of one page behind the SSRF guard: resolved once, every address checked.
+"""HTTP fetching of one page behind the SSRF guard: resolved once, addresses checked.
 
-No more is read than the limits allow.
-
-What is asked: GET, with "Reverie" as the only name given. No cookies, no proxies or
-passwords of the environment.
+No more is read than the limits allow. The request is a GET with "Reverie" as its only
+name: no cookies, no proxies or passwords of the environment.
 """
 
 import asyncio

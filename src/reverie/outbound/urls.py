@@ -1,4 +1,4 @@
-"""URL parsing for the SSRF guard: http or https, a host, an allowed port, redirects."""
+"""URL parsing of outbound requests: http or https, host, allowed port, redirects."""
 
 import re
 import urllib.parse

@@ -49,7 +49,7 @@ async def examine(
             counts[name] = int(await tx.value(live, (caller.user_id,)))
         cards = int(await tx.value(_CARDS, (caller.user_id,)))
         coverage = await embed.coverage(tx, caller, embeddings.model)
-        known_models = await models.known(tx, caller)
+        known_models = await models.of_user(tx, caller)
         version = str(await tx.value(_VERSION))
     total = sum(counts.values())
     if cards != total:

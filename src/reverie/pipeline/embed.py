@@ -112,7 +112,7 @@ async def embed(work: slots.Work, batch: Sequence[changes.Change]) -> None:
         await _embedded(work, model, missing, lane="realtime")
         after = bytes(missing[-1]["hash"])
     async with work.database.transaction(work.user) as tx:
-        used = models.used(work.embeddings, await models.known(tx, work.user))
+        used = models.used(work.embeddings, await models.of_user(tx, work.user))
     if used != model:
         await _embed_besides(work, used, records)
 
@@ -139,7 +139,7 @@ async def nodes(work: slots.Work) -> None:
             return
         try:
             vectors = await work.embeddings.passages(
-                [_told(row) for row in missing], model, origin=origin
+                [_text_of_node(row) for row in missing], model, origin=origin
             )
         except (errors.Unavailable, errors.Invalid, errors.Confined) as away:
             log.info("%s nodes have no vector yet: %s", len(missing), away.message)
@@ -147,7 +147,7 @@ async def nodes(work: slots.Work) -> None:
         await _kept(work, model, [row["hash"] for row in missing], vectors)
 
 
-def _told(row: Mapping[str, Any]) -> str:
+def _text_of_node(row: Mapping[str, Any]) -> str:
     return node_data.text_of(
         row["kind"], row["name"], row["description"], row["properties"]
     )
@@ -206,7 +206,7 @@ async def _replaces(work: slots.Work, model: str) -> bool:
     if work.embeddings.keeps_previous:
         return False
     async with work.database.transaction(work.user) as tx:
-        if len(await models.known(tx, work.user)) < 2:
+        if len(await models.of_user(tx, work.user)) < 2:
             return False
         covered = await coverage(tx, work.user, model)
     return covered.vectors >= _ENOUGH * covered.texts
@@ -220,8 +220,8 @@ async def _dropped(work: slots.Work, model: str) -> bool:
     not undo the other's work.
     """
     async with work.database.transaction(work.user) as tx:
-        standing = await models.known(tx, work.user)
-        present = next((known for known in standing if known.name == model), None)
+        standing = await models.of_user(tx, work.user)
+        present = next((model_ for model_ in standing if model_.name == model), None)
         old = next(
             (
                 other
@@ -340,8 +340,8 @@ async def forget(tx: db.Transaction, user: db.HasUser) -> None:
 
 async def coverage(tx: db.Transaction, user: db.HasUser, model: str) -> Coverage:
     """How much of the user's text search can find by meaning."""
-    found = await tx.one(Coverage, _COUNT, {"user": user.user_id, "model": model})
-    return found or Coverage(0, 0)
+    counted = await tx.one(Coverage, _COUNT, {"user": user.user_id, "model": model})
+    return counted or Coverage(0, 0)
 
 
 def _literals(vectors: embedding.Vectors) -> list[str]:

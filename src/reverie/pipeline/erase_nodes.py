@@ -41,7 +41,7 @@ async def clean(
     """
     if really:
         await nodes.bump(tx, caller)
-    found = [
+    removed = [
         node
         for node in await nodes.orphans(tx, caller)
         if visibility.sees(caller, node)
@@ -49,8 +49,8 @@ async def clean(
     if really:
         hashes = [
             node_data.hash_of(node.kind, node.name, node.description, node.properties)
-            for node in found
+            for node in removed
         ]
-        await nodes.drop(tx, caller, [node.id for node in found])
+        await nodes.drop(tx, caller, [node.id for node in removed])
         await embed.drop(tx, caller, [digest for digest in hashes if digest])
-    return found
+    return removed

@@ -2,8 +2,8 @@
 
 The graph keeps what the text of a record bears out.
 
-It is there only where a model is, begins with the first record, and waits while the
-model is away or the day's tokens are spent. What a model answers can cost a record
+The slot is there only where a model is, begins with the first record, and waits while
+the model is away or the day's tokens are spent. What a model answers can cost a record
 nothing: at worst nothing is learnt.
 """
 
@@ -40,7 +40,7 @@ async def read(work: slots.Work, batch: Sequence[changes.Change]) -> None:
     the slot waits.
     """
     models = work.models
-    if models is None or not models.there:
+    if models is None or not models.is_configured:
         return
     latest = {
         change.record_id: change

@@ -47,7 +47,7 @@ _DISMISS = "DELETE FROM model WHERE user_id = %s AND name = %s"
 _FORGET = "DELETE FROM model WHERE user_id = %s"
 
 
-async def known(tx: db.Transaction, user: db.HasUser) -> list[KnownModel]:
+async def of_user(tx: db.Transaction, user: db.HasUser) -> list[KnownModel]:
     """Every model of the user, the one chosen last first."""
     return await tx.all(KnownModel, _KNOWN, (user.user_id,))
 
@@ -98,14 +98,14 @@ async def calibrate(work: slots.Work, names: Sequence[str]) -> None:
     that is away, too.
     """
     async with work.database.transaction(work.user) as tx:
-        standing = {model.name: model for model in await known(tx, work.user)}
+        standing = {model.name: model for model in await of_user(tx, work.user)}
     for name in names:
         present = name == work.embeddings.model
-        there = standing.get(name)
+        stored = standing.get(name)
         if (
             work.embeddings.shipped(name)
-            or (there and there.measured_at)
-            or not (there or present)
+            or (stored and stored.measured_at)
+            or not (stored or present)
         ):
             continue
         try:
@@ -116,19 +116,19 @@ async def calibrate(work: slots.Work, names: Sequence[str]) -> None:
 
 
 async def _measure(work: slots.Work, name: str) -> None:
-    found = await work.embeddings.measure(
+    measured = await work.embeddings.measure(
         name,
         origin=embedding.Origin(
             work.user, "calibration", level=embedding.Level.LOW, lane="realtime"
         ),
     )
-    if found is None:
+    if measured is None:
         return
-    meant = found.calibration
+    meant = measured.calibration
     values = {
         "user": work.user.user_id,
         "model": name,
-        "dimensions": found.dimensions,
+        "dimensions": measured.dimensions,
         "floor": meant.floor,
         "scale": meant.scale,
         "spread": meant.spread,

@@ -91,9 +91,9 @@ async def _extract(
     if not records:
         return
     async with work.database.transaction(work.user) as tx:
-        known = await known_values.of(tx, work.user)
+        known_nodes = await known_values.of(tx, work.user)
     for record in records:
-        entities = await asyncio.to_thread(record_entities.extract, record, known)
+        entities = await asyncio.to_thread(record_entities.extract, record, known_nodes)
         async with work.database.transaction(work.user) as tx:
             await _apply(tx, work.user, record, entities)
 

@@ -1,4 +1,4 @@
-"""The worker: runs every slot, the consumers of the change log, each at its own pace."""
+"""The worker: runs every slot, the consumers of the change log, at their own pace."""
 
 import asyncio
 import contextlib
@@ -271,7 +271,9 @@ async def _retry(slot: slots.Slot, work: slots.Work) -> None:
     """
     async with work.database.transaction(work.user) as tx:
         letters = await dead_letters.due(tx, work.user, slot.name, limit=slots.BATCH)
-        rows = await changes.given(tx, work.user, [letter.seq for letter in letters])
+        rows = await changes.by_number(
+            tx, work.user, [letter.seq for letter in letters]
+        )
     by_seq = {change.seq: change for change in rows}
     for letter in letters:
         batch = [by_seq[letter.seq]] if letter.seq in by_seq else []
@@ -311,4 +313,8 @@ async def standings(
 
 
 def _waits_for(slot: slots.Slot, models: chat.Models | None) -> str:
-    return "a language model" if slot.asks and not (models and models.there) else ""
+    return (
+        "a language model"
+        if slot.asks and not (models and models.is_configured)
+        else ""
+    )

@@ -1,4 +1,4 @@
-"""Check digits (Luhn, mod 97, python-stdnum) and other checks on what patterns match."""
+"""Check digits (Luhn, mod 97, python-stdnum) and other checks of patterns' matches."""
 
 import math
 import re

@@ -1,11 +1,10 @@
-"""Tokens of pseudonymisation: how `Person_7F3K9ABCDEFGH` is written and recognised.
+"""Tokens of pseudonyms: how `Person_7F3K9ABCDEFGH` is written and recognised.
 
-A word says the kind of the value, and a core says which value.
-
-A core is 13 characters of Crockford's base 32 (65 bits, no I, L, O or U), or 26 where
-13 were taken. It always holds a digit of 2 to 9, which no letter is mistaken for, so
-that no words of any language are a core. Another spelling of the same value has the
-same core with `U` and a number behind it: `Person_7F3K9ABCDEFGHU42`.
+A word says the kind of the value, and a core says which value. A core is 13 characters
+of Crockford's base 32 (65 bits, no I, L, O or U), or 26 where 13 were taken. It always
+holds a digit of 2 to 9, which no letter is mistaken for, so that no words of any
+language are a core. Another spelling of the same value has the same core with `U` and a
+number behind it: `Person_7F3K9ABCDEFGHU42`.
 """
 
 import re

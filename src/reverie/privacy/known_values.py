@@ -1,4 +1,4 @@
-"""PII detection of known values: a gazetteer of the owner's contacts, in any spelling."""
+"""PII detection of known values: a gazetteer of the owner's contacts, however spelt."""
 
 import itertools
 import re
@@ -63,16 +63,16 @@ class _Word(NamedTuple):
     plain: str
 
 
-def index(known: Sequence[spans.KnownValue]) -> KnownValueIndex:
+def index(values: Sequence[spans.KnownValue]) -> KnownValueIndex:
     """Known values, ready to be looked for in many texts; the last eight are kept."""
-    return _index(tuple(known))
+    return _index(tuple(values))
 
 
 @lru_cache(maxsize=8)
-def _index(known: tuple[spans.KnownValue, ...]) -> KnownValueIndex:
+def _index(values: tuple[spans.KnownValue, ...]) -> KnownValueIndex:
     forms: dict[str, dict[tuple[str, ...], str]] = {}
     by_digits: dict[str, str] = {}
-    for entry in known:
+    for entry in values:
         value = folding.fold(entry.value).text
         digits = _digits(value)
         if _is_number(value, digits):

@@ -61,10 +61,10 @@ class Summary:
     def sentence(self) -> str:
         """As people read it."""
         since = {1: "today", 7: "this week"}.get(self.days, f"in {self.days} days")
-        here = f", {self.local:,} on this machine" if self.local else ""
+        on_this_machine = f", {self.local:,} on this machine" if self.local else ""
         return (
             f"{since}: {self.processed:,} processed, {self.plain:,} plain, {self.pseudonymised:,} pseudonymised, "
-            f"{self.blocked:,} blocked{here}"
+            f"{self.blocked:,} blocked{on_this_machine}"
         )
 
 

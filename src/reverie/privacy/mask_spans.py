@@ -1,4 +1,4 @@
-"""Pseudonymisation: which spans of a text are masked as one."""
+"""Masked spans: which spans of a text get one pseudonym."""
 
 import re
 from collections.abc import Iterable

@@ -149,7 +149,7 @@ def _listed(plain: str) -> int:
 def _listed_evidence(plain: str, *, common: bool) -> float:
     if not common:
         return EVIDENCE.listed
-    given = lists.given(plain)
-    if given >= _USUAL or given + lists.family(plain) >= _WELL_KNOWN:
+    countries = lists.given(plain)
+    if countries >= _USUAL or countries + lists.family(plain) >= _WELL_KNOWN:
         return EVIDENCE.ambiguous
     return EVIDENCE.rare

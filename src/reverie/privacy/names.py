@@ -347,10 +347,10 @@ def _weight_at_beginning(
         tokenized, token
     ):
         return weight
-    given = lists.given(token.plain)
-    if given and _name_follows(tokenized, at):
+    countries = lists.given(token.plain)
+    if countries and _name_follows(tokenized, at):
         return weight
-    if given >= _USUAL and _acts(tokenized, at):
+    if countries >= _USUAL and _acts(tokenized, at):
         return weight
     return name_evidence.EVIDENCE.none
 
@@ -383,10 +383,10 @@ def _classified(
     if tokenized.text[start:stop].endswith("'s"):
         stop -= 2
     words = folding.plain(tokenized.text[start:stop])
-    given = any(lists.given(token.plain) for token in tokens)
-    if lists.country(words) or (lists.place(words) and not given):
+    has_given_name = any(lists.given(token.plain) for token in tokens)
+    if lists.country(words) or (lists.place(words) and not has_given_name):
         return spans.FoldedSpan(start, stop, "location", _SCORES.place_as_name)
-    score = _person_score(tokens, total, given=given)
+    score = _person_score(tokens, total, given=has_given_name)
     return spans.FoldedSpan(start, stop, "person", score)
 
 

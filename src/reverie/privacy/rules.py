@@ -54,9 +54,9 @@ _NESTED = re.compile(r"(?<!\\)[+*]\)(?:[+*]|\{\d+,\})")
 class Pattern:
     """One regular expression: its group `value`, or all of it, is a value of `kind`.
 
-    `check` names a function of check_digits.py; `cue` must stand in the 60 characters before;
-    `when` names a list of words of which the text must hold two; `only` is the language
-    it is for. `take` says that what follows the match is wanted and not the match
+    `check` names a function of check_digits.py; `cue` must stand in the 60 characters
+    before; `when` names a list of words of which the text must hold two; `only` is the
+    language it is for. `take` says that what follows the match is wanted and not the match
     itself: a `name`, a name with its `capital`, a `listed` name, a `place`, an
     `organisation` or an `address`, as names.py and addresses.py cut them out. In
     `match`, {Cap} stands for a capitalised word and {Org} for up to five of them.

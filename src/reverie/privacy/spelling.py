@@ -1,4 +1,4 @@
-"""Normalisation of values for pseudonymisation: which spellings are one value.
+"""Normalisation of personal values: which spellings get one pseudonym.
 
 Two that fold alike get one token, each with its own spelling.
 """

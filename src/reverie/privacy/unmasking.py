@@ -1,11 +1,11 @@
 """Unmasking of pseudonyms: values in place of their tokens, in a text or a stream.
 
 A reply is read once from left to right. At each word that may begin a token the reader
-decides: a token that may be restored, none, or, in a stream, not yet known; what is not known
-yet is held back. Models change tokens, so case, Markdown, line breaks and the language
-of the word before the core do not matter; each character of the core does. Text for
-programs (JSON, calls of tools) is parsed first and restored value by value: a name may
-hold a quote.
+decides: a token that may be restored, none, or, in a stream, not yet known; what is not
+known yet is held back. Models change tokens, so case, Markdown, line breaks and the
+language of the word before the core do not matter; each character of the core does.
+Text for programs (JSON, calls of tools) is parsed first and restored value by value: a
+name may hold a quote.
 """
 
 import re

@@ -1,9 +1,8 @@
 """Calibration of any model's similarities, by sentences of our own.
 
-They are in six languages.
-
-`calibration_texts.json` holds parallel passages, questions that some of them answer
-(`asked` says which), and queries as people type them.
+The sentences are in six languages. `calibration_texts.json` holds parallel passages,
+questions that some of them answer (`asked` says which), and queries as people type
+them.
 """
 
 import importlib.resources
@@ -34,13 +33,13 @@ _LEAST, _MOST = 0.2, 10.0
 @dataclass(frozen=True, slots=True)
 class Texts:
     """The sentences: a row a language; `questions[l][i]` is answered by
-    `passages[l][asked[i]]`.
+    `passages[l][passage_of_each[i]]`.
     """
 
     passages: Sequence[Sequence[str]]
     questions: Sequence[Sequence[str]]
     queries: Sequence[Sequence[str]]
-    asked: Sequence[int]
+    passage_of_each: Sequence[int]
 
 
 def texts() -> Texts:
@@ -48,16 +47,18 @@ def texts() -> Texts:
     file = importlib.resources.files("reverie.providers").joinpath(
         "calibration_texts.json"
     )
-    found: Mapping[str, Any] = json.loads(file.read_text("utf-8"))
-    rows = [list(found[part].values()) for part in ("passages", "questions", "queries")]
-    return Texts(rows[0], rows[1], rows[2], found["asked"])
+    content: Mapping[str, Any] = json.loads(file.read_text("utf-8"))
+    rows = [
+        list(content[part].values()) for part in ("passages", "questions", "queries")
+    ]
+    return Texts(rows[0], rows[1], rows[2], content["asked"])
 
 
 def measured(
     passages: NDArray[np.float32],
     questions: NDArray[np.float32],
     queries: NDArray[np.float32],
-    asked: Sequence[int],
+    passage_of_each: Sequence[int],
 ) -> base.Calibration:
     """The calibration out of the vectors of `texts`, each of shape (languages,
     sentences, dimensions).
@@ -65,10 +66,10 @@ def measured(
     The means of languages are those of `queries`, which ask for none of the passages,
     and are kept if answers in the same and in other languages then stand out more.
     """
-    plain = _parts(questions, passages, asked)
+    plain = _parts(questions, passages, passage_of_each)
     means = base.LanguageMeans(queries.mean(axis=1))
     freed = np.stack([means.without(rows) for rows in questions])
-    parts = _parts(freed, passages, asked)
+    parts = _parts(freed, passages, passage_of_each)
     if parts.distance > _GAIN * plain.distance:
         return _calibration(parts, means)
     return _calibration(plain, None)
@@ -97,13 +98,15 @@ class _Parts:
 
 
 def _parts(
-    questions: NDArray[np.float32], passages: NDArray[np.float32], asked: Sequence[int]
+    questions: NDArray[np.float32],
+    passages: NDArray[np.float32],
+    passage_of_each: Sequence[int],
 ) -> _Parts:
     every = np.einsum("lqd,mpd->lmqp", questions, passages)
-    answers = every[:, :, np.arange(len(asked)), asked]
+    answers = every[:, :, np.arange(len(passage_of_each)), passage_of_each]
     same = np.eye(len(passages), dtype=bool)
     no_answer = np.ones(every.shape[2:], dtype=bool)
-    no_answer[np.arange(len(asked)), asked] = False
+    no_answer[np.arange(len(passage_of_each)), passage_of_each] = False
     return _Parts(
         answers[same].ravel(), answers[~same].ravel(), every[:, :, no_answer].ravel()
     )

@@ -45,7 +45,7 @@ class Client(Protocol):
 
     @property
     def model(self) -> "Model":
-        """The model of pydantic-ai, for agents: only for the face of the gateway that wraps it."""
+        """The model of pydantic-ai for agents, wrapped by the face of the gateway."""
         ...
 
     async def ask(self, prompt: Prompt) -> Completion:

@@ -1,9 +1,7 @@
 """pydantic-ai's chat models as our clients, over a guarded HTTP client.
 
-It goes where it is told and no further.
-
-No redirect, no retry that the log does not know of, no address from the environment;
-and to a model on this machine no proxy.
+The client goes where it is told and no further: no redirect, no retry that the log does
+not know of, no address from the environment; and to a model on this machine no proxy.
 """
 
 import asyncio
@@ -88,10 +86,10 @@ class _Client:
     ) -> AsyncGenerator[str | chat_base.Completion]:
         model = await self._ready()
         with translated(self._where):
-            asked = model.request_stream(
+            request = model.request_stream(
                 _messages(prompt), _settings(prompt), _parameters(model, prompt)
             )
-            async with asked as answer:
+            async with request as answer:
                 async for event in answer:
                     if isinstance(event, PartStartEvent) and isinstance(
                         event.part, TextPart
@@ -150,7 +148,7 @@ def _openai(
     where: chat_base.Endpoint, url: str, key: str, http: httpx2.AsyncClient
 ) -> Model:
     vendor, models = _imported("openai", "openai")
-    made = vendor.AsyncOpenAI(
+    client = vendor.AsyncOpenAI(
         base_url=url,
         api_key=key,
         organization="",
@@ -162,7 +160,7 @@ def _openai(
         _, models = _imported("openai", "ollama")
         providers = importlib.import_module("pydantic_ai.providers.ollama")
         return models.OllamaModel(
-            where.model, provider=providers.OllamaProvider(openai_client=made)
+            where.model, provider=providers.OllamaProvider(openai_client=client)
         )
     providers = importlib.import_module("pydantic_ai.providers.openai")
     profile: dict[str, Any] | None = None
@@ -177,14 +175,14 @@ def _openai(
         }
     return models.OpenAIChatModel(
         where.model,
-        provider=providers.OpenAIProvider(openai_client=made),
+        provider=providers.OpenAIProvider(openai_client=client),
         profile=profile,
     )
 
 
 def _anthropic(model: str, url: str, key: str, http: httpx2.AsyncClient) -> Model:
     vendor, models = _imported("anthropic", "anthropic")
-    made = vendor.AsyncAnthropic(
+    client = vendor.AsyncAnthropic(
         base_url=url,
         api_key=key,
         max_retries=0,
@@ -194,7 +192,7 @@ def _anthropic(model: str, url: str, key: str, http: httpx2.AsyncClient) -> Mode
     )
     providers = importlib.import_module("pydantic_ai.providers.anthropic")
     return models.AnthropicModel(
-        model, provider=providers.AnthropicProvider(anthropic_client=made)
+        model, provider=providers.AnthropicProvider(anthropic_client=client)
     )
 
 
@@ -223,20 +221,20 @@ def _imported(vendor: str, family: str) -> tuple[Any, Any]:
 
 
 def _messages(prompt: chat_base.Prompt) -> list[ModelMessage]:
-    made: list[ModelMessage] = []
-    asked: list[SystemPromptPart | UserPromptPart] = []
+    messages: list[ModelMessage] = []
+    parts: list[SystemPromptPart | UserPromptPart] = []
     for message in prompt.messages:
         if message.role == "assistant":
-            made += [ModelRequest(parts=asked)] if asked else []
-            made.append(ModelResponse(parts=[TextPart(message.text)]))
-            asked = []
+            messages += [ModelRequest(parts=parts)] if parts else []
+            messages.append(ModelResponse(parts=[TextPart(message.text)]))
+            parts = []
         else:
-            asked.append(
+            parts.append(
                 SystemPromptPart(message.text)
                 if message.role == "system"
                 else UserPromptPart(message.text)
             )
-    return [*made, ModelRequest(parts=asked)] if asked else made
+    return [*messages, ModelRequest(parts=parts)] if parts else messages
 
 
 def _settings(prompt: chat_base.Prompt) -> ModelSettings:
@@ -249,10 +247,10 @@ def _parameters(model: Model, prompt: chat_base.Prompt) -> ModelRequestParameter
         "supports_json_schema_output", False
     ):
         return ModelRequestParameters()
-    wanted = OutputObjectDefinition(
+    output = OutputObjectDefinition(
         json_schema=dict(prompt.schema), name="answer", strict=None
     )
-    return ModelRequestParameters(output_mode="native", output_object=wanted)
+    return ModelRequestParameters(output_mode="native", output_object=output)
 
 
 @contextmanager

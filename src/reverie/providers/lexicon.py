@@ -30,9 +30,9 @@ class Lexicon:
         words = _LATIN.findall(lower)
         if not words or _OTHER.search(lower):
             return True
-        return sum(self._known(word) for word in words) >= _SHARE * len(words)
+        return sum(self._in_a_dictionary(word) for word in words) >= _SHARE * len(words)
 
-    def _known(self, word: str) -> bool:
+    def _in_a_dictionary(self, word: str) -> bool:
         for language in _LANGUAGES:
             dictionary = self._factory.get_dictionary(language)
             if word in dictionary or word.capitalize() in dictionary:

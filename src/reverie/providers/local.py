@@ -1,8 +1,7 @@
 """Embeddings and reranking in this process by fastembed, an optional package.
 
-By the name of a model that it knows, or from a folder of yours.
-
-A folder holds `model.onnx` (or `onnx/model.onnx`), `tokenizer.json` and
+A model is one that fastembed knows by name, or lies in a folder of yours. Such a folder
+holds `model.onnx` (or `onnx/model.onnx`), `tokenizer.json` and
 `tokenizer_config.json`, and needs no network.
 """
 
@@ -72,7 +71,7 @@ class Local:
         try:
             if self._model is None:
                 self._model = self._loaded()
-            found = np.asarray(list(getattr(self._model, how)(texts)), np.float32)
+            vectors = np.asarray(list(getattr(self._model, how)(texts)), np.float32)
         except (
             Exception
         ) as broken:  # fastembed, onnxruntime and the hub fail in ways of their own
@@ -80,7 +79,7 @@ class Local:
                 f"The embedding model {self._source.name} does not run: {broken}.",
                 hint=_remedy(self._source),
             ) from broken
-        return base.shortened(found, self._dimensions)
+        return base.shortened(vectors, self._dimensions)
 
     def _loaded(self) -> Any:
         fastembed = importlib.import_module("fastembed")
@@ -90,21 +89,23 @@ class Local:
             )
         described = importlib.import_module("fastembed.common.model_description")
         pooling = {"mean": "MEAN", "cls": "CLS", "last": "LAST_TOKEN"}[self._pooling]
-        known = f"{self.name}:{self._source.folder}"
+        model_id = f"{self.name}:{self._source.folder}"
         if all(
-            described_model["model"] != known
+            described_model["model"] != model_id
             for described_model in fastembed.TextEmbedding.list_supported_models()
         ):
             fastembed.TextEmbedding.add_custom_model(
-                known,
+                model_id,
                 pooling=getattr(described.PoolingType, pooling),
                 normalization=True,
-                sources=described.ModelSource(hf=known),
+                sources=described.ModelSource(hf=model_id),
                 dim=self._dimensions or 1,
                 model_file=self._source.file,
             )
         return fastembed.TextEmbedding(
-            known, cache_dir=self._source.cache, specific_model_path=self._source.folder
+            model_id,
+            cache_dir=self._source.cache,
+            specific_model_path=self._source.folder,
         )
 
 
@@ -135,17 +136,19 @@ class LocalReranker:
                 self._source.name, cache_dir=self._source.cache
             )
         described = importlib.import_module("fastembed.common.model_description")
-        known = f"{self._source.name}:{self._source.folder}"
+        model_id = f"{self._source.name}:{self._source.folder}"
         if all(
-            described_model["model"] != known
+            described_model["model"] != model_id
             for described_model in encoders.TextCrossEncoder.list_supported_models()
         ):
-            sources = described.ModelSource(hf=known)
+            sources = described.ModelSource(hf=model_id)
             encoders.TextCrossEncoder.add_custom_model(
-                known, sources=sources, model_file=self._source.file
+                model_id, sources=sources, model_file=self._source.file
             )
         return encoders.TextCrossEncoder(
-            known, cache_dir=self._source.cache, specific_model_path=self._source.folder
+            model_id,
+            cache_dir=self._source.cache,
+            specific_model_path=self._source.folder,
         )
 
 

@@ -83,14 +83,14 @@ class Remote:
         """
         if self._shortens:
             try:
-                return self._asked(texts, {"dimensions": self._dimensions})
+                return self._request(texts, {"dimensions": self._dimensions})
             except errors.Invalid:
-                found = self._asked(texts, {})
+                vectors = self._request(texts, {})
                 self._shortens = False
-                return found
-        return self._asked(texts, {})
+                return vectors
+        return self._request(texts, {})
 
-    def _asked(self, texts: list[str], more: dict[str, object]) -> base.Vectors:
+    def _request(self, texts: list[str], more: dict[str, object]) -> base.Vectors:
         body = {"model": self._model, "input": texts} | self._speech.fixed | more
         missing = (
             f"Try `ollama pull {self._model}`."
@@ -99,11 +99,15 @@ class Remote:
         )
         answer = http.post(self.server, self._speech.path, body, missing=missing)
         try:
-            found = np.asarray(self._speech.vectors(answer), dtype=np.float32)
+            vectors = np.asarray(self._speech.vectors(answer), dtype=np.float32)
         except (ValueError, LookupError, TypeError) as odd:
             raise http.senseless(self.server, odd) from None
-        if found.ndim != 2 or len(found) != len(texts) or not np.isfinite(found).all():
+        if (
+            vectors.ndim != 2
+            or len(vectors) != len(texts)
+            or not np.isfinite(vectors).all()
+        ):
             raise errors.EmbedderUnavailable(
                 "The embedding server's answer has another shape than what was asked."
             )
-        return base.shortened(found, self._dimensions)
+        return base.shortened(vectors, self._dimensions)

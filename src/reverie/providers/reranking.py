@@ -1,4 +1,4 @@
-"""Reranking by a server's `/rerank` endpoint: Cohere's form, or that of TEI.
+"""Reranker over HTTP: a server's `/rerank` endpoint in Cohere's form, or that of TEI.
 
 Jina, vLLM, llama.cpp and others have Cohere's.
 """
@@ -24,11 +24,11 @@ class RemoteReranker:
         self._logits = False
 
     def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
-        scores = self._scores(self._asked(query, list(texts)), len(texts))
+        scores = self._scores(self._request(query, list(texts)), len(texts))
         self._logits = self._logits or any(not 0 <= score <= 1 for score in scores)
         return base.probabilities(scores) if self._logits else scores
 
-    def _asked(self, query: str, texts: list[str]) -> Any:
+    def _request(self, query: str, texts: list[str]) -> Any:
         """The answer; a server that refuses the common form is asked in TEI's, from
         then on.
         """
@@ -61,13 +61,13 @@ class RemoteReranker:
                 Sequence[Mapping[str, Any]],
                 answer if isinstance(answer, list) else answer["results"],
             )
-            found = {
+            score_of = {
                 int(row["index"]): float(
                     row.get("relevance_score", row.get("score", "none"))
                 )
                 for row in rows
             }
-            scores = [found[i] for i in range(count)]
+            scores = [score_of[i] for i in range(count)]
         except (ValueError, LookupError, TypeError, AttributeError) as odd:
             raise http.senseless(self.server, odd) from None
         if not np.isfinite(scores).all():

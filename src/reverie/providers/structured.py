@@ -51,16 +51,16 @@ def items(text: str, item: type[M]) -> ParsedItems[M]:
     """The valid items of an answer: an object with a list, a list, one item, or one
     item a line.
     """
-    found = parse(text)
-    if found is None:
+    answer = parse(text)
+    if answer is None:
         return ParsedItems((), 0, read=False)
-    return checked(found, item)
+    return checked(answer, item)
 
 
-def checked(found: Any, item: type[M]) -> ParsedItems[M]:
+def checked(answer: Any, item: type[M]) -> ParsedItems[M]:
     """The valid items of what was read."""
     good: list[M] = []
-    rows = _rows(found, item)
+    rows = _rows(answer, item)
     for row in rows:
         try:
             good.append(item.model_validate(row))
@@ -76,18 +76,18 @@ def parse(text: str) -> Any:
     text = _THOUGHT.sub("", text.lstrip("\ufeff"))[:_LONGEST]
     fenced = _FENCE.findall(text)
     for candidate in [*fenced, text]:
-        found = _whole(candidate)
-        if found is not None:
-            return found
+        parsed = _whole(candidate)
+        if parsed is not None:
+            return parsed
     return None
 
 
-def _rows(found: Any, item: type[pydantic.BaseModel]) -> Sequence[Any]:
-    if isinstance(found, list):
-        return cast(list[Any], found)
-    if not isinstance(found, Mapping):
-        return [found]
-    fields = cast(Mapping[str, Any], found)
+def _rows(answer: Any, item: type[pydantic.BaseModel]) -> Sequence[Any]:
+    if isinstance(answer, list):
+        return cast(list[Any], answer)
+    if not isinstance(answer, Mapping):
+        return [answer]
+    fields = cast(Mapping[str, Any], answer)
     if set(item.model_fields) & set(fields):
         return [fields]
     lists = [
@@ -103,11 +103,11 @@ def _rows(found: Any, item: type[pydantic.BaseModel]) -> Sequence[Any]:
 
 def _whole(text: str) -> Any:
     try:
-        found: Any = json.loads(text)
+        parsed: Any = json.loads(text)
     except (ValueError, RecursionError):
         pass
     else:
-        return cast(Any, found) if isinstance(found, list | dict) else None
+        return cast(Any, parsed) if isinstance(parsed, list | dict) else None
     values = _values(text)
     if not values:
         return None
@@ -143,7 +143,11 @@ def _joined(values: list[Any]) -> Any:
 
 
 def _opening(text: str, at: int) -> int | None:
-    places = [found for found in (text.find("{", at), text.find("[", at)) if found >= 0]
+    places = [
+        position
+        for position in (text.find("{", at), text.find("[", at))
+        if position >= 0
+    ]
     return min(places, default=None)
 
 
@@ -186,11 +190,11 @@ def _brackets(text: str, start: int) -> Iterator[tuple[int, str]]:
 def _loaded(bit: str) -> Any:
     for candidate in (bit, _without_commas(bit)):
         try:
-            found: Any = json.loads(candidate, strict=False)
+            parsed: Any = json.loads(candidate, strict=False)
         except (ValueError, RecursionError):
             continue
-        if isinstance(found, list | dict):
-            return cast(Any, found)
+        if isinstance(parsed, list | dict):
+            return cast(Any, parsed)
     return None
 
 

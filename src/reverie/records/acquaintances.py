@@ -14,7 +14,9 @@ WHERE user_id = %s AND deleted_at IS NULL ORDER BY id
 """
 
 
-async def known(tx: db.Transaction, caller: db.HasUser) -> Sequence[spans.KnownValue]:
+async def known_values(
+    tx: db.Transaction, caller: db.HasUser
+) -> Sequence[spans.KnownValue]:
     """Everything by which a contact could be told, each value once."""
     rows = await tx.rows(_CONTACTS, (caller.user_id,))
     return tuple(dict.fromkeys(value for row in rows for value in _values(row)))

@@ -180,23 +180,23 @@ async def get(
     """One record. A foreign id and an unknown id are the same NotFound, as is a deleted
     one unless asked for.
     """
-    found = await tx.one(
+    record = await tx.one(
         domain.record, _sql(_GET, domain), {"user": caller.user_id, "id": record_id}
     )
-    if found is None or (found.deleted_at is not None and not deleted):
+    if record is None or (record.deleted_at is not None and not deleted):
         raise record_types.missing(domain)
-    return found
+    return record
 
 
 async def read(
     tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID
 ) -> R:
     """One record, opened by somebody: it warms."""
-    found = await get(tx, caller, domain, record_id)
+    record = await get(tx, caller, domain, record_id)
     await heat.touch(
         tx, caller, record_id=record_id, source=heat.source_of(caller.kind, "local")
     )
-    return found
+    return record
 
 
 def fetching(
@@ -210,11 +210,11 @@ def fetching(
 
 def fetched(domain: Domain[R], rows: Sequence[Mapping[str, Any]]) -> dict[UUID, R]:
     """The records of such rows by id."""
-    made = [
+    records = [
         domain.record(**{db.field(name): value for name, value in row.items()})
         for row in rows
     ]
-    return {record.id: record for record in made}
+    return {record.id: record for record in records}
 
 
 async def fetch(
@@ -428,11 +428,11 @@ async def walk(
     while True:
         async with database.transaction(caller) as tx:
             parameters = {"user": caller.user_id, "after": after, "limit": batch}
-            found = await tx.all(domain.record, _sql(_WALK, domain), parameters)
-            if not found:
+            page = await tx.all(domain.record, _sql(_WALK, domain), parameters)
+            if not page:
                 return
-            yield tx, found
-            after = found[-1].id
+            yield tx, page
+            after = page[-1].id
 
 
 def _sql(template: LiteralString, domain: Domain[Any]) -> db.Query:
@@ -449,12 +449,12 @@ def _composed(
 async def _locked(
     tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID
 ) -> R:
-    found = await tx.one(
+    record = await tx.one(
         domain.record, _sql(_LOCK, domain), {"user": caller.user_id, "id": record_id}
     )
-    if found is None:
+    if record is None:
         raise record_types.missing(domain)
-    return found
+    return record
 
 
 async def _guarded(

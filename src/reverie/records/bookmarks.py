@@ -28,7 +28,7 @@ def _text(bookmark: Bookmark) -> passages.Text:
         _title(bookmark),
         sections,
         keywords=keywords,
-        at=record_types.told(bookmark),
+        at=record_types.created_at(bookmark),
         tags=bookmark.tags,
         category=bookmark.folder,
     )

@@ -71,7 +71,9 @@ def readable(caller: callers.Caller) -> tuple[str, ...]:
     return names
 
 
-def asked(caller: callers.Caller, names: Iterable[str] | None) -> tuple[str, ...]:
+def named_or_readable(
+    caller: callers.Caller, names: Iterable[str] | None
+) -> tuple[str, ...]:
     """The domains to look at: those named, or all that are open to the caller. Raises
     Invalid, Forbidden.
     """

@@ -132,7 +132,7 @@ async def after(
     )
 
 
-async def given(
+async def by_number(
     tx: db.Transaction, caller: db.HasUser, seqs: Sequence[int]
 ) -> list[Change]:
     """Some changes by number."""

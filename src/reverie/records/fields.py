@@ -53,7 +53,7 @@ def model(
     """
     hints = typing.get_type_hints(record, include_extras=True)
     sensitivity: Any = hints["sensitivity"]
-    made: dict[str, Any] = {
+    definitions: dict[str, Any] = {
         "sensitivity": (sensitivity if partial else sensitivity | None, None),
         "custom": (_Custom if partial else _MaybeCustom, None),
     }
@@ -70,12 +70,14 @@ def model(
             default = pydantic.Field(default_factory=field.default_factory, alias=alias)
         else:
             default = pydantic.Field(alias=alias)
-        made[field.name] = (typing.Annotated[hints[field.name], _CLEAN], default)
+        definitions[field.name] = (typing.Annotated[hints[field.name], _CLEAN], default)
     config = pydantic.ConfigDict(
         extra="forbid", validate_by_alias=True, validate_by_name=True
     )
     return pydantic.create_model(
-        f"{record.__name__}{'Change' if partial else 'New'}", __config__=config, **made
+        f"{record.__name__}{'Change' if partial else 'New'}",
+        __config__=config,
+        **definitions,
     )
 
 

@@ -1,6 +1,4 @@
-"""Files: documents with their text; the original bytes lie beside the database, by
-hash.
-"""
+"""Files: documents with their text; the original bytes lie on disk, by hash."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -48,7 +46,7 @@ def _text(file: File) -> passages.Text:
         _title(file),
         _sections(file),
         keywords=keywords,
-        at=record_types.told(file),
+        at=record_types.created_at(file),
         category=file.category,
     )
 

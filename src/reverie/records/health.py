@@ -1,5 +1,6 @@
-"""Health: measures and remarks about the owner's body. Critical: they never leave this
-machine.
+"""Health: measures and remarks about the owner's body.
+
+They are critical: they never leave this machine.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Heat: how relevant a record is right now, from 0 to 1.
+"""Heat: how relevant a record is right now, from 0 to 1, by exponential decay.
 
 effective = accesses * max(0, 1 - hours_since_last_increment / 8766)
 raw       = effective * exp(-ln 2 / 168 * hours_since_last_access)

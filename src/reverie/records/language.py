@@ -29,8 +29,8 @@ def detect(words: Iterable[str]) -> str:
     seen = list(words)
     hits = sorted(
         (
-            (sum(word in known for word in seen), name)
-            for name, known in FUNCTION_WORDS.items()
+            (sum(word in function_words for word in seen), name)
+            for name, function_words in FUNCTION_WORDS.items()
         ),
         reverse=True,
     )

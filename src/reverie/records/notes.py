@@ -31,7 +31,9 @@ def _title(note: Note) -> str:
 def _text(note: Note) -> passages.Text:
     title = _title(note)
     sections = list(_sections(note, title)) if note.content.strip() else []
-    return passages.Text(title, sections, at=record_types.told(note), tags=note.tags)
+    return passages.Text(
+        title, sections, at=record_types.created_at(note), tags=note.tags
+    )
 
 
 def _sections(note: Note, title: str) -> Iterator[passages.Section]:
@@ -61,8 +63,8 @@ def _by_heading(content: str) -> Iterator[tuple[tuple[str, ...], str]]:
     above: tuple[str, ...] = ()
     fence = ""
     for line in content.splitlines():
-        if found := _FENCE.match(line):
-            fence = "" if fence and found[1].startswith(fence) else fence or found[1]
+        if mark := _FENCE.match(line):
+            fence = "" if fence and mark[1].startswith(fence) else fence or mark[1]
         heading = None if fence else _HEADING.match(line)
         if heading:
             if sum(map(len, lines)) > passages.FRAGMENT:

@@ -289,13 +289,13 @@ def _split(text: Text) -> list[_Passage]:
         for section in text.sections
         for piece in ([section.text] if section.whole else pieces_of(section.text))
     ] or [(Section(text.title), text.title)]
-    made: list[_Passage] = []
+    passages: list[_Passage] = []
     for number, (section, piece) in enumerate(pieces):
         title = "" if piece == text.title else text.title
         keywords = f"{text.keywords} {' '.join(text.tags)}" if number == 0 else ""
         weighed = terms.of_text(title, piece, f"{section.head} {keywords}")
-        made.append(_Passage(section.place, piece, section.head, weighed))
-    return made
+        passages.append(_Passage(section.place, piece, section.head, weighed))
+    return passages
 
 
 def pieces_of(text: str, limit: int = LIMIT) -> list[str]:

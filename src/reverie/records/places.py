@@ -33,10 +33,10 @@ class PlacedPassage:
 
 async def domain(tx: db.Transaction, user: db.HasUser, record_id: UUID) -> str:
     """The domain of a live record. Raises NotFound."""
-    found = await tx.value(_DOMAIN, (user.user_id, record_id))
-    if found is None:
+    name = await tx.value(_DOMAIN, (user.user_id, record_id))
+    if name is None:
         raise missing()
-    return str(found)
+    return str(name)
 
 
 def missing() -> errors.NotFound:
@@ -50,8 +50,8 @@ async def passages(
     tx: db.Transaction, user: db.HasUser, record_id: UUID, *, after: int, limit: int
 ) -> tuple[list[PlacedPassage], int]:
     """Passages after a number, and how many there are in all."""
-    found = await tx.all(PlacedPassage, _LIST, (user.user_id, record_id, after, limit))
-    return found, int(await tx.value(_COUNT, (user.user_id, record_id)))
+    page = await tx.all(PlacedPassage, _LIST, (user.user_id, record_id, after, limit))
+    return page, int(await tx.value(_COUNT, (user.user_id, record_id)))
 
 
 async def around(
@@ -59,18 +59,18 @@ async def around(
 ) -> dict[int, PlacedPassage]:
     """A passage and its neighbours, by number. Raises NotFound."""
     values = {"user": user.user_id, "record": record_id, "number": number}
-    found = {
+    passages_ = {
         passage.number: passage
         for passage in await tx.all(PlacedPassage, _AROUND, values)
     }
-    if number not in found:
+    if number not in passages_:
         raise errors.NotFound(
             "There is no such passage.", hint="The document may have changed."
         )
-    return found
+    return passages_
 
 
-def told(place: Mapping[str, Any]) -> str:
+def label(place: Mapping[str, Any]) -> str:
     """A place in words: "page 3", "sheet Plan, rows 2 to 21", "slide 4", "Terms >
     Payment".
     """

@@ -28,7 +28,7 @@ SMALLEST, FACTOR, LARGEST = 512, 8, 262_144
 BEST, ALL = 4096, 65_536
 _ONE_STATEMENT = 500_000
 
-HELD = np.dtype([("term", "<i8"), ("tf", "<f2")])
+PACKED_TERM = np.dtype([("term", "<i8"), ("tf", "<f2")])
 ENTRY = np.dtype([("at", "<u4"), ("gain", "<f2")])
 IDS = np.dtype(">i8")
 Floats = NDArray[np.float32]
@@ -72,38 +72,42 @@ def key(term: str) -> int:
 
 
 def packed(weights: Mapping[str, float]) -> bytes:
-    """The terms of one passage as its row keeps them: shape (terms,) of HELD."""
-    held = np.empty(len(weights), HELD)
-    held["term"] = [key(term) for term in weights]
-    held["tf"] = list(weights.values())
-    return held.tobytes()
+    """The terms of one passage as its row keeps them: shape (terms,) of PACKED_TERM."""
+    rows = np.empty(len(weights), PACKED_TERM)
+    rows["term"] = [key(term) for term in weights]
+    rows["tf"] = list(weights.values())
+    return rows.tobytes()
 
 
-def frequencies(held: bytes, sizes: NDArray[Any], keys: Sequence[int]) -> Floats:
+def frequencies(
+    packed_terms: bytes, sizes: NDArray[Any], keys: Sequence[int]
+) -> Floats:
     """How much each passage holds of each term: shape (passages, terms).
 
-    `held` are the packed terms of all passages one after another, `sizes` the bytes of
+    `packed_terms` are those of all passages one after another, `sizes` the bytes of
     each.
     """
-    found = np.zeros((len(sizes), len(keys)), np.float32)
-    if not held or not keys:
-        return found
-    rows = np.frombuffer(held, HELD)
+    table = np.zeros((len(sizes), len(keys)), np.float32)
+    if not packed_terms or not keys:
+        return table
+    rows = np.frombuffer(packed_terms, PACKED_TERM)
     order = np.argsort(np.asarray(keys, np.int64))
-    wanted = np.asarray(keys, np.int64)[order]
+    sorted_keys = np.asarray(keys, np.int64)[order]
     term = np.ascontiguousarray(rows["term"])
-    place = np.minimum(np.searchsorted(wanted, term), len(wanted) - 1)
-    hit = np.flatnonzero(wanted[place] == term)
-    owner = np.repeat(np.arange(len(sizes)), sizes // HELD.itemsize)
-    found[owner[hit], order[place[hit]]] = rows["tf"][hit]
-    return found
+    place = np.minimum(np.searchsorted(sorted_keys, term), len(sorted_keys) - 1)
+    hit = np.flatnonzero(sorted_keys[place] == term)
+    owner = np.repeat(np.arange(len(sizes)), sizes // PACKED_TERM.itemsize)
+    table[owner[hit], order[place[hit]]] = rows["tf"][hit]
+    return table
 
 
 def of_rows(rows: Sequence[Mapping[str, Any]], keys: Sequence[int]) -> Floats:
     """The same of rows with `terms`."""
-    held = [row["terms"] or b"" for row in rows]
+    packed_terms = [row["terms"] or b"" for row in rows]
     return frequencies(
-        b"".join(held), np.array([len(terms) for terms in held], np.int64), keys
+        b"".join(packed_terms),
+        np.array([len(terms) for terms in packed_terms], np.int64),
+        keys,
     )
 
 
@@ -150,10 +154,10 @@ async def lists(tx: db.Transaction, user: db.HasUser, keys: Sequence[int]) -> Li
     """The lists of some terms; of a term in more than 65,536 passages, the best entries
     of each segment.
     """
-    asked = {"user": user.user_id, "terms": list(keys), "all": ALL}
+    parameters = {"user": user.user_id, "terms": list(keys), "all": ALL}
     mine = (user.user_id,)
-    rows, known, fresh = await tx.together(
-        (_LISTS, asked), (_SEGMENTS, mine), (_FRESH, mine)
+    rows, segment_rows, fresh = await tx.together(
+        (_LISTS, parameters), (_SEGMENTS, mine), (_FRESH, mine)
     )
     entries: dict[tuple[int, int], list[NDArray[Any]]] = {}
     held_by: dict[int, int] = {}
@@ -163,12 +167,12 @@ async def lists(tx: db.Transaction, user: db.HasUser, keys: Sequence[int]) -> Li
             entries.setdefault((row["segment"], row["term"]), []).append(
                 np.frombuffer(row["entries"], ENTRY)
             )
-    held = [Segment(**row) for row in known]
+    segments = [Segment(**row) for row in segment_rows]
     return Listed(
-        held,
+        segments,
         entries,
         held_by,
-        await _members(tx, user, [segment.id for segment in held]),
+        await _members(tx, user, [segment.id for segment in segments]),
         fresh,
     )
 
@@ -184,10 +188,10 @@ async def _members(
         _seen[user.user_id, row["id"]] = np.frombuffer(row["passages"], IDS).astype(
             np.int64
         )
-    found = {segment_id: _seen[user.user_id, segment_id] for segment_id in ids}
+    members = {segment_id: _seen[user.user_id, segment_id] for segment_id in ids}
     while len(_seen) > _SEEN:
         _seen.pop(next(iter(_seen)))
-    return found
+    return members
 
 
 async def pack(
@@ -204,12 +208,12 @@ async def pack(
     )
     ids = np.array([row["id"] for row in rows], IDS).tobytes()
     segment = await tx.value(_SEGMENT, (user.user_id, len(rows), words, ids))
-    held = [row["terms"] or b"" for row in rows]
+    packed_terms = [row["terms"] or b"" for row in rows]
     at = np.repeat(
         np.arange(len(rows), dtype=np.uint32),
-        [len(terms) // HELD.itemsize for terms in held],
+        [len(terms) // PACKED_TERM.itemsize for terms in packed_terms],
     )
-    every = np.frombuffer(b"".join(held), HELD)
+    every = np.frombuffer(b"".join(packed_terms), PACKED_TERM)
     order = np.argsort(every["term"], kind="stable")
     entries = np.empty(len(every), ENTRY)
     entries["at"] = at[order]
@@ -230,7 +234,7 @@ def _parts(entries: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int64
     their gain.
     """
     ends = np.append(starts[1:], len(entries))
-    found = np.stack(
+    parts = np.stack(
         [
             np.arange(len(starts)),
             np.zeros(len(starts), np.int64),
@@ -240,17 +244,17 @@ def _parts(entries: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int64
         axis=1,
     )
     long = np.flatnonzero(ends - starts > BEST)
-    rest = found[long].copy()
+    rest = parts[long].copy()
     for number in long:
         mine = entries[starts[number] : ends[number]]
         entries[starts[number] : ends[number]] = mine[
             np.argsort(-mine["gain"], kind="stable")
         ]
-    found[long, 3] = BEST
+    parts[long, 3] = BEST
     rest[:, 1] = 1
     rest[:, 2] += BEST
     rest[:, 3] -= BEST
-    both = np.concatenate([found, rest])
+    both = np.concatenate([parts, rest])
     return both[np.argsort(both[:, 2], kind="stable")]
 
 
@@ -265,7 +269,7 @@ async def _insert(
     """Some hundred thousand entries a statement."""
     while len(parts):
         first = int(parts[0, 2])
-        some = max(
+        batch_size = max(
             1,
             int(
                 np.searchsorted(
@@ -273,16 +277,16 @@ async def _insert(
                 )
             ),
         )
-        now, parts = parts[:some], parts[some:]
-        end = int(now[-1, 2] + now[-1, 3])
+        batch, parts = parts[:batch_size], parts[batch_size:]
+        end = int(batch[-1, 2] + batch[-1, 3])
         parameters = {
             "user": user.user_id,
             "segment": segment,
             "entries": entries[first:end].tobytes(),
-            "terms": terms[now[:, 0]].tolist(),
-            "parts": now[:, 1].tolist(),
-            "starts": (now[:, 2] - first).tolist(),
-            "ns": now[:, 3].tolist(),
+            "terms": terms[batch[:, 0]].tolist(),
+            "parts": batch[:, 1].tolist(),
+            "starts": (batch[:, 2] - first).tolist(),
+            "ns": batch[:, 3].tolist(),
         }
         await tx.run(_POSTINGS, parameters)
 

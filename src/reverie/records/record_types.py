@@ -123,14 +123,14 @@ class Page(Generic[R]):
     offset: int
 
 
-def told(record: Record) -> datetime:
+def created_at(record: Record) -> datetime:
     """When a record was made as its own file tells (`custom.created`), or else when it
     came in.
     """
-    given = record.custom.get("created")
-    if isinstance(given, str):
+    created = record.custom.get("created")
+    if isinstance(created, str):
         try:
-            moment = datetime.fromisoformat(given)
+            moment = datetime.fromisoformat(created)
         except ValueError:
             return record.created_at
         return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

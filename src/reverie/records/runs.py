@@ -1,5 +1,6 @@
-"""Runs: captured invocations of agents. The archive of their transcripts follows; this
-is the record.
+"""Runs: captured invocations of agents.
+
+The archive of their transcripts follows; this is the record.
 """
 
 from dataclasses import dataclass

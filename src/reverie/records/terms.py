@@ -1,4 +1,4 @@
-"""Tokenisation for full-text search: words, stems and other terms, of texts and queries.
+"""Tokenisation for full-text search: words, stems and other terms of texts, queries.
 
 The one place where writing and asking must agree.
 

@@ -1,4 +1,4 @@
-"""Query understanding: a search's words, scope and filters, and what the words imply."""
+"""Query understanding: a search's words, scope, filters, and what the words imply."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -70,7 +70,7 @@ def checked(caller: callers.Caller, query: Query) -> Query:
         )
     if not 1 <= query.limit <= 50:
         raise errors.Invalid("`limit` must be from 1 to 50.")
-    domains = catalogue.asked(caller, query.domains)
+    domains = catalogue.named_or_readable(caller, query.domains)
     everything = len(domains) == len(catalogue.DOMAINS)
     return replace(
         query,

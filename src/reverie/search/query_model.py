@@ -1,7 +1,7 @@
 """Query embedding: the question as a vector of the model that covers most passages.
 
-Of the models that can embed it now (docs/decisions/0010). A vector is compared with
-vectors of its own model alone, so the answer names the model.
+It is one of those that can embed it now (docs/decisions/0010). A vector is compared
+with vectors of its own model alone, so the answer names the model.
 """
 
 from collections.abc import Mapping

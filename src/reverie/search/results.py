@@ -1,4 +1,4 @@
-"""Search results: hits with snippets, highlights and provenance, for people and as JSON."""
+"""Search results: hits with snippets, highlights and provenance, as text and JSON."""
 
 import itertools
 import re
@@ -62,7 +62,7 @@ class Hit:
         """Where in it a passage stands, for people ("page 3"), unless the title says so
         already.
         """
-        place = places.told(passage.place)
+        place = places.label(passage.place)
         return "" if place == self.title else place
 
 

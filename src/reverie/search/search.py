@@ -1,4 +1,4 @@
-"""Hybrid search: query understanding, every retriever, rank fusion, reranker, results."""
+"""Hybrid search: query understanding, retrievers, rank fusion, reranker, results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Temporal retriever: passages of the days, or of the sessions, that a query is about."""
+"""Temporal retriever: passages of the days, or the sessions, that a query is about."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace

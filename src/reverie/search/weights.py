@@ -1,12 +1,12 @@
-"""Ranking constants: every weight, boost, depth and threshold of search, and its source.
+"""Ranking constants: every weight, boost, depth and threshold, and its source.
 
 The four weights of fusion and the depth of the retrievers are settings
 (`config.SearchTuning`, `[search]`). BM25's k1 = 1.2 and b = 0.75 (the usual ones) are
 `records/postings.py` K1 and B, since gains are written into the lists with them, as are
 how long lists are read (BEST, ALL). The floor below which a similarity means nothing is
 `llm/embedding.py` FLOOR, the weights of a word's forms and of a title's words are in
-`records/terms.py`. Two numbers stay in SQL text: the tiers (`scope.py`) and the score by
-time (`temporal.py`).
+`records/terms.py`. Two numbers stay in SQL text: the tiers (`scope.py`) and the score
+by time (`temporal.py`).
 
 "Set by hand" is said of what no benchmark chose.
 """

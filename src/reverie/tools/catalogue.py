@@ -1,4 +1,4 @@
-"""Tool catalogue: all MCP tools by name, called here with checked arguments and scopes."""
+"""Tool catalogue: all MCP tools by name, called with checked arguments and scopes."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -154,7 +154,7 @@ async def list_changes(
     stamp misses nothing.
     """
     requested = [arguments.domain] if arguments.domain else None
-    domains = catalogue.asked(caller, requested)
+    domains = catalogue.named_or_readable(caller, requested)
     only = domains[0] if requested else None
     async with toolbox.database.transaction(caller) as tx:
         changed = await changes.since(tx, caller, moment=arguments.since, domain=only)

@@ -1,4 +1,4 @@
-"""Reads the word lists of `data`: tables of a TOML file, each word separated by spaces."""
+"""Word lists of `data`: tables of a TOML file, their words separated by spaces."""
 
 import tomllib
 from collections.abc import Mapping

@@ -1,1 +1,1 @@
-"""The REST API over HTTP, for agents and the owner's pages; FastAPI is known only here."""
+"""The REST API over HTTP, for agents and the owner's pages; FastAPI is only here."""

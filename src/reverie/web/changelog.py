@@ -43,7 +43,9 @@ async def _changes(reverie: app.App, request: requests.Request) -> responses.Res
     """
     caller = middleware.caller_of(request)
     query = parameters.read(request, ChangesParameters)
-    names = catalogue.asked(caller, [query.domain] if query.domain else None)
+    names = catalogue.named_or_readable(
+        caller, [query.domain] if query.domain else None
+    )
     async with reverie.database.transaction(caller) as tx:
         if query.since is None:
             rows = await changes.recent(tx, caller, limit=1000)

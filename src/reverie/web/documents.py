@@ -270,7 +270,7 @@ def _passage_json(
     return {
         "number": passage.number,
         "place": passage.place,
-        "where": places.told(passage.place),
+        "where": places.label(passage.place),
         "link": link,
         "text": passage.text,
     }

@@ -25,10 +25,10 @@ async def _create(reverie: app.App, request: requests.Request) -> responses.Resp
         body.emails,
     )
     async with reverie.database.transaction(caller) as tx:
-        made = await manual.create(tx, caller, new)
-        made = await visibility.get(tx, caller, made.id)  # as it is counted
-    location = {"Location": f"{middleware.PREFIX}{_ENTITIES}/{made.id}"}
-    return envelope.answer(forms.node(made), status=201, headers=location)
+        node = await manual.create(tx, caller, new)
+        node = await visibility.get(tx, caller, node.id)  # as it is counted
+    location = {"Location": f"{middleware.PREFIX}{_ENTITIES}/{node.id}"}
+    return envelope.answer(forms.node(node), status=201, headers=location)
 
 
 async def _update(reverie: app.App, request: requests.Request) -> responses.Response:
@@ -40,8 +40,8 @@ async def _update(reverie: app.App, request: requests.Request) -> responses.Resp
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
         await manual.change(tx, caller, parameters.record_id(request), values)
-        made = await visibility.get(tx, caller, parameters.record_id(request))
-    return envelope.answer(forms.node(made))
+        node = await visibility.get(tx, caller, parameters.record_id(request))
+    return envelope.answer(forms.node(node))
 
 
 async def _delete(reverie: app.App, request: requests.Request) -> responses.Response:
@@ -66,9 +66,9 @@ async def _merge(reverie: app.App, request: requests.Request) -> responses.Respo
     body = await parameters.body(request, graphforms.Merge)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        made = await manual.merge(tx, caller, winner=body.winner, loser=body.loser)
+        merge = await manual.merge(tx, caller, winner=body.winner, loser=body.loser)
         kept = await visibility.get(tx, caller, body.winner)
-    return envelope.answer(forms.merge(made) | {"node": forms.node(kept)}, status=201)
+    return envelope.answer(forms.merge(merge) | {"node": forms.node(kept)}, status=201)
 
 
 async def _unmerge(reverie: app.App, request: requests.Request) -> responses.Response:
@@ -125,8 +125,8 @@ async def _link(reverie: app.App, request: requests.Request) -> responses.Respon
         valid_to=body.valid_to,
     )
     async with reverie.database.transaction(caller) as tx:
-        made = await manual.relate(tx, caller, fact)
-    return envelope.answer(forms.link(made), status=201)
+        link = await manual.relate(tx, caller, fact)
+    return envelope.answer(forms.link(link), status=201)
 
 
 async def _unlink(reverie: app.App, request: requests.Request) -> responses.Response:

@@ -1,4 +1,4 @@
-"""Query parameters, request bodies and path ids, validated; what is unknown is refused."""
+"""Query parameters, request bodies and path ids, validated; the unknown is refused."""
 
 import json
 import re

@@ -60,15 +60,15 @@ async def _add_user(reverie: app.App, request: requests.Request) -> responses.Re
     body = await parameters.body(request, _User)
     if body.password is not None:
         passwords.checked(body.password)  # before anybody is made
-    made = await users.add(
+    user = await users.add(
         reverie.database,
         middleware.caller_of(request),
         name=body.name,
         timezone=body.timezone,
     )
     if body.password is not None:
-        await logins.give_password(reverie.database, made.user_id, body.password)
-    return envelope.answer(_user_json(made), status=201)
+        await logins.give_password(reverie.database, user.user_id, body.password)
+    return envelope.answer(_user_json(user), status=201)
 
 
 async def _rename(reverie: app.App, request: requests.Request) -> responses.Response:
@@ -136,14 +136,14 @@ async def _change_agent(
     parameters.read(request, parameters.Parameters)
     body = await parameters.body(request, _Agent)
     name = str(request.path_params["name"])
-    made = await agents.change(
+    agent = await agents.change(
         reverie.database,
         middleware.caller_of(request),
         name=name,
         scopes=body.scopes,
         about=body.about,
     )
-    return envelope.answer(dataclasses.asdict(made))
+    return envelope.answer(dataclasses.asdict(agent))
 
 
 def _list_of(items: list[dict[str, Any]]) -> responses.Response:

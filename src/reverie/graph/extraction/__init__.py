@@ -1,3 +1,1 @@
-"""Entity and relation extraction: from what a record says to nodes and links, by rules
-or by a model.
-"""
+"""Entity and relation extraction: records to nodes and links, by rules or a model."""

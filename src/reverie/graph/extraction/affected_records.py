@@ -1,4 +1,4 @@
-"""Incremental extraction: which other records a change concerns, and what links lead to.
+"""Incremental extraction: the other records that a change concerns.
 
 What was read before something had a node could not be linked to it.
 """

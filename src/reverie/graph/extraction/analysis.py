@@ -1,4 +1,4 @@
-"""Lexical features of a text's words: ordinary word, role, function word, never a name."""
+"""Lexical features of a text's words: ordinary, role, function word, never a name."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Named entity candidates: runs of capitalised words without titles, genitives, compounds.
+"""Named entity candidates: runs of capitalised words, without titles and genitives.
 
 What may be a name is cut out here; scoring.py says what it names, if anything.
 """

@@ -1,4 +1,4 @@
-"""Context window of a candidate: the words before and after it, as features see them."""
+"""Context window of a candidate: the words before and after, as features see them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

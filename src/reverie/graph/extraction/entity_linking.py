@@ -107,13 +107,13 @@ async def link_person(
     alias = keys.normalised(person.name)
     if not alias or len(person.name) > nodes.LONGEST_NAME:
         return None
-    known = index_.of_emails(person.emails)
-    if known is None and _deleted_by_email(index_, person):
+    match = index_.of_emails(person.emails)
+    if match is None and _deleted_by_email(index_, person):
         return None
-    if known is None and _is_entity(index_, alias):
+    if match is None and _is_entity(index_, alias):
         organisation = record_fields.Organisation(person.name, role=person.role)
         return await link_organisation(tx, user, index_, organisation)
-    node = known or await _namesake_or_new(tx, user, index_, person)
+    node = match or await _namesake_or_new(tx, user, index_, person)
     if node is None:
         return None
     node = await _with_details(tx, user, node, person, own_card=own_card)
@@ -203,8 +203,8 @@ async def link_organisation(
 ) -> MentionedNode | None:
     """The node of an organisation that a field names."""
     alias = keys.normalised(organisation.name)
-    known = index_.of_kind(alias, "entity")
-    node = known[0] if known else await _new_entity(tx, user, index_, organisation)
+    matches = index_.of_kind(alias, "entity")
+    node = matches[0] if matches else await _new_entity(tx, user, index_, organisation)
     if node is None:
         return None
     index_.add(alias, node)

@@ -56,8 +56,8 @@ async def meant(
         "words": words,
         "most": _MOST_NAMESAKES,
     }
-    whole, given = await tx.together((_MEANT, values), (_GIVEN, values))
-    return {row["name"]: row["key"] for row in (*given, *whole)}
+    by_whole_name, by_given_name = await tx.together((_MEANT, values), (_GIVEN, values))
+    return {row["name"]: row["key"] for row in (*by_given_name, *by_whole_name)}
 
 
 async def of(tx: db.Transaction, user: db.HasUser) -> gazetteer.Gazetteer:
@@ -71,11 +71,11 @@ async def of(tx: db.Transaction, user: db.HasUser) -> gazetteer.Gazetteer:
     cached = _cache.get(user.user_id)
     if cached is not None and cached[0] == version:
         return cached[1]
-    made = gazetteer.of(_known_nodes(await tx.rows(_NODES, (user.user_id,))))
+    names = gazetteer.of(_known_nodes(await tx.rows(_NODES, (user.user_id,))))
     while len(_cache) >= _MOST_USERS:
         _cache.pop(next(iter(_cache)))
-    _cache[user.user_id] = (version, made)
-    return made
+    _cache[user.user_id] = (version, names)
+    return names
 
 
 def _known_nodes(
@@ -83,29 +83,33 @@ def _known_nodes(
 ) -> Iterator[gazetteer.KnownNode]:
     """The nodes that have a name of their own."""
     times = Counter(alias for row in rows for alias in row["aliases"])
-    given = Counter(_given(row).lower() for row in rows if row["kind"] == "person")
+    given_names = Counter(
+        _given_name(row).lower() for row in rows if row["kind"] == "person"
+    )
     for row in rows:
         if "@" in row["name"]:
             continue
         names = [
             alias for alias in row["aliases"] if times[alias] == 1 and "@" not in alias
         ]
-        if _known_by_given_name(row, given):
-            names.append(_given(row))
+        if _known_by_given_name(row, given_names):
+            names.append(_given_name(row))
         if names:
             yield gazetteer.KnownNode(
                 row["key"], row["kind"], row["name"], row["type"], tuple(names)
             )
 
 
-def _known_by_given_name(row: Mapping[str, Any], given: Mapping[str, int]) -> bool:
+def _known_by_given_name(
+    row: Mapping[str, Any], given_names: Mapping[str, int]
+) -> bool:
     """Whether nobody else has a person's given name."""
     if row["kind"] != "person" or " " not in row["name"]:
         return False
-    name = _given(row)
-    return len(name) >= _SHORTEST and given[name.lower()] == 1
+    name = _given_name(row)
+    return len(name) >= _SHORTEST and given_names[name.lower()] == 1
 
 
-def _given(row: Mapping[str, Any]) -> str:
+def _given_name(row: Mapping[str, Any]) -> str:
     """The first word of a name."""
     return str(row["name"]).split()[0]

@@ -114,7 +114,7 @@ def _found_in_folded(
     analysed = analysis.AnalysedText(
         tokenized, lexicon.load(language), language or "en"
     )
-    mentions = list(_known(text, nodes))
+    mentions = list(_known_mentions(text, nodes))
     covered = _CoveredCharacters(mentions)
     others = (*_tagged(text), *_quoted(text), *_recognised(analysed, mentions))
     for mention in others:
@@ -140,7 +140,7 @@ class _CoveredCharacters:
         return self._offsets.isdisjoint(range(mention.start, end))
 
 
-def _known(text: str, nodes: gazetteer.Gazetteer) -> Iterator[Mention]:
+def _known_mentions(text: str, nodes: gazetteer.Gazetteer) -> Iterator[Mention]:
     for start, end, node in gazetteer.find(text, nodes):
         yield Mention(
             start,
@@ -176,13 +176,13 @@ def _quoted(text: str) -> Iterator[Mention]:
 
 
 def _recognised(
-    text: analysis.AnalysedText, known: Sequence[Mention]
+    text: analysis.AnalysedText, known_mentions: Sequence[Mention]
 ) -> Iterator[Mention]:
     """Candidates that the text makes a person, a place, an organisation, a project."""
     if text.tokenized.lower:
         yield from _uncapitalised(text.tokenized)
         return
-    scored = _scored(text, known)
+    scored = _scored(text, known_mentions)
     _raise_lists(text, scored)
     _share_points(scored)
     _link_short_forms(scored)
@@ -193,10 +193,10 @@ def _recognised(
 
 
 def _scored(
-    text: analysis.AnalysedText, known: Sequence[Mention]
+    text: analysis.AnalysedText, known_mentions: Sequence[Mention]
 ) -> list[_ScoredCandidate]:
     """The candidates outside of what is known, with their points."""
-    covered = _CoveredCharacters(known)
+    covered = _CoveredCharacters(known_mentions)
     scored: list[_ScoredCandidate] = []
     for candidate in candidates.find(text):
         if covered.free(candidate):

@@ -140,13 +140,13 @@ async def relate(
     async with database.transaction(user) as tx:
         nodes_by_name = await _nodes_by_name(tx, user, extraction)
         ids = [node.id for node in nodes_by_name.values()]
-        known = await lookups.among(tx, user, ids)
+        known_links = await lookups.among(tx, user, ids)
     if len(nodes_by_name) < 2:
         return
     request = chat.ChatRequest(
         (
             chat.Message("system", _prompt()),
-            chat.Message("user", _message(text, nodes_by_name, known)),
+            chat.Message("user", _message(text, nodes_by_name, known_links)),
         ),
         "relating",
         domain=extraction.domain,
@@ -189,13 +189,16 @@ def _prompt() -> str:
 
 
 def _message(
-    text: str, nodes_by_name: Mapping[str, nodes.Node], known: Sequence[links.Link]
+    text: str,
+    nodes_by_name: Mapping[str, nodes.Node],
+    known_links: Sequence[links.Link],
 ) -> str:
     """The text, the things by name, what links them already, and the relations."""
     names = {node.id: name for name, node in nodes_by_name.items()}
     things = [_described(name, node) for name, node in nodes_by_name.items()]
     triples = [
-        f"- {names[link.from_id]} {link.relation} {names[link.to_id]}" for link in known
+        f"- {names[link.from_id]} {link.relation} {names[link.to_id]}"
+        for link in known_links
     ]
     allowed = [name for name in relations.RELATIONS if name not in _BY_FIELDS]
     return (

@@ -88,11 +88,11 @@ def _first_name_features(
     context: context_window.ContextWindow,
 ) -> Iterator[float]:
     """A single word: how usual it is as a name and as a word, and what it does."""
-    given = lists.given(folding.plain(candidate.words[0]))
-    if text.language == "de" and _german_word(text, candidate, given):
+    countries = lists.given(folding.plain(candidate.words[0]))
+    if text.language == "de" and _german_word(text, candidate, countries):
         yield _WEIGHTS.german_word
-    ordinary = _is_ordinary(text, candidate, context, given)
-    yield from _listed_name_features(given, context, ordinary=ordinary)
+    ordinary = _is_ordinary(text, candidate, context, countries)
+    yield from _listed_name_features(countries, context, ordinary=ordinary)
     if context.before and text.lexicon.has("greetings", context.before):
         yield _WEIGHTS.greeting
     if not candidate.tail:
@@ -102,45 +102,45 @@ def _first_name_features(
 
 
 def _german_word(
-    text: analysis.AnalysedText, candidate: candidates.Candidate, given: int
+    text: analysis.AnalysedText, candidate: candidates.Candidate, countries: int
 ) -> bool:
     """Whether a word is one of German, and neither a usual given name nor titled."""
     word = candidate.words[0]
     if not lists.german(word) or text.is_role(candidate.title):
         return False
-    return given < _USUAL or len(folding.plain(word)) <= _USUAL_FROM_LETTERS
+    return countries < _USUAL or len(folding.plain(word)) <= _USUAL_FROM_LETTERS
 
 
 def _is_ordinary(
     text: analysis.AnalysedText,
     candidate: candidates.Candidate,
     context: context_window.ContextWindow,
-    given: int,
+    countries: int,
 ) -> bool:
     """Whether a word is an ordinary one where it stands."""
     word = candidate.words[0]
     if text.language == "de":
         return text.is_ordinary(word) and lists.german(word)
-    if context.first and given < _COMMON and text.is_common(word):
+    if context.first and countries < _COMMON and text.is_common(word):
         return True
     return text.is_ordinary(word)
 
 
 def _listed_name_features(
-    given: int, context: context_window.ContextWindow, *, ordinary: bool
+    countries: int, context: context_window.ContextWindow, *, ordinary: bool
 ) -> Iterator[float]:
-    """`given`: in how many countries the word is a given name."""
+    """`countries`: in how many countries the word is a given name."""
     if ordinary:
-        if given >= _COMMON and not context.first:
+        if countries >= _COMMON and not context.first:
             yield _WEIGHTS.common_name_and_word
-        elif given >= _USUAL:
+        elif countries >= _USUAL:
             yield _WEIGHTS.usual_name_and_word
         return
     if not context.determined:
         yield _WEIGHTS.no_word
-    if given >= _USUAL:
+    if countries >= _USUAL:
         yield _WEIGHTS.usual_name
-    elif given:
+    elif countries:
         yield _WEIGHTS.rare_name
 
 

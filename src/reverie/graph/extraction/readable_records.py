@@ -67,6 +67,6 @@ def _readable(
 ) -> ReadableRecord:
     """A record without a card has no title and no passages."""
     title = rows[0]["title"] if rows else ""
-    at = (rows[0]["at"] if rows else None) or record_types.told(record)
+    at = (rows[0]["at"] if rows else None) or record_types.created_at(record)
     passages = [(row["ordinal"], row["text"]) for row in rows if row["text"]]
     return ReadableRecord(record, domain, title, at, passages)

@@ -43,7 +43,7 @@ class RecordEntities:
 
 
 def extract(
-    source: readable_records.ReadableRecord, known: gazetteer.Gazetteer
+    source: readable_records.ReadableRecord, known_nodes: gazetteer.Gazetteer
 ) -> RecordEntities:
     """Fields, names and plain statements of one record; and the titles that it links
     to.
@@ -53,14 +53,14 @@ def extract(
     facts: list[update.StatedFact] = []
     for number, text in _texts(source):
         ordinal = number or None
-        found = mentions.find(text, known=known)
+        recognised = mentions.find(text, known=known_nodes)
         linked += [match.group(1).strip() for match in _LINK.finditer(text)]
         if source.domain in FOREIGN_DOMAINS:
-            chosen = [mention for mention in found if mention.key]
+            chosen = [mention for mention in recognised if mention.key]
         else:
-            relations = text_relations.find(text, found)
+            relations = text_relations.find(text, recognised)
             facts += stated_facts(relations, ordinal)
-            chosen = _chosen(found, relations)
+            chosen = _chosen(recognised, relations)
         named += [_entity(mention, ordinal) for mention in chosen]
     extraction = update.Extraction(
         source.domain,
@@ -83,7 +83,7 @@ def _texts(source: readable_records.ReadableRecord) -> Iterator[tuple[int, str]]
 
 
 def _chosen(
-    found: Sequence[mentions.Mention],
+    recognised: Sequence[mentions.Mention],
     relations: Sequence[text_relations.StatedRelation],
 ) -> list[mentions.Mention]:
     """The mentions that become nodes."""
@@ -92,7 +92,7 @@ def _chosen(
     }
     return [
         mention
-        for mention in mentions.salient(found, related=related)
+        for mention in mentions.salient(recognised, related=related)
         if mention.key or mention.name in related or _believable(mention)
     ]
 

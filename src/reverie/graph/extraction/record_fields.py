@@ -1,6 +1,6 @@
 """Structured extraction: people and organisations from a record's own fields.
 
-Contacts, attendees and addresses are people; without a model.
+Contacts, attendees and addresses are people. No model is asked.
 """
 
 import email.utils

@@ -1,7 +1,7 @@
 """Named entity typing: scores of a candidate as person, place, organisation, project.
 
-Each feature that holds adds its weight (feature_weights.py) to the points of a type. All
-limits were set by hand against bench/extraction_entities.py.
+Each feature that holds adds its weight (feature_weights.py) to the points of a type.
+All limits were set by hand against bench/extraction_entities.py.
 """
 
 from collections import defaultdict
@@ -222,8 +222,8 @@ def _unlisted_weight(plain: Sequence[str]) -> float:
 
 def _listed_name(plain: Sequence[str]) -> bool:
     """A usual given name, or any before a family name."""
-    given = lists.given(plain[0])
-    return given >= _USUAL or (given > 0 and lists.family(plain[-1]) > 0)
+    countries = lists.given(plain[0])
+    return countries >= _USUAL or (countries > 0 and lists.family(plain[-1]) > 0)
 
 
 def _half_listed_name(plain: Sequence[str], *, last_ordinary: bool) -> bool:

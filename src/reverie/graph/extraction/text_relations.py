@@ -97,8 +97,8 @@ def find(
         if not sentence.states():
             continue
         for relation in _matches(sentence, language):
-            known = relations.get(relation.key)
-            if known is not None and known.confidence >= relation.confidence:
+            likeliest = relations.get(relation.key)
+            if likeliest is not None and likeliest.confidence >= relation.confidence:
                 continue
             relations[relation.key] = StatedRelation(
                 *relation.key, *match.span(), relation.since, relation.confidence

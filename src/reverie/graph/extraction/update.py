@@ -277,7 +277,7 @@ async def _relate_all(
     """The links of facts about two names that both have a node; what the relation does
     not allow is left out.
     """
-    made: list[links.Link] = []
+    new_links: list[links.Link] = []
     for fact in stated:
         draft = _fact(index, extraction, fact, link_type)
         if draft is None:
@@ -285,8 +285,8 @@ async def _relate_all(
         evidence = links.Evidence(extraction.record_id, fact.ordinal)
         link = await links.relate(tx, user, draft, evidence)
         if link is not None:
-            made.append(link)
-    return made
+            new_links.append(link)
+    return new_links
 
 
 def _fact(

@@ -1,5 +1,6 @@
-"""Content type detection of whole files: what an archive or an old office document holds
-counts before its name.
+"""Content type detection of whole files, for which reader they are.
+
+What an archive or an old office document holds counts before its name.
 """
 
 import importlib

@@ -278,12 +278,12 @@ def _about(rest: list[object], payload: bytes) -> units.About:
 def _draft(rest: list[object], payload: bytes) -> drafts.Draft:
     domain, key, fields, refs = rest
     texts = _Texts(payload)
-    made = {
+    values = {
         _text(name): _made_value(_list(value), texts)
         for name, value in _object(fields).items()
     }
     named = {_text(name): _text(ref) for name, ref in _object(refs).items()}
-    return drafts.Draft(_text(domain), _text(key), made, named)
+    return drafts.Draft(_text(domain), _text(key), values, named)
 
 
 def _made_value(parts: list[object], texts: _Texts) -> object:
