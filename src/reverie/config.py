@@ -163,8 +163,8 @@ _ENVIRONMENT = {
     "REVERIE_PORT": "port",
     "REVERIE_TOKEN": "token",
 }
-# Settings that a file may not hold, with their variables: a home cannot say where it is,
-# and a token is a secret of the process.
+# Settings that a file may not hold, with their variables: a home cannot say where it
+# is, and a token is a secret of the process.
 _ONLY_IN_ENVIRONMENT = {"home": "REVERIE_HOME", "token": "REVERIE_TOKEN"}
 
 

@@ -474,7 +474,7 @@ async def test_no_model_at_all(
     database: db.Database, owner: callers.Caller, opened: Opened
 ) -> None:
     models = opened()
-    assert not models.there
+    assert not models.is_configured
     with pytest.raises(errors.ModelUnavailable, match="A model would add") as told:
         await chat.ask(models, owner, about(PLAIN))
     assert "Two lines" in told.value.hint

@@ -105,9 +105,9 @@ async def test_another_model_is_brought_into_the_same_range(
         found = await embeddings.measure(embeddings.model)
         assert found
         # Asked once, in batches, however often it is needed.
-        asked = len(server.passage_of_each)
+        asked = len(server.asked)
         assert await embeddings.measure(embeddings.model) is found
-        assert len(server.passage_of_each) == asked == 3 + 2 + 2
+        assert len(server.asked) == asked == 3 + 2 + 2
         # The raw model wants the means of languages taken away, and answers then stand
         # where the built-in one's do.
         meant = found.calibration
@@ -141,7 +141,7 @@ async def test_a_model_that_refuses_is_asked_once() -> None:
         )
         assert await embeddings.measure(embeddings.model) is None
         assert await embeddings.measure(embeddings.model) is None
-        assert len(server.passage_of_each) == 1
+        assert len(server.asked) == 1
 
 
 def test_a_model_that_tells_nothing_apart_is_not_believed() -> None:

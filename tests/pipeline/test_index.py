@@ -321,11 +321,16 @@ async def test_nobody_sees_anothers_lists(
     assert [await count(database, other, table) for table in tables] == [0, 0, 0, 0]
     async with database.snapshot(owner) as tx:
         mine = await postings.lists(tx, owner, keys)
-    assert (mine.held_by[keys[0]], len(mine.fresh)) == (2, 5)
+    assert (mine.document_frequencies[keys[0]], len(mine.fresh)) == (2, 5)
     async with database.snapshot(other) as tx:
         for user in (owner, other):  # not even when it is asked for by name
             theirs = await postings.lists(tx, user, keys)
-            assert (theirs.segments, theirs.entries, theirs.held_by, theirs.fresh) == (
+            assert (
+                theirs.segments,
+                theirs.entries,
+                theirs.document_frequencies,
+                theirs.fresh,
+            ) == (
                 [],
                 {},
                 {},
@@ -414,7 +419,7 @@ async def test_of_a_term_that_is_everywhere_the_best_entries_are_read_and_all_ar
         listed = await postings.lists(tx, owner, [postings.key("everywhere")])
     ((_, entries),) = listed.entries.items()
     assert [len(one) for one in entries] == [postings.BEST]
-    assert listed.held_by == {postings.key("everywhere"): many}
+    assert listed.document_frequencies == {postings.key("everywhere"): many}
 
 
 def test_a_term_has_the_same_key_for_ever() -> None:

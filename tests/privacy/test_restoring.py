@@ -212,7 +212,7 @@ def test_long_streams_take_little_time_and_memory(piece: str, size: int) -> None
     most = 0
     for at in range(0, length, size):
         out.append(stream.feed(text[at : at + size]))
-        most = max(most, stream.held)
+        most = max(most, stream.pending_length)
     out.append(stream.close())
     taken = time.perf_counter() - begun
     assert "".join(out) == unmasking.restore(text, TOKENS)

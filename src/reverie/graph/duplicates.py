@@ -23,7 +23,7 @@ SELECT node.id, node.name, node.properties, node.links,
 FROM node LEFT JOIN alias ON alias.user_id = node.user_id AND alias.node_id = node.id
 WHERE node.user_id = %s AND node.kind = %s AND {nodes.LIVE} GROUP BY node.user_id, node.id ORDER BY node.id
 """
-_SAID_TOGETHER = f"""
+_CO_OCCURRENCES = f"""
 WITH said AS (
     SELECT DISTINCT node.id, link.from_id AS record FROM link
     JOIN node ON node.user_id = link.user_id AND node.id = link.to_id AND node.kind = %(kind)s AND {nodes.LIVE}
@@ -101,7 +101,7 @@ async def _co_occurring(
         "least": _LEAST_COMMON,
         "domains": domains,
     }
-    rows = await tx.rows(_SAID_TOGETHER, values)
+    rows = await tx.rows(_CO_OCCURRENCES, values)
     return [
         (_pair(row["first"], row["second"]), row["common"], row["common"] / row["any"])
         for row in rows

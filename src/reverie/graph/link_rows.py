@@ -191,10 +191,15 @@ async def continued(
 
 
 async def close(
-    tx: db.Transaction, user: db.HasUser, link_id: UUID, end: datetime, *, told: bool
+    tx: db.Transaction,
+    user: db.HasUser,
+    link_id: UUID,
+    end: datetime,
+    *,
+    told_end: bool,
 ) -> None:
-    """A link holds until `end`; `told`: somebody says so of this link itself."""
-    await tx.run(_END, (end, told, user.user_id, link_id))
+    """A link holds until `end`; `told_end`: somebody says so of this link itself."""
+    await tx.run(_END, (end, told_end, user.user_id, link_id))
 
 
 async def mention(

@@ -44,7 +44,7 @@ async def proof(tx: db.Transaction, user: db.HasUser, link_id: UUID) -> list[Evi
 
 
 async def relate(
-    tx: db.Transaction, user: db.HasUser, fact: Fact, said_in: Evidence | None = None
+    tx: db.Transaction, user: db.HasUser, fact: Fact, proof: Evidence | None = None
 ) -> Link | None:
     """Keep a fact. None if it was deleted by hand, and it is not said by hand now.
     Raises Invalid.
@@ -66,8 +66,8 @@ async def relate(
     if exclusive and (kept is None or kept["gone"]):
         kept, interval = await _make_room(tx, user, fact, kept, rivals)
     link = await _written(tx, user, fact, kept, interval, exclusive=exclusive)
-    if link is not None and said_in is not None:
-        await _say(tx, user, link.id, fact, said_in)
+    if link is not None and proof is not None:
+        await _say(tx, user, link.id, fact, proof)
     return link
 
 
@@ -131,7 +131,7 @@ async def _replaced(
             rest = await link_rows.continued(tx, user, row["id"], again)
             await evidence.hand_on(tx, user, row["id"], again, to=rest["id"])
             later.append(rest)
-        await link_rows.close(tx, user, row["id"], begin, told=False)
+        await link_rows.close(tx, user, row["id"], begin, told_end=False)
     return later
 
 
@@ -157,14 +157,14 @@ async def _written(
 
 
 async def _say(
-    tx: db.Transaction, user: db.HasUser, link_id: UUID, fact: Fact, said_in: Evidence
+    tx: db.Transaction, user: db.HasUser, link_id: UUID, fact: Fact, proof: Evidence
 ) -> None:
     """Keep which record says a fact, and of which moment."""
     await evidence.say(
         tx,
         user,
-        said_in.record_id,
-        [(link_id, said_in.ordinal)],
+        proof.record_id,
+        [(link_id, proof.ordinal)],
         by=fact.by,
         at=fact.valid_from or fact.at,
     )
@@ -271,7 +271,7 @@ async def end(
     link = await get(tx, user, link_id)
     if link.valid_from is not None and at < link.valid_from:
         raise errors.Invalid("A fact cannot end before it begins.")
-    await link_rows.close(tx, user, link_id, at, told=True)
+    await link_rows.close(tx, user, link_id, at, told_end=True)
 
 
 async def warm(tx: db.Transaction, user: db.HasUser, first: UUID, second: UUID) -> int:

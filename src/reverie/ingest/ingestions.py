@@ -39,7 +39,7 @@ _UNFINISHED = (
     _COLUMNS
     + "WHERE user_id = %s AND state IN ('waiting', 'running') ORDER BY created_at, id"
 )
-_TOLD = "SELECT pg_notify('reverie_ingestion', '')"
+_NOTIFY = "SELECT pg_notify('reverie_ingestion', '')"
 # The next one that nobody works on.
 _NEXT = """
 UPDATE ingestion SET state = 'running', worker = %(worker)s, started_at = coalesce(started_at, clock_timestamp())
@@ -55,7 +55,7 @@ _AGAIN = """
 UPDATE ingestion SET state = 'waiting', worker = '' WHERE user_id = %s AND id = %s AND state = 'stopped'
 """
 _SCANNED = "UPDATE ingestion SET scanned_at = coalesce(scanned_at, clock_timestamp()) WHERE user_id = %s AND id = %s"
-_SAID = (
+_NOTE_WAIT = (
     "UPDATE ingestion SET reason = %s WHERE user_id = %s AND id = %s AND reason <> %s"
 )
 _END = """
@@ -109,7 +109,7 @@ WHERE ingestion.user_id = %(user)s AND ingestion.worker = %(worker)s AND ingesti
     AND ingestion_file.user_id = ingestion.user_id AND ingestion_file.ingestion_id = ingestion.id
     AND ingestion_file.state = 'running'
 """
-_FAR = """
+_NOTE_PROGRESS = """
 UPDATE ingestion_file SET units = %(units)s, total = %(total)s, tries = 0, updated_at = clock_timestamp()
 WHERE user_id = %(user)s AND ingestion_id = %(id)s AND number = %(number)s AND EXISTS (
     SELECT FROM ingestion WHERE ingestion.user_id = %(user)s AND ingestion.id = %(id)s AND ingestion.state = 'running'
@@ -212,7 +212,7 @@ async def ask(
     canonical = json.dumps([kind, public], sort_keys=True, ensure_ascii=False)
     stamp = hashlib.sha256(canonical.encode()).hexdigest()
     await tx.run(_PRUNE, {"user": caller.user_id, "kept": _KEPT})
-    await tx.run(_TOLD)
+    await tx.run(_NOTIFY)
     while True:
         new = uuid4()
         values = {
@@ -279,7 +279,7 @@ async def note_wait(
     tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID, reason: str
 ) -> None:
     """What it waits for just now, or "" when it goes on."""
-    await tx.run(_SAID, (reason, caller.user_id, ingestion_id, reason))
+    await tx.run(_NOTE_WAIT, (reason, caller.user_id, ingestion_id, reason))
 
 
 async def end(
@@ -387,7 +387,7 @@ async def note_progress(
         "units": units,
         "total": total,
     }
-    return bool(await tx.run(_FAR, values))
+    return bool(await tx.run(_NOTE_PROGRESS, values))
 
 
 async def conclude(

@@ -33,7 +33,7 @@ UPDATE imported SET path = %(new)s WHERE user_id = %(user)s AND path = %(old)s
     AND NOT EXISTS (SELECT FROM imported AS there WHERE there.user_id = %(user)s AND there.path = %(new)s)
 """
 _VERSION = "UPDATE imported SET version = %s WHERE user_id = %s AND path = %s AND record_id = %s"
-_MADE = (
+_RECORDS_OF = (
     "SELECT domain, record_id, version FROM imported WHERE user_id = %s AND path = %s"
 )
 _FORGET_FILE = "DELETE FROM imported_file WHERE user_id = %s AND path = %s"
@@ -219,7 +219,7 @@ async def records_of(
     tx: db.Transaction, caller: callers.Caller, path: str
 ) -> list[ImportedRecord]:
     """The records that came from a file."""
-    return await tx.all(ImportedRecord, _MADE, (caller.user_id, path))
+    return await tx.all(ImportedRecord, _RECORDS_OF, (caller.user_id, path))
 
 
 async def version(

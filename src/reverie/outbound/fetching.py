@@ -314,7 +314,7 @@ class _Decompressor:
                 "The page is packed in a way that was not asked for."
             )
         self._stream = self._begun = self._done = False
-        self._held = b""
+        self._pending = b""
         self._zlib = zlib.decompressobj()
 
     def pieces(self, chunk: bytes) -> Iterator[bytes]:
@@ -322,10 +322,10 @@ class _Decompressor:
         if self._encoding in ("", "identity"):
             yield chunk
             return
-        chunk, self._held = self._held + chunk, b""
+        chunk, self._pending = self._pending + chunk, b""
         while chunk and not self._done:
             if not self._stream and len(chunk) < 2:
-                self._held = chunk
+                self._pending = chunk
                 return
             if not self._stream and not self._begin(chunk):
                 return
@@ -368,7 +368,7 @@ class _Decompressor:
 
     def end(self) -> None:
         """Raises Unreadable if the body stopped in the middle."""
-        if self._stream or (self._held and not self._begun):
+        if self._stream or (self._pending and not self._begun):
             raise errors.Unreadable("The page breaks off.")
 
 

@@ -30,7 +30,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """`outbound` is measured now; `told_all` says whether the system kept nothing from
+    """`outbound` is measured now; `complete` says whether the system kept nothing from
     us.
     """
 
@@ -42,7 +42,7 @@ class Holdings:
     document_bytes: int
     stored: tuple[Held, ...]
     outbound: tuple[connections.Connection, ...]
-    told_all: bool
+    complete: bool
 
     def as_json(self) -> dict[str, Any]:
         """The form that the API shows."""
@@ -67,7 +67,7 @@ class Holdings:
                     }
                     for connection in self.outbound
                 ],
-                "complete": self.told_all,
+                "complete": self.complete,
             },
         }
 

@@ -22,7 +22,7 @@ class KnownModel:
     measured_at: datetime | None
 
 
-_KNOWN = """
+_OF_USER = """
 SELECT name, dimensions, vectors, chosen_at, measured_at FROM model WHERE user_id = %s ORDER BY chosen_at DESC, name
 """
 # Choosing what is chosen already leaves the time as it is.
@@ -49,7 +49,7 @@ _FORGET = "DELETE FROM model WHERE user_id = %s"
 
 async def of_user(tx: db.Transaction, user: db.HasUser) -> list[KnownModel]:
     """Every model of the user, the one chosen last first."""
-    return await tx.all(KnownModel, _KNOWN, (user.user_id,))
+    return await tx.all(KnownModel, _OF_USER, (user.user_id,))
 
 
 async def choose(tx: db.Transaction, user: db.HasUser, model: str) -> None:

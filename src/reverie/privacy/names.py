@@ -386,14 +386,14 @@ def _classified(
     has_given_name = any(lists.given(token.plain) for token in tokens)
     if lists.country(words) or (lists.place(words) and not has_given_name):
         return spans.FoldedSpan(start, stop, "location", _SCORES.place_as_name)
-    score = _person_score(tokens, total, given=has_given_name)
+    score = _person_score(tokens, total, has_given_name=has_given_name)
     return spans.FoldedSpan(start, stop, "person", score)
 
 
 def _person_score(
-    tokens: Sequence[tokenizer.Token], total: float, *, given: bool
+    tokens: Sequence[tokenizer.Token], total: float, *, has_given_name: bool
 ) -> float:
-    if not given and not any(lists.family(token.plain) for token in tokens):
+    if not has_given_name and not any(lists.family(token.plain) for token in tokens):
         return _SCORES.unlisted_name
     if len(tokens) > 1 and total >= name_evidence.EVIDENCE.listed:
         return _SCORES.listed_name_of_several_words

@@ -19,8 +19,8 @@ _INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
 _IN_WORD: Final = frozenset(" \t\r\n\u00a0\u202f" + _INVISIBLE)
 _IN_CORE: Final = _IN_WORD | frozenset("_-\u2010\u2011\\*`~")
 _IN_TAIL: Final = _IN_WORD | frozenset("\\")
-# How many signs a model may put inside a word, a core or a tail. Set by hand; they bound
-# what a stream holds back to some hundred characters (docs/decisions/0014).
+# How many signs a model may put inside a word, a core or a tail. Set by hand; they
+# bound what a stream holds back to some hundred characters (docs/decisions/0014).
 _WORD_GAPS: Final = 4
 _CORE_GAPS: Final = 16
 _TAIL_GAPS: Final = 8
@@ -75,25 +75,27 @@ class Stream:
 
     def __init__(self, tokens: Mapping[str, str] | TokenIndex) -> None:
         self._index = index(tokens)
-        self._held = ""
+        self._pending = ""
 
     def feed(self, chunk: str) -> str:
         """The next piece, as far as it is certain; what may be the beginning of a token
         waits.
         """
-        ready, self._held = _restored(self._index, self._held + chunk, final=False)
+        ready, self._pending = _restored(
+            self._index, self._pending + chunk, final=False
+        )
         return ready
 
     def close(self) -> str:
         """What waited, now that nothing follows."""
-        ready, _ = _restored(self._index, self._held, final=True)
-        self._held = ""
+        ready, _ = _restored(self._index, self._pending, final=True)
+        self._pending = ""
         return ready
 
     @property
-    def held(self) -> int:
+    def pending_length(self) -> int:
         """How many characters wait."""
-        return len(self._held)
+        return len(self._pending)
 
 
 def restore(text: str, tokens: Mapping[str, str] | TokenIndex) -> str:

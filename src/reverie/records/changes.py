@@ -60,7 +60,7 @@ WHERE user_id = %(user)s AND (xid, seq) > (%(xid)s, %(seq)s)
   AND xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
 ORDER BY xid, seq LIMIT %(limit)s
 """
-_GIVEN = """
+_BY_NUMBER = """
 SELECT user_id, seq, xid, domain, record_id, action, columns, source, caller, summary, at FROM change
 WHERE user_id = %s AND seq = ANY(%s) ORDER BY xid, seq
 """
@@ -136,7 +136,7 @@ async def by_number(
     tx: db.Transaction, caller: db.HasUser, seqs: Sequence[int]
 ) -> list[Change]:
     """Some changes by number."""
-    return await tx.all(Change, _GIVEN, (caller.user_id, list(seqs)))
+    return await tx.all(Change, _BY_NUMBER, (caller.user_id, list(seqs)))
 
 
 async def head(tx: db.Transaction, caller: db.HasUser) -> tuple[int, int]:

@@ -82,7 +82,7 @@ WITH taken AS (
 SELECT passage.id, passage.terms, passage.length
 FROM taken JOIN passage ON passage.user_id = %(user)s AND passage.id = taken.passage_id ORDER BY passage.id
 """
-_GIVEN = "SELECT id, terms, length FROM passage WHERE user_id = %s AND id = ANY(%s) ORDER BY id"
+_PASSAGE_TERMS = "SELECT id, terms, length FROM passage WHERE user_id = %s AND id = ANY(%s) ORDER BY id"
 _TAKE_STALE = "DELETE FROM stale WHERE user_id = %s RETURNING hash"
 _ALIVE = "SELECT count(*) FROM passage WHERE user_id = %s"
 # Lists may hold a quarter more than is there.
@@ -269,7 +269,7 @@ async def pack(tx: db.Transaction, user: db.HasUser, *, most: int = 32_768) -> b
     ids = await postings.members(tx, user, crowd)
     await postings.drop(tx, user, crowd)
     await postings.pack(
-        tx, user, await tx.rows(_GIVEN, (user.user_id, ids), binary=True)
+        tx, user, await tx.rows(_PASSAGE_TERMS, (user.user_id, ids), binary=True)
     )
     return True
 

@@ -140,7 +140,7 @@ class Listed:
 
     segments: Sequence[Segment]
     entries: Mapping[tuple[int, int], Sequence[NDArray[Any]]]
-    held_by: Mapping[int, int]
+    document_frequencies: Mapping[int, int]
     members: Mapping[int, NDArray[np.int64]]
     fresh: Sequence[Mapping[str, Any]]
 
@@ -160,9 +160,11 @@ async def lists(tx: db.Transaction, user: db.HasUser, keys: Sequence[int]) -> Li
         (_LISTS, parameters), (_SEGMENTS, mine), (_FRESH, mine)
     )
     entries: dict[tuple[int, int], list[NDArray[Any]]] = {}
-    held_by: dict[int, int] = {}
+    document_frequencies: dict[int, int] = {}
     for row in rows:
-        held_by[row["term"]] = held_by.get(row["term"], 0) + row["n"]
+        document_frequencies[row["term"]] = (
+            document_frequencies.get(row["term"], 0) + row["n"]
+        )
         if row["entries"] is not None:
             entries.setdefault((row["segment"], row["term"]), []).append(
                 np.frombuffer(row["entries"], ENTRY)
@@ -171,7 +173,7 @@ async def lists(tx: db.Transaction, user: db.HasUser, keys: Sequence[int]) -> Li
     return Listed(
         segments,
         entries,
-        held_by,
+        document_frequencies,
         await _members(tx, user, [segment.id for segment in segments]),
         fresh,
     )

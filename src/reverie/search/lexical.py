@@ -188,7 +188,9 @@ def _with_all_terms(listed: postings.Listed, keys: Sequence[int]) -> Scores:
     """(id, gain) of the passages that hold every term; of terms in too many, only the
     others' passages are known.
     """
-    uncommon = [key for key in keys if listed.held_by.get(key, 0) <= postings.ALL]
+    uncommon = [
+        key for key in keys if listed.document_frequencies.get(key, 0) <= postings.ALL
+    ]
     needed = uncommon or list(keys)
     scored: Scores = []
     for segment in listed.segments:
@@ -271,7 +273,7 @@ def _statistics(
     n = sum(segment.size for segment in listed.segments) + len(listed.fresh)
     packed_length = sum(segment.words for segment in listed.segments)
     length = packed_length + sum(row["length"] for row in listed.fresh)
-    packed_df = np.array([listed.held_by.get(key, 0) for key in keys])
+    packed_df = np.array([listed.document_frequencies.get(key, 0) for key in keys])
     df = packed_df + (tf > 0).sum(axis=0)
     idf = np.log(1 + (n - np.minimum(df, n) + 0.5) / (df + 0.5)).astype(np.float32)
     idf = _at_most_word(idf, looked_for, df)

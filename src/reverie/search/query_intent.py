@@ -136,8 +136,6 @@ def nicknames(word: str) -> tuple[str, ...]:
     return _forms(name) if is_name else ()
 
 
-# --------------------------------------------------------------------------------------------------------------- names
-
 # Names that are words of one of the languages as well: written small they are no names.
 _WORDS_TOO = tables.words(
     "al ally amber app april art ash august barb bea bill buck bud chad charity chase chat chip chuck cliff "

@@ -141,7 +141,7 @@ def _raw_scores(
     return [advanced.RawScore(hit.record_id, hit.passage_id, hit.score) for hit in hits]
 
 
-# Where nothing but a time is asked for
+# Where nothing but a time is asked for ------------------------------------------------
 
 
 def _is_only_time(
@@ -207,7 +207,7 @@ def _boosts_of_time(
     return boosts
 
 
-# The reranker, and the results
+# The reranker, and the results --------------------------------------------------------
 
 
 async def _reranked(
@@ -301,7 +301,7 @@ def _kept(query: queries.Query) -> int:
     return max(weights.KEPT_PASSAGES, weights.KEPT_PER_RESULT * query.limit)
 
 
-# What the query's own words add
+# What the query's own words add -------------------------------------------------------
 
 
 async def _bonuses(

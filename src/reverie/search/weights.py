@@ -50,9 +50,8 @@ EF_SEARCH_TENFOLD = 200
 LEAST_EF_SEARCH, MOST_EF_SEARCH = 160, 800
 # How many entries of the index are looked at for those of the user and of the scope.
 MAX_SCAN_TUPLES = 40_000
-# A text of fewer words than this says less than its similarity:
-# its words over 20, to the power of 0.3. docs/decisions/0009 tells of it, but of no
-# measurement.
+# A text of fewer words than this says less than its similarity: its words over 20, to
+# the power of 0.3. docs/decisions/0009 tells of it, but of no measurement.
 SHORT_PASSAGE = 20.0
 SHORT_PASSAGE_POWER = 0.3
 

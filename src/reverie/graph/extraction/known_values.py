@@ -27,7 +27,7 @@ WHERE alias.user_id = %(user)s AND alias.kind = 'name' AND alias.alias = ANY(%(n
     AND node.kind IN ('person', 'entity', 'concept') AND NOT (node.is_owner AND node.name = 'owner')
 GROUP BY alias.alias HAVING count(*) = 1
 """
-_GIVEN = f"""
+_MEANT_BY_GIVEN_NAME = f"""
 SELECT asked.word AS name, min(node.key) AS key
 FROM unnest(%(words)s::text[]) AS asked (word)
 CROSS JOIN LATERAL (
@@ -56,7 +56,9 @@ async def meant(
         "words": words,
         "most": _MOST_NAMESAKES,
     }
-    by_whole_name, by_given_name = await tx.together((_MEANT, values), (_GIVEN, values))
+    by_whole_name, by_given_name = await tx.together(
+        (_MEANT, values), (_MEANT_BY_GIVEN_NAME, values)
+    )
     return {row["name"]: row["key"] for row in (*by_given_name, *by_whole_name)}
 
 
