@@ -3,10 +3,10 @@ file of the test data.
 
     TEST_DATA=… .venv/bin/python bench/hostile_files.py [--seed 7] [--only broken|data] [--named WORD] [--all]
 
-Each is read by the product's own worker pool. Printed: how many, how they ended and why,
-the slowest, the most memory, and how often a process that is not the file's own had to
-be started again. The exit is 1 if one of them ended without a reason, took more than 35
-seconds, or more than 512 MB.
+Each is read by the product's own worker pool. Printed: how many, how they ended and
+why, the slowest, the most memory, and how often a process that is not the file's own
+had to be started again. The exit is 1 if one of them ended without a reason, took more
+than 35 seconds, or more than 512 MB.
 """
 
 import argparse

@@ -6,8 +6,9 @@ from datetime import datetime
 
 
 def ago(then: datetime, now: datetime) -> str:
-    """How long ago, in one unit: `now`, `5m ago`, `3h ago`, `2d ago`, `2w ago`, `7mo
-    ago`, `3y ago`.
+    """How long ago, in one unit.
+
+    `now`, `5m ago`, `3h ago`, `2d ago`, `2w ago`, `7mo ago`, `3y ago`.
     """
     seconds = (now - then).total_seconds()
     if seconds < 60:

@@ -131,9 +131,9 @@ class Privacy(_Frozen):
     With `conversation` a name gets another token in each conversation, so that a cloud
     cannot link them by it; with `user` it has one everywhere. `patterns` are files of
     the owner's own patterns; a relative one is of the home, and `patterns.toml` there
-    needs no naming. `model` asks a named-entity model for names as well (`pip install
-    'reverie[ner]'` and a model of spaCy's for the language), at some ten times the
-    time.
+    needs no naming. `model` asks a named-entity model for names as well, at some ten
+    times the time; it needs `pip install 'reverie[ner]'` and a model of spaCy's for the
+    language.
     """
 
     scope: Literal["user", "conversation"] = "conversation"

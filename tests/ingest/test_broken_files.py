@@ -1,5 +1,5 @@
-"""Broken and hostile files through the product's own worker pool: each ends with a reason,
-within its limits.
+"""Broken and hostile files through the product's own worker pool: each ends with a
+reason, within its limits.
 """
 
 import time

@@ -1,5 +1,5 @@
-"""The worker pool: whatever a reader does, its file ends with a reason, and the next file
-is read.
+"""The worker pool: whatever a reader does, its file ends with a reason, and the next
+file is read.
 """
 
 import asyncio

@@ -72,8 +72,8 @@ class Asked(embedding.Embeddings):
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody with as many vectors as rows; the passage of row i has the ordinal i +
-    1.
+    """Somebody with as many vectors as rows; the passage of row i has the
+    ordinal i + 1.
     """
 
     caller: callers.Caller

@@ -132,8 +132,8 @@ def entropy(text: str) -> bool:
 
 
 def _spelled_email(text: str) -> bool:
-    """`ana at example dot com` and `ana [at] example.com`, and not `meet at
-    example.com`.
+    """`ana at example dot com` and `ana [at] example.com`, and not
+    `meet at example.com`.
     """
     return bool(_BRACKETED_AT.search(text) or _SPELLED_DOT.search(text))
 

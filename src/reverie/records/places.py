@@ -71,8 +71,8 @@ async def around(
 
 
 def label(place: Mapping[str, Any]) -> str:
-    """A place in words: "page 3", "sheet Plan, rows 2 to 21", "slide 4", "Terms >
-    Payment".
+    """A place in words: "page 3", "sheet Plan, rows 2 to 21", "slide 4" or
+    "Terms > Payment".
     """
     parts = [
         f"{name} {place[name]}"

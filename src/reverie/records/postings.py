@@ -112,8 +112,9 @@ def of_rows(rows: Sequence[Mapping[str, Any]], keys: Sequence[int]) -> Floats:
 
 
 def gain(tf: Floats, length: Floats, average: float) -> Floats:
-    """What BM25 gives for a term, before its idf: tf * (k1 + 1) / (tf + k1 * (1 - b + b
-    * length / average)).
+    """What BM25 gives for a term, before its idf.
+
+    tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / average))
     """
     return (tf * (K1 + 1) / (tf + K1 * (1 - B + B * length / average))).astype(
         np.float32

@@ -319,8 +319,8 @@ def _ordinary_opening(text: analysis.AnalysedText, at: int, end: int) -> bool:
 def _without_compound(
     text: analysis.AnalysedText, at: int, end: int
 ) -> tuple[int, str]:
-    """A German compound ends the name that begins it: `Aurora-Projekt`, `Green
-    Roof-Regeln`. The end of the name, and the rest of the compound.
+    """A German compound ends the name that begins it: `Aurora-Projekt`,
+    `Green Roof-Regeln`. The end of the name, and the rest of the compound.
     """
     for number in range(at, end):
         parts = text.tokenized.tokens[number].text.split("-")
