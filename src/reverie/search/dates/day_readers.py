@@ -10,6 +10,7 @@ from datetime import date, timedelta
 from reverie.search.dates import days
 from reverie.search.dates import expressions as reading
 from reverie.search.dates import time_lexicon as tables
+from reverie.search.dates.days import Period
 from reverie.search.dates.expressions import Match, TimeExpression
 
 # `por la mañana`, `guten Morgen`: the part of a day, not the day after this one.
@@ -46,10 +47,10 @@ def dated(match: Match, today: date) -> TimeExpression | None:
         year = int(match["y"])
         begins = date(year, month, first)
         ends = date(year, month, last)
-        return reading.of_days(match, "date", begins, ends)
+        return reading.of_days(match, "date", Period(begins, ends))
     begins = days.latest(month, first, today)
     ends = begins + timedelta(last - first)
-    expression = reading.of_days(match, "date", begins, ends)
+    expression = reading.of_days(match, "date", Period(begins, ends))
     return replace(expression, yearless=True)
 
 

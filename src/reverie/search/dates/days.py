@@ -1,6 +1,7 @@
 """Calendar arithmetic: weeks, months and years as days; SQL for a passage's own day."""
 
 import calendar
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import LiteralString
 
@@ -20,7 +21,15 @@ END
 MONTHS_OF = {"month": 1, "quarter": 3, "year": 12}
 
 
-def span_of(day: date, unit: str) -> tuple[date, date]:
+@dataclass(frozen=True, slots=True)
+class Period:
+    """The days from the first to the last, both included."""
+
+    first: date
+    last: date
+
+
+def span_of(day: date, unit: str) -> Period:
     """The calendar week, weekend, month, quarter or year that a day is in."""
     if unit == "week":
         return _week_of(day)
@@ -29,11 +38,25 @@ def span_of(day: date, unit: str) -> tuple[date, date]:
     return _months_of(day, MONTHS_OF[unit])
 
 
-def month_days(year: int, month: int) -> tuple[date, date]:
-    """The first and the last day of a month."""
+def month_of(year: int, month: int) -> Period:
+    """The days of a month."""
     first = date(year, month, 1)
     last = date(year, month, _length(year, month))
-    return first, last
+    return Period(first, last)
+
+
+def years(first: int, last: int) -> Period:
+    """The days from one year to another."""
+    new_year = date(first, 1, 1)
+    new_years_eve = date(last, 12, 31)
+    return Period(new_year, new_years_eve)
+
+
+def months_from(first: date, months: int) -> Period:
+    """So many months from a day on."""
+    next_first = months_later(first, months)
+    last = next_first - timedelta(1)
+    return Period(first, last)
 
 
 def months_later(day: date, months: int) -> date:
@@ -45,25 +68,26 @@ def months_later(day: date, months: int) -> date:
     return date(year, month, min(day.day, length))
 
 
-def _week_of(day: date) -> tuple[date, date]:
+def _week_of(day: date) -> Period:
     """Monday to Sunday."""
     monday = day - timedelta(day.weekday())
-    return monday, monday + timedelta(6)
+    sunday = monday + timedelta(6)
+    return Period(monday, sunday)
 
 
-def _weekend_of(day: date) -> tuple[date, date]:
+def _weekend_of(day: date) -> Period:
     """Saturday and Sunday of the week that a day is in."""
-    _, sunday = _week_of(day)
-    return sunday - timedelta(1), sunday
+    sunday = _week_of(day).last
+    saturday = sunday - timedelta(1)
+    return Period(saturday, sunday)
 
 
-def _months_of(day: date, months: int) -> tuple[date, date]:
+def _months_of(day: date, months: int) -> Period:
     """The month that a day is in, or its quarter (3 months), or its year (12)."""
     months_before = day.month - 1
     months_into = months_before % months
     first = date(day.year, day.month - months_into, 1)
-    next_first = months_later(first, months)
-    return first, next_first - timedelta(1)
+    return months_from(first, months)
 
 
 def _length(year: int, month: int) -> int:
@@ -83,7 +107,7 @@ def latest(month: int, day: int, today: date) -> date:
     raise ValueError(day)
 
 
-def beside(today: date, unit: str, step: int) -> tuple[date, date]:
+def beside(today: date, unit: str, step: int) -> Period:
     """The calendar week, weekend, month, quarter or year that is `step` away from
     today's.
     """

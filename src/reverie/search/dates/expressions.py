@@ -7,6 +7,7 @@ from typing import Literal
 
 from reverie.search.dates import days
 from reverie.search.dates import time_lexicon as tables
+from reverie.search.dates.days import Period
 
 Kind = Literal["said", "date", "month", "year", "weekday", "week", "season", "session"]
 Match = re.Match[str]
@@ -33,16 +34,16 @@ class TimeExpression:
 
 
 def of_days(
-    match: Match, kind: Kind, first: date, last: date, *, firm: bool = True
+    match: Match, kind: Kind, period: Period, *, firm: bool = True
 ) -> TimeExpression:
     """The expression of a match that means these days."""
     start, end = match.span()
-    return TimeExpression(start, end, kind, first, last, firm)
+    return TimeExpression(start, end, kind, period.first, period.last, firm)
 
 
 def on_day(match: Match, kind: Kind, day: date) -> TimeExpression:
     """The expression of a match that means one day."""
-    return of_days(match, kind, day, day)
+    return of_days(match, kind, Period(day, day))
 
 
 def of_sessions(match: Match, first: int, last: int) -> TimeExpression:
@@ -71,8 +72,7 @@ def years_later(expression: TimeExpression, years: int) -> TimeExpression:
 
 def _month_end(day: date) -> date:
     """The last day of the month that a day is in."""
-    _, last = days.span_of(day, "month")
-    return last
+    return days.span_of(day, "month").last
 
 
 def word_before(match: Match) -> str:

@@ -13,6 +13,7 @@ from dateutil import easter
 from reverie.search.dates import days
 from reverie.search.dates import expressions as reading
 from reverie.search.dates import time_lexicon as tables
+from reverie.search.dates.days import Period
 from reverie.search.dates.expressions import Kind, Match, TimeExpression
 
 # At most so many days: for a length of time that nobody counts to the day.
@@ -71,8 +72,8 @@ def iso_month(match: Match, today: date) -> TimeExpression:
 
 def _of_month(match: Match, kind: Kind, year: int, number: int) -> TimeExpression:
     """The expression of a match that means one month."""
-    first, last = days.month_days(year, number)
-    return reading.of_days(match, kind, first, last)
+    period = days.month_of(year, number)
+    return reading.of_days(match, kind, period)
 
 
 # Days, weeks, months and years from today
@@ -86,13 +87,13 @@ def near_unit(match: Match, today: date) -> TimeExpression | None:
     step = reading.step(match["s"])
     if _is_rolling(match):
         count = reading.count_at_most(match["n"])
-        first, last = _up_to_today(today, unit, step, count)
-        return reading.of_days(match, "said", first, last)
+        period = _up_to_today(today, unit, step, count)
+        return reading.of_days(match, "said", period)
     if unit == "day":
         return None  # `the next day` is another day's
-    first, last = days.beside(today, unit, step)
+    period = days.beside(today, unit, step)
     kind = "week" if unit == "week" else "said"
-    return reading.of_days(match, kind, first, last)
+    return reading.of_days(match, kind, period)
 
 
 def _is_rolling(match: Match) -> bool:
@@ -104,13 +105,15 @@ def _is_rolling(match: Match) -> bool:
     return bool(match.groupdict().get("roll"))
 
 
-def _up_to_today(today: date, unit: str, step: int, count: int) -> tuple[date, date]:
+def _up_to_today(today: date, unit: str, step: int, count: int) -> Period:
     """The days of so many units up to today, or from today on."""
     if unit in ("weekend", "quarter"):
         return days.beside(today, unit, step)
     if step > 0:
-        return today, _units_later(today, unit, count)
-    return _units_later(today, unit, -count), today
+        last = _units_later(today, unit, count)
+        return Period(today, last)
+    first = _units_later(today, unit, -count)
+    return Period(first, today)
 
 
 def _units_later(day: date, unit: str, count: int) -> date:
@@ -132,28 +135,30 @@ def ago(match: Match, today: date) -> TimeExpression:
     unit = tables.UNITS[word]
     if unit == "day":
         return _days_ago(match, today, least, most)
-    first, _ = _around(today, unit, most)
-    _, last = _around(today, unit, least)
-    return reading.of_days(match, "said", first, last)
+    farthest = _around(today, unit, most)
+    nearest = _around(today, unit, least)
+    period = Period(farthest.first, nearest.last)
+    return reading.of_days(match, "said", period)
 
 
 def _days_ago(match: Match, today: date, least: int, most: int) -> TimeExpression:
     """Nobody counts 167 days without an error of one, and hours make one too."""
     first = today - timedelta(most)
     last = today - timedelta(least)
-    expression = reading.of_days(match, "said", first, last)
+    expression = reading.of_days(match, "said", Period(first, last))
     slack = 1 if least >= 14 else 0
     return replace(expression, slack=slack)
 
 
-def _around(today: date, unit: str, count: int) -> tuple[date, date]:
+def _around(today: date, unit: str, count: int) -> Period:
     """The seven days around a day so many weeks ago; the month, quarter or year that
     was so many of them ago.
     """
     if unit in ("week", "weekend"):
         day = today - timedelta(7 * count)
-        margin = timedelta(3)
-        return day - margin, day + margin
+        first = day - timedelta(3)
+        last = day + timedelta(3)
+        return Period(first, last)
     day = _units_later(today, unit, -count)
     return days.span_of(day, unit)
 
@@ -165,7 +170,7 @@ def ahead(match: Match, today: date) -> TimeExpression:
     length = timedelta(DAYS_OF[unit])
     first = today + length * least
     last = today + length * most
-    return reading.of_days(match, "said", first, last, firm=False)
+    return reading.of_days(match, "said", Period(first, last), firm=False)
 
 
 # Years and parts of them
@@ -180,10 +185,9 @@ def year(match: Match, today: date) -> TimeExpression | None:
         return None
     if _is_quantity(match):
         return None
-    begins = date(first, 1, 1)
-    ends = date(last, 12, 31)
-    named = bool(groups.get("named"))
-    return reading.of_days(match, "year", begins, ends, firm=named)
+    period = days.years(first, last)
+    is_named = bool(groups.get("named"))
+    return reading.of_days(match, "year", period, firm=is_named)
 
 
 def _is_quantity(match: Match) -> bool:
@@ -200,8 +204,8 @@ def quarter(match: Match, today: date) -> TimeExpression:
     year = match["y"]
     if year:
         begins = date(int(year), month, 1)
-    first, last = days.span_of(begins, "quarter")
-    return reading.of_days(match, "season", first, last, firm=bool(year))
+    period = days.span_of(begins, "quarter")
+    return reading.of_days(match, "season", period, firm=bool(year))
 
 
 def _quarter_month(match: Match) -> int:
@@ -223,24 +227,23 @@ def season(match: Match, today: date) -> TimeExpression | None:
         year = _season_year(number, words, today)
     else:
         return None  # a name, a verb, a framework
-    first, last = _season_days(number, year)
-    return reading.of_days(match, "season", first, last)
+    period = _season_days(number, year)
+    return reading.of_days(match, "season", period)
 
 
-def _season_days(number: int, year: int) -> tuple[date, date]:
+def _season_days(number: int, year: int) -> Period:
     """Three months; winter (0) begins in December of the year before."""
     january = date(year, 1, 1)
     first = days.months_later(january, 3 * number - 1)
-    next_first = days.months_later(first, 3)
-    return first, next_first - timedelta(1)
+    return days.months_from(first, 3)
 
 
 def _season_year(number: int, words: str, today: date) -> int:
     """The year of the season that is meant: the latest that began, or one beside it."""
     step = reading.step(words)
     begun = _begun_season_year(number, today)
-    _, last = _season_days(number, begun)
-    if last >= today:
+    season = _season_days(number, begun)
+    if season.last >= today:
         return begun + step
     if step < 0:
         return begun + step + 1  # the one that is over is the last
@@ -252,19 +255,16 @@ def _season_year(number: int, words: str, today: date) -> int:
 def _begun_season_year(number: int, today: date) -> int:
     """The year of the latest such season that began."""
     year = today.year + 1  # its winter begins in this year
-    while True:
-        first, _ = _season_days(number, year)
-        if first <= today:
-            return year
+    while _season_days(number, year).first > today:
         year -= 1
+    return year
 
 
 def decade(match: Match, today: date) -> TimeExpression:
     """`the 90s`, `años 80`, `seventies`."""
     year = _decade_year(match)
-    first = date(year, 1, 1)
-    last = date(year + 9, 12, 31)
-    return reading.of_days(match, "season", first, last, firm=False)
+    period = days.years(year, year + 9)
+    return reading.of_days(match, "season", period, firm=False)
 
 
 def _decade_year(match: Match) -> int:
@@ -289,7 +289,7 @@ def holiday(match: Match, today: date) -> TimeExpression:
     last = first + timedelta(length - 1)
     is_placed = bool(words or year)
     firm = is_placed and month > 0
-    return reading.of_days(match, "season", first, last, firm=firm)
+    return reading.of_days(match, "season", Period(first, last), firm=firm)
 
 
 def _holiday_date(name: str, year: int) -> date:

@@ -23,8 +23,8 @@ _OPENER = re.compile(
     + "$"
 )
 _BEFORE = ("before", "prior", "vor", "antes")
-# two weeks before X
-_LENGTH_MAY_STAND_BEFORE = ("before", "vor", "antes")
+# `two weeks before X`: the length of a time may stand before it.
+_BETWEEN_LENGTH_AND_TIME = ("before", "vor", "antes")
 _AFTER = ("after", "nach", "despues", "tras")
 _SINCE = ("since", "seit", "ab", "desde")
 _DAY = timedelta(1)
@@ -136,12 +136,13 @@ def opened(times: list[TimeExpression], folded: str) -> list[TimeExpression]:
 
 def _opened(time: TimeExpression, folded: str) -> TimeExpression:
     """A time with one end, if a word before it says so."""
-    opener = _OPENER.search(folded[: time.start])
+    before = folded[: time.start]
+    opener = _OPENER.search(before)
     if opener is None or time.first is None or time.last is None:
         return time
     preposition = opener.group(1).split()[0]
-    if preposition in _LENGTH_MAY_STAND_BEFORE:
-        length = grammar.length_at_end(folded[: opener.start()])
+    if preposition in _BETWEEN_LENGTH_AND_TIME:
+        length = grammar.length_at_end(before[: opener.start()])
         if length is not None:
             return _length_before(time, time.first, *length)
     first, last = _open_days(preposition, time.first, time.last)

@@ -134,7 +134,9 @@ def _is_attribute(around: _Surroundings) -> bool:
 
 def is_listed(time: TimeExpression, folded: str) -> bool:
     """`and April`, without a time that it goes on from: a person."""
+    if time.firm:
+        return False
     around = _surroundings(time, folded)
-    if time.firm or around.own not in tables.NAMESAKES:
+    if around.own not in tables.NAMESAKES:
         return False
     return around.before in _LISTING

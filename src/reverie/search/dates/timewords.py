@@ -147,6 +147,7 @@ def content(text: str, when: When | None) -> list[str]:
 
 _WORD = re.compile(r"[^\W_]+")
 # The least that a time needs: a digit, or the beginning of a word of the tables.
+# What holds the words that times begin with; "q" is of Q3.
 _TABLES = (
     tables.MONTHS,
     tables.WEEKDAYS,
