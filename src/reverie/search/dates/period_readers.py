@@ -142,10 +142,11 @@ def ago(match: Match, today: date) -> TimeExpression:
 
 
 def _days_ago(match: Match, today: date, least: int, most: int) -> TimeExpression:
-    """Nobody counts 167 days without an error of one, and hours make one too."""
+    """A day, give or take one where the count is long."""
     first = today - timedelta(most)
     last = today - timedelta(least)
     expression = reading.of_days(match, "said", Period(first, last))
+    # Nobody counts 167 days without an error of one, and hours make one too.
     slack = 1 if least >= 14 else 0
     return replace(expression, slack=slack)
 
