@@ -103,7 +103,7 @@ def _one_spelling() -> dict[tuple[str, ...], tuple[str, ...]]:
 LEGAL_FORMS: Mapping[tuple[str, ...], str] = _families()
 LONGEST_FORM = max(map(len, LEGAL_FORMS))
 _ONE_FORM: Mapping[tuple[str, ...], tuple[str, ...]] = _one_spelling()
-LONG_FORM = 14  # letters, from which on a slip in a legal form can be seen
+LONG_FORM = 14  # characters, from which on a slip in a legal form can be seen
 
 
 def _long_forms() -> list[str]:
