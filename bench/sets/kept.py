@@ -25,7 +25,7 @@ from reverie.ingest import importer, ingest_file, scan
 from reverie.ingest.sandbox import pool
 from reverie.llm import embedding
 from reverie.pipeline import progress
-from reverie.records import base, catalogue
+from reverie.records import base, bulk, catalogue
 from sets import shapes
 from sets.shapes import Corpus
 
@@ -288,7 +288,7 @@ async def _imported(
             desk = ingest_file.Context(life.database, caller, life.blobs, reading)
             await importer.run(desk, files, progress=lambda number, file: None)
         for domain in catalogue.DOMAINS.values():
-            async for _, found in base.walk(life.database, caller, domain):
+            async for _, found in bulk.walk(life.database, caller, domain):
                 made |= {
                     record.id: str(record.custom["imported_from"]) for record in found
                 }
@@ -301,7 +301,7 @@ async def _texts(
     """The texts of what was imported from files, as the records hold them."""
     found: dict[str, tuple[str, str]] = {}
     for domain in catalogue.DOMAINS.values():
-        async for _, some in base.walk(life.database, caller, domain):
+        async for _, some in bulk.walk(life.database, caller, domain):
             for record in some:
                 text = domain.text(record)
                 parts = [

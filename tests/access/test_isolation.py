@@ -16,7 +16,7 @@ from reverie import config, db, errors
 from reverie.access import callers, tokens, users
 from reverie.llm import embedding
 from reverie.pipeline import embed, worker
-from reverie.records import base, catalogue, changes, events, notes, record_types
+from reverie.records import base, bulk, catalogue, changes, events, notes, record_types
 from reverie.search import query, search
 from tests.pipeline import embedder
 from tests.pipeline.conftest import caught_up
@@ -169,7 +169,7 @@ class Walk:
                         (type(refused).__name__, refused.message, refused.hint)
                     )
             async with self.database.transaction(me.caller) as tx:
-                assert await base.fetch(tx, me.caller, domain, [one]) == {}
+                assert await bulk.fetch(tx, me.caller, domain, [one]) == {}
             told.append(answers)
         assert told[0] == told[1]
         assert [one[0] for one in told[0]] == ["NotFound"] * 6 + ["Invalid"]

@@ -10,7 +10,7 @@ import pytest
 from reverie import db, errors
 from reverie.access import callers
 from reverie.privacy import sensitivity
-from reverie.records import base, catalogue, changes, diary, notes, record_types
+from reverie.records import base, bulk, catalogue, changes, diary, notes, record_types
 from tests.records import bodies
 
 by_domain = pytest.mark.parametrize(
@@ -94,7 +94,7 @@ async def test_life_of_a_record(
         assert await base.get(tx, owner, domain, made.id) == made
         listed = await base.find(tx, owner, domain)
         assert (listed.items, listed.total) == ([made], 1)
-        assert await base.fetch(tx, owner, domain, [made.id, UNKNOWN]) == {
+        assert await bulk.fetch(tx, owner, domain, [made.id, UNKNOWN]) == {
             made.id: made
         }
 
@@ -112,7 +112,7 @@ async def test_life_of_a_record(
         assert gone.deleted_at is not None
         assert (await base.find(tx, owner, domain)).items == []
         assert (await base.find(tx, owner, domain, deleted=True)).items == [gone]
-        assert await base.fetch(tx, owner, domain, [made.id]) == {}
+        assert await bulk.fetch(tx, owner, domain, [made.id]) == {}
         for refused in (base.get, base.delete):
             with pytest.raises(errors.NotFound):
                 await refused(tx, owner, domain, made.id)
@@ -415,7 +415,7 @@ async def test_lists_are_paged_and_filtered(
         assert pinned.total == 2
     walked = [
         one.id
-        async for _, batch in base.walk(database, owner, notes.NOTES, batch=3)
+        async for _, batch in bulk.walk(database, owner, notes.NOTES, batch=3)
         for one in batch
     ]
     assert walked == [one.id for one in made]

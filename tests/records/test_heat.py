@@ -10,7 +10,7 @@ import pytest
 
 from reverie import db
 from reverie.access import callers
-from reverie.records import base, heat, notes, record_types
+from reverie.records import base, bulk, heat, notes, record_types
 
 
 def by_the_book(accesses: float, since_increment: float, since_access: float) -> float:
@@ -149,7 +149,7 @@ async def test_opening_warms_and_listing_does_not(
     async with database.transaction(owner) as tx:
         note = await base.create(tx, owner, notes.NOTES, {"content": "x"})
         await base.find(tx, owner, notes.NOTES)
-        await base.fetch(tx, owner, notes.NOTES, [note.id])
+        await bulk.fetch(tx, owner, notes.NOTES, [note.id])
         await base.get(tx, owner, notes.NOTES, note.id)
         assert await kept(tx, owner, note.id) == (0.0, 0.0)
         assert await base.read(tx, owner, notes.NOTES, note.id) == note

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -9,8 +10,9 @@ import httpx
 import psycopg
 import pytest
 
-from reverie import db, embedded, errors
+from reverie import app, db, embedded, errors
 from reverie.access import callers
+from reverie.ingest import importer, ingest_file, scan
 from reverie.privacy import sensitivity
 from reverie.records import base, catalogue, notes
 
@@ -123,3 +125,36 @@ async def write(database: db.Database, caller: callers.Caller, note: UUID) -> No
 async def gone(database: db.Database, caller: callers.Caller, note: UUID) -> None:
     async with database.transaction(caller) as tx:
         await base.delete(tx, caller, notes.NOTES, note)
+
+
+async def test_an_import_computes_before_its_transactions(
+    reverie: app.App,
+    looked: list[list[Any]],
+    tmp_path: Path,
+) -> None:
+    """New ones and changed ones; of what is unchanged nothing is computed."""
+    calendar = "BEGIN:VCALENDAR\n{}END:VCALENDAR\n"
+    event = "BEGIN:VEVENT\nUID:{0}\nSUMMARY:{1}\nDTSTART:20260301T100000Z\nEND:VEVENT\n"
+    folder = tmp_path / "files"
+    folder.mkdir()
+    notes_file, events_file = folder / "paint.md", folder / "plans.ics"
+    notes_file.write_text("# Paint\n\ncall 612 34 56 78")
+    both = event.format("a", "Painter") + event.format("b", "Plumber")
+    events_file.write_text(calendar.format(both))
+    context = ingest_file.Context(
+        reverie.database, reverie.owner, reverie.blobs, reverie.worker_pool
+    )
+    done = await importer.run(context, list(scan.find([folder])), progress=_silent)
+    assert (done.imported, done.failed) == (3, 0)
+    assert looked == [[], [], []]
+    looked.clear()
+    notes_file.write_text("# Paint\n\nno number any more")
+    both = event.format("a", "Painter") + event.format("b", "Electrician")
+    events_file.write_text(calendar.format(both))
+    done = await importer.run(context, list(scan.find([folder])), progress=_silent)
+    assert (done.imported, done.updated, done.unchanged) == (0, 2, 1)
+    assert looked == [[], [], [], []]  # of a change: what it becomes, and what it was
+
+
+def _silent(number: int, file: Any) -> None:
+    """No progress is shown."""

@@ -16,7 +16,16 @@ from typing import cast
 
 from reverie import blobs, db, errors
 from reverie.access import callers
-from reverie.ingest import drafts, inspection, ledger, report, saving, scan, units_read
+from reverie.ingest import (
+    drafts,
+    inspection,
+    ledger,
+    prepare,
+    report,
+    saving,
+    scan,
+    units_read,
+)
 from reverie.ingest.documents import cutting, units
 from reverie.ingest.sandbox import pool, wire
 
@@ -97,13 +106,14 @@ async def _end(context: Context, options: Options, outcome: Outcome) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Readable:
-    """A file whose bytes are kept: when it was `modified`, and the numbers of its units
-    that were read before.
+    """A file whose bytes are kept: when it was `modified`, the numbers of its units that
+    were read before, and whether the ledger has it (`known`).
     """
 
     file: scan.ScannedFile
     modified: datetime
     numbers: set[int]
+    known: bool
 
 
 async def _readable(
@@ -135,7 +145,7 @@ async def _readable(
     # It was written to meanwhile: what counts is what was kept.
     if outcome.digest != state.digest:
         numbers = set[int]()
-    return _Readable(file, file.modified or state.modified, numbers)
+    return _Readable(file, file.modified or state.modified, numbers, entry is not None)
 
 
 async def _read(
@@ -152,6 +162,7 @@ async def _read(
         outcome,
         saving.SaveJob(file, modified, outcome.digest, outcome.result),
         numbers=set(readable.numbers),
+        known=readable.known,
     )
     first = next(n for n in itertools.count(1) if n not in readable.numbers)
     job = pool.ReadJob(
@@ -185,6 +196,7 @@ class _Collector:
         default_factory=list[units.About | units.Unit]
     )
     numbers: set[int] = field(default_factory=set[int])
+    known: bool = True
     new: int = 0
     problem: str = ""
     document: bool = False
@@ -244,9 +256,10 @@ class _Collector:
 
     async def _keep(self) -> None:
         caller = self.context.caller
+        items = await self._prepared()
         async with self.context.database.transaction(caller) as tx:
-            if self.items:
-                await saving.save(tx, caller, self.job, self._completed())
+            if items:
+                await saving.save(tx, caller, self.job, items)
             await units_read.keep(tx, caller, self.outcome.digest, self.read)
             new = (
                 self.reached
@@ -259,6 +272,16 @@ class _Collector:
                 self.new = new
         self.items, self.read = [], []
         self.kept_at = time.monotonic()
+
+    async def _prepared(self) -> list[prepare.PreparedDraft | drafts.Skip]:
+        """The items as far as they can be prepared before their transaction."""
+        return await prepare.prepared_items(
+            self.context.database,
+            self.context.caller,
+            self.file,
+            self._completed(),
+            known=self.known,
+        )
 
     def _completed(self) -> list[drafts.Draft | drafts.Skip]:
         """The items with what is known of their file from elsewhere."""
@@ -312,8 +335,9 @@ class _Collector:
                 )
             if whole.units or not self.problem:
                 self.items.append(await asyncio.to_thread(self._document, whole))
+        items = await self._prepared()
         async with self.context.database.transaction(caller) as tx:
-            await saving.save(tx, caller, self.job, self._completed())
+            await saving.save(tx, caller, self.job, items)
             _conclude(self.outcome.result, self.problem)
             await self._note(tx)
             await units_read.drop(tx, caller, digest)

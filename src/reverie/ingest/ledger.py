@@ -2,6 +2,7 @@
 where, so that an import is idempotent.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -56,6 +57,9 @@ SELECT path, key, digest, domain, record_id, modified, (
 WHERE user_id = %(user)s AND key = %(key)s AND (path = %(path)s OR %(shared)s)
 ORDER BY path = %(path)s DESC, modified DESC LIMIT 1
 """
+_IMPORTED_KEYS = (
+    "SELECT DISTINCT key FROM imported WHERE user_id = %s AND key = ANY(%s)"
+)
 _KEEP = """
 INSERT INTO imported (user_id, path, key, digest, domain, record_id, version, modified, original)
 VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)
@@ -166,6 +170,14 @@ async def seen(
     """What was said of a thing before, in this file or, when `shared`, in any."""
     names = {"user": caller.user_id, "key": key, "path": path, "shared": shared}
     return await tx.one(Seen, _SEEN, names)
+
+
+async def imported_keys(
+    tx: db.Transaction, caller: callers.Caller, keys: Sequence[str]
+) -> set[str]:
+    """Those of some keys that a thing was imported under before, from any file."""
+    rows = await tx.rows(_IMPORTED_KEYS, (caller.user_id, list(keys)))
+    return {row["key"] for row in rows}
 
 
 async def keep(

@@ -2,9 +2,7 @@
 when both sides changed.
 """
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -12,7 +10,7 @@ from uuid import UUID
 
 from reverie import db, errors
 from reverie.access import callers
-from reverie.ingest import drafts, ledger, report, scan
+from reverie.ingest import drafts, ledger, prepare, report, scan
 from reverie.records import base, catalogue, record_types
 
 SOURCE = "import"
@@ -35,7 +33,7 @@ async def save(
     tx: db.Transaction,
     caller: callers.Caller,
     job: SaveJob,
-    items: Sequence[drafts.Draft | drafts.Skip],
+    items: Sequence[prepare.PreparedDraft | drafts.Skip],
 ) -> None:
     """Some items of a file, each in a savepoint of its own."""
     await ledger.turn(tx, caller)
@@ -47,10 +45,11 @@ async def save(
             continue
         try:
             async with tx.savepoint():
-                await _draft(tx, caller, job, item)
+                await _save_draft(tx, caller, job, item)
         except (errors.Invalid, errors.Conflict, errors.NotFound) as refused:
+            name = item.draft.key or item.draft.domain
             job.result.skipped.append(
-                {"item": item.key or item.domain, "reason": reason_of(refused.message)}
+                {"item": name, "reason": reason_of(refused.message)}
             )
 
 
@@ -59,27 +58,22 @@ def reason_of(text: str) -> str:
     return text.strip().rstrip(".")
 
 
-async def _draft(
-    tx: db.Transaction, caller: callers.Caller, job: SaveJob, draft: drafts.Draft
+async def _save_draft(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    job: SaveJob,
+    prepared: prepare.PreparedDraft,
 ) -> None:
-    domain = catalogue.domain(draft.domain)
+    draft = prepared.draft
     key = draft.key or "file"
-    digest = _digest(draft)
     seen = await ledger.seen(tx, caller, job.file.path, key, shared=bool(draft.key))
-    fields = dict(draft.fields)
-    fields["custom"] = {**_custom(draft), "imported_from": str(job.file.relative)}
-    for name, ref in draft.refs.items():
-        fields[name] = job.ids.get(ref)
-    if seen is not None and (seen.domain, domain.name) == ("note", "diary"):
-        domain, fields = catalogue.domain("note"), _as_note(fields, job)
-    if seen is None or seen.domain != domain.name:
-        record = await _create(tx, caller, job, domain, fields)
+    content = prepare.content_of(draft, job.file.relative, seen, job.ids)
+    if seen is None or seen.domain != content.domain.name:
+        record = await _create(tx, caller, job, content, prepared.record)
         job.result.imported += 1
         version = record.updated_at
     else:
-        record, version = await _again(
-            tx, caller, job, domain, fields, seen, same=seen.digest == digest
-        )
+        record, version = await _again(tx, caller, job, content, seen, prepared)
     job.ids[draft.key] = record.id
     modified = job.modified
     if seen and seen.path != job.file.path:
@@ -87,7 +81,7 @@ async def _draft(
     entry = ledger.Seen(
         path=job.file.path,
         key=key,
-        digest=digest,
+        digest=prepared.digest,
         domain=_domain_name(record),
         record_id=record.id,
         version=version,
@@ -100,21 +94,27 @@ async def _create(
     tx: db.Transaction,
     caller: callers.Caller,
     job: SaveJob,
-    domain: record_types.Domain[Any],
-    fields: Mapping[str, Any],
+    content: prepare.Content,
+    ahead: record_types.PreparedRecord[Any] | None,
 ) -> record_types.Record:
     """A new record. A second diary entry for one day is kept as a note: nothing is
     lost.
     """
     try:
-        return await base.create(tx, caller, domain, fields, source=SOURCE)
+        if ahead is None or ahead.domain is not content.domain or content.unresolved:
+            return await base.create(
+                tx, caller, content.domain, content.fields, source=SOURCE
+            )
+        columns = {**ahead.columns, **content.references}
+        ahead = record_types.PreparedRecord(ahead.domain, columns)
+        return await base.insert(tx, caller, ahead, source=SOURCE)
     except errors.Conflict:
-        if domain.name != "diary":
+        if content.domain.name != "diary":
             raise
-        note = _as_note(fields, job)
+        note = prepare.diary_as_note(content.fields, job.file.relative)
         job.result.skipped.append(
             {
-                "item": str(fields["date"]),
+                "item": str(content.fields["date"]),
                 "reason": "this day has an entry: kept as a note",
             }
         )
@@ -123,24 +123,13 @@ async def _create(
         )
 
 
-def _as_note(entry: Mapping[str, Any], job: SaveJob) -> dict[str, Any]:
-    return {
-        "title": f"{entry['date']} ({job.file.relative.stem})",
-        "content": entry["content"],
-        "tags": ["diary"],
-        "custom": entry["custom"],
-    }
-
-
 async def _again(
     tx: db.Transaction,
     caller: callers.Caller,
     job: SaveJob,
-    domain: record_types.Domain[Any],
-    fields: Mapping[str, Any],
+    content: prepare.Content,
     seen: ledger.Seen,
-    *,
-    same: bool,
+    prepared: prepare.PreparedDraft,
 ) -> tuple[record_types.Record, datetime]:
     """A thing that was imported before: unchanged, newer in the file, or changed on
     both sides (both are kept).
@@ -148,7 +137,9 @@ async def _again(
     With the version that came from a file, so that what was changed here stays known as
     changed here.
     """
+    domain = content.domain
     record = await base.get(tx, caller, domain, seen.record_id, deleted=True)
+    same = seen.digest == prepared.digest
     older = seen.path != job.file.path and job.modified < seen.modified
     if same or older or record.deleted_at is not None:
         job.result.unchanged += 1
@@ -165,16 +156,26 @@ async def _again(
         job.result.skipped.append(
             {"item": seen.key, "reason": "changed here and in the file: both are kept"}
         )
-        record = await _create(tx, caller, job, domain, fields)
+        record = await _create(tx, caller, job, content, prepared.record)
     else:
         job.result.updated += 1
-        record = await base.update(tx, caller, domain, seen.record_id, fields)
+        record = await _update(tx, caller, content, seen, prepared.change)
     return record, record.updated_at
 
 
-def _custom(draft: drafts.Draft) -> dict[str, Any]:
-    custom = draft.fields.get("custom")
-    return dict(custom) if isinstance(custom, dict) else {}
+async def _update(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    content: prepare.Content,
+    seen: ledger.Seen,
+    ahead: record_types.PreparedChange[Any] | None,
+) -> record_types.Record:
+    """What the file says now, in place of what it said."""
+    if ahead is not None and ahead.old.id == seen.record_id:
+        written = await base.apply(tx, caller, ahead)
+        if written is not None:
+            return written
+    return await base.update(tx, caller, content.domain, seen.record_id, content.fields)
 
 
 def _domain_name(record: record_types.Record) -> str:
@@ -182,12 +183,3 @@ def _domain_name(record: record_types.Record) -> str:
         if isinstance(record, domain.record):
             return domain.name
     raise LookupError(type(record).__name__)
-
-
-def _digest(draft: drafts.Draft) -> bytes:
-    """What the file says of an item, so that a second look sees whether it says
-    something else.
-    """
-    content = [draft.domain, drafts.jsonable(draft.fields), drafts.jsonable(draft.refs)]
-    canonical = json.dumps(content, sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(canonical.encode()).digest()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from reverie import db
 from reverie.access import callers
 from reverie.pipeline import embed, rule_extraction, slots
-from reverie.records import base, catalogue, passages, postings, record_types
+from reverie.records import bulk, catalogue, passages, postings, record_types
 
 
 async def rebuild(
@@ -34,7 +34,7 @@ async def rebuild(
         old = [segment.id for segment in await postings.segments(tx, caller)]
     done = 0
     for domain in catalogue.DOMAINS.values():
-        async for tx, records in base.walk(database, caller, domain):
+        async for tx, records in bulk.walk(database, caller, domain):
             for record in records:
                 await passages.rewrite(
                     tx,

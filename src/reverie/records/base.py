@@ -5,10 +5,8 @@ of them knows them all.
 """
 
 import asyncio
-import functools
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, LiteralString, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 from uuid import UUID
 
 from reverie import db, errors
@@ -30,7 +28,6 @@ WHERE user_id = %(user_id)s AND id = %(id)s RETURNING {all}
 """
 _GET = "SELECT {all} FROM {table} WHERE user_id = %(user)s AND id = %(id)s"
 _LOCK = "SELECT {all} FROM {table} WHERE user_id = %(user)s AND id = %(id)s FOR UPDATE"
-_FETCH = "SELECT {all} FROM {table} WHERE user_id = %(user)s AND id = ANY(%(ids)s) AND deleted_at IS NULL"
 _DELETED = """
 UPDATE {table} SET deleted_at = clock_timestamp(), updated_at = clock_timestamp()
 WHERE user_id = %(user)s AND id = %(id)s RETURNING {all}
@@ -47,26 +44,13 @@ _COUNT = """
 SELECT count(*) FROM {table} AS t LEFT JOIN heat ON heat.user_id = t.user_id AND heat.record_id = t.id
 WHERE {conditions}
 """
-_WALK = """
-SELECT {all} FROM {table} WHERE user_id = %(user)s AND deleted_at IS NULL AND id > %(after)s ORDER BY id LIMIT %(limit)s
-FOR UPDATE
-"""
-_NOBODY = UUID(int=0)
 # Others have changed the record so often meanwhile: then under its lock. Set by hand.
 _OPTIMISTIC_ROUNDS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedRecord(Generic[R]):
-    """A new record before its transaction: checked columns, sensitivity and all."""
-
-    domain: Domain[R]
-    columns: Mapping[str, Any]
-
-
 async def prepared(
     caller: callers.Caller, domain: Domain[R], values: Mapping[str, Any]
-) -> PreparedRecord[R]:
+) -> record_types.PreparedRecord[R]:
     """Check a new record and compute its sensitivity, which takes long where the text
     is long: no transaction need be open. Raises Invalid.
     """
@@ -77,13 +61,13 @@ async def prepared(
     computed = await _level(domain, columns)
     level = sensitivity.decided(computed, sensitivity.named(wish) if wish else None)
     columns["sensitivity"] = level.word
-    return PreparedRecord(domain, columns)
+    return record_types.PreparedRecord(domain, columns)
 
 
 async def insert(
     tx: db.Transaction,
     caller: callers.Caller,
-    new: PreparedRecord[R],
+    new: record_types.PreparedRecord[R],
     *,
     source: str = "local",
     record_id: UUID | None = None,
@@ -181,7 +165,9 @@ async def get(
     one unless asked for.
     """
     record = await tx.one(
-        domain.record, _sql(_GET, domain), {"user": caller.user_id, "id": record_id}
+        domain.record,
+        record_types.statement(_GET, domain),
+        {"user": caller.user_id, "id": record_id},
     )
     if record is None or (record.deleted_at is not None and not deleted):
         raise record_types.missing(domain)
@@ -197,31 +183,6 @@ async def read(
         tx, caller, record_id=record_id, source=heat.source_of(caller.kind, "local")
     )
     return record
-
-
-def fetching(
-    caller: db.HasUser, domain: Domain[R], ids: Sequence[UUID]
-) -> tuple[db.Query, db.Params]:
-    """The statement of `fetch`, to travel together with others; its rows are for
-    `fetched`.
-    """
-    return _sql(_FETCH, domain), {"user": caller.user_id, "ids": list(ids)}
-
-
-def fetched(domain: Domain[R], rows: Sequence[Mapping[str, Any]]) -> dict[UUID, R]:
-    """The records of such rows by id."""
-    records = [
-        domain.record(**{db.field(name): value for name, value in row.items()})
-        for row in rows
-    ]
-    return {record.id: record for record in records}
-
-
-async def fetch(
-    tx: db.Transaction, caller: db.HasUser, domain: Domain[R], ids: Sequence[UUID]
-) -> dict[UUID, R]:
-    """Some live records by id; unknown ids are left out."""
-    return fetched(domain, await tx.rows(*fetching(caller, domain, ids)))
 
 
 async def find(
@@ -301,18 +262,40 @@ async def revise(
     """`update` in a transaction of its own, which begins when all is computed
     (optimistic concurrency): if the record has changed meanwhile, it is computed again.
     """
-    checked = fields.checked(domain.name, domain.change, values, partial=True)
-    async with database.transaction(caller) as tx:
-        old = await get(tx, caller, domain, record_id)
     for _ in range(_OPTIMISTIC_ROUNDS):
-        changed = await _changed(caller, domain, old, checked)
         async with database.transaction(caller) as tx:
-            present = await _live(tx, caller, domain, record_id)
-            if present == old:
-                return await _write(tx, caller, domain, old, changed)
-        old = present
+            old = await get(tx, caller, domain, record_id)
+        change = await prepared_change(caller, domain, old, values)
+        async with database.transaction(caller) as tx:
+            written = await apply(tx, caller, change)
+        if written is not None:
+            return written
     async with database.transaction(caller) as tx:
         return await update(tx, caller, domain, record_id, values)
+
+
+async def prepared_change(
+    caller: callers.Caller, domain: Domain[R], old: R, values: Mapping[str, Any]
+) -> record_types.PreparedChange[R]:
+    """Check a change of a record as it was read, and compute its sensitivity: no
+    transaction need be open. Raises Invalid.
+    """
+    checked = fields.checked(domain.name, domain.change, values, partial=True)
+    return record_types.PreparedChange(
+        domain, old, await _changed(caller, domain, old, checked)
+    )
+
+
+async def apply(
+    tx: db.Transaction, caller: callers.Caller, change: record_types.PreparedChange[R]
+) -> R | None:
+    """Write a prepared change; None if the record is no more what it was then. Raises
+    NotFound, Conflict.
+    """
+    present = await _live(tx, caller, change.domain, change.old.id)
+    if present != change.old:
+        return None
+    return await _write(tx, caller, change.domain, present, change.columns)
 
 
 async def _live(
@@ -396,7 +379,10 @@ async def delete(
     """
     await _live(tx, caller, domain, record_id)
     record = await _guarded(
-        tx, domain, _sql(_DELETED, domain), {"user": caller.user_id, "id": record_id}
+        tx,
+        domain,
+        record_types.statement(_DELETED, domain),
+        {"user": caller.user_id, "id": record_id},
     )
     await passages.remove(tx, caller, record_id=record_id)
     await _log(tx, caller, domain, record, "delete", (), record.source)
@@ -413,44 +399,23 @@ async def restore(
     if old.deleted_at is None:
         return old
     record = await _guarded(
-        tx, domain, _sql(_RESTORED, domain), {"user": caller.user_id, "id": record_id}
+        tx,
+        domain,
+        record_types.statement(_RESTORED, domain),
+        {"user": caller.user_id, "id": record_id},
     )
     await _index(tx, caller, domain, None, record)
     await _log(tx, caller, domain, record, "restore", (), record.source)
     return record
 
 
-async def walk(
-    database: db.Database, caller: callers.Caller, domain: Domain[R], *, batch: int = 50
-) -> AsyncIterator[tuple[db.Transaction, list[R]]]:
-    """Every live record, locked, a batch and a transaction at a time."""
-    after = _NOBODY
-    while True:
-        async with database.transaction(caller) as tx:
-            parameters = {"user": caller.user_id, "after": after, "limit": batch}
-            page = await tx.all(domain.record, _sql(_WALK, domain), parameters)
-            if not page:
-                return
-            yield tx, page
-            after = page[-1].id
-
-
-def _sql(template: LiteralString, domain: Domain[Any]) -> db.Query:
-    return _composed(template, domain.name, tuple(domain.columns))
-
-
-@functools.cache
-def _composed(
-    template: LiteralString, table: str, columns: tuple[str, ...]
-) -> db.Query:
-    return db.compose(template, table=table, all=columns)
-
-
 async def _locked(
     tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID
 ) -> R:
     record = await tx.one(
-        domain.record, _sql(_LOCK, domain), {"user": caller.user_id, "id": record_id}
+        domain.record,
+        record_types.statement(_LOCK, domain),
+        {"user": caller.user_id, "id": record_id},
     )
     if record is None:
         raise record_types.missing(domain)

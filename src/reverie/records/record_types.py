@@ -123,6 +123,25 @@ class Page(Generic[R]):
     offset: int
 
 
+@dataclass(frozen=True, slots=True)
+class PreparedRecord(Generic[R]):
+    """A new record before its transaction: checked columns, sensitivity and all."""
+
+    domain: Domain[R]
+    columns: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedChange(Generic[R]):
+    """A change of a record as it was read (`old`), before its transaction: the columns
+    that get another value, sensitivity among them if it follows.
+    """
+
+    domain: Domain[R]
+    old: R
+    columns: Mapping[str, Any]
+
+
 def created_at(record: Record) -> datetime:
     """When a record was made as its own file tells (`custom.created`), or else when it
     came in.
@@ -172,3 +191,15 @@ def parameters(domain: Domain[Any], values: Mapping[str, Any]) -> dict[str, Any]
         name: db.json(value) if name in as_is else value
         for name, value in values.items()
     }
+
+
+def statement(template: LiteralString, domain: Domain[Any]) -> db.Query:
+    """A statement on the table of a domain: `{table}` and `{all}` are filled in."""
+    return _composed(template, domain.name, tuple(domain.columns))
+
+
+@functools.cache
+def _composed(
+    template: LiteralString, table: str, columns: tuple[str, ...]
+) -> db.Query:
+    return db.compose(template, table=table, all=columns)

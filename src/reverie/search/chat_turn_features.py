@@ -13,66 +13,30 @@ Floats = NDArray[np.float32]
 Flags = NDArray[np.bool_]
 
 _WHEN = frozenset({"when", "cuando", "wann"})
-_TIMES = (
-    *[
-        "yesterday",
-        "today",
-        "tonight",
-        "tomorrow",
-        "day",
-        "days",
-        "week",
-        "weeks",
-        "weekend",
-        "month",
-        "months",
-    ],
-    *["year", "years", "ago", "last", "next", "recently"],
-    *[
-        "ayer",
-        "anteayer",
-        "hoy",
-        "mañana",
-        "día",
-        "días",
-        "semana",
-        "semanas",
-        "mes",
-        "meses",
-        "año",
-        "años",
-    ],
-    *["hace", "pasado", "pasada", "próximo", "próxima"],
-    *[
-        "gestern",
-        "vorgestern",
-        "heute",
-        "morgen",
-        "tag",
-        "tage",
-        "tagen",
-        "woche",
-        "wochen",
-        "wochenende",
-    ],
-    *[
-        "monat",
-        "monate",
-        "monaten",
-        "jahr",
-        "jahre",
-        "jahren",
-        "vor",
-        "letzte",
-        "letzten",
-        "letzter",
-    ],
-    *["letztes", "nächste", "nächsten", "nächster", "kürzlich"],
-    *(name for names in calendar_words.WEEKDAYS.values() for name in names),
-    *(name for names in calendar_words.MONTHS.values() for name in names),
-)
-# As a regular expression of PostgreSQL.
-_TIMES_PATTERN = rf"\m({'|'.join(dict.fromkeys(_TIMES))})\M"
+# Words by which a turn tells when something was, beside the weekdays and the months.
+_TIME_WORDS: str = """
+    yesterday today tonight tomorrow day days week weeks weekend month months year years
+    ago last next recently
+    ayer anteayer hoy mañana día días semana semanas mes meses año años
+    hace pasado pasada próximo próxima
+    gestern vorgestern heute morgen tag tage tagen woche wochen wochenende monat monate
+    monaten jahr jahre jahren
+    vor letzte letzten letzter letztes nächste nächsten nächster kürzlich
+"""
+
+
+def _times_pattern() -> str:
+    """The words of time in any of the languages, as a PostgreSQL regular expression."""
+    words = _TIME_WORDS.split()
+    for weekdays in calendar_words.WEEKDAYS.values():
+        words.extend(weekdays)
+    for months in calendar_words.MONTHS.values():
+        words.extend(months)
+    unique = dict.fromkeys(words)
+    return rf"\m({'|'.join(unique)})\M"
+
+
+_TIMES_PATTERN = _times_pattern()
 
 
 def times_asked_for(text: str) -> str | None:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from reverie import db
 from reverie.access import callers
-from reverie.records import base, catalogue, places, record_types, terms
+from reverie.records import bulk, catalogue, places, record_types, terms
 from reverie.search import context, fusion, lexical
 from reverie.search import query as queries
 
@@ -91,7 +91,7 @@ async def hits(
     ids = [passage.passage_id for passages in ranking for passage in passages]
     by_domain = _by_domain(ranking, cards)
     statements = [
-        base.fetching(caller, domain, record_ids) for domain, record_ids in by_domain
+        bulk.fetching(caller, domain, record_ids) for domain, record_ids in by_domain
     ]
     text_rows, *record_rows = await tx.together(
         (_PASSAGES, (caller.user_id, ids)), *statements
@@ -99,7 +99,7 @@ async def hits(
     texts = {row["id"]: row for row in text_rows}
     records: dict[UUID, record_types.Record] = {}
     for (domain, _), rows in zip(by_domain, record_rows, strict=True):
-        records |= base.fetched(domain, rows)
+        records |= bulk.fetched(domain, rows)
     query_terms = {term.term for term in lexical.query_terms(query.text)}
     now = datetime.now(UTC)
     shown: list[Hit] = []

@@ -13,7 +13,7 @@ from reverie import app, blobs, db, errors
 from reverie.access import callers
 from reverie.graph import warming
 from reverie.ingest import ledger
-from reverie.records import base, catalogue, changes, record_types
+from reverie.records import base, bulk, catalogue, changes, record_types
 from reverie.web import envelope, forms, middleware, openapi, parameters, routes
 
 Handler = Callable[
@@ -179,7 +179,7 @@ async def _since(
         )
     changed = await changes.since(tx, caller, moment=query.since, domain=domain.name)
     ids = [change.record_id for change in (*changed.created, *changed.updated)]
-    records = await base.fetch(tx, caller, domain, ids)
+    records = await bulk.fetch(tx, caller, domain, ids)
     now = datetime.now(UTC)
 
     def shown(rows: list[changes.Change]) -> Any:

@@ -84,9 +84,13 @@ def _names(
 
 def _kinds(values: Sequence[object]) -> set[str]:
     """What kinds of values a column holds, NULL not counted."""
-    types = set(map(type, values)) - {type(None)}
-    if len(types) == 1 and (plain := _PLAIN_KINDS.get(next(iter(types)))):
-        return {plain}
+    types = set(map(type, values))
+    types.discard(type(None))
+    if len(types) == 1:
+        (only_type,) = types
+        plain = _PLAIN_KINDS.get(only_type)
+        if plain is not None:
+            return {plain}
     return {_kind(value) for value in values if value is not None}
 
 
@@ -134,8 +138,6 @@ def _narrowest(kinds: set[str], declared: str) -> str:
 
 def fields(values: Sequence[Any], type_: str) -> list[str]:
     """A column of CSV: nothing for NULL, quotes around text."""
-    if not any(value is not None for value in values):
-        return [""] * len(values)
     write = _WRITERS.get(type_, _json_field)
     return ["" if value is None else write(value) for value in values]
 

@@ -33,7 +33,8 @@ class Fragment:
         return self.text if self.atomic else f"({self.text})"
 
 
-Writer = Callable[[Sequence[Fragment]], Fragment]
+Arguments = Sequence[Fragment]
+Writer = Callable[[Arguments], Fragment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,33 +48,54 @@ class Function:
     write: Writer
     aggregate: bool = False
 
+    def arity(self) -> str:
+        """How many arguments it takes, in words."""
+        if self.least == self.most:
+            return str(self.least)
+        return f"{self.least} to {self.most}"
 
-def call(name: str, parts: Sequence[Fragment], *, distinct: bool = False) -> Fragment:
+
+def call(name: str, parts: Arguments, *, distinct: bool = False) -> Fragment:
     """A call that is allowed, written anew; raises Invalid for every other one."""
-    function = FUNCTIONS.get(name.lower())
-    if function is None:
-        raise errors.Invalid(
-            f"The function {name[:60]} cannot be called here.",
-            hint=f"These can: {', '.join(sorted(SPELLINGS))}.",
-        )
+    function = _allowed(name)
     _check_call(name, function, parts, distinct=distinct)
-    if distinct:
-        first = Fragment(f"DISTINCT {parts[0].operand()}", kind=parts[0].kind)
-        parts = [first, *parts[1:]]
-    written = function.write(parts)
-    aggregate = function.aggregate or any(part.aggregate for part in parts)
+    written = function.write(_distinct(parts) if distinct else parts)
+    aggregate = function.aggregate or _any_aggregate(parts)
     return Fragment(written.text, kind=written.kind, aggregate=aggregate)
 
 
+def _allowed(name: str) -> Function:
+    """The function of a name; raises Invalid if there is none."""
+    function = FUNCTIONS.get(name.lower())
+    if function is None:
+        names = ", ".join(sorted(SPELLINGS))
+        raise errors.Invalid(
+            f"The function {name[:60]} cannot be called here.",
+            hint=f"These can: {names}.",
+        )
+    return function
+
+
+def _distinct(parts: Arguments) -> Arguments:
+    """The arguments of an aggregate over distinct values."""
+    first, *others = parts
+    return [Fragment(f"DISTINCT {first.operand()}", kind=first.kind), *others]
+
+
+def _any_aggregate(parts: Arguments) -> bool:
+    """Whether an aggregate is inside any of the arguments."""
+    return any(part.aggregate for part in parts)
+
+
 def _check_call(
-    name: str, function: Function, parts: Sequence[Fragment], *, distinct: bool
+    name: str, function: Function, parts: Arguments, *, distinct: bool
 ) -> None:
     """Raise Invalid for a call with too many or too few arguments, or a wrong one."""
-    least, most = function.least, function.most
-    if not least <= len(parts) <= most:
-        count = f"{least}" if least == most else f"{least} to {most}"
-        raise errors.Invalid(f"{name} takes {count} arguments, not {len(parts)}.")
-    if function.aggregate and any(part.aggregate for part in parts):
+    if not function.least <= len(parts) <= function.most:
+        raise errors.Invalid(
+            f"{name} takes {function.arity()} arguments, not {len(parts)}."
+        )
+    if function.aggregate and _any_aggregate(parts):
         raise errors.Invalid(
             f"{name} cannot count over what another function has counted."
         )
@@ -87,9 +109,8 @@ def list_element(source: Fragment, place: Fragment) -> Fragment:
     """
     at = _from_one(place)
     part = _bounded(f"list_slice({source.text}, {at}, {at})")
-    return Fragment(
-        f"list_extract(CASE WHEN size({part}) = 0 THEN NULL ELSE {part} END, 1)"
-    )
+    element_or_null = f"CASE WHEN size({part}) = 0 THEN NULL ELSE {part} END"
+    return Fragment(f"list_extract({element_or_null}, 1)")
 
 
 def list_slice(
@@ -104,11 +125,21 @@ def list_slice(
 
 def _last_place(stop: Fragment) -> str:
     """The last place before one that counts from 0, as one that counts from 1."""
-    if stop.text.lstrip("-").isdigit():
-        negative = stop.text.startswith("-")
-        return str(int(stop.text) - 1) if negative else stop.text
-    at = stop.operand()
-    return f"CASE WHEN {at} < 0 THEN {at} - 1 ELSE {at} END"
+    if not _is_number(stop):
+        at = stop.operand()
+        return f"CASE WHEN {at} < 0 THEN {at} - 1 ELSE {at} END"
+    return str(int(stop.text) - 1) if _from_the_end(stop) else stop.text
+
+
+def _is_number(place: Fragment) -> bool:
+    """Whether a place is written as a number."""
+    digits = place.text.lstrip("-")
+    return digits.isdigit()
+
+
+def _from_the_end(place: Fragment) -> bool:
+    """Whether a place that is written as a number counts from the end."""
+    return place.text.startswith("-")
 
 
 def _bounded(text: str) -> str:
@@ -122,86 +153,113 @@ def _bounded(text: str) -> str:
 
 def _from_one(place: Fragment) -> str:
     """A place that counts from 0 as one that counts from 1."""
-    if place.text.lstrip("-").isdigit():
-        return place.text if place.text.startswith("-") else str(int(place.text) + 1)
-    at = _bounded(place.operand())
-    return f"CASE WHEN {at} < 0 THEN {at} ELSE {at} + 1 END"
+    if not _is_number(place):
+        at = _bounded(place.operand())
+        return f"CASE WHEN {at} < 0 THEN {at} ELSE {at} + 1 END"
+    return place.text if _from_the_end(place) else str(int(place.text) + 1)
 
 
 def _plain(engine: str, kind: str = "") -> Writer:
-    return lambda parts: Fragment(
-        f"{engine}({', '.join(part.text for part in parts)})", kind=kind
-    )
+    """A function that the engine has by the same arguments."""
+
+    def write(parts: Arguments) -> Fragment:
+        arguments = ", ".join([part.text for part in parts])
+        return Fragment(f"{engine}({arguments})", kind=kind)
+
+    return write
 
 
 def _cast(to: str, kind: str) -> Writer:
-    return lambda parts: Fragment(f"CAST({parts[0].text} AS {to})", kind=kind)
+    """A function that is a cast to a type of the engine."""
+
+    def write(parts: Arguments) -> Fragment:
+        return Fragment(f"CAST({parts[0].text} AS {to})", kind=kind)
+
+    return write
 
 
-def _labels(parts: Sequence[Fragment]) -> Fragment:
+def _labels(parts: Arguments) -> Fragment:
     if parts[0].kind not in ("node", "null", ""):
         raise errors.Invalid("labels takes a node.")
     return Fragment(f"[label({parts[0].text})]", kind="list")
 
 
-def _type(parts: Sequence[Fragment]) -> Fragment:
+def _type(parts: Arguments) -> Fragment:
     if parts[0].kind not in ("link", "null", ""):
         raise errors.Invalid("type takes a link.")
     return Fragment(f"label({parts[0].text})", kind="string")
 
 
-def _id(parts: Sequence[Fragment]) -> Fragment:
-    if parts[0].kind == "node":
-        return Fragment(f"{parts[0].text}.`key`", kind="string")
-    if parts[0].kind == "link":
-        return Fragment(f"offset(id({parts[0].text}))", kind="whole")
+def _id(parts: Arguments) -> Fragment:
+    source = parts[0]
+    if source.kind == "node":
+        return Fragment(f"{source.text}.`key`", kind="string")
+    if source.kind == "link":
+        return Fragment(f"offset(id({source.text}))", kind="whole")
     raise errors.Invalid("id takes a node or a link.")
 
 
-def _size(parts: Sequence[Fragment]) -> Fragment:
+def _size(parts: Arguments) -> Fragment:
     if parts[0].kind in ("path", "pattern"):
         raise errors.Invalid("size takes a list or a text; a path has a length.")
     return Fragment(f"size({parts[0].text})", kind="whole")
 
 
-def _length(parts: Sequence[Fragment]) -> Fragment:
-    if parts[0].kind in ("node", "link", "map", "truth", "whole", "number"):
+def _length(parts: Arguments) -> Fragment:
+    source = parts[0]
+    if source.kind in ("node", "link", "map", "truth", "whole", "number"):
         raise errors.Invalid("length takes a path; a list or a text has a size.")
-    return Fragment(
-        f"{'size' if parts[0].kind == 'list' else 'length'}({parts[0].text})",
-        kind="whole",
-    )
+    engine = "size" if source.kind == "list" else "length"
+    return Fragment(f"{engine}({source.text})", kind="whole")
 
 
-def _links(parts: Sequence[Fragment]) -> Fragment:
+def _links(parts: Arguments) -> Fragment:
     return Fragment(f"rels({parts[0].text})", kind="list")
 
 
-def _tail(parts: Sequence[Fragment]) -> Fragment:
+def _head(parts: Arguments) -> Fragment:
+    return list_element(parts[0], Fragment("0"))
+
+
+def _last(parts: Arguments) -> Fragment:
+    return list_element(parts[0], Fragment("-1"))
+
+
+def _tail(parts: Arguments) -> Fragment:
     return list_slice(parts[0], Fragment("1"), None)
 
 
-def _reverse(parts: Sequence[Fragment]) -> Fragment:
-    kind = parts[0].kind
-    return Fragment(
-        f"{'list_reverse' if kind == 'list' else 'reverse'}({parts[0].text})", kind=kind
-    )
+def _reverse(parts: Arguments) -> Fragment:
+    source = parts[0]
+    engine = "list_reverse" if source.kind == "list" else "reverse"
+    return Fragment(f"{engine}({source.text})", kind=source.kind)
 
 
-def _substring(parts: Sequence[Fragment]) -> Fragment:
-    length = parts[2].text if len(parts) == 3 else f"size({parts[0].text})"
-    return Fragment(
-        f"substring({parts[0].text}, {parts[1].operand()} + 1, {length})", kind="string"
-    )
+def _substring(parts: Arguments) -> Fragment:
+    """The engine counts letters from 1, and wants a length."""
+    source, start, *rest = parts
+    length = rest[0].text if rest else f"size({source.text})"
+    text = f"substring({source.text}, {start.operand()} + 1, {length})"
+    return Fragment(text, kind="string")
 
 
-def _exists(parts: Sequence[Fragment]) -> Fragment:
+def _round(parts: Arguments) -> Fragment:
+    """The engine wants the number of digits, which is 0 where it is left out."""
+    number, *digits = parts
+    digits = digits or [Fragment("0")]
+    return _ROUND([number, *digits])
+
+
+_ROUND = _plain("round", "number")
+
+
+def _exists(parts: Arguments) -> Fragment:
     if parts[0].kind == "pattern":
         return parts[0]
     return Fragment(f"({parts[0].operand()} IS NOT NULL)", kind="truth")
 
 
-def _empty(parts: Sequence[Fragment]) -> Fragment:
+def _empty(parts: Arguments) -> Fragment:
     return Fragment(f"(size({parts[0].text}) = 0)", kind="truth")
 
 
@@ -251,12 +309,16 @@ date_part      date_part      2     whole
 
 
 def _plain_function(line: str) -> tuple[str, Function]:
+    """One line of the table."""
     name, engine, arguments, kind, *aggregate = line.split()
     least, _, most = arguments.partition("-")
-    write = _plain(engine, "" if kind == "-" else kind)
-    return name, Function(
-        int(least), int(most or least), write, aggregate=bool(aggregate)
+    function = Function(
+        least=int(least),
+        most=int(most or least),
+        write=_plain(engine, "" if kind == "-" else kind),
+        aggregate=bool(aggregate),
     )
+    return name, function
 
 
 SPELLINGS: Mapping[str, Function] = {
@@ -271,8 +333,8 @@ SPELLINGS: Mapping[str, Function] = {
     "size": Function(1, 1, _size),
     "isEmpty": Function(1, 1, _empty),
     "exists": Function(1, 1, _exists),
-    "head": Function(1, 1, lambda parts: list_element(parts[0], Fragment("0"))),
-    "last": Function(1, 1, lambda parts: list_element(parts[0], Fragment("-1"))),
+    "head": Function(1, 1, _head),
+    "last": Function(1, 1, _last),
     "tail": Function(1, 1, _tail),
     "reverse": Function(1, 1, _reverse),
     "toString": Function(1, 1, _cast("STRING", "string")),
@@ -280,9 +342,7 @@ SPELLINGS: Mapping[str, Function] = {
     "toFloat": Function(1, 1, _cast("DOUBLE", "number")),
     "toBoolean": Function(1, 1, _cast("BOOL", "truth")),
     "substring": Function(2, 3, _substring),
-    "round": Function(
-        1, 2, lambda parts: _plain("round", "number")([*parts, Fragment("0")][:2])
-    ),
+    "round": Function(1, 2, _round),
 }
 FUNCTIONS: Mapping[str, Function] = {
     name.lower(): function for name, function in SPELLINGS.items()

@@ -152,27 +152,31 @@ def _unread(text: str, place: int) -> str:
     return f"The query cannot be read at character {place + 1}: {text[place : place + 10]!r}."
 
 
+_CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
+
+
 def _closings(tokens: list[CypherToken]) -> dict[int, int]:
     """Where each bracket that opens is closed, by places; raises Invalid if one is not."""
     opened: list[int] = []
     closing: dict[int, int] = {}
-    pairs = {")": "(", "]": "[", "}": "{"}
     for place, token in enumerate(tokens):
         if token.kind != "sign":
             continue
-        if token.value in pairs.values():
+        if token.value in _CLOSED_BY:
             opened.append(place)
-        elif token.value in pairs:
-            if not opened or tokens[opened[-1]].value != pairs[token.value]:
-                raise errors.Invalid(
-                    f"The {token.value} at character {token.start + 1} closes nothing."
-                )
+        elif token.value in _CLOSED_BY.values():
+            if not opened or _CLOSED_BY[tokens[opened[-1]].value] != token.value:
+                raise errors.Invalid(f"The {_at(token)} closes nothing.")
             closing[opened.pop()] = place
     if opened:
-        raise errors.Invalid(
-            f"The {tokens[opened[-1]].value} at character {tokens[opened[-1]].start + 1} is not closed."
-        )
+        last = tokens[opened[-1]]
+        raise errors.Invalid(f"The {_at(last)} is not closed.")
     return closing
+
+
+def _at(token: CypherToken) -> str:
+    """A token and where it is, for a message."""
+    return f"{token.value} at character {token.start + 1}"
 
 
 class TokenCursor:

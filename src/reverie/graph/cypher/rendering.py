@@ -3,17 +3,27 @@
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-# Characters of a text and elements of a list that are told; set by hand.
-_BRIEF = (200, 20)
-_FULL = (8_000, 500)
 _INTERNAL = ("_ID", "_LABEL", "_SRC", "_DST")
 _DEEPEST = 12
 
+Row = Mapping[str, Any]
 KeyOf = Callable[[Mapping[str, int]], str | None]
+
+
+class _Limits(NamedTuple):
+    """How much of a value is told; set by hand."""
+
+    characters: int  # of a text
+    elements: int  # of a list
+
+
+_BRIEF = _Limits(200, 20)
+_FULL = _Limits(8_000, 500)
 
 
 def tagged(value: object) -> Mapping[str, str]:
@@ -27,11 +37,14 @@ def tagged(value: object) -> Mapping[str, str]:
 
 def dated(value: dict[str, Any]) -> Any:
     """What `tagged` made, as it was."""
-    if len(value) == 1:
-        if isinstance(text := value.get("~moment"), str):
-            return datetime.fromisoformat(text)
-        if isinstance(text := value.get("~date"), str):
-            return date.fromisoformat(text)
+    if len(value) != 1:
+        return value
+    moment = value.get("~moment")
+    if isinstance(moment, str):
+        return datetime.fromisoformat(moment)
+    day = value.get("~date")
+    if isinstance(day, str):
+        return date.fromisoformat(day)
     return value
 
 
@@ -41,7 +54,8 @@ class AnswerRows:
     def __init__(self, *, rows: int, size: int, verbose: bool) -> None:
         self.rows: list[list[Any]] = []
         self.open = True
-        self._most, self._left = rows, size
+        self._most = rows
+        self._left = size
         self._limits = _FULL if verbose else _BRIEF
 
     def add(self, row: Sequence[Any], key: KeyOf) -> None:
@@ -50,9 +64,9 @@ class AnswerRows:
             self.open = False
             return
         for limits in (self._limits, _BRIEF):
-            rendered = [_plain(value, key, limits) for value in row]
-            text = json.dumps(rendered, ensure_ascii=False)
-            size = len(text.encode("utf-8", "replace")) + 2
+            renderer = _Renderer(key, limits)
+            rendered = [renderer.plain(value) for value in row]
+            size = _json_size(rendered)
             if size <= self._left:
                 self.rows.append(rendered)
                 self._left -= size
@@ -60,20 +74,97 @@ class AnswerRows:
         self.open = False
 
 
-def _plain(value: Any, key: KeyOf, limits: tuple[int, int], depth: int = 0) -> Any:
-    match value:
-        case str():
-            return _short(value, limits[0])
-        case None | bool() | int() | float() | datetime() | date() | Decimal():
-            return _single(value)
-        case _ if depth > _DEEPEST:
-            return "…"
-        case dict():
-            return _mapping(cast(dict[str, Any], value), key, limits, depth)
-        case list() | tuple():
-            return _listed(cast(Sequence[Any], value), key, limits, depth)
-        case _:
-            return _short(str(value), limits[0])
+def _json_size(row: Sequence[Any]) -> int:
+    """The bytes of a row as JSON, with the comma and the space after it."""
+    text = json.dumps(row, ensure_ascii=False)
+    encoded = text.encode("utf-8", "replace")
+    return len(encoded) + 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Renderer:
+    """How a value of the engine becomes JSON: the keys of nodes, and how much is told."""
+
+    key: KeyOf
+    limits: _Limits
+
+    def plain(self, value: Any, depth: int = 0) -> Any:
+        """Any value as JSON has it; `depth` is how many others it is inside of."""
+        match value:
+            case str():
+                return self._short(value)
+            case None | bool() | int() | float() | datetime() | date() | Decimal():
+                return _single(value)
+            case _ if depth > _DEEPEST:
+                return "…"
+            case dict():
+                return self._mapping(cast(Row, value), depth)
+            case list() | tuple():
+                return self._listed(cast(Sequence[Any], value), depth)
+            case _:
+                return self._short(str(value))
+
+    def _listed(self, values: Sequence[Any], depth: int) -> list[Any]:
+        """The first elements, and how many more there are."""
+        most = self.limits.elements
+        elements = [self.plain(element, depth + 1) for element in values[:most]]
+        left_out = len(values) - most
+        if left_out > 0:
+            elements.append(f"… {left_out} more")
+        return elements
+
+    def _path(self, value: Row, depth: int) -> Any:
+        """A path by its nodes and links; NULL if it was not found."""
+        nodes = value["_NODES"]
+        links = value["_RELS"]
+        if not all(map(_exists, (*nodes, *links))):
+            return None
+        return {
+            "nodes": self._listed(nodes, depth),
+            "links": self._listed(links, depth),
+        }
+
+    def _mapping(self, value: Row, depth: int) -> Any:
+        """A node by its kind, a link by its relation and ends, both without what is not
+        set; else a map as it is.
+        """
+        if "_NODES" in value and "_RELS" in value:
+            return self._path(value, depth)
+        labelled = "_LABEL" in value
+        if labelled and "_ID" in value and value["_ID"] is None:
+            return None
+        properties: dict[str, Any] = {}
+        for name, item in value.items():
+            if name in _INTERNAL or (labelled and item is None):
+                continue
+            properties[name] = self.plain(item, depth + 1)
+        if not labelled or "_ID" not in value:
+            return properties
+        identity = self._identity(value)
+        # First in order, and last in effect: a property may have the same name.
+        return {**identity, **properties, **identity}
+
+    def _identity(self, value: Row) -> dict[str, Any]:
+        """The kind of a node, or the relation and the ends of a link."""
+        if "_SRC" not in value or "_DST" not in value:
+            return {"kind": value["_LABEL"]}
+        return {
+            "relation": value["_LABEL"],
+            "from": self.key(value["_SRC"]),
+            "to": self.key(value["_DST"]),
+        }
+
+    def _short(self, text: str) -> str:
+        """A text, cut where it is too long."""
+        most = self.limits.characters
+        if len(text) <= most:
+            return text
+        return text[: most - 1] + "…"
+
+
+def _exists(step: Row | None) -> bool:
+    """Whether a node or a link of a path was found."""
+    return step is not None and step.get("_ID") is not None
 
 
 def _single(
@@ -91,58 +182,3 @@ def _single(
             return int(value) if value == value.to_integral_value() else float(value)
         case _:
             return value
-
-
-def _listed(
-    value: Sequence[Any], key: KeyOf, limits: tuple[int, int], depth: int
-) -> list[Any]:
-    most = limits[1]
-    kept = [_plain(item, key, limits, depth=depth + 1) for item in value[:most]]
-    return [*kept, f"… {len(value) - most} more"] if len(value) > most else kept
-
-
-def _path(
-    value: Mapping[str, Any], key: KeyOf, limits: tuple[int, int], depth: int
-) -> Any:
-    """A path by its nodes and links; NULL if it was not found."""
-    steps = (*value["_NODES"], *value["_RELS"])
-    if any(step is None or step.get("_ID") is None for step in steps):
-        return None
-    nodes, links = (
-        _listed(value[name], key, limits, depth) for name in ("_NODES", "_RELS")
-    )
-    return {"nodes": nodes, "links": links}
-
-
-def _mapping(
-    value: Mapping[str, Any], key: KeyOf, limits: tuple[int, int], depth: int
-) -> Any:
-    """A node by its kind, a link by its relation and ends, both without what is not
-    set; else a map as it is.
-    """
-    if "_NODES" in value and "_RELS" in value:
-        return _path(value, key, limits, depth)
-    labelled = "_LABEL" in value
-    if labelled and "_ID" in value and value["_ID"] is None:
-        return None
-    properties = {
-        name: _plain(item, key, limits, depth=depth + 1)
-        for name, item in value.items()
-        if name not in _INTERNAL and not (labelled and item is None)
-    }
-    if not labelled or "_ID" not in value:
-        return properties
-    own = _identity(value, key)
-    return {**own, **properties, **own}
-
-
-def _identity(value: Mapping[str, Any], key: KeyOf) -> dict[str, Any]:
-    """The kind of a node, or the relation and the ends of a link."""
-    if "_SRC" not in value or "_DST" not in value:
-        return {"kind": value["_LABEL"]}
-    ends = {"from": key(value["_SRC"]), "to": key(value["_DST"])}
-    return {"relation": value["_LABEL"], **ends}
-
-
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"

@@ -4,7 +4,7 @@ Kinds and relations are spelled as everywhere in the product (`Person`, `works_a
 query may write them in any case.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from reverie import errors
@@ -71,6 +71,11 @@ class SchemaRelation:
     pairs: Sequence[tuple[str, str]]
     properties: Mapping[str, str]
 
+    def ends(self) -> str:
+        """The kinds that it joins, for whoever has to write a query."""
+        arrows = [f"{start}->{stop}" for start, stop in sorted(self.pairs)]
+        return ", ".join(arrows)
+
 
 @dataclass(frozen=True, slots=True)
 class Schema:
@@ -86,20 +91,26 @@ class Schema:
 
     def __str__(self) -> str:
         """The shape in a few lines, for whoever has to write a query."""
-        kinds = [
-            f"({kind} {{{', '.join(columns)}}})" for kind, columns in self.nodes.items()
-        ]
-        links = [
-            f"[{name} {{{', '.join(shape.properties)}}}] "
-            + ", ".join(f"{start}->{stop}" for start, stop in sorted(shape.pairs))
-            for name, shape in self.relations.items()
-            if shape.pairs
-        ]
-        bare = [name for name, shape in self.relations.items() if not shape.pairs]
-        lines = ["Nodes:", *kinds, "Links:", *links]
+        lines = ["Nodes:"]
+        for kind, columns in self.nodes.items():
+            lines.append(f"({kind} {_in_braces(columns)})")
+        lines.append("Links:")
+        bare: list[str] = []
+        for name, shape in self.relations.items():
+            if shape.pairs:
+                properties = _in_braces(shape.properties)
+                lines.append(f"[{name} {properties}] {shape.ends()}")
+            else:
+                bare.append(name)
         if bare:
-            lines.append(f"Relations without links: {', '.join(bare)}.")
+            names = ", ".join(bare)
+            lines.append(f"Relations without links: {names}.")
         return "\n".join(lines)
+
+
+def _in_braces(names: Iterable[str]) -> str:
+    """The names of properties as Cypher writes a map."""
+    return "{" + ", ".join(names) + "}"
 
 
 def labelled(shape: Schema | None, groups: Sequence[Sequence[str]]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from reverie import db
-from reverie.records import base, catalogue, record_types
+from reverie.records import bulk, catalogue, record_types
 
 # More of a long record is not read by rules.
 _MOST_PASSAGES = 60
@@ -43,7 +43,7 @@ async def fetch(
     async with database.snapshot(user) as tx:
         rows_by_record = await _texts(tx, user, ids)
         for name in sorted(ids, key=lambda domain: (domain != "contact", domain)):
-            records = await base.fetch(tx, user, catalogue.domain(name), ids[name])
+            records = await bulk.fetch(tx, user, catalogue.domain(name), ids[name])
             for record_id, record in records.items():
                 rows = rows_by_record.get(record_id, [])
                 readable[record_id] = _readable(record, name, rows)

@@ -17,6 +17,10 @@ from reverie.privacy import lists
 
 __all__ = ["SAME", "Features", "features", "key", "normalised", "same", "similarity"]
 
+Words = Sequence[parsing.Word]
+Pairs = Sequence[alignment.AlignedPair]
+Span = alignment.Span
+
 SAME = 0.5  # from here on a merge is suggested (docs/decisions/0015)
 
 
@@ -101,6 +105,7 @@ _MOST_BARE, _LEAST_ACRONYM, _MOST_OTHER_NUMBERS = 0.3, 0.6, 0.45
 _MOST_UNEQUAL = 1 - 1e-4  # only names of one key are 1
 # What two legal forms say against each other: translations of one another, or not.
 _SAME_FORM_FAMILY, _OTHER_FORM_FAMILY = 0.3, 1.0
+_REORDERED_OTHERS = 0.4  # two words in another order, not both given names
 _JARO_WINKLER_LOSS = 0.08  # it is that much kinder than the Levenshtein distance
 
 
@@ -120,10 +125,8 @@ def similarity(a: str, b: str, *, kind: str = "person") -> float:
 @lru_cache(maxsize=50_000)
 def _similarity(a: str, b: str, person: bool) -> float:
     """`similarity` of two names in their order, remembered."""
-    model = _PERSON if person else _THING
     values = features(a, b, person)
-    total = model.intercept + sum(map(mul, model.weights, values))
-    score = 1 / (1 + math.exp(-total))
+    score = _modelled(values, _PERSON if person else _THING)
     if person and values.bare:
         score = min(score, _MOST_BARE)
     if values.acronym:
@@ -131,6 +134,13 @@ def _similarity(a: str, b: str, person: bool) -> float:
     if values.numbers:
         score = min(score, _MOST_OTHER_NUMBERS)
     return min(score, _MOST_UNEQUAL)
+
+
+def _modelled(values: Features, model: _Model) -> float:
+    """The probability that a logistic model gives."""
+    weighted = map(mul, model.weights, values)
+    total = model.intercept + sum(weighted)
+    return 1 / (1 + math.exp(-total))
 
 
 def same(a: str, b: str, *, kind: str = "person") -> bool:
@@ -141,102 +151,162 @@ def same(a: str, b: str, *, kind: str = "person") -> bool:
 def features(a: str, b: str, person: bool) -> Features:
     """The features of two names."""
     parse = parsing.person if person else parsing.thing
-    x, y = parse(a), parse(b)
+    x = parse(a)
+    y = parse(b)
     if not x.words or not y.words:
         return Features(conflict=1.0, worst=1.0)
-    pairs = alignment.align(x.words, y.words, person=person)
-    left = _unmatched(x, [pair.a for pair in pairs])
-    right = _unmatched(y, [pair.b for pair in pairs])
-    matched_x = sum(pair.score * _weight(x, pair.a) for pair in pairs)
-    matched_y = sum(pair.score * _weight(y, pair.b) for pair in pairs)
-    share_x, share_y = matched_x / x.weight, matched_y / y.weight
-    left_weight, right_weight = _total(left), _total(right)
-    person_only = _person_only(x, y, pairs, left, right) if person else _NOT_A_PERSON
+    aligned = _align(x, y, person)
+    left_weight = _total(aligned.left)
+    right_weight = _total(aligned.right)
     numbers, number_extra = _numbers(x.numbers, y.numbers)
+    by_kind = _person_only(aligned) if person else _thing_only(x, y)
     return Features(
-        shorter=max(share_x, share_y),
-        longer=min(share_x, share_y),
+        shorter=max(aligned.share_x, aligned.share_y),
+        longer=min(aligned.share_x, aligned.share_y),
         conflict=min(1.0, left_weight, right_weight),
         extra=min(1.0, abs(left_weight - right_weight) / 2),
-        worst=_worst(x, pairs),
-        initials=_initials(pairs),
-        bare=_bare(x, pairs),
+        worst=_worst(x, aligned.pairs),
+        initials=_initials(aligned.pairs),
+        bare=_bare(x, aligned.pairs),
         added=_added(left_weight, right_weight),
-        thin=_thin_person(x, y) if person else _thin_thing(x, y),
-        reordered=person_only.reordered,
-        clash=person_only.clash,
+        thin=by_kind.thin,
+        reordered=by_kind.reordered,
+        clash=by_kind.clash,
         whole=_whole(x, y),
         numbers=numbers,
         number_extra=number_extra,
         form=_forms(x, y),
-        acronym=0.0 if person else max(_acronym(x, y), _acronym(y, x)),
-        given=person_only.given,
+        acronym=by_kind.acronym,
+        given=by_kind.given,
     )
 
 
-class _PersonOnly(NamedTuple):
-    """The features that only names of persons have."""
+class _Aligned(NamedTuple):
+    """Two names, the pairs of their words, and the words that are in no pair."""
 
+    x: Name
+    y: Name
+    pairs: Pairs
+    left: Words  # of x
+    right: Words  # of y
+    share_x: float  # of x that is found in y, by weight
+    share_y: float
+
+
+def _align(x: Name, y: Name, person: bool) -> _Aligned:
+    """The words of two names side by side."""
+    pairs = alignment.align(x.words, y.words, person=person)
+    parts_x = [pair.a for pair in pairs]
+    parts_y = [pair.b for pair in pairs]
+    return _Aligned(
+        x,
+        y,
+        pairs,
+        left=_unmatched(x, parts_x),
+        right=_unmatched(y, parts_y),
+        share_x=_matched_share(x, parts_x, pairs),
+        share_y=_matched_share(y, parts_y, pairs),
+    )
+
+
+class _KindOnly(NamedTuple):
+    """The features that only names of persons have, or only names of things, and the
+    one that each kind has its own rule for.
+    """
+
+    thin: float
     reordered: float = 0.0
     clash: float = 0.0
     given: float = 0.0
+    acronym: float = 0.0
 
 
-_NOT_A_PERSON = _PersonOnly()
-
-
-def _person_only(
-    x: Name,
-    y: Name,
-    pairs: Sequence[alignment.AlignedPair],
-    left: Sequence[parsing.Word],
-    right: Sequence[parsing.Word],
-) -> _PersonOnly:
-    """`left` and `right` are the words of x and y that no pair has."""
-    return _PersonOnly(
-        _reordered(x, y, pairs), _clash(left, right), _given(left, right)
+def _person_only(aligned: _Aligned) -> _KindOnly:
+    """What only names of persons say."""
+    x, y, pairs, left, right, *_ = aligned
+    return _KindOnly(
+        thin=_thin_person(x, y),
+        reordered=_reordered(x, y, pairs),
+        clash=_clash(left, right),
+        given=_given(left, right),
     )
 
 
-def _unmatched(name: Name, parts: Sequence[tuple[int, int]]) -> list[parsing.Word]:
-    """The words that are in none of the parts (from, to) of a name."""
+def _thing_only(x: Name, y: Name) -> _KindOnly:
+    """What only names of things say."""
+    return _KindOnly(
+        thin=_thin_thing(x, y),
+        acronym=max(_acronym(x, y), _acronym(y, x)),
+    )
+
+
+def _unmatched(name: Name, parts: Sequence[Span]) -> Words:
+    """The words that are in none of the parts of a name."""
     matched: set[int] = set()
-    for start, stop in parts:
-        matched.update(range(start, stop))
-    return [word for place, word in enumerate(name.words) if place not in matched]
+    for part in parts:
+        matched.update(range(*part))
+    rest: list[parsing.Word] = []
+    for place, word in enumerate(name.words):
+        if place not in matched:
+            rest.append(word)
+    return rest
 
 
-def _total(words: Sequence[parsing.Word]) -> float:
+def _matched_share(name: Name, parts: Sequence[Span], pairs: Pairs) -> float:
+    """The share of a name that its pairs have, by weight and likeness."""
+    matched = [
+        pair.score * _weight(name, part)
+        for pair, part in zip(pairs, parts, strict=True)
+    ]
+    return sum(matched) / name.weight
+
+
+def _total(words: Words) -> float:
     """The weight of some words."""
     return sum(word.weight for word in words)
 
 
-def _weight(name: Name, part: tuple[int, int]) -> float:
-    """The weight of a part (from, to) of a name."""
-    return _total(name.words[part[0] : part[1]])
+def _words_of(name: Name, part: Span) -> Words:
+    """The words of a part of a name."""
+    start, stop = part
+    return name.words[start:stop]
 
 
-def _worst(name: Name, pairs: Sequence[alignment.AlignedPair]) -> float:
-    """How far apart the least alike pair is, particles aside."""
-    scores = [pair.score for pair in pairs if _weight(name, pair.a) > parsing.PARTICLE]
-    return (1 - min(scores, default=1.0)) ** 2 * 6
+def _weight(name: Name, part: Span) -> float:
+    """The weight of a part of a name."""
+    return _total(_words_of(name, part))
 
 
-def _initials(pairs: Sequence[alignment.AlignedPair]) -> float:
+def _worst(name: Name, pairs: Pairs) -> float:
+    """How far apart the least alike pair is, particles aside: 0 to 6."""
+    least = 1.0
+    for pair in pairs:
+        if _weight(name, pair.a) > parsing.PARTICLE:
+            least = min(least, pair.score)
+    return (1 - least) ** 2 * 6
+
+
+def _initials(pairs: Pairs) -> float:
     """The share of pairs that are of an initial."""
-    return sum(pair.initial for pair in pairs) / len(pairs) if pairs else 0.0
+    if not pairs:
+        return 0.0
+    initials = sum(pair.initial for pair in pairs)
+    return initials / len(pairs)
 
 
-def _bare(name: Name, pairs: Sequence[alignment.AlignedPair]) -> float:
+def _bare(name: Name, pairs: Pairs) -> float:
     """Whether nothing but initials and particles agree."""
-    return 0.0 if any(_tells(name, pair) for pair in pairs) else 1.0
+    for pair in pairs:
+        if _tells(name, pair):
+            return 0.0
+    return 1.0
 
 
 def _tells(name: Name, pair: alignment.AlignedPair) -> bool:
     """Whether a pair is of more than initials and particles."""
     if pair.initial:
         return False
-    return any(map(_full, name.words[pair.a[0] : pair.a[1]]))
+    return any(map(_full, _words_of(name, pair.a)))
 
 
 def _full(word: parsing.Word) -> bool:
@@ -250,15 +320,21 @@ def _added(left_weight: float, right_weight: float) -> float:
     return 1.0 if less < 0.1 < more else 0.0
 
 
-def _clash(left: Sequence[parsing.Word], right: Sequence[parsing.Word]) -> float:
+def _clash(left: Words, right: Words) -> float:
     """Whether an initial stands against another one, or against a name that begins with
     another letter.
     """
-    a = [word.text for word in left if word.weight > parsing.PARTICLE]
-    b = [word.text for word in right if word.weight > parsing.PARTICLE]
+    a = _texts_but_particles(left)
+    b = _texts_but_particles(right)
     if not a or not b:
         return 0.0
-    return 1.0 if any(len(text) == 1 for text in a + b) else 0.0
+    lengths = map(len, a + b)
+    return 1.0 if 1 in lengths else 0.0
+
+
+def _texts_but_particles(words: Words) -> list[str]:
+    """The words that are no particles, as they are written."""
+    return [word.text for word in words if word.weight > parsing.PARTICLE]
 
 
 def _full_words(name: Name) -> int:
@@ -268,7 +344,8 @@ def _full_words(name: Name) -> int:
 
 def _thin_thing(x: Name, y: Name) -> float:
     """Whether one name is one word only."""
-    return 1.0 if min(_full_words(x), _full_words(y)) < 2 else 0.0
+    fewest = min(_full_words(x), _full_words(y))
+    return 1.0 if fewest < 2 else 0.0
 
 
 def _thin_person(x: Name, y: Name) -> float:
@@ -286,7 +363,7 @@ def _any_given_name(name: Name) -> bool:
     return any(lists.given(word.text) > lists.family(word.text) for word in name.words)
 
 
-def _reordered(x: Name, y: Name, pairs: Sequence[alignment.AlignedPair]) -> float:
+def _reordered(x: Name, y: Name, pairs: Pairs) -> float:
     """Two given names in another order, with no comma to say why: Oskar Emil is not
     Emil Oskar.
     """
@@ -294,9 +371,12 @@ def _reordered(x: Name, y: Name, pairs: Sequence[alignment.AlignedPair]) -> floa
         return 0.0
     if not len(x.words) == len(y.words) == len(pairs) == 2:
         return 0.0
-    if any(pair.a == pair.b for pair in pairs):
-        return 0.0
-    return 1.0 if all(_mostly_given(word.text) for word in x.words) else 0.4
+    for pair in pairs:
+        if pair.a == pair.b:
+            return 0.0
+    first, second = x.words
+    both = _mostly_given(first.text) and _mostly_given(second.text)
+    return 1.0 if both else _REORDERED_OTHERS
 
 
 def _mostly_given(word: str) -> bool:
@@ -306,24 +386,30 @@ def _mostly_given(word: str) -> bool:
 
 def _whole(x: Name, y: Name) -> float:
     """Letter by letter, spaces aside, in this order or sorted."""
-    a, b = ([word.text for word in name.words] for name in (x, y))
-    return max(
-        _letters("".join(a), "".join(b)),
-        _letters("".join(sorted(a)), "".join(sorted(b))),
-    )
+    a = x.texts
+    b = y.texts
+    as_written = _letters("".join(a), "".join(b))
+    a.sort()
+    b.sort()
+    in_order = _letters("".join(a), "".join(b))
+    return max(as_written, in_order)
 
 
 def _letters(a: str, b: str) -> float:
     """The better of Levenshtein (OSA) and Jaro-Winkler similarity, 0..1."""
-    levenshtein = 1 - OSA.distance(a, b) / max(len(a), len(b))
-    return max(levenshtein, JaroWinkler.similarity(a, b) - _JARO_WINKLER_LOSS)
+    longest = max(len(a), len(b))
+    levenshtein = 1 - OSA.distance(a, b) / longest
+    jaro_winkler = JaroWinkler.similarity(a, b) - _JARO_WINKLER_LOSS
+    return max(levenshtein, jaro_winkler)
 
 
 def _numbers(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[float, float]:
     """Whether both have numbers that differ; whether only one has."""
     if a == b:
         return 0.0, 0.0
-    return (1.0, 0.0) if a and b else (0.0, 1.0)
+    if a and b:
+        return 1.0, 0.0
+    return 0.0, 1.0
 
 
 def _forms(x: Name, y: Name) -> float:
@@ -342,17 +428,18 @@ def _acronym(x: Name, y: Name) -> float:
     letters = "".join(word.text[0] for word in y.words)
     if letters == x.capitals:
         return 1.0
-    longer = len(x.capitals) > 2 and letters.startswith(x.capitals)
-    return 1.0 if longer else 0.0
+    if len(x.capitals) <= 2:
+        return 0.0
+    return 1.0 if letters.startswith(x.capitals) else 0.0
 
 
-def _given(left: Sequence[parsing.Word], right: Sequence[parsing.Word]) -> float:
+def _given(left: Words, right: Words) -> float:
     """Whether what is left over on both sides are given names: other people of the
     family.
     """
     return 1.0 if _any_given(left) and _any_given(right) else 0.0
 
 
-def _any_given(words: Sequence[parsing.Word]) -> bool:
+def _any_given(words: Words) -> bool:
     """Whether a given name is among some words."""
     return any(len(word.text) > 1 and lists.given(word.text) for word in words)

@@ -73,24 +73,33 @@ _SAME_ADDRESS_RATIO, _NEAR_ADDRESS_RATIO, _ORDER_ALLOWANCE = 85, 65, 20
 
 def compare(a: Profile, b: Profile) -> Verdict:
     """The verdict on two profiles; it does not matter which comes first."""
-    return _verdict(a, b, list(_evidence(a, b))) if a.kind == b.kind else NOTHING
+    if a.kind != b.kind:
+        return NOTHING
+    evidence = list(_evidence(a, b))
+    return _verdict(a, b, evidence)
 
 
 def _verdict(a: Profile, b: Profile, evidence: Sequence[MatchEvidence]) -> Verdict:
     """The verdict on two profiles of one kind: the log-odds of all evidence added up."""
     similarity, exact = _names(a, b)
-    total = sum(weight for weight, _ in evidence)
+    score = _score(similarity, evidence)
     reasons = [reason for _, reason in evidence]
-    if similarity is None:
-        score = _probability(total - _MOST_OF_NAMES)
-    else:
-        score = similarity
-        if evidence:
-            odds = max(-_MOST_OF_NAMES, min(_MOST_OF_NAMES, _log_odds(similarity)))
-            score = _probability(odds + total)
+    if similarity is not None:
         reasons.insert(0, _name_reason(similarity, exact=exact))
     automatic = _automatic(a, b, similarity, exact=exact, evidence=evidence)
     return Verdict(round(score, 4), automatic, tuple(reasons))
+
+
+def _score(similarity: float | None, evidence: Sequence[MatchEvidence]) -> float:
+    """The probability of names and evidence together."""
+    total = sum(weight for weight, _ in evidence)
+    if similarity is None:
+        return _probability(total - _MOST_OF_NAMES)
+    if not evidence:
+        return similarity
+    odds = _log_odds(similarity)
+    odds = max(-_MOST_OF_NAMES, min(_MOST_OF_NAMES, odds))
+    return _probability(odds + total)
 
 
 def _name_reason(similarity: float, *, exact: bool) -> str:
@@ -104,33 +113,43 @@ def _names(a: Profile, b: Profile) -> tuple[float | None, bool]:
     """The similarity of the two most alike names, and whether the keys are the same.
     None: no name at all.
     """
-    ours = [name for name in a.names if name.strip()]
-    theirs = [name for name in b.names if name.strip()]
+    ours = _written_names(a)
+    theirs = _written_names(b)
     if not ours or not theirs:
         return None, False
-    our_forms = [transliteration.normalised(name) for name in ours]
-    their_forms = [transliteration.normalised(name) for name in theirs]
+    our_forms = list(map(transliteration.normalised, ours))
+    their_forms = list(map(transliteration.normalised, theirs))
     if not set(our_forms).isdisjoint(their_forms):
         return 1.0, our_forms[0] == their_forms[0]
-    return max(keys.similarity(x, y, kind=a.kind) for x in ours for y in theirs), False
+    best = max(keys.similarity(x, y, kind=a.kind) for x in ours for y in theirs)
+    return best, False
+
+
+def _written_names(profile: Profile) -> list[str]:
+    """The names that are not empty."""
+    return [name for name in profile.names if name.strip()]
 
 
 def _evidence(a: Profile, b: Profile) -> Iterator[MatchEvidence]:
     """What else speaks for or against."""
     if a.emails and b.emails:
-        yield _compare_emails(profiles.emails(a) & profiles.emails(b))
-    if profiles.phones(a) & profiles.phones(b):
+        common = profiles.emails(a) & profiles.emails(b)
+        yield _compare_emails(common)
+    if not profiles.phones(a).isdisjoint(profiles.phones(b)):
         yield _SAME_PHONE
-    ours, theirs = profiles.identifiers(a), profiles.identifiers(b)
+    ours = profiles.identifiers(a)
+    theirs = profiles.identifiers(b)
     if ours and theirs:
         yield _compare_identifiers(ours, theirs)
-    our_day, their_day = profiles.birthday(a), profiles.birthday(b)
+    our_day = profiles.birthday(a)
+    their_day = profiles.birthday(b)
     if our_day and their_day:
-        yield _compare_birthdays(*sorted((our_day, their_day), key=len))
+        shorter, longer = sorted((our_day, their_day), key=len)
+        yield _compare_birthdays(shorter, longer)
     if a.address and b.address:
-        yield _compare_addresses(
-            transliteration.normalised(a.address), transliteration.normalised(b.address)
-        )
+        our_address = transliteration.normalised(a.address)
+        their_address = transliteration.normalised(b.address)
+        yield _compare_addresses(our_address, their_address)
 
 
 def _compare_emails(common: set[str]) -> MatchEvidence:

@@ -1,5 +1,6 @@
 """Word lists of names: titles, particles, legal forms, numbers."""
 
+import itertools
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -81,17 +82,37 @@ def _split(form: str) -> tuple[str, ...]:
     return tuple(form.split("-"))
 
 
-LEGAL_FORMS: Mapping[tuple[str, ...], str] = {
-    _split(member): family for family, *members in _FORMS for member in members
-}
-LONGEST_FORM = max(len(form) for form in LEGAL_FORMS)
-_ONE_FORM: Mapping[tuple[str, ...], tuple[str, ...]] = {
-    _split(member): _split(line[0]) for line in _EQUAL for member in line
-}
-LONG_FORM = 14
-_LONG = tuple(
-    written for form in LEGAL_FORMS if len(written := " ".join(form)) >= LONG_FORM
-)
+def _families() -> dict[tuple[str, ...], str]:
+    """Each legal form, as its words, with its family."""
+    families: dict[tuple[str, ...], str] = {}
+    for family, *members in _FORMS:
+        for member in members:
+            families[_split(member)] = family
+    return families
+
+
+def _one_spelling() -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Each way to write a legal form with the first of its line."""
+    spellings: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for line in _EQUAL:
+        for member in line:
+            spellings[_split(member)] = _split(line[0])
+    return spellings
+
+
+LEGAL_FORMS: Mapping[tuple[str, ...], str] = _families()
+LONGEST_FORM = max(map(len, LEGAL_FORMS))
+_ONE_FORM: Mapping[tuple[str, ...], tuple[str, ...]] = _one_spelling()
+LONG_FORM = 14  # characters, from which on a slip in a legal form can be seen
+
+
+def _long_forms() -> list[str]:
+    """The legal forms that are long, as they are written."""
+    written = map(" ".join, LEGAL_FORMS)
+    return [form for form in written if len(form) >= LONG_FORM]
+
+
+_LONG = _long_forms()
 
 
 def one_form(form: tuple[str, ...]) -> tuple[str, ...]:
@@ -126,6 +147,13 @@ VESSELS = words("""
     mv ms mt ss hms uss rms my sy ft
 """)
 
+
+def _numbered(text: str, *, first: int, step: int = 1) -> dict[str, int]:
+    """The words of a list with the numbers they stand for."""
+    numbers = itertools.count(first, step)
+    return dict(zip(text.split(), numbers, strict=False))
+
+
 _UNITS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
     seventeen eighteen nineteen"""
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
@@ -134,8 +162,8 @@ _ORDINALS = (
 )
 _ROMANS = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx xxi xxii xxiii xxiv xxv"
 NUMBERS: Mapping[str, int] = {
-    **{word: n for n, word in enumerate(_UNITS.split())},
-    **{word: 10 * n for n, word in enumerate(_TENS.split(), 2)},
-    **{word: n for n, word in enumerate(_ORDINALS.split(), 1)},
+    **_numbered(_UNITS, first=0),
+    **_numbered(_TENS, first=20, step=10),
+    **_numbered(_ORDINALS, first=1),
 }
-ROMAN: Mapping[str, int] = {word: n for n, word in enumerate(_ROMANS.split(), 1)}
+ROMAN: Mapping[str, int] = _numbered(_ROMANS, first=1)

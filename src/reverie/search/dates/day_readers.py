@@ -10,6 +10,7 @@ from datetime import date, timedelta
 from reverie.search.dates import days
 from reverie.search.dates import expressions as reading
 from reverie.search.dates import time_lexicon as tables
+from reverie.search.dates.days import Period
 from reverie.search.dates.expressions import Match, TimeExpression
 
 # `por la mañana`, `guten Morgen`: the part of a day, not the day after this one.
@@ -29,8 +30,9 @@ def deictic(match: Match, today: date) -> TimeExpression | None:
     word = reading.spaced(match["w"])
     if reading.word_before(match) in _BEFORE_MORNING.get(word, ()):
         return None
-    day = today + timedelta(tables.DAYS[word])
-    return reading.of_days(match, "said", day, day)
+    days_ahead = tables.DAYS[word]
+    day = today + timedelta(days_ahead)
+    return reading.on_day(match, "said", day)
 
 
 def dated(match: Match, today: date) -> TimeExpression | None:
@@ -38,20 +40,27 @@ def dated(match: Match, today: date) -> TimeExpression | None:
     if _is_sentence(match):
         return None
     month = reading.month_number(match["m"])
-    first = reading.ordinal(match["d"])
-    last = first
-    if "d2" in match.groupdict():
-        last = reading.ordinal(match["d2"])
+    first, last = _days_of_month(match)
     if last < first:
         return None
     if match["y"]:
         year = int(match["y"])
         begins = date(year, month, first)
         ends = date(year, month, last)
-        return reading.of_days(match, "date", begins, ends)
-    day = days.latest(month, first, today)
-    until = day + timedelta(last - first)
-    return replace(reading.of_days(match, "date", day, until), yearless=True)
+        return reading.of_days(match, "date", Period(begins, ends))
+    begins = days.latest(month, first, today)
+    ends = begins + timedelta(last - first)
+    expression = reading.of_days(match, "date", Period(begins, ends))
+    return replace(expression, yearless=True)
+
+
+def _days_of_month(match: Match) -> tuple[int, int]:
+    """The numbers of the first and the last day; of a single day twice the same."""
+    groups = match.groupdict()
+    first = reading.ordinal(groups["d"])
+    if "d2" not in groups:
+        return first, first
+    return first, reading.ordinal(groups["d2"])
 
 
 def _is_sentence(match: Match) -> bool:
@@ -62,14 +71,16 @@ def _is_sentence(match: Match) -> bool:
         return False
     if reading.word_before(match) in tables.BEFORE_A_DAY:
         return False
-    return match["d"].isdigit() and match[0][0].isdigit()
+    begins_with_digit = match[0][0].isdigit()
+    return begins_with_digit and match["d"].isdigit()
 
 
 def iso(match: Match, today: date) -> TimeExpression:
     """`2024-01-15` (ISO 8601), with slashes or dots too."""
-    year, month, day = (int(match[name]) for name in ("y", "m", "d"))
-    the_day = date(year, month, day)
-    return reading.of_days(match, "date", the_day, the_day)
+    year = int(match["y"])
+    month = int(match["m"])
+    day = int(match["d"])
+    return reading.on_day(match, "date", date(year, month, day))
 
 
 def numeric(match: Match, today: date) -> TimeExpression | None:
@@ -79,13 +90,13 @@ def numeric(match: Match, today: date) -> TimeExpression | None:
     day = int(match["a"])
     month = int(match["b"])
     year = int(match["y"])
-    year += 2000 if year < 100 else 0
+    if year < 100:
+        year += 2000
     if match["sep"] == "/" and month > 12:
         day, month = month, day
     elif match["sep"] != "." and day <= 12 and day != month:
         return None
-    the_day = date(year, month, day)
-    return reading.of_days(match, "date", the_day, the_day)
+    return reading.on_day(match, "date", date(year, month, day))
 
 
 def german_day(match: Match, today: date) -> TimeExpression:
@@ -93,7 +104,8 @@ def german_day(match: Match, today: date) -> TimeExpression:
     number = int(match["a"])
     month = int(match["b"])
     day = days.latest(month, number, today)
-    return replace(reading.of_days(match, "date", day, day), yearless=True)
+    expression = reading.on_day(match, "date", day)
+    return replace(expression, yearless=True)
 
 
 def weekday(match: Match, today: date) -> TimeExpression | None:
@@ -101,20 +113,29 @@ def weekday(match: Match, today: date) -> TimeExpression | None:
     if reading.word_before(match) in _BEFORE_NAMED_DAY:
         return None
     number = tables.WEEKDAYS[match["w"]]
-    words = match["s"] or match["t"] or ""
-    if not words:
-        back = (today.weekday() - number) % 7
-        day = today - timedelta(back)
-        return reading.of_days(match, "weekday", day, day, firm=False)
-    day = _near_weekday(number, reading.step(words), today)
-    return reading.of_days(match, "said", day, day)
+    words = reading.step_words(match)
+    if words:
+        step = reading.step(words)
+        day = _near_weekday(number, step, today)
+        return reading.on_day(match, "said", day)
+    day = _latest_weekday(number, today)
+    expression = reading.on_day(match, "weekday", day)
+    return replace(expression, firm=False)
+
+
+def _latest_weekday(number: int, today: date) -> date:
+    """Such a weekday (Monday is 0) that is today or within the six days before."""
+    days_back = (today.weekday() - number) % 7
+    return today - timedelta(days_back)
 
 
 def _near_weekday(number: int, step: int, today: date) -> date:
     """The weekday before today, after it, or of this week."""
-    ahead = number - today.weekday()
     if step > 0:
-        return today + timedelta(ahead % 7 or 7)
+        latest = _latest_weekday(number, today)
+        return latest + timedelta(7)
     if step < 0:
-        return today - timedelta(-ahead % 7 or 7)
-    return today + timedelta(ahead)
+        yesterday = today - timedelta(1)
+        return _latest_weekday(number, yesterday)
+    days_ahead = number - today.weekday()
+    return today + timedelta(days_ahead)

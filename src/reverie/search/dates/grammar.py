@@ -67,10 +67,10 @@ def length_at_end(text: str) -> tuple[int, timedelta] | None:
     match = _LENGTH_AT_END.search(text)
     if match is None:
         return None
-    number = match["n"]
-    count = expressions.count(number)[1] if number else 1
-    unit = tables.UNITS[expressions.spaced(match["u"])]
-    return match.start(), timedelta(period.DAYS_OF[unit] * count)
+    count = expressions.count_at_most(match["n"])
+    unit = expressions.unit(match["u"])
+    length = timedelta(period.DAYS_OF[unit] * count)
+    return match.start(), length
 
 
 # --------------------------------------------------------------------------------------------------------- patterns

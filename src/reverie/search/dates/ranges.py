@@ -23,8 +23,11 @@ _OPENER = re.compile(
     + "$"
 )
 _BEFORE = ("before", "prior", "vor", "antes")
+# `two weeks before X`: the length of a time may stand before it.
+_BETWEEN_LENGTH_AND_TIME = ("before", "vor", "antes")
 _AFTER = ("after", "nach", "despues", "tras")
 _SINCE = ("since", "seit", "ab", "desde")
+_DAY = timedelta(1)
 
 
 def matched(pattern: re.Pattern[str], text: str) -> str:
@@ -47,7 +50,8 @@ def narrowed(times: list[TimeExpression]) -> list[TimeExpression]:
 
 def _one_day(weekday: TimeExpression, time: TimeExpression) -> TimeExpression | None:
     """The day that a weekday and the time right behind it say together, if they do."""
-    if weekday.kind != "weekday" or time.start - weekday.end > 2:
+    is_beside = time.start - weekday.end <= 2
+    if weekday.kind != "weekday" or not is_beside:
         return None
     if weekday.first is None or time.first is None:
         return None
@@ -55,7 +59,8 @@ def _one_day(weekday: TimeExpression, time: TimeExpression) -> TimeExpression | 
         return replace(time, start=weekday.start)
     if time.kind != "week":
         return None
-    day = time.first + timedelta(weekday.first.weekday())
+    monday = time.first
+    day = monday + timedelta(weekday.first.weekday())
     return TimeExpression(weekday.start, time.end, "date", day, day)
 
 
@@ -64,8 +69,7 @@ def joined(times: list[TimeExpression], folded: str) -> list[TimeExpression]:
     ranges: list[TimeExpression] = []
     for time in times:
         if ranges and _are_ends(ranges[-1], time, folded):
-            lead = matched(_COUPLED, folded[: ranges[-1].start])
-            ranges[-1] = _range(ranges[-1], time, len(lead))
+            ranges[-1] = _range(ranges[-1], time, folded)
         else:
             ranges.append(time)
     return ranges
@@ -80,19 +84,27 @@ def _are_ends(start: TimeExpression, end: TimeExpression, folded: str) -> bool:
         return False
     if not _AND.search(between):
         return True
-    return _COUPLED.search(folded[: start.start]) is not None
+    before = folded[: start.start]
+    return _COUPLED.search(before) is not None
 
 
-def _range(start: TimeExpression, end: TimeExpression, lead: int) -> TimeExpression:
-    """The time from one to another, which a word of so many characters introduces."""
+def _range(start: TimeExpression, end: TimeExpression, folded: str) -> TimeExpression:
+    """The time from one to another, with the word before them: `between`."""
+    lead = matched(_COUPLED, folded[: start.start])
+    begins = start.start - len(lead)
     start, end = _in_same_year(start, end)
-    first, last = start.first, end.last
-    if first and last and first > last and start.yearless:
-        start = expressions.in_year(start, first.year - 1)
-        first = start.first
-    if first and last and first > last:
-        first, last = end.first, start.last
-    return TimeExpression(start.start - lead, end.end, "date", first, last)
+    if start.yearless and _are_reversed(start, end):
+        start = expressions.years_later(start, -1)
+    if _are_reversed(start, end):
+        return TimeExpression(begins, end.end, "date", end.first, start.last)
+    return TimeExpression(begins, end.end, "date", start.first, end.last)
+
+
+def _are_reversed(start: TimeExpression, end: TimeExpression) -> bool:
+    """Whether the first of two times begins after the second ends."""
+    if start.first is None or end.last is None:
+        return False
+    return start.first > end.last
 
 
 def _in_same_year(
@@ -101,40 +113,59 @@ def _in_same_year(
     """Two ends of a time: where the year of one was guessed, it is that of the other,
     or the next one for the end.
     """
-    if start.yearless and not end.yearless and end.last:
+    if start.yearless == end.yearless:
+        return start, end
+    if start.yearless and end.last:
         return expressions.in_year(start, end.last.year), end
-    if end.yearless and not start.yearless and start.first:
-        year = start.first.year
-        end = expressions.in_year(end, year)
-        if end.last and end.last < start.first:
-            end = expressions.in_year(end, year + 1)
+    if end.yearless and start.first:
+        end = expressions.in_year(end, start.first.year)
+        if _is_over(end, start.first):
+            end = expressions.years_later(end, 1)
     return start, end
+
+
+def _is_over(time: TimeExpression, day: date) -> bool:
+    """Whether a time ends before a day."""
+    return time.last is not None and time.last < day
 
 
 def opened(times: list[TimeExpression], folded: str) -> list[TimeExpression]:
     """`since X`, `before X`: times with one end."""
-    return [_with_one_end(time, folded) for time in times]
+    return [_opened(time, folded) for time in times]
 
 
-def _with_one_end(time: TimeExpression, folded: str) -> TimeExpression:
-    match = _OPENER.search(folded[: time.start])
-    if match is None or time.first is None or time.last is None:
+def _opened(time: TimeExpression, folded: str) -> TimeExpression:
+    """A time with one end, if a word before it says so."""
+    before = folded[: time.start]
+    opener = _OPENER.search(before)
+    if opener is None or time.first is None or time.last is None:
         return time
-    word = match.group(1).split()[0]
-    day = timedelta(1)
-    if word in _BEFORE and word != "prior":
-        length = grammar.length_at_end(folded[: match.start()])
-        if length is not None:  # two weeks before X: the time between
-            begins = time.first - length[1]
-            return replace(time, start=length[0], first=begins, last=time.first - day)
-    first: date | None = None
-    last: date | None = None
-    if word in _BEFORE:
-        last = time.first - day
-    elif word in _AFTER:
-        first = time.last + day
-    elif word in _SINCE:
-        first = time.first
-    else:
-        last = time.last
-    return replace(time, start=match.start(), first=first, last=last)
+    preposition = opener.group(1).split()[0]
+    if preposition in _BETWEEN_LENGTH_AND_TIME:
+        length = grammar.length_at_end(before[: opener.start()])
+        if length is not None:
+            return _length_before(time, time.first, *length)
+    first, last = _open_days(preposition, time.first, time.last)
+    return replace(time, start=opener.start(), first=first, last=last)
+
+
+def _length_before(
+    time: TimeExpression, day: date, start: int, length: timedelta
+) -> TimeExpression:
+    """`two weeks before X`: the time between."""
+    first = day - length
+    last = day - _DAY
+    return replace(time, start=start, first=first, last=last)
+
+
+def _open_days(
+    preposition: str, first: date, last: date
+) -> tuple[date | None, date | None]:
+    """The days that are before, after, since or until some days; None is an open end."""
+    if preposition in _BEFORE:
+        return None, first - _DAY
+    if preposition in _AFTER:
+        return last + _DAY, None
+    if preposition in _SINCE:
+        return first, None
+    return None, last

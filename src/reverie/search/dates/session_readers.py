@@ -12,12 +12,10 @@ def session(match: Match, today: date) -> TimeExpression | None:
     if groups.get("penultimate"):
         return reading.of_sessions(match, -2, -2)
     if groups.get("l") or groups.get("k"):
-        number = groups.get("n")
-        count = reading.count(number)[1] if number else 1
+        count = reading.count_at_most(groups.get("n"))
         return reading.of_sessions(match, -count, -1)
     first = reading.ordinal(match["o"])
-    until = groups.get("p")
-    last = reading.ordinal(until) if until else first
+    last = reading.ordinal(groups.get("p") or match["o"])
     if not 1 <= first <= last:
         return None
     return reading.of_sessions(match, first, last)

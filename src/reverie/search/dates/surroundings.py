@@ -1,14 +1,12 @@
 """Disambiguation of time words by the words around: `in May`, `May said`. Pure."""
 
 import re
-import unicodedata
 from dataclasses import dataclass, replace
 
+from reverie.search.dates import expressions
 from reverie.search.dates import time_lexicon as tables
 from reverie.search.dates.expressions import TimeExpression
-
-Places = list[int] | range
-"""Where each character of the folded text stands in the original."""
+from reverie.search.dates.folding import FoldedText
 
 _LISTING = ("and", "und", "y", "e", "to", "a", "al", "through", "hasta")
 # Words of today that names have, too: USA Today, This Is Tomorrow.
@@ -50,44 +48,55 @@ class _Surroundings:
         return self.words[-1] if self.words else ""
 
 
-def judged(
-    time: TimeExpression, folded: str, text: str, places: Places
-) -> TimeExpression | None:
+def judged(time: TimeExpression, text: FoldedText) -> TimeExpression | None:
     """A time as its surroundings show it: `in May` is a time, `May said` a person,
     `the May report` a maybe.
     """
-    around = _Surroundings(
-        folded[: time.start].split()[-2:],
-        folded[time.start : time.end],
-        folded[time.end :],
-    )
+    around = _surroundings(time, text.folded)
     if time.kind == "said":
-        return None if _is_title(time, around, text, places) else time
+        return None if _is_title(time, around, text) else time
     if time.kind == "weekday":
         return _judged_weekday(time, around)
-    if not time.firm and time.kind in ("month", "year", "season"):
-        if time.kind == "month" and around.own in tables.NAMESAKES:
-            return _judged_namesake(time, around)
+    if time.kind == "month" and not time.firm:
+        return _judged_month(time, around)
+    if time.kind in ("year", "season") and not time.firm:
         return replace(time, firm=_is_placed(time, around))
     if time.kind in ("date", "month") and _is_attribute(around):
-        return replace(time, firm=not re.match(r"\s+[a-z]{4,}", around.behind))
+        is_before_noun = re.match(r"\s+[a-z]{4,}", around.behind)
+        return replace(time, firm=not is_before_noun)
     return time
 
 
-def _is_title(
-    time: TimeExpression, around: _Surroundings, text: str, places: Places
-) -> bool:
+def _surroundings(time: TimeExpression, folded: str) -> _Surroundings:
+    """What is around a time in a folded text."""
+    words_before = folded[: time.start].split()
+    own = folded[time.start : time.end]
+    behind = folded[time.end :]
+    return _Surroundings(words_before[-2:], own, behind)
+
+
+def _is_title(time: TimeExpression, around: _Surroundings, text: FoldedText) -> bool:
     """`USA Today` is a name: a capital amid a text that has small letters, after
     another capital.
     """
     if around.own not in _NAMES_OF_TODAY:
         return False
-    original = text[places[time.start] : end_in(places, time.end, text)]
-    previous = text[: places[time.start]].split()[-1:]
-    if not previous or not original.istitle():
+    start = text.places[time.start]
+    end = text.place_of_end(time.end)
+    word = text.original[start:end]
+    previous = expressions.last_word(text.original[:start])
+    if not previous or not word.istitle():
         return False
-    is_acronym = previous[0][1:].isupper()
-    return is_acronym or (previous[0].istitle() and len(around.words) > 1)
+    if previous[1:].isupper():
+        return True
+    return previous.istitle() and len(around.words) > 1
+
+
+def _judged_month(time: TimeExpression, around: _Surroundings) -> TimeExpression | None:
+    """The name of a month without a year."""
+    if around.own in tables.NAMESAKES:
+        return _judged_namesake(time, around)
+    return replace(time, firm=_is_placed(time, around))
 
 
 def _judged_namesake(
@@ -125,15 +134,9 @@ def _is_attribute(around: _Surroundings) -> bool:
 
 def is_listed(time: TimeExpression, folded: str) -> bool:
     """`and April`, without a time that it goes on from: a person."""
-    if time.firm or folded[time.start : time.end] not in tables.NAMESAKES:
+    if time.firm:
         return False
-    before = folded[: time.start].split()[-1:]
-    return bool(before) and before[0] in _LISTING
-
-
-def end_in(places: Places, end: int, text: str) -> int:
-    """Behind the last character, with the accents that the folding dropped."""
-    at = places[end - 1] + 1
-    while at < len(text) and unicodedata.combining(text[at]):
-        at += 1
-    return at
+    around = _surroundings(time, folded)
+    if around.own not in tables.NAMESAKES:
+        return False
+    return around.before in _LISTING

@@ -5,9 +5,12 @@ since they hardly collide and a question is too short to tell which it is in.
 """
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from reverie.records import terms
 from reverie.vocabulary import calendar_words
+
+_Meaning = TypeVar("_Meaning")
 
 
 def words(text: str) -> frozenset[str]:
@@ -15,9 +18,17 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _folded(numbers: Mapping[str, int], first: int = 1) -> dict[str, int]:
-    """Words without accents, with their numbers from `first` on."""
-    return {terms.fold(word): number - 1 + first for word, number in numbers.items()}
+def _folded(numbers: Mapping[str, int]) -> dict[str, int]:
+    """Words without accents, with their numbers."""
+    return {terms.fold(word): number for word, number in numbers.items()}
+
+
+def _by_word(lists: Mapping[_Meaning, str]) -> dict[str, _Meaning]:
+    """Each word of some lists, with the meaning whose list it is in."""
+    meanings: dict[str, _Meaning] = {}
+    for meaning, listed in lists.items():
+        meanings.update(dict.fromkeys(listed.split(), meaning))
+    return meanings
 
 
 MONTHS = _folded(calendar_words.MONTH_NUMBERS)
@@ -26,7 +37,11 @@ SHORT_MONTHS = _folded(calendar_words.SHORT_MONTH_NUMBERS)
 # Months that are also given names, family names or verbs: alone they are no time.
 NAMESAKES = words("may march april june august julio juli abril mai agosto")
 
-WEEKDAYS = _folded(calendar_words.WEEKDAY_NUMBERS, first=0)
+# From Monday, which is 0 as in `datetime.date.weekday()`.
+WEEKDAYS = {
+    weekday: number - 1
+    for weekday, number in _folded(calendar_words.WEEKDAY_NUMBERS).items()
+}
 
 DAYS = {  # days from today
     "the day before yesterday": -2, "day before yesterday": -2, "the day after tomorrow": 2, "day after tomorrow": 2,
@@ -41,19 +56,32 @@ DAYS = {  # days from today
     "esta noche": 0, "hoy por la manana": 0, "hoy por la tarde": 0, "manana por la manana": 1, "manana": 1,
 }  # fmt: skip
 
-SMALL = {
-    word: number
-    for number, words in (
-        (1, "a an one ein eine einem einer einen un una uno"), (2, "two couple zwei dos par"), (3, "three drei tres"),
-        (4, "four vier cuatro"), (5, "five funf cinco"), (6, "six sechs seis"), (7, "seven sieben siete"),
-        (8, "eight acht ocho"), (9, "nine neun nueve"), (10, "ten zehn diez"), (11, "eleven elf once"),
-        (12, "twelve zwolf doce"), (13, "thirteen dreizehn trece"), (14, "fourteen vierzehn catorce"),
-        (15, "fifteen funfzehn quince"), (20, "twenty zwanzig veinte"), (30, "thirty dreissig treinta"),
-        (40, "forty vierzig cuarenta"), (50, "fifty funfzig cincuenta"), (60, "sixty sechzig sesenta"),
-        (90, "ninety neunzig noventa"), (100, "hundred hundert cien"),
-    )
-    for word in words.split()
-}  # fmt: skip
+SMALL = _by_word(
+    {
+        1: "a an one ein eine einem einer einen un una uno",
+        2: "two couple zwei dos par",
+        3: "three drei tres",
+        4: "four vier cuatro",
+        5: "five funf cinco",
+        6: "six sechs seis",
+        7: "seven sieben siete",
+        8: "eight acht ocho",
+        9: "nine neun nueve",
+        10: "ten zehn diez",
+        11: "eleven elf once",
+        12: "twelve zwolf doce",
+        13: "thirteen dreizehn trece",
+        14: "fourteen vierzehn catorce",
+        15: "fifteen funfzehn quince",
+        20: "twenty zwanzig veinte",
+        30: "thirty dreissig treinta",
+        40: "forty vierzig cuarenta",
+        50: "fifty funfzig cincuenta",
+        60: "sixty sechzig sesenta",
+        90: "ninety neunzig noventa",
+        100: "hundred hundert cien",
+    }
+)
 # Not exact: the range that is meant.
 VAGUE = {
     "few": (2, 7),
@@ -64,18 +92,18 @@ VAGUE = {
     "unas": (2, 7),
 }
 
-UNITS = {
-    word: unit
-    for unit, words in (
-        ("day", "day days tag tage tagen dia dias"),
-        ("week", "week weeks woche wochen semana semanas"),
-        ("month", "month months monat monate monaten monats mes meses"),
-        ("year", "year years jahr jahre jahren jahres ano anos"),
-        ("quarter", "quarter quarters quartal quartale quartalen trimestre trimestres"),
-        ("weekend", "weekend weekends wochenende wochenendes finde findes"),
-    )
-    for word in words.split()
-} | {"fin de semana": "weekend", "fines de semana": "weekend"}
+UNITS = _by_word(
+    {
+        "day": "day days tag tage tagen dia dias",
+        "week": "week weeks woche wochen semana semanas",
+        "month": "month months monat monate monaten monats mes meses",
+        "year": "year years jahr jahre jahren jahres ano anos",
+        "quarter": "quarter quarters quartal quartale quartalen trimestre trimestres",
+        "weekend": "weekend weekends wochenende wochenendes finde findes",
+    }
+)
+UNITS["fin de semana"] = "weekend"
+UNITS["fines de semana"] = "weekend"
 
 _ENGLISH = (
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
@@ -149,18 +177,14 @@ ORDINALS = _english_ordinals() | _spanish_ordinals() | _german_ordinals()
 
 # By quarter, as the northern half of the world has them: winter begins in December of
 # the year before.
-SEASONS = {
-    word: number
-    for number, words in enumerate(
-        (
-            "winter invierno",
-            "spring fruhling fruhjahr primavera",
-            "summer sommer verano",
-            "autumn fall herbst otono",
-        )
-    )
-    for word in words.split()
-}
+SEASONS = _by_word(
+    {
+        0: "winter invierno",
+        1: "spring fruhling fruhjahr primavera",
+        2: "summer sommer verano",
+        3: "autumn fall herbst otono",
+    }
+)
 
 HOLIDAYS: dict[str, tuple[int, int, int]] = {  # month, day, how many days
     "christmas eve": (12, 24, 1), "heiligabend": (12, 24, 1), "nochebuena": (12, 24, 1),
@@ -175,14 +199,15 @@ HOLIDAYS: dict[str, tuple[int, int, int]] = {  # month, day, how many days
     "pascua": (0, -2, 4), "semana santa": (0, -7, 8), "karfreitag": (0, -2, 1),
 }  # fmt: skip
 
-DECADES = {
-    word: number
-    for number, words in (
-        (50, "fifties funfziger"), (60, "sixties sechziger"), (70, "seventies siebziger"),
-        (80, "eighties achtziger"), (90, "nineties neunziger"),
-    )
-    for word in words.split()
-}  # fmt: skip
+DECADES = _by_word(
+    {
+        50: "fifties funfziger",
+        60: "sixties sechziger",
+        70: "seventies siebziger",
+        80: "eighties achtziger",
+        90: "nineties neunziger",
+    }
+)
 
 LAST = words(
     "last past previous letzte letzten letzter letztes letztem vergangene vergangenen vergangener vergangenes "

@@ -7,15 +7,19 @@ March report", a bare year) is a `boost`, so that a wrong guess costs little
 """
 
 import re
-import unicodedata
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from functools import lru_cache
 from typing import Literal
 from zoneinfo import ZoneInfo
 
 from reverie.records import language
-from reverie.search.dates import expressions, grammar, ranges, surroundings
+from reverie.search.dates import (
+    expressions,
+    folding,
+    grammar,
+    ranges,
+    surroundings,
+)
 from reverie.search.dates import time_lexicon as tables
 from reverie.search.dates.expressions import TimeExpression
 
@@ -47,16 +51,19 @@ def read(text: str, *, now: datetime, timezone: ZoneInfo | str) -> When | None:
     """The time that a question is about, or None. Of several that do not belong
     together the first firm one.
     """
-    folded, places = _folded(text)
+    folded_text = folding.folded(text)
+    folded = folded_text.folded
     if not _MAYBE.search(folded):
         return None
     today = _today(now, timezone)
-    times = _times(folded, text, places, today) or _last_time(folded)
+    times = _times(folded_text, today) or _last_time(folded)
     if not times:
         return None
     chosen = _first_firm(times)
-    start = chosen.start - len(ranges.matched(_LEADING, folded[: chosen.start]))
-    when = _when(chosen, (places[start], surroundings.end_in(places, chosen.end, text)))
+    lead = ranges.matched(_LEADING, folded[: chosen.start])
+    start = chosen.start - len(lead)
+    end = folded_text.place_of_end(chosen.end)
+    when = _when(chosen, (folded_text.places[start], end))
     if _states(chosen, folded, start, content(text, when)):
         return replace(when, strength="filter")
     return when
@@ -71,23 +78,32 @@ def _today(now: datetime, timezone: ZoneInfo | str) -> date:
     return now.astimezone(timezone).date()
 
 
-def _times(
-    folded: str, text: str, places: surroundings.Places, today: date
-) -> list[TimeExpression]:
+def _times(text: folding.FoldedText, today: date) -> list[TimeExpression]:
     """The times of a question, but for what stands in quotes, with their surroundings
     taken into account.
     """
-    quoted = [match.span() for match in _QUOTED.finditer(folded)]
+    quotes = [match.span() for match in _QUOTED.finditer(text.folded)]
     times: list[TimeExpression] = []
-    for time in grammar.find(folded, today):
-        if any(start < time.end and time.start < end for start, end in quoted):
+    for time in grammar.find(text.folded, today):
+        if _is_within(time, quotes):
             continue
-        judged = surroundings.judged(time, folded, text, places)
+        judged = surroundings.judged(time, text)
         if judged is not None:
             times.append(judged)
-    times = ranges.joined(ranges.narrowed(times), folded)
-    times = [time for time in times if not surroundings.is_listed(time, folded)]
-    return ranges.opened(times, folded)
+    return _combined(times, text.folded)
+
+
+def _is_within(time: TimeExpression, spans: list[Span]) -> bool:
+    """Whether a time overlaps one of some stretches of the text."""
+    return any(start < time.end and time.start < end for start, end in spans)
+
+
+def _combined(times: list[TimeExpression], folded: str) -> list[TimeExpression]:
+    """Times with what belongs together as one: `Monday last week`, `from X to Y`."""
+    days = ranges.narrowed(times)
+    joined = ranges.joined(days, folded)
+    unlisted = [time for time in joined if not surroundings.is_listed(time, folded)]
+    return ranges.opened(unlisted, folded)
 
 
 def _first_firm(times: list[TimeExpression]) -> TimeExpression:
@@ -114,7 +130,8 @@ def _when(time: TimeExpression, span: Span) -> When:
 
 def rest(text: str, when: When | None) -> str:
     """The question without its time words."""
-    for start, end in reversed(when.spans if when else ()):
+    spans = when.spans if when else ()
+    for start, end in reversed(spans):
         text = f"{text[:start]} {text[end:]}"
     return " ".join(text.split())
 
@@ -123,57 +140,38 @@ def content(text: str, when: When | None) -> list[str]:
     """The folded words of the question that say what is looked for, beside the time and
     the asking.
     """
-    return [
-        word
-        for word in _WORD.findall(_folded(rest(text, when))[0])
-        if word not in _IDLE
-    ]
-
-
-# ----------------------------------------------------------------------------------------------------------- folding
-
-
-@lru_cache(maxsize=4096)
-def _fold_character(character: str) -> str:
-    parts = unicodedata.normalize("NFKD", character.casefold())
-    return "".join(part for part in parts if not unicodedata.combining(part))
-
-
-def _folded(text: str) -> tuple[str, surroundings.Places]:
-    """The text as the tables know it, and where each character of it stands in the
-    original.
-    """
-    if text.isascii():
-        return text.lower(), range(len(text) + 1)
-    folded: list[str] = []
-    places: list[int] = []
-    for at, character in enumerate(text):
-        piece = _fold_character(character)
-        folded.append(piece)
-        places.extend([at] * len(piece))
-    places.append(len(text))
-    return "".join(folded), places
+    untimed = folding.folded(rest(text, when))
+    words = _WORD.findall(untimed.folded)
+    return [word for word in words if word not in _IDLE]
 
 
 _WORD = re.compile(r"[^\W_]+")
 # The least that a time needs: a digit, or the beginning of a word of the tables.
-_MAYBE = re.compile(
-    r"\d|(?<!\w)(?:"
-    + "|".join(
-        sorted(
-            {
-                key.split()[0]
-                for table in (
-                    tables.MONTHS, tables.WEEKDAYS, tables.DAYS, tables.UNITS, tables.SEASONS, tables.HOLIDAYS,
-                    tables.DECADES, tables.ORDINALS, dict.fromkeys(tables.LAST | tables.SESSIONS), {"q": 0},
-                )
-                for key in table
-            }
-            - {"the", "esta", "este"}
-        )
-    )
-    + r")"
-)  # fmt: skip
+# What holds the words that times begin with; "q" is of Q3.
+_TABLES = (
+    tables.MONTHS,
+    tables.WEEKDAYS,
+    tables.DAYS,
+    tables.UNITS,
+    tables.SEASONS,
+    tables.HOLIDAYS,
+    tables.DECADES,
+    tables.ORDINALS,
+    tables.LAST,
+    tables.SESSIONS,
+    ("q",),
+)
+
+
+def _first_words() -> list[str]:
+    """The first word of each entry of the tables, but for those of any sentence."""
+    first_words: set[str] = set()
+    for table in _TABLES:
+        first_words.update(entry.split()[0] for entry in table)
+    return sorted(first_words - {"the", "esta", "este"})
+
+
+_MAYBE = re.compile(rf"\d|(?<!\w)(?:{'|'.join(_first_words())})")
 _QUOTED = re.compile(
     r"\"[^\"]{2,}\"|“[^”]{2,}”|„[^“”]{2,}[“”]|«[^»]{2,}»|»[^«]{2,}«|‘[^’]{2,}’"
 )
@@ -193,6 +191,7 @@ _MEETING_AGAIN = re.compile(
 _TALKED = re.compile(
     r"\b(?:we|wir)\b.*\b(?:talk|discuss|chat|sp[eo]ke?|sprach|gesproch|besproch|geredet|unterh)|\b(?:hablamos|discutimos|charlamos)\b"
 )
+_FIRST_PERSON = ("i", "we", "ich", "wir")
 _OURS = re.compile(r"\b(?:our|we|unser\w*|wir|nuestr[oa]s?)\b|\w{3}[aei]mos\b")
 
 
@@ -218,14 +217,15 @@ def _states(
         return True
     if _is_recording(time, set(_WORD.findall(folded))):
         return True
-    before = folded[:start].split()[-1:]
-    return bool(before) and before[0].strip(",;:") in tables.KEPT - tables.LOOSE
+    before = expressions.last_word(folded[:start])
+    return before.strip(",;:") in tables.KEPT - tables.LOOSE
 
 
 def _is_recording(time: TimeExpression, words: set[str]) -> bool:
     """Whether the words of a question say that somebody wrote or said something."""
     if not words.isdisjoint(tables.SAYING_ALONE):
         return True
-    if words & tables.SAYING and words & {"i", "we", "ich", "wir"}:
+    is_by_user = not words.isdisjoint(_FIRST_PERSON)
+    if is_by_user and not words.isdisjoint(tables.SAYING):
         return True
     return time.kind in ("said", "week") and not words.isdisjoint(tables.RECORDING)
