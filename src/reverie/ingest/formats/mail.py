@@ -92,7 +92,8 @@ def _without_plist(data: bytes) -> bytes:
     counted = re.match(rb"\s*(\d{1,12})\s*\n", data)
     if counted is None:
         return data
-    start, length = counted.end(), int(counted.group(1))
+    start = counted.end()
+    length = int(counted[1])
     return data[start : start + length]
 
 
@@ -138,7 +139,8 @@ def messages(data: bytes) -> Iterator[bytes]:
         after_empty_line = data.endswith((b"\n\n", b"\n\r\n"), max(0, at - 3), at)
         if at and not after_empty_line:
             continue
-        if not HEADER.match(data[match.end() : match.end() + 200].lstrip(b"\r\n")):
+        following = data[match.end() : match.end() + 200]
+        if not HEADER.match(following.lstrip(b"\r\n")):
             continue
         if start >= 0:
             yield QUOTED_FROM.sub(rb"\1", data[start:at])

@@ -59,9 +59,10 @@ def number(text: str, mark: str) -> Decimal | None:
     if match is None:
         return None
     raw = match.group()
-    negative = bool(re.search(r"[-−–(]", raw)) or bool(re.match(r"\s*[-−–(]", text))
+    negative = re.search(r"[-−–(]", raw) or re.match(r"\s*[-−–(]", text)
     digits = re.sub(r"[^\d.,]", "", raw)
-    digits = digits.replace("." if mark == "," else ",", "").replace(",", ".")
+    grouping = "." if mark == "," else ","
+    digits = digits.replace(grouping, "").replace(",", ".")
     try:
         value = Decimal(digits)
     except InvalidOperation:
@@ -108,11 +109,12 @@ def day(text: str, dmy: bool) -> date | None:
 def _year_month_day(text: str, dmy: bool) -> tuple[str, str, str] | None:
     """The three parts of a date, as they are written."""
     if match := COMPACT.match(text):
-        return match.group(1), match.group(2), match.group(3)
+        year, month, on = match.group(1, 2, 3)
+        return year, month, on
     match = DATE.match(text)
     if match is None:
         return None
-    first, second, third = match.group(1), match.group(3), match.group(4)
+    first, second, third = match.group(1, 3, 4)
     if len(first) == 4:  # ISO 8601
         return first, second, third
     if dmy:
