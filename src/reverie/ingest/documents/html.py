@@ -117,13 +117,23 @@ def article(root: trees.Element, text: str) -> units.Blocks:
         everything = markup.blocks(body)
         if not blocks or _length(everything) < SHORT:
             return everything
-    links = measures[part].links
-    for element in left_out:
-        links -= measures[element].links
+    links = _links(part, left_out, measures)
     mostly_links = length >= SHORT and links > LINKED * length
     if mostly_links and len(text) < LARGE and deepest < DEEP:
         return _chosen(text) or blocks
     return blocks
+
+
+def _links(
+    part: trees.Element,
+    left_out: Iterable[trees.Element],
+    measures: Mapping[trees.Element, Measure],
+) -> int:
+    """Characters of a part's text in links, without the elements that are left out."""
+    links = measures[part].links
+    for element in left_out:
+        links -= measures[element].links
+    return links
 
 
 def _length(blocks: Iterable[units.Block]) -> int:

@@ -197,7 +197,7 @@ def blocks(
     walker = trees.walk(root, "start", "end")
     for event, element in walker:
         name = officeparts.local(element).lower()
-        skipped = not name or element in left_out or _silent(element, name)
+        skipped = element in left_out or _silent(element, name)
         if event == "end":
             if not skipped:
                 _close(walk, element, name)
@@ -217,7 +217,11 @@ def blocks(
 
 
 def _silent(element: trees.Element, name: str) -> bool:
-    """Whether an element shows no text: by its kind, or because it is hidden."""
+    """Whether an element shows no text: by its kind, or because it is hidden. What has
+    no name is no element, such as a comment.
+    """
+    if not name:
+        return True
     if name in SILENT:
         return name != "math"
     if element.get("hidden") is not None or element.get("aria-hidden") == "true":

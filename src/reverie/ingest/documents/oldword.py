@@ -260,6 +260,10 @@ class WordText:
             return UNSTYLED
         return self._styles[index]
 
+    def ends_row(self, style: RangeStyle, *, empty: bool) -> bool:
+        """Whether a cell ends its row; where no styles say so, an empty one does."""
+        return style.row_end or (empty and not self.styled)
+
 
 def _paragraphs(document: WordText, start: int, end: int) -> Iterator[units.Block]:
     """The blocks of a range of positions; cells are collected until their row ends."""
@@ -272,7 +276,7 @@ def _paragraphs(document: WordText, start: int, end: int) -> Iterator[units.Bloc
         style = document.style(position)
         if document.text[position] == CELL_END:
             empty = not text and not inside
-            if style.row_end or (empty and not document.styled):
+            if document.ends_row(style, empty=empty):
                 yield from _row(cells)
                 cells = []
             else:

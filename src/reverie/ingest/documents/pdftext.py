@@ -106,14 +106,8 @@ def _glyphs(layer: pypdfium2.PdfTextPage, rotation: int) -> Iterator[Glyph]:
         left, top, right, bottom = _shown(
             box.left, box.top, box.right, box.bottom, rotation
         )
-        yield Glyph(
-            index=index,
-            text=chr(code),
-            left=left,
-            top=top,
-            right=right,
-            bottom=bottom,
-        )
+        # By position: keywords make the text layer of a page take a tenth longer.
+        yield Glyph(index, chr(code), left, top, right, bottom)
 
 
 def _shown(
@@ -223,17 +217,17 @@ def _spelled(glyphs: Sequence[Glyph]) -> str:
     number of a footnote.
     """
     letters: list[str] = []
-    height = median(glyph.height for glyph in glyphs)
+    height = median(glyph.bottom - glyph.top for glyph in glyphs)
     floor = median(glyph.bottom for glyph in glyphs)
     word_length = 0
     before: Glyph | None = None
     for glyph in glyphs:
-        if before and _completes_alef(before, glyph):
+        if glyph.text == LAM and _is_alef(before, glyph):
             # Turning the line round turns lam-alef round too, which is one glyph.
             letters.insert(-1, glyph.text)
             continue
         raised = glyph.text.isdigit() and _is_raised(glyph, floor, height)
-        if before and raised and _takes_footnote(before, word_length):
+        if raised and _takes_footnote(before, word_length):
             letters.append(" ")
         word_length = word_length + 1 if glyph.text.isalpha() else 0
         letters.append(glyph.text)
@@ -241,16 +235,16 @@ def _spelled(glyphs: Sequence[Glyph]) -> str:
     return "".join(letters)
 
 
-def _takes_footnote(before: Glyph, word_length: int) -> bool:
+def _takes_footnote(before: Glyph | None, word_length: int) -> bool:
     """Whether a raised number after this letter is that of a footnote, and no power."""
-    if not before.text.isalpha():
+    if before is None or not before.text.isalpha():
         return False
     return word_length > 3 or before.text > LATIN_ENDS
 
 
-def _completes_alef(before: Glyph, glyph: Glyph) -> bool:
-    """Whether a lam stands in the place of the alef before it: half of a ligature."""
-    if glyph.text != LAM or before.text not in ALEFS:
+def _is_alef(before: Glyph | None, glyph: Glyph) -> bool:
+    """Whether the letter before is an alef in the same place: half of a ligature."""
+    if before is None or before.text not in ALEFS:
         return False
     from_left = abs(before.left - glyph.left)
     from_right = abs(before.right - glyph.right)

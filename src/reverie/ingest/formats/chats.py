@@ -233,8 +233,10 @@ def _content(content: Object) -> str:
     """
     if _string(content, "content_type") in UNSPOKEN:
         return ""
-    text = _joined(_part_text(part) for part in _list(content.get("parts")))
-    return (text or _first_string(content, "text", "result") or "").strip()
+    parts = _list(content.get("parts"))
+    text = _joined(map(_part_text, parts))
+    other_text = _first_string(content, "text", "result") or ""
+    return (text or other_text).strip()
 
 
 def _part_text(part: object) -> str:

@@ -62,7 +62,9 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
 
 def _is_feed(parsed: Mapping[str, object], feed: Mapping[str, object]) -> bool:
     """Whether feedparser took more out of a file than it takes out of any markup."""
-    return bool(_text(feed, "title") or parsed.get("version") or feed.get("links"))
+    if _text(feed, "title"):
+        return True
+    return bool(parsed.get("version") or feed.get("links"))
 
 
 def parse(

@@ -205,11 +205,9 @@ def plain(header: str) -> str:
     """A header in lower case without accents and signs: "Größe/Weite" -> "grosse
     weite".
     """
-    bare = "".join(
-        letter
-        for letter in unicodedata.normalize("NFKD", header.replace("ß", "ss"))
-        if not unicodedata.combining(letter)
-    )
+    decomposed = unicodedata.normalize("NFKD", header.replace("ß", "ss"))
+    letters = [letter for letter in decomposed if not unicodedata.combining(letter)]
+    bare = "".join(letters)
     return re.sub(r"[^a-z0-9]+", " ", bare.lower()).strip()
 
 

@@ -142,10 +142,11 @@ def moment(text: str, clock: str, dmy: bool, zone: tzinfo | None) -> datetime | 
         return datetime.combine(on, time(), zone)
     try:
         local = datetime.combine(on, _time_of_day(at), zone)
-        offset = at.group(5)
+        offset = at[5]
         if not offset:
             return local
-        return datetime.fromisoformat(local.replace(tzinfo=None).isoformat() + offset)
+        floating = local.replace(tzinfo=None)
+        return datetime.fromisoformat(floating.isoformat() + offset)
     except ValueError:
         return None
 
@@ -153,14 +154,18 @@ def moment(text: str, clock: str, dmy: bool, zone: tzinfo | None) -> datetime | 
 def _clock_after_date(text: str) -> str:
     """What follows the date in a cell."""
     match = DATE.match(text)
-    return (match.group(5) if match else None) or ""
+    if match is None:
+        return ""
+    return match[5] or ""
 
 
 def _time_of_day(clock: re.Match[str]) -> time:
     """A time of 12 or 24 hours. Raises ValueError."""
-    hour = int(clock.group(1))
-    half = (clock.group(4) or "").lower()[:1]
+    hours, minute, second, half = clock.group(1, 2, 3, 4)
+    hour = int(hours)
     # 12 am is midnight and 12 pm noon
     if half:
-        hour = hour % 12 + (12 if half == "p" else 0)
-    return time(hour, int(clock.group(2)), int(clock.group(3) or 0))
+        hour %= 12
+        if half.lower().startswith("p"):
+            hour += 12
+    return time(hour, int(minute), int(second or 0))
