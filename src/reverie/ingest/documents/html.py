@@ -173,10 +173,10 @@ def _measured(body: trees.Element) -> tuple[dict[trees.Element, Measure], int]:
         measures[element] = measure
         _add_own(measure, element, name)
         if stack:
-            around = stack[-1]
-            around.text += measure.text + _stripped_length(element.tail)
-            around.links += measure.links
-            around.titled |= measure.titled
+            parent = stack[-1]
+            parent.text += measure.text + _stripped_length(element.tail)
+            parent.links += measure.links
+            parent.titled |= measure.titled
     return measures, deepest
 
 

@@ -405,5 +405,5 @@ def _slide(document: OdfDocument, page: trees.Element) -> units.Blocks:
     notes = _blocks(document, trees.children(page_of_notes))
     notes += document.notes
     document.notes.clear()
-    noted = [units.Block(note.text, "notes") for note in notes]
-    return titles + texts + noted
+    note_blocks = [units.Block(note.text, "notes") for note in notes]
+    return titles + texts + note_blocks

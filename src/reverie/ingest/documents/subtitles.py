@@ -61,8 +61,8 @@ def _cue(lines: Sequence[str]) -> Iterator[units.Block]:
         if not text:
             continue
         name = _unescaped(speaker)
-        said = f"{name}: {text}" if name else text
-        yield units.Block(said, place=place)
+        line_text = f"{name}: {text}" if name else text
+        yield units.Block(line_text, place=place)
 
 
 def _timing(lines: Sequence[str]) -> tuple[int, re.Match[str]] | None:
