@@ -157,7 +157,7 @@ async def test_attempts_are_counted_before_anything_is_compared(
         await asyncio.sleep(0.2)
         return False
 
-    monkeypatch.setattr(passwords, "fits", slow)
+    monkeypatch.setattr(passwords, "verify", slow)
     answers = await asyncio.gather(
         *(
             client.post(

@@ -404,12 +404,14 @@ async def test_ten_thousand_nodes_are_ready_in_two_seconds(
     held = projection.Projection()
     took: list[float] = []
     for _ in range(3):
+        before = _slowness()
         started = time.perf_counter()
         await held.load(*large)
-        took.append(time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        took.append(seconds / max(before, _slowness()))
     assert await rows(held, "MATCH ()-[r]->() RETURN count(r)") == [[50_000]]
     await held.close()
-    assert min(took) < 2 * _slowness()
+    assert min(took) < 2
 
 
 async def test_odd_graphs_can_be_loaded() -> None:

@@ -21,7 +21,7 @@ import pytest
 import pytest_asyncio
 
 from reverie import errors
-from reverie.ingest import detect, drafts, saving, scan
+from reverie.ingest import detect, drafts, prepare, scan
 from reverie.ingest.documents import kinds, units
 from reverie.ingest.sandbox import limits, pool, wire
 from tests.conftest import DATA
@@ -442,7 +442,7 @@ def test_every_kind_of_value_survives_the_wire() -> None:
     )
     again = _again(draft)
     assert again == draft
-    assert saving._digest(again) == saving._digest(draft)
+    assert prepare.digest_of(again) == prepare.digest_of(draft)
     assert [type(value) for value in again.fields.values()] == [
         type(value) for value in draft.fields.values()
     ]
@@ -483,7 +483,7 @@ async def test_the_test_data_is_read_as_in_this_process(real: pool.WorkerPool) -
         read_here += 1
         assert items == here[0], found.relative
         assert [
-            saving._digest(item) for item in items if isinstance(item, drafts.Draft)
+            prepare.digest_of(item) for item in items if isinstance(item, drafts.Draft)
         ] == here[2]
         assert isinstance(last, wire.Broken) if here[1] else isinstance(last, wire.Done)
     assert read_here > 50
@@ -507,7 +507,7 @@ def _in_process(
     return (
         items,
         problem,
-        [saving._digest(item) for item in items if isinstance(item, drafts.Draft)],
+        [prepare.digest_of(item) for item in items if isinstance(item, drafts.Draft)],
     )
 
 

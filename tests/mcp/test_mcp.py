@@ -343,7 +343,7 @@ def test_it_ends_though_nobody_reads_its_answers(home: Path) -> None:
         time.sleep(1)
         assert process.poll() is None
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=5) == 0
+        assert process.wait(timeout=30) == 0
 
 
 def test_it_ends_before_anything_was_said(home: Path) -> None:
@@ -363,7 +363,7 @@ def test_sockets_as_standard_streams(home: Path) -> None:
         said = ours.makefile("rb")
         assert [json.loads(said.readline())["id"] for _ in range(2)] == [0, 1]
         ours.shutdown(socket.SHUT_WR)
-        assert process.wait(timeout=5) == 0
+        assert process.wait(timeout=30) == 0
 
 
 def test_files_as_standard_streams(home: Path, tmp_path: Path) -> None:

@@ -31,15 +31,14 @@ def end(laid: LaidText, low: int, high: int) -> int:
     """Where a piece ends: after the last sentence there, else the last word, else
     anywhere.
     """
-    sentences = _ENDS.finditer(laid.text, low, high + 1)
-    ends = [sentence.end() for sentence in sentences]
-    for stop in reversed(ends):
+    for stop in reversed(_sentence_ends(laid.text, low, high + 1)):
         if low < stop <= high and _finished(laid, stop):
             return stop
-    spaces = _SPACE.finditer(laid.text, low, high + 1)
-    starts = [space.start() for space in spaces]
-    words = [start for start in starts if low < start <= high]
-    return words[-1] if words else _unbroken(laid.text, high)
+    word_end = 0
+    for space in _SPACE.finditer(laid.text, low, high + 1):
+        if low < space.start() <= high:
+            word_end = space.start()
+    return word_end or _unbroken(laid.text, high)
 
 
 def beginning(laid: LaidText, stop: int, overlap: int) -> int:
@@ -50,17 +49,26 @@ def beginning(laid: LaidText, stop: int, overlap: int) -> int:
     target = stop - overlap
     earliest = target - overlap // 2
     latest = stop - overlap // 3
-    ends = [match.end() for match in _ENDS.finditer(text, earliest, latest)]
-    finished = [place for place in ends if _finished(laid, place)]
-    sentences = [after_space(text, place) for place in finished]
-    if begins := [start for start in sentences if start < stop]:
-        return min(begins, key=lambda start: abs(start - target))
+    sentences: list[int] = []
+    for place in _sentence_ends(text, earliest, latest):
+        start = after_space(text, place)
+        if start < stop and _finished(laid, place):
+            sentences.append(start)
+    if sentences:
+        return min(sentences, key=lambda start: abs(start - target))
     space = _SPACE.search(text, target - 1, stop)
     if space and space.end() < stop:
         return space.end()
     # One word: either it is longer than what may overlap, or its language has no
     # spaces.
-    return after_space(text, stop) if text[stop].isspace() else _unbroken(text, target)
+    if text[stop].isspace():
+        return after_space(text, stop)
+    return _unbroken(text, target)
+
+
+def _sentence_ends(text: str, low: int, high: int) -> list[int]:
+    """Where a sentence may end in a range, from left to right."""
+    return [match.end() for match in _ENDS.finditer(text, low, high)]
 
 
 def _finished(laid: LaidText, stop: int) -> bool:
@@ -69,13 +77,21 @@ def _finished(laid: LaidText, stop: int) -> bool:
     """
     after = after_space(laid.text, stop)
     if laid.text[stop - 1] == "\n":
-        if laid.text[stop] == "\n":
-            return True
-        return laid.starts[bisect_right(laid.starts, after) - 1] == after
+        return laid.text[stop] == "\n" or _begins_block(laid, after)
     following = laid.text[after : after + 1]
-    if short := _SHORT.search(laid.text, max(stop - 6, 0), stop):
-        return not (following.islower() or following.isdecimal() or short[1].istitle())
-    return not following.islower()
+    if following.islower():
+        return False
+    short = _SHORT.search(laid.text, max(stop - 6, 0), stop)
+    if short is None:
+        return True
+    initial = short[1].istitle()
+    return not initial and not following.isdecimal()
+
+
+def _begins_block(laid: LaidText, place: int) -> bool:
+    """Whether a block of the text begins at a place."""
+    block = bisect_right(laid.starts, place) - 1
+    return laid.starts[block] == place
 
 
 def before_space(text: str, stop: int) -> int:
@@ -97,9 +113,16 @@ def _unbroken(text: str, at: int) -> int:
     for stop in range(at, at - 16, -1):
         before = text[stop - 1]
         after = text[stop]
-        if before in _LEADING or after in _FOLLOWING:
-            continue
-        is_mark = unicodedata.category(after)[0] == "M"
-        if not is_mark and _JOINER not in text[stop - 1 : stop + 1]:
+        if _may_part(before, after):
             return stop
     return at
+
+
+def _may_part(before: str, after: str) -> bool:
+    """Whether a text may be cut between two characters."""
+    if before in _LEADING or after in _FOLLOWING:
+        return False
+    if _JOINER in (before, after):
+        return False
+    is_mark = unicodedata.category(after)[0] == "M"
+    return not is_mark

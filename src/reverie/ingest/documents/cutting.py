@@ -107,7 +107,8 @@ class _Laid:
         """The blocks of which a part lies there."""
         first = bisect_right(self.starts, start) - 1
         last = bisect_right(self.starts, end - 1)
-        return [span for span in self.spans[max(first, 0) : last] if span.end > start]
+        spans = self.spans[max(first, 0) : last]
+        return [span for span in spans if span.end > start]
 
 
 @dataclass(slots=True)
@@ -199,7 +200,14 @@ def _lay(unit: units.Unit, above: _Above) -> _Laid:
         above.take(block, text)
         header = above.header if block.kind == "row" else ""
         end = offset + len(text)
-        spans.append(_Span(offset, end, block, above.section(block), header))
+        span = _Span(
+            start=offset,
+            end=end,
+            block=block,
+            section=above.section(block),
+            header=header,
+        )
+        spans.append(span)
         texts.append(text)
         offset = end
     starts = [span.start for span in spans]
@@ -285,7 +293,8 @@ def _part(laid: _Laid, start: int, end: int) -> CutPassage:
         place["rows"] = [first_rows[0], last_rows[1]]
     if section and "slide" not in place:
         place["section"] = " > ".join(section)
-    return CutPassage(start, end, place, _head(laid, start, spans, section))
+    head = _head(laid, start, spans, section)
+    return CutPassage(start, end, place, head)
 
 
 def _main_section(spans: Sequence[_Span], start: int, end: int) -> tuple[str, ...]:

@@ -88,18 +88,21 @@ def _items(root: trees.Element, opf: str) -> dict[str, ManifestItem]:
     """The files of the manifest by id."""
     items: dict[str, ManifestItem] = {}
     for element in root.iter("{*}item"):
-        items[element.get("id") or ""] = ManifestItem(
-            _inside(opf, element.get("href")),
-            element.get("media-type") or "",
-            element.get("properties") or "",
+        item_id = element.get("id") or ""
+        items[item_id] = ManifestItem(
+            name=_inside(opf, element.get("href")),
+            mime=element.get("media-type") or "",
+            properties=element.get("properties") or "",
         )
     return items
 
 
 def _inside(base: str, href: str | None) -> str:
     """The name in the package of what a file refers to."""
-    path = urllib.parse.unquote((href or "").partition("#")[0])
-    whole = posixpath.join("/", posixpath.dirname(base), path)
+    file, _, _ = (href or "").partition("#")
+    path = urllib.parse.unquote(file)
+    folder = posixpath.dirname(base)
+    whole = posixpath.join("/", folder, path)
     return posixpath.normpath(whole).lstrip("/")
 
 
@@ -141,9 +144,9 @@ def _about(root: trees.Element) -> units.About:
         text = spacing.clean("".join(element.itertext(with_tail=False)))
         properties.setdefault(officeparts.local(element), text)
     return units.About(
-        properties.get("title", ""),
-        properties.get("creator", ""),
-        officeparts.iso(properties.get("date", "")),
+        title=properties.get("title", ""),
+        author=properties.get("creator", ""),
+        created=officeparts.iso(properties.get("date", "")),
     )
 
 

@@ -120,6 +120,8 @@ FUNCTIONS = frozenset(
     ]
 )
 # Combining marks of m:acc.
+# Of the block Mathematical Alphanumeric Symbols.
+FIRST_MATHEMATICAL = 0x1D400
 ACCENTS = {
     "\u0302": "hat",
     "\u0303": "tilde",
@@ -186,12 +188,15 @@ def _symbols(text: str) -> str:
     """Letters of the mathematical alphabets are plain letters; signs are their
     commands.
     """
-    return "".join(_symbol(letter) for sign in text for letter in _plain_letter(sign))
+    plain = "".join(map(_plain_letter, text))
+    return "".join(map(_symbol, plain))
 
 
 def _plain_letter(sign: str) -> str:
     """A letter of the block Mathematical Alphanumeric Symbols (U+1D400) as usual."""
-    return unicodedata.normalize("NFKC", sign) if ord(sign) > 0x1D3FF else sign
+    if ord(sign) < FIRST_MATHEMATICAL:
+        return sign
+    return unicodedata.normalize("NFKC", sign)
 
 
 def _symbol(sign: str) -> str:
@@ -259,7 +264,9 @@ def _bracketed(element: trees.Element) -> str:
 def _bracket(properties: trees.Element | None, name: str, usual: str) -> str:
     """The sign of a bracket; one that is there but empty is LaTeX's ".": none."""
     stated = officeparts.child(properties, name)
-    sign = usual if stated is None else officeparts.attribute(stated, "val") or "."
+    sign = usual
+    if stated is not None:
+        sign = officeparts.attribute(stated, "val") or "."
     return f"\\{sign}" if sign in "{}" else sign
 
 
@@ -325,7 +332,8 @@ def _matrix_row(row: trees.Element) -> str:
 
 def _equation_array(element: trees.Element) -> str:
     """eqArr: equations below each other."""
-    return _lines([_inside(equation) for equation in _named(element, "e")])
+    equations = [_inside(equation) for equation in _named(element, "e")]
+    return _lines(equations)
 
 
 def _lines(rows: list[str]) -> str:

@@ -88,14 +88,16 @@ class Measure:
 def read(source: units.Given) -> Iterator[units.Read]:
     """What the page says of itself, then its text as one unit."""
     text, encoding = markup.decoded(source.data)
-    if len(BINARY.findall(text[:SAMPLE])) * 20 > len(text[:SAMPLE]):
+    sample = text[:SAMPLE]
+    binary = BINARY.findall(sample)
+    if len(binary) * 20 > len(sample):
         raise errors.Unreadable(f"not {KIND}")
     root = markup.page(text)
     if root is None:
         raise errors.Unreadable("the file is empty")
     yield _about(root, encoding)
     if source.first <= 1:
-        yield units.Unit(1, 1, tuple(article(root, text)))
+        yield units.whole(article(root, text))
 
 
 def article(root: trees.Element, text: str) -> units.Blocks:
@@ -115,11 +117,23 @@ def article(root: trees.Element, text: str) -> units.Blocks:
         everything = markup.blocks(body)
         if not blocks or _length(everything) < SHORT:
             return everything
-    links = measures[part].links - sum(measures[each].links for each in left_out)
+    links = _links(part, left_out, measures)
     mostly_links = length >= SHORT and links > LINKED * length
     if mostly_links and len(text) < LARGE and deepest < DEEP:
         return _chosen(text) or blocks
     return blocks
+
+
+def _links(
+    part: trees.Element,
+    left_out: Iterable[trees.Element],
+    measures: Mapping[trees.Element, Measure],
+) -> int:
+    """Characters of a part's text in links, without the elements that are left out."""
+    links = measures[part].links
+    for element in left_out:
+        links -= measures[element].links
+    return links
 
 
 def _length(blocks: Iterable[units.Block]) -> int:
@@ -133,7 +147,9 @@ def _chosen(text: str) -> units.Blocks:
         text, output_format="html", include_tables=True, favor_recall=True
     )
     page = markup.page(extracted) if extracted else None
-    blocks = [] if page is None else markup.blocks(page)
+    if page is None:
+        return []
+    blocks = markup.blocks(page)
     return blocks if _length(blocks) > CHOSEN else []
 
 
@@ -155,18 +171,30 @@ def _measured(body: trees.Element) -> tuple[dict[trees.Element, Measure], int]:
         inside -= name in PARTS
         measure = stack.pop()
         measures[element] = measure
-        if name in markup.SILENT:
-            measure.text = measure.links = 0
-        else:
-            measure.text += len((element.text or "").strip())
-        if name == "a":
-            measure.links = measure.text
-        measure.titled |= name == "h1"
+        _add_own(measure, element, name)
         if stack:
-            stack[-1].text += measure.text + len((element.tail or "").strip())
-            stack[-1].links += measure.links
-            stack[-1].titled |= measure.titled
+            parent = stack[-1]
+            parent.text += measure.text + _stripped_length(element.tail)
+            parent.links += measure.links
+            parent.titled |= measure.titled
     return measures, deepest
+
+
+def _add_own(measure: Measure, element: trees.Element, name: str) -> None:
+    """Add what an element holds itself to the measure of those inside it."""
+    if name in markup.SILENT:
+        measure.text = 0
+        measure.links = 0
+    else:
+        measure.text += _stripped_length(element.text)
+    if name == "a":
+        measure.links = measure.text
+    measure.titled |= name == "h1"
+
+
+def _stripped_length(text: str | None) -> int:
+    """Characters of a text without white space around it."""
+    return len(text.strip()) if text else 0
 
 
 def _main(
@@ -205,27 +233,29 @@ def _surrounds(element: trees.Element, measure: Measure) -> bool:
         return measure.outside and not measure.titled
     if name in AROUND or element.get("role") in ROLES:
         return True
-    named = f"{element.get('id') or ''} {element.get('class') or ''}"
-    return (
-        name in {"div", "ul", "section"}
-        and CALLED.search(named) is not None
-        and measure.links > LINKED * measure.text
-    )
+    if name not in {"div", "ul", "section"}:
+        return False
+    identity = element.get("id") or ""
+    classes = element.get("class") or ""
+    if not CALLED.search(f"{identity} {classes}"):
+        return False
+    return measure.links > LINKED * measure.text
 
 
 def _about(root: trees.Element, encoding: str) -> units.About:
     """Title, author and date by the page's metadata."""
     properties = _metadata(root)
-    title = spacing.clean(trees.full_text(next(root.iter("title"), None)))
+    element = next(root.iter("title"), None)
+    title = spacing.clean(trees.full_text(element))
     author = _first(properties, WHO)
     if re.match(r"https?://", author):
         author = ""
     created = _first(properties, WHEN) or _time(root)
     return units.About(
-        title or _first(properties, NAMED),
-        author,
-        officeparts.iso(created.strip().replace("/", "-")),
-        encoding,
+        title=title or _first(properties, NAMED),
+        author=author,
+        created=officeparts.iso(created.strip().replace("/", "-")),
+        encoding=encoding,
     )
 
 
@@ -241,10 +271,15 @@ def _metadata(root: trees.Element) -> dict[str, str]:
 
 def _first(properties: Mapping[str, str], names: Iterable[str]) -> str:
     """The first of several properties that says something, else ""."""
-    return next(filter(None, (properties.get(name) for name in names)), "")
+    for name in names:
+        if text := properties.get(name):
+            return text
+    return ""
 
 
 def _time(root: trees.Element) -> str:
     """The first time that the page marks as one."""
-    moments = (element.get("datetime") for element in root.iter("time"))
-    return next(filter(None, moments), "")
+    for element in root.iter("time"):
+        if moment := element.get("datetime"):
+            return moment
+    return ""

@@ -60,6 +60,15 @@ class LayoutLine:
     tabular: bool = False
 
     @property
+    def height(self) -> float:
+        """From its top to its bottom."""
+        return self.bottom - self.top
+
+    def crosses(self, across: float) -> bool:
+        """Whether it stands on both sides of a place on the page's width."""
+        return self.left < across < self.right
+
+    @property
     def middle(self) -> float:
         """Where its middle is, from the top."""
         return (self.top + self.bottom) / 2
@@ -76,10 +85,13 @@ def in_order(pieces: Sequence[LayoutLine]) -> list[LayoutLine]:
     left: list[LayoutLine] = []
     right: list[LayoutLine] = []
     for row in rows(pieces):
-        if any(piece.left < gutter < piece.right for piece in row):
+        if any(piece.crosses(gutter) for piece in row):
             # What spans the columns ends what stands above it.
-            lines += in_order(left) + in_order(right) + [joined_row(row)]
-            left, right = [], []
+            lines += in_order(left)
+            lines += in_order(right)
+            lines.append(joined_row(row))
+            left = []
+            right = []
             continue
         left += [piece for piece in row if piece.right <= gutter]
         right += [piece for piece in row if piece.left >= gutter]
@@ -90,13 +102,15 @@ def find_gutter(pieces: Sequence[LayoutLine]) -> float | None:
     """Where the space between two columns of prose is, or None: the middle of the gap
     that most rows share, if no more pieces cross it.
     """
-    gaps = [gap for row in rows(pieces) for gap in _prose_gaps(row)]
+    gaps: list[tuple[float, float]] = []
+    for row in rows(pieces):
+        gaps += _prose_gaps(row)
     best: float | None = None
     votes = ROWS - 1
     for left, right in gaps[:MOST_GAPS]:
         middle = (left + right) / 2
         count = sum(start < middle < end for start, end in gaps)
-        crossing = sum(piece.left < middle < piece.right for piece in pieces)
+        crossing = sum(piece.crosses(middle) for piece in pieces)
         if count > votes and count >= crossing:
             best = middle
             votes = count
@@ -106,8 +120,8 @@ def find_gutter(pieces: Sequence[LayoutLine]) -> float | None:
 def _prose_gaps(row: Sequence[LayoutLine]) -> Iterator[tuple[float, float]]:
     """The gaps in a row that have prose on both sides: where each begins and ends."""
     for before, after in pairwise(row):
-        prose = len(before.text) >= PROSE and len(after.text) >= PROSE
-        if prose and after.left > before.right:
+        shorter = min(len(before.text), len(after.text))
+        if shorter >= PROSE and after.left > before.right:
             yield before.right, after.left
 
 
@@ -127,26 +141,33 @@ def rows(pieces: Sequence[LayoutLine]) -> list[list[LayoutLine]]:
 def _beside(piece: LayoutLine, row: Sequence[LayoutLine]) -> bool:
     """Whether a piece stands in a row: its middle is near the middle of the row."""
     first = row[0]
-    height = min(piece.bottom - piece.top, first.bottom - first.top)
+    height = min(piece.height, first.height)
     middle = median(each.middle for each in row)
-    return abs(piece.middle - middle) < SAME_ROW * height
+    distance = abs(piece.middle - middle)
+    return distance < SAME_ROW * height
 
 
 def joined_row(row: Sequence[LayoutLine], *, tabular: bool = False) -> LayoutLine:
     """One line out of pieces beside each other, given in the order of reading."""
-    wide = any(
-        after.left - before.right > 2 * before.size for before, after in pairwise(row)
-    )
     return LayoutLine(
-        " ".join(piece.text for piece in row),
-        min(piece.left for piece in row),
-        min(piece.top for piece in row),
-        max(piece.right for piece in row),
-        max(piece.bottom for piece in row),
-        median(piece.size for piece in row),
-        all(piece.bold for piece in row),
-        tabular or wide or row[0].tabular,
+        text=" ".join(piece.text for piece in row),
+        left=min(piece.left for piece in row),
+        top=min(piece.top for piece in row),
+        right=max(piece.right for piece in row),
+        bottom=max(piece.bottom for piece in row),
+        size=median(piece.size for piece in row),
+        bold=all(piece.bold for piece in row),
+        tabular=tabular or _is_wide(row) or row[0].tabular,
     )
+
+
+def _is_wide(row: Sequence[LayoutLine]) -> bool:
+    """Whether two neighbours in a row are far apart, as the cells of a table are."""
+    for before, after in pairwise(row):
+        gap = after.left - before.right
+        if gap > 2 * before.size:
+            return True
+    return False
 
 
 def paragraphs(lines: Sequence[LayoutLine]) -> Iterator[list[LayoutLine]]:
@@ -164,15 +185,23 @@ def paragraphs(lines: Sequence[LayoutLine]) -> Iterator[list[LayoutLine]]:
         yield group
 
 
+def paragraph_texts(lines: Sequence[LayoutLine]) -> Iterator[str]:
+    """The text of each paragraph of a page, its lines given in reading order."""
+    compound_words = compounds(lines)
+    for group in paragraphs(lines):
+        yield text_of(group, compound_words)
+
+
 def _leading(lines: Sequence[LayoutLine]) -> float:
     """From one line to the next, in heights of the type: the median of a page."""
     least, most = LEADINGS
     steps: list[float] = []
     for above, below in pairwise(lines):
-        if above.size:
-            step = (below.bottom - above.bottom) / above.size
-            if least < step < most:
-                steps.append(step)
+        if not above.size:
+            continue
+        step = (below.bottom - above.bottom) / above.size
+        if least < step < most:
+            steps.append(step)
     return median(steps) if steps else USUAL_LEADING
 
 
@@ -187,7 +216,9 @@ def _continues(above: LayoutLine, below: LayoutLine, usual: float) -> bool:
         return _continues_elsewhere(above, below)
     if step > WIDE_STEP * usual * above.size:
         return False
-    return not (above.text.endswith(ENDS) and _new_paragraph(above, below))
+    if above.text.endswith(ENDS):
+        return not _new_paragraph(above, below)
+    return True
 
 
 def _same_type(above: LayoutLine, below: LayoutLine) -> bool:
@@ -195,7 +226,8 @@ def _same_type(above: LayoutLine, below: LayoutLine) -> bool:
     if not above.size or above.bold != below.bold:
         return False
     least, most = SAME_SIZE
-    return least < below.size / above.size < most
+    ratio = below.size / above.size
+    return least < ratio < most
 
 
 def _overlap(above: LayoutLine, below: LayoutLine) -> bool:
@@ -213,8 +245,9 @@ def _continues_elsewhere(above: LayoutLine, below: LayoutLine) -> bool:
 
 def _new_paragraph(above: LayoutLine, below: LayoutLine) -> bool:
     """Whether the line above is short or the one below indented, after a full stop."""
-    short = above.right < below.right - SHORTER * above.size
-    return short or below.left > above.left + INDENTED * above.size
+    full_line = below.right - SHORTER * above.size
+    indented = above.left + INDENTED * above.size
+    return above.right < full_line or below.left > indented
 
 
 def text_of(lines: Sequence[LayoutLine], compound_words: frozenset[str]) -> str:
@@ -240,8 +273,9 @@ def _keeps_hyphen(begun: str, following: str, compound_words: frozenset[str]) ->
     """
     if not following[0].islower() or begun[-1].isdigit():
         return True
-    rest = re.match(r"\w+", following)
-    whole = f"{begun}-{rest[0] if rest else ''}"
+    word = re.match(r"\w+", following)
+    rest = word[0] if word else ""
+    whole = f"{begun}-{rest}"
     return whole.casefold() in compound_words
 
 

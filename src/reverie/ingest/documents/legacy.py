@@ -33,12 +33,20 @@ def _word(file: compound.Compound, first: int) -> Iterator[units.Read]:
     blocks = oldword.blocks(fib, file.read(table))
     yield file.about()
     if first <= 1:
-        yield units.Unit(1, 1, tuple(blocks))
+        yield units.whole(blocks)
+
+
+def _is_encrypted(presentation: compound.Compound) -> bool:
+    """Whether a presentation is encrypted, by its summary or its CurrentUserAtom."""
+    if presentation.has("EncryptedSummary"):
+        return True
+    user = presentation.read("Current User")
+    return ENCRYPTED in user[:32]
 
 
 def _slides(file: compound.Compound, first: int) -> Iterator[units.Read]:
     """What a presentation says of itself, then its slides."""
-    if file.has("EncryptedSummary") or ENCRYPTED in file.read("Current User")[:32]:
+    if _is_encrypted(file):
         raise errors.Locked("it is encrypted")
     slides = oldslides.slides(file.read("PowerPoint Document"))
     yield file.about()

@@ -119,9 +119,10 @@ class HtmlWalk:
         text = spacing.lines(text) if self.code else spacing.clean(text)
         if not text:
             return
-        label = self.labels.pop() if self.labels else ""
-        self.labels.clear()
-        text = f"{label} {text}" if label else text
+        if self.labels:
+            label = self.labels[-1]
+            self.labels.clear()
+            text = f"{label} {text}"
         level = self.headings[-1] if self.headings else 0
         self.blocks.append(units.paragraph(text, level))
 
@@ -160,8 +161,10 @@ def decoded(data: bytes, declared: str = "") -> tuple[str, str]:
 def _declared_inside(data: bytes) -> str:
     """The encoding that a page's own head names, "" without one."""
     declaration = DECLARED.search(data[:4096])
-    names = declaration.groups() if declaration else ()
-    return b"".join(name or b"" for name in names).decode("ascii", "replace")
+    if declaration is None:
+        return ""
+    name = b"".join(filter(None, declaration.groups()))
+    return name.decode("ascii", "replace")
 
 
 def page(text: str) -> trees.Element | None:
@@ -194,12 +197,13 @@ def blocks(
     walker = trees.walk(root, "start", "end")
     for event, element in walker:
         name = officeparts.local(element).lower()
-        skipped = not name or element in left_out or _silent(element, name)
+        skipped = element in left_out or _silent(element, name)
         if event == "end":
             if not skipped:
                 _close(walk, element, name)
-            if element is not root:
-                walk.pieces.append(element.tail or "")
+            # The tail of the root stands outside of it.
+            tail = None if element is root else element.tail
+            walk.pieces.append(tail or "")
         elif skipped:
             walker.skip_subtree()
         elif name == "table" and _is_data(element):
@@ -213,7 +217,11 @@ def blocks(
 
 
 def _silent(element: trees.Element, name: str) -> bool:
-    """Whether an element shows no text: by its kind, or because it is hidden."""
+    """Whether an element shows no text: by its kind, or because it is hidden. What has
+    no name is no element, such as a comment.
+    """
+    if not name:
+        return True
     if name in SILENT:
         return name != "math"
     if element.get("hidden") is not None or element.get("aria-hidden") == "true":
@@ -225,10 +233,8 @@ def _open(walk: HtmlWalk, element: trees.Element, name: str) -> None:
     """Go into an element: begin its block, note what it means for what is in it."""
     if name in BLOCKS:
         walk.flush()
-    if name == "ul":
-        walk.counts.append(None)
-    elif name == "ol":
-        walk.counts.append(numbering.whole(element.get("start") or "1"))
+    if name in LISTS:
+        walk.counts.append(_first_count(element, name))
     elif name == "li":
         walk.labels[:] = [_label(walk, element)]
     elif HEADING.fullmatch(name):
@@ -240,6 +246,14 @@ def _open(walk: HtmlWalk, element: trees.Element, name: str) -> None:
     elif name == "img":
         walk.pieces.append(_picture(element))
     walk.pieces.append(element.text or "")
+
+
+def _first_count(list_element: trees.Element, name: str) -> int | None:
+    """The number of the first item of a list, None where items have none."""
+    if name != "ol":
+        return None
+    start = list_element.get("start") or "1"
+    return numbering.whole(start)
 
 
 def _picture(element: trees.Element) -> str:
@@ -339,10 +353,10 @@ def _add_cell(cell: trees.Element, texts: list[str], spans: Spans) -> None:
     """Add a cell to its row, with what it covers of the row and of those below."""
     text = inline(cell)
     covered = spacing.spanning(text)
-    across = max(1, numbering.whole(cell.get("colspan") or "1", 1, SPAN))
-    down = numbering.whole(cell.get("rowspan") or "1", 1) - 1
-    if spans.left <= 0:
-        across = 1
+    columns = numbering.whole(cell.get("colspan") or "1", 1, SPAN)
+    rows = numbering.whole(cell.get("rowspan") or "1", 1)
+    down = rows - 1
+    across = max(1, columns) if spans.left > 0 else 1
     for more in range(across):
         if down > 0:
             spans.waiting[len(texts)] = (down, covered)

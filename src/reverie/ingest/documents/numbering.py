@@ -103,7 +103,9 @@ def _count(counts: Counts, levels: ListLevels, depth: int) -> str:
     """The number of a level as it is written; of one that has no item yet its first."""
     level = levels.get(depth, ListLevel())
     count = counts[depth] if depth < LEVELS else None
-    return written(level.start if count is None else count, level.format)
+    if count is None:
+        count = level.start
+    return written(count, level.format)
 
 
 def read(root: trees.Element | None) -> Lists:
@@ -133,18 +135,22 @@ def read(root: trees.Element | None) -> Lists:
 
 def whole(text: str, least: int = 0, most: int = 1_000_000) -> int:
     """An integer within bounds; `least` when it is none."""
-    return min(most, int(text)) if re.fullmatch(r"[0-9]{1,9}", text) else least
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        return least
+    return min(most, int(text))
 
 
 def _level(element: trees.Element) -> tuple[int, ListLevel]:
     """The depth of a level (w:lvl), and how it counts."""
-    depth = min(LEVELS - 1, whole(officeparts.attribute(element, "ilvl")))
+    stated_depth = whole(officeparts.attribute(element, "ilvl"))
+    depth = min(LEVELS - 1, stated_depth)
     start = officeparts.value(element, "start")
-    return depth, ListLevel(
-        officeparts.value(element, "numFmt") or "decimal",
-        officeparts.value(element, "lvlText"),
-        whole(start) if start else 1,
+    level = ListLevel(
+        format=officeparts.value(element, "numFmt") or "decimal",
+        text=officeparts.value(element, "lvlText"),
+        start=whole(start) if start else 1,
     )
+    return depth, level
 
 
 def written(number: int, kind: str) -> str:
@@ -167,8 +173,9 @@ def _cased(text: str, kind: str) -> str:
 
 def _letters(number: int) -> str:
     """A to z, then aa to zz and so on, at most eight of a letter."""
-    repeats, letter = divmod(number - 1, 26)
-    return chr(ord("a") + letter) * min(8, 1 + repeats)
+    repeats, place = divmod(number - 1, 26)
+    letter = chr(ord("a") + place)
+    return letter * min(8, 1 + repeats)
 
 
 def _roman(number: int) -> str:

@@ -38,6 +38,10 @@ SURE = 0.5
 # picture as it was given.
 LOOK = 1216
 MOST_PIXELS = 8_000_000
+# Modes of Pillow: what those with more than 8 bits a point begin with, and those with a
+# channel for what shows through.
+LEVEL_MODES = ("I", "F")
+ALPHA_MODES = frozenset({"RGBA", "LA", "PA", "La", "RGBa"})
 # Smaller or paler pictures hold no words: the shorter side, and the range of levels.
 SMALLEST = 8
 LEAST_CONTRAST = 16
@@ -104,19 +108,20 @@ def text(picture: Image.Image | Pixels) -> list[str]:
     pixels, boxes = _upright(pixels, boxes)
     pieces = _pieces(boxes, _read_all(pixels, boxes))
     lines = layout.in_order(pieces)
-    compound_words = layout.compounds(lines)
-    return [layout.text_of(group, compound_words) for group in layout.paragraphs(lines)]
+    return list(layout.paragraph_texts(lines))
 
 
 def flat(image: Image.Image) -> Image.Image:
     """In 8-bit colours on white; Pillow alone would cut 16 bits off instead of dividing
     them.
     """
-    if image.mode.startswith("I") or image.mode == "F":
-        return _scaled(np.asarray(image.convert("F"))).convert("RGB")
-    if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
+    if image.mode.startswith(LEVEL_MODES):
+        levels = np.asarray(image.convert("F"))
+        return _scaled(levels).convert("RGB")
+    if image.mode in ALPHA_MODES or "transparency" in image.info:
         image = image.convert("RGBA")
-        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
+        paper = Image.new("RGBA", image.size, "white")
+        image = Image.alpha_composite(paper, image)
     return image.convert("RGB")
 
 
@@ -124,30 +129,47 @@ def _scaled(levels: Lengths) -> Image.Image:
     """Levels of any range as 0 to 255."""
     low = float(levels.min())
     high = float(levels.max())
-    scaled = (levels - low) * (255 / max(high - low, 1.0))
+    span = max(high - low, 1.0)
+    scaled = (levels - low) * (255 / span)
     return Image.fromarray(scaled.astype(np.uint8))
 
 
 def _pixels(picture: Image.Image | Pixels) -> Pixels:
     """Blue, green, red, as the models were taught."""
     image = picture if isinstance(picture, Image.Image) else Image.fromarray(picture)
-    scale = (MOST_PIXELS / max(image.width * image.height, 1)) ** 0.5
-    image = flat(image)
-    if scale < 1:
-        width = max(int(image.width * scale), 1)
-        height = max(int(image.height * scale), 1)
-        image = image.resize((width, height))
-    return np.ascontiguousarray(np.asarray(image)[:, :, ::-1])
+    colours = np.asarray(_bounded(flat(image)))
+    reversed_colours = colours[:, :, ::-1]
+    return np.ascontiguousarray(reversed_colours)
+
+
+def _bounded(image: Image.Image) -> Image.Image:
+    """The picture, made smaller when it has more than `MOST_PIXELS`."""
+    pixels = image.width * image.height
+    if pixels <= MOST_PIXELS:
+        return image
+    scale = (MOST_PIXELS / pixels) ** 0.5
+    width = max(int(image.width * scale), 1)
+    height = max(int(image.height * scale), 1)
+    return image.resize((width, height))
 
 
 def _find(pixels: Pixels) -> Boxes:
     """The boxes of the lines in a picture (text detection)."""
     none = np.empty((0, 4, 2), np.float32)
-    contrast = int(pixels.max()) - int(pixels.min()) if pixels.size else 0
-    if min(pixels.shape[:2]) < SMALLEST or contrast < LEAST_CONTRAST:
+    height, width = pixels.shape[:2]
+    if min(height, width) < SMALLEST or _contrast(pixels) < LEAST_CONTRAST:
         return none
-    boxes = engine()(pixels, use_det=True, use_cls=False, use_rec=False).boxes
-    return none if boxes is None else np.asarray(boxes, np.float32)
+    detected = engine()(pixels, use_det=True, use_cls=False, use_rec=False)
+    if detected.boxes is None:
+        return none
+    return np.asarray(detected.boxes, np.float32)
+
+
+def _contrast(pixels: Pixels) -> int:
+    """The range of levels in a picture that has points at all."""
+    brightest = int(pixels.max())
+    darkest = int(pixels.min())
+    return brightest - darkest
 
 
 def _size(boxes: Boxes) -> tuple[Lengths, Lengths]:
@@ -164,15 +186,27 @@ def _upright(pixels: Pixels, boxes: Boxes) -> tuple[Pixels, Boxes]:
     """Lines are long, which tells a page on its side; upside down reads badly."""
     if _on_its_side(boxes):
         pixels, boxes = _turn(pixels, boxes)
+    if _is_upside_down(pixels, boxes):
+        pixels, boxes = _turn(pixels, boxes)
+        pixels, boxes = _turn(pixels, boxes)
+    return pixels, boxes
+
+
+def _is_upside_down(pixels: Pixels, boxes: Boxes) -> bool:
+    """Whether a few lines read better the other way round."""
     width, height = _size(boxes)
-    far_from_best = np.abs(width / height - BEST_RATIO)
+    ratio = width / height
+    far_from_best = np.abs(ratio - BEST_RATIO)
     samples = np.argsort(far_from_best)[:SAMPLES]
     crops = _crops(pixels, boxes[samples])
     as_it_is = _legibility(crops)
-    turned = _legibility([np.rot90(crop, 2) for crop in crops])
-    if turned > TURNS * as_it_is:
-        pixels, boxes = _turn(*_turn(pixels, boxes))
-    return pixels, boxes
+    turned = _legibility([_half_turned(crop) for crop in crops])
+    return turned > TURNS * as_it_is
+
+
+def _half_turned(crop: Pixels) -> Pixels:
+    """A crop the other way round."""
+    return np.rot90(crop, 2)
 
 
 def _on_its_side(boxes: Boxes) -> bool:
@@ -180,12 +214,17 @@ def _on_its_side(boxes: Boxes) -> bool:
     width, height = _size(boxes)
     stands = height > ELONGATED * width
     lies = width > ELONGATED * height
-    return bool(np.sum(height[stands]) > np.sum(width[lies]))
+    standing_length = np.sum(height[stands])
+    lying_length = np.sum(width[lies])
+    return bool(standing_length > lying_length)
 
 
 def _legibility(crops: Sequence[Pixels]) -> float:
     """How well lines read: how sure the model is, more so of long ones."""
-    return sum(line.sure * len(line.text) ** 0.5 for line in _recognise(crops))
+    legibility = 0.0
+    for line in _recognise(crops):
+        legibility += line.sure * len(line.text) ** 0.5
+    return legibility
 
 
 def _turn(pixels: Pixels, boxes: Boxes) -> tuple[Pixels, Boxes]:
@@ -193,10 +232,12 @@ def _turn(pixels: Pixels, boxes: Boxes) -> tuple[Pixels, Boxes]:
     width = pixels.shape[1]
     across = boxes[:, :, 0]
     down = boxes[:, :, 1]
-    corners = np.stack([down, width - 1 - across], axis=2)
+    from_right = width - 1 - across
+    corners = np.stack([down, from_right], axis=2)
     # What was the second corner is the top left one now.
-    turned = np.roll(corners, -1, axis=1)
-    return np.ascontiguousarray(np.rot90(pixels)), turned
+    turned_boxes = np.roll(corners, -1, axis=1)
+    turned_pixels = np.ascontiguousarray(np.rot90(pixels))
+    return turned_pixels, turned_boxes
 
 
 def _crops(pixels: Pixels, boxes: Boxes) -> list[Pixels]:
@@ -206,18 +247,20 @@ def _crops(pixels: Pixels, boxes: Boxes) -> list[Pixels]:
     # The engine lays tall pieces on their side; a single letter or digit is tall and
     # stands.
     upright = height >= SINGLE_RATIO * width
-    of_one_line = height < SINGLE_HEIGHT * np.median(height)
+    usual_height = np.median(height)
+    of_one_line = height < SINGLE_HEIGHT * usual_height
     single = upright & of_one_line
-    return [
-        _stood_up(crop) if is_single else crop
-        for crop, is_single in zip(crops, single, strict=True)
-    ]
+    for index in np.flatnonzero(single):
+        crops[index] = _stood_up(crops[index])
+    return crops
 
 
 def _stood_up(crop: Pixels) -> Pixels:
     """A crop that lies on its side, turned back clockwise."""
     height, width = crop.shape[:2]
-    return np.rot90(crop, -1) if width > height else crop
+    if width > height:
+        return np.rot90(crop, -1)
+    return crop
 
 
 def _recognise(crops: Sequence[Pixels]) -> list[_Read]:
@@ -234,9 +277,11 @@ def _read_all(pixels: Pixels, boxes: Boxes) -> list[_Read]:
     width, height = _size(boxes)
     standing = height >= ELONGATED * width
     for index, stands in enumerate(standing):
-        if stands and lines[index].sure < READS_WELL:
-            other = _recognise([np.rot90(crops[index], 2)])[0]
-            lines[index] = max(lines[index], other, key=lambda line: line.sure)
+        line = lines[index]
+        if stands and line.sure < READS_WELL:
+            [other] = _recognise([_half_turned(crops[index])])
+            if other.sure > line.sure:
+                lines[index] = other
     return lines
 
 
@@ -251,8 +296,15 @@ def _pieces(boxes: Boxes, lines: Sequence[_Read]) -> list[layout.LayoutLine]:
             continue
         left, top = box.min(axis=0).tolist()
         right, bottom = box.max(axis=0).tolist()
-        size = TYPE_SIZE * float(high)
-        pieces.append(layout.LayoutLine(text, left, top, right, bottom, size))
+        piece = layout.LayoutLine(
+            text=text,
+            left=left,
+            top=top,
+            right=right,
+            bottom=bottom,
+            size=TYPE_SIZE * float(high),
+        )
+        pieces.append(piece)
     return pieces
 
 
@@ -269,6 +321,8 @@ def _skew(boxes: Boxes) -> float:
     long = boxes[width > LEVEL_RATIO * height]
     if not len(long):
         return 0.0
-    across, down = (long[:, 1] - long[:, 0]).T
+    top_left = long[:, 0]
+    top_right = long[:, 1]
+    across, down = (top_right - top_left).T
     angles = np.arctan2(down, across)
     return float(median(angles.tolist()))

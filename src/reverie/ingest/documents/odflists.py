@@ -20,7 +20,8 @@ def read(
     styles: dict[str, numbering.ListLevels] = {}
     for root in roots:
         for style in trees.descendants(root, "{*}list-style"):
-            styles.setdefault(officeparts.attribute(style, "name"), _levels(style))
+            name = officeparts.attribute(style, "name")
+            styles.setdefault(name, _levels(style))
     return styles
 
 
@@ -44,9 +45,9 @@ def _numbered_level(element: trees.Element, number_format: str) -> numbering.Lis
     suffix = officeparts.attribute(element, "num-suffix")
     start = officeparts.attribute(element, "start-value") or "1"
     return numbering.ListLevel(
-        NUMBER_FORMATS.get(number_format, "decimal"),
-        f"{prefix}%1{suffix}",
-        numbering.whole(start),
+        format=NUMBER_FORMATS.get(number_format, "decimal"),
+        text=f"{prefix}%1{suffix}",
+        start=numbering.whole(start),
     )
 
 

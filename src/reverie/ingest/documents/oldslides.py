@@ -100,7 +100,8 @@ def slides(data: bytes) -> list[units.Blocks]:
     if document is None:
         raise errors.Unreadable("not a PowerPoint presentation, or cut short")
     offsets = _directory(data, top)
-    notes = _notes(data, _listed(data, document, LISTED_NOTES), offsets)
+    listed_notes = _listed(data, document, LISTED_NOTES)
+    notes = _notes(data, listed_notes, offsets)
     presentation: list[units.Blocks] = []
     for slide in _listed(data, document, LISTED_SLIDES):
         blocks = _slide(data, slide, offsets)
@@ -127,7 +128,10 @@ def _number(data: bytes, at: int) -> int:
 
 def _first(records: Iterable[PptRecord], kind: int) -> PptRecord | None:
     """The first of several records that is of a kind."""
-    return next((record for record in records if record.kind == kind), None)
+    for record in records:
+        if record.kind == kind:
+            return record
+    return None
 
 
 def _within(data: bytes, record: PptRecord) -> Iterator[PptRecord]:
@@ -141,10 +145,17 @@ def _records(data: bytes, start: int, end: int) -> Iterator[PptRecord]:
     """
     at = start
     while at + 8 <= end:
-        version, kind, length = struct.unpack_from("<HHI", data, at)
-        stop = min(end, at + 8 + length)
-        yield PptRecord(kind, version >> 4, at + 8, stop, version & 0xF == 0xF)
-        at = at + 8 + length
+        flags, kind, length = struct.unpack_from("<HHI", data, at)
+        first = at + 8
+        following = first + length
+        yield PptRecord(
+            kind,
+            instance=flags >> 4,
+            start=first,
+            end=min(end, following),
+            holds=flags & 0xF == 0xF,
+        )
+        at = following
 
 
 def _inside(data: bytes, record: PptRecord) -> Iterator[PptRecord]:
@@ -274,9 +285,12 @@ def _is_table(data: bytes, group: PptRecord) -> bool:
 
 def _option_ids(data: bytes, options: PptRecord) -> Iterator[int]:
     """The numbers of the properties, which have six bytes each; values follow them."""
-    count = min(options.instance, (options.end - options.start) // 6)
-    for at in range(options.start, options.start + 6 * count, 6):
-        yield int.from_bytes(data[at : at + 2], "little") & OPTION_ID
+    room = (options.end - options.start) // 6
+    count = min(options.instance, room)
+    end = options.start + 6 * count
+    for at in range(options.start, end, 6):
+        option = int.from_bytes(data[at : at + 2], "little")
+        yield option & OPTION_ID
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,11 +356,14 @@ def _place(
     first_row = bisect.bisect_left(tops, cell.top)
     first_column = bisect.bisect_left(lefts, cell.left)
     covered = spacing.spanning(cell.text)
-    for row in range(first_row, bisect.bisect_left(tops, cell.bottom)):
-        for column in range(first_column, bisect.bisect_left(lefts, cell.right)):
+    row_end = bisect.bisect_left(tops, cell.bottom)
+    column_end = bisect.bisect_left(lefts, cell.right)
+    for row in range(first_row, row_end):
+        for column in range(first_column, column_end):
+            if rows[row][column]:
+                continue
             corner = row == first_row and column == first_column
-            text = cell.text if corner else covered
-            rows[row][column] = rows[row][column] or text
+            rows[row][column] = cell.text if corner else covered
 
 
 def _notes(
@@ -361,7 +378,8 @@ def _notes(
         atom = _first(_within(data, record), NOTES_ATOM)
         if atom is not None:
             identity = _number(data, atom.start)
-            notes[identity] = _note_blocks(_in_shapes(data, record, entry.texts))
+            texts = _in_shapes(data, record, entry.texts)
+            notes[identity] = _note_blocks(texts)
     return notes
 
 
@@ -369,12 +387,11 @@ def _note_blocks(texts: Iterable[PptText]) -> units.Blocks:
     """The blocks of those texts that are notes."""
     blocks: units.Blocks = []
     for text in texts:
-        if text.kind == NOTES_TEXT:
-            blocks += [
-                units.Block(block.text, "notes")
-                for block in _blocks(text)
-                if block.text != SLIDE_NUMBER
-            ]
+        if text.kind != NOTES_TEXT:
+            continue
+        for block in _blocks(text):
+            if block.text != SLIDE_NUMBER:
+                blocks.append(units.Block(block.text, "notes"))
     return blocks
 
 
@@ -386,7 +403,7 @@ def _blocks(text: PptText) -> units.Blocks:
         return spacing.table(text.rows, header=True)
     if text.kind in TITLES:
         title = spacing.clean(text.text.replace("\x0b", " "))
-        return [units.Block(title, "heading", 1)] if title else []
+        return [units.heading(title, 1)] if title else []
     lines = text.text.replace("\x0b", "\n").split("\r")
     paragraphs = map(spacing.clean, lines)
     silent = {"", SLIDE_NUMBER}

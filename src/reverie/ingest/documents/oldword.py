@@ -112,11 +112,13 @@ def blocks(fib: bytes, table: bytes) -> units.Blocks:
     if _number(fib, 2, 2) < FIRST_97 or len(fib) < CLX + 8:
         return _older(fib)
     text, pieces = _text(fib, table)
-    document = WordText(text, pieces, _styles(fib, table))
+    styles = _styles(fib, table)
+    document = WordText(text, pieces, styles)
     body: units.Blocks = []
     edges: dict[str, units.Block] = {}
     start = 0
-    for part, count in enumerate(struct.unpack_from("<8i", fib, COUNTS)):
+    counts = struct.unpack_from("<8i", fib, COUNTS)
+    for part, count in enumerate(counts):
         end = min(len(text), start + max(0, count))
         paragraphs = _paragraphs(document, start, end)
         if part in HEADERS:
@@ -135,7 +137,8 @@ def _number(data: bytes, at: int, size: int) -> int:
 def _older(fib: bytes) -> units.Blocks:
     """The text of a file of Word 6 or 95, which lies in one piece."""
     start, end = struct.unpack_from("<II", fib, OLDER_TEXT)
-    text = fib[start:end].decode("cp1252", "replace").replace(CELL_END, "\r")
+    text = fib[start:end].decode("cp1252", "replace")
+    text = text.replace(CELL_END, "\r")
     paragraphs = map(_tidy, _shown(text).split("\r"))
     return [units.Block(paragraph) for paragraph in paragraphs if paragraph]
 
@@ -151,7 +154,8 @@ def _text(fib: bytes, table: bytes) -> tuple[str, list[TextPiece]]:
         offset = stored & OFFSET
         if narrow:
             offset //= 2
-        text = _characters(fib[offset : offset + size * width], narrow=narrow)
+        end = offset + size * width
+        text = _characters(fib[offset:end], narrow=narrow)
         pieces.append(TextPiece(length, offset, width))
         texts.append(text)
         length += len(text)
@@ -172,7 +176,9 @@ def _piece_table(fib: bytes, table: bytes) -> bytes:
         at += 3 + _number(clx, at + 1, 2)
     if at + 5 > len(clx) or clx[at] != PIECES_FOLLOW:
         raise errors.Unreadable(DAMAGED)
-    return clx[at + 5 : at + 5 + _number(clx, at + 1, 4)]
+    size = _number(clx, at + 1, 4)
+    first = at + 5
+    return clx[first : first + size]
 
 
 def _stored_pieces(plc: bytes) -> Iterator[tuple[int, int]]:
@@ -186,7 +192,9 @@ def _stored_pieces(plc: bytes) -> Iterator[tuple[int, int]]:
     first = 4 * (count + 1)
     for number, (start, end) in enumerate(pairwise(positions)):
         if end > start:
-            yield _number(plc, first + 8 * number + 2, 4), end - start
+            piece = first + 8 * number
+            stored = _number(plc, piece + 2, 4)
+            yield stored, end - start
 
 
 def _characters(data: bytes, *, narrow: bool) -> str:
@@ -195,7 +203,8 @@ def _characters(data: bytes, *, narrow: bool) -> str:
     """
     if narrow:
         return data.decode("cp1252", "replace")
-    numbers = array.array("H", data[: len(data) // 2 * 2])
+    pairs = len(data) // 2
+    numbers = array.array("H", data[: 2 * pairs])
     if sys.byteorder == "big":
         numbers.byteswap()
     return "".join(map(chr, numbers))
@@ -244,11 +253,16 @@ class WordText:
         if number < 0:
             return UNSTYLED
         piece = self._pieces[number]
-        byte = piece.offset + (position - piece.start) * piece.width
+        place = position - piece.start
+        byte = piece.offset + place * piece.width
         index = bisect.bisect_right(self._style_starts, byte) - 1
         if index < 0 or byte >= self._styles[index].end:
             return UNSTYLED
         return self._styles[index]
+
+    def ends_row(self, style: RangeStyle, *, empty: bool) -> bool:
+        """Whether a cell ends its row; where no styles say so, an empty one does."""
+        return style.row_end or (empty and not self.styled)
 
 
 def _paragraphs(document: WordText, start: int, end: int) -> Iterator[units.Block]:
@@ -256,16 +270,13 @@ def _paragraphs(document: WordText, start: int, end: int) -> Iterator[units.Bloc
     cells: list[str] = []
     inside: list[str] = []
     begin = start
-    for position in range(start, end):
-        sign = document.text[position]
-        if sign not in PARAGRAPH_ENDS:
-            continue
+    for position in _ends(document.text, start, end):
         text = _tidy(document.text[begin:position])
         begin = position + 1
         style = document.style(position)
-        if sign == CELL_END:
+        if document.text[position] == CELL_END:
             empty = not text and not inside
-            if style.row_end or (empty and not document.styled):
+            if document.ends_row(style, empty=empty):
                 yield from _row(cells)
                 cells = []
             else:
@@ -275,15 +286,24 @@ def _paragraphs(document: WordText, start: int, end: int) -> Iterator[units.Bloc
             inside.append(text)
         elif text:
             yield units.paragraph(text, style.level)
-    rest = [*cells, *inside, _tidy(document.text[begin:end])]
-    if text := spacing.row(filter(None, rest)):
+    last = _tidy(document.text[begin:end])
+    rest = filter(None, [*cells, *inside, last])
+    if text := spacing.row(rest):
         yield units.Block(text)
+
+
+def _ends(text: str, start: int, end: int) -> Iterator[int]:
+    """The positions in a range at which a paragraph or a cell ends."""
+    for position in range(start, end):
+        if text[position] in PARAGRAPH_ENDS:
+            yield position
 
 
 def _row(cells: Sequence[str]) -> Iterator[units.Block]:
     """A row of a table as a block; one of a single cell is plain text."""
     if text := spacing.row(cells):
-        yield units.Block(text, "row") if len(cells) > 1 else units.Block(text)
+        kind = "row" if len(cells) > 1 else "text"
+        yield units.Block(text, kind)
 
 
 def _styles(fib: bytes, table: bytes) -> list[RangeStyle]:
@@ -293,10 +313,12 @@ def _styles(fib: bytes, table: bytes) -> list[RangeStyle]:
     start, size = struct.unpack_from("<II", fib, PAPX)
     plc = table[start : start + size]
     count = (len(plc) - 4) // 8
+    first = 4 * (count + 1)
     styles: list[RangeStyle] = []
     for number in range(max(0, count)):
-        page = _number(plc, 4 * (count + 1) + 4 * number, 4) & 0x3FFFFF
-        styles += _page(fib[page * PAGE : (page + 1) * PAGE])
+        page = _number(plc, first + 4 * number, 4) & 0x3FFFFF
+        at = page * PAGE
+        styles += _page(fib[at : at + PAGE])
     return sorted(styles, key=lambda style: style.start)
 
 
@@ -307,12 +329,14 @@ def _page(page: bytes) -> Iterator[RangeStyle]:
     if len(page) < PAGE:
         return
     count = page[PAGE - 1]
-    if 4 * (count + 1) + 13 * count > PAGE - 1:
+    first = 4 * (count + 1)
+    if first + 13 * count > PAGE - 1:
         return
     bounds = struct.unpack_from(f"<{count + 1}I", page)
     for number, (start, end) in enumerate(pairwise(bounds)):
-        at = page[4 * (count + 1) + 13 * number] * 2
-        yield _range_style(start, end, _properties(page, at) if at else b"")
+        words = page[first + 13 * number]
+        properties = _properties(page, 2 * words) if words else b""
+        yield _range_style(start, end, properties)
 
 
 def _properties(page: bytes, at: int) -> bytes:
@@ -338,8 +362,13 @@ def _range_style(start: int, end: int, properties: bytes) -> RangeStyle:
             level = operand + 1 if operand < 9 else 0
         elif operand:
             switches.add(sprm)
-    in_table = IN_TABLE in switches
-    return RangeStyle(start, end, min(6, level), in_table, ROW_END in switches)
+    return RangeStyle(
+        start=start,
+        end=end,
+        level=min(6, level),
+        in_table=IN_TABLE in switches,
+        row_end=ROW_END in switches,
+    )
 
 
 def _sprms(data: bytes) -> Iterator[tuple[int, int]]:

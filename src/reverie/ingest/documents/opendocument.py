@@ -87,14 +87,15 @@ def read(source: units.Given) -> Iterator[units.Read]:
         yield from odfsheets.read(package, source.first)
         return
     root = package.tree("content.xml")
-    document = OdfDocument(package, odflists.read([root, package.maybe("styles.xml")]))
+    styles = package.maybe("styles.xml")
+    document = OdfDocument(package, lists=odflists.read([root, styles]))
     slides = officeparts.child(root, "body", "presentation")
     text = officeparts.child(root, "body", "text")
     if slides is not None:
         yield from _slides(document, slides, source.first)
     elif text is not None and source.first <= 1:
         blocks = _blocks(document, text)
-        yield units.Unit(1, 1, tuple(blocks + document.notes))
+        yield units.whole(blocks + document.notes)
     elif text is None:
         raise errors.Unreadable("neither a text nor slides nor sheets")
 
@@ -112,10 +113,11 @@ def _about(package: packed.Package) -> units.About:
     for element in trees.children(root):
         text = spacing.clean(trees.full_text(element))
         properties.setdefault(officeparts.local(element), text)
+    author = properties.get("initial-creator") or properties.get("creator", "")
     return units.About(
-        properties.get("title", ""),
-        properties.get("initial-creator") or properties.get("creator", ""),
-        officeparts.iso(properties.get("creation-date", "")),
+        title=properties.get("title", ""),
+        author=author,
+        created=officeparts.iso(properties.get("creation-date", "")),
     )
 
 
@@ -148,10 +150,10 @@ def _text_block(element: trees.Element, text: str) -> units.Block:
     """A paragraph as a block; h and the style Title are headings."""
     if officeparts.local(element) == "h":
         stated = officeparts.attribute(element, "outline-level")
-        level = min(6, max(1, numbering.whole(stated, 1)))
-        return units.Block(text, "heading", level)
+        level = max(1, numbering.whole(stated, 1))
+        return units.heading(text, min(6, level))
     if officeparts.attribute(element, "style-name") == "Title":
-        return units.Block(text, "heading", 1)
+        return units.heading(text, 1)
     return units.Block(text)
 
 
@@ -335,19 +337,23 @@ def _description(element: trees.Element) -> units.Blocks:
     """The title and the description of a frame, once if they are the same."""
     parts = [officeparts.child(element, name) for name in ("title", "desc")]
     texts = [spacing.clean(trees.full_text(part)) for part in parts]
-    return [units.Block(text) for text in dict.fromkeys(texts) if text]
+    different_texts = dict.fromkeys(filter(None, texts))
+    return [units.Block(text) for text in different_texts]
 
 
 def _object(document: OdfDocument, element: trees.Element) -> units.Blocks:
     """An embedded formula (MathML) or chart."""
-    name = officeparts.attribute(element, "href").removeprefix("./").strip("/")
+    reference = officeparts.attribute(element, "href")
+    name = reference.removeprefix("./").strip("/")
     root = document.package.maybe(f"{name}/content.xml") if name else None
     if root is None:
         return []
     if officeparts.local(root) == "math":
         return _formula(root)
     chart = officeparts.child(root, "body", "chart")
-    return [] if chart is None else _blocks(document, chart)
+    if chart is None:
+        return []
+    return _blocks(document, chart)
 
 
 def _formula(root: trees.Element) -> units.Blocks:
@@ -390,12 +396,14 @@ def _slide(document: OdfDocument, page: trees.Element) -> units.Blocks:
         blocks = _blocks(document, [shape])
         title = units.joined(blocks)
         if kind == "title" and blocks:
-            titles.append(units.Block(title, "heading", 1))
+            titles.append(units.heading(title, 1))
         elif kind == "subtitle" and blocks:
-            texts.append(units.Block(title, "heading", 2))
+            texts.append(units.heading(title, 2))
         elif kind not in FURNITURE:
             texts += blocks
-    notes = _blocks(document, trees.children(officeparts.child(page, "notes")))
+    page_of_notes = officeparts.child(page, "notes")
+    notes = _blocks(document, trees.children(page_of_notes))
     notes += document.notes
     document.notes.clear()
-    return titles + texts + [units.Block(note.text, "notes") for note in notes]
+    note_blocks = [units.Block(note.text, "notes") for note in notes]
+    return titles + texts + note_blocks

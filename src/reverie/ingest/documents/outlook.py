@@ -125,7 +125,7 @@ def read(source: units.Given) -> Iterator[units.Read]:
         message.encoding(),
     )
     if source.first <= 1:
-        yield units.Unit(1, 1, tuple(_message(message, 0)))
+        yield units.whole(_message(message, 0))
     yield from _attachments(file)
 
 
@@ -198,7 +198,7 @@ def _message(message: OutlookMessage, depth: int) -> units.Blocks:
         "Date": _when(message),
     }
     subject = spacing.clean(message.text(SUBJECT))
-    blocks = [units.Block(subject, "heading", 1)] if subject else []
+    blocks = [units.heading(subject, 1)] if subject else []
     for name, value in headers.items():
         if value:
             blocks.append(units.Block(f"{name}: {value}"))

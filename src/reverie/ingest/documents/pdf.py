@@ -89,10 +89,12 @@ def opened(data: bytes, password: str = "") -> Generator[pypdfium2.PdfDocument]:
 def picture(page: pypdfium2.PdfPage, dpi: int) -> Image.Image:
     """The page as it is shown, at most `MOST_PIXELS` large whatever size it claims."""
     width, height = (max(side, 1.0) for side in page.get_size())
-    scale = min(dpi / 72, (MOST_PIXELS / (width * height)) ** 0.5)
+    area = width * height
+    bounded_scale = (MOST_PIXELS / area) ** 0.5
+    scale = min(dpi / 72, bounded_scale)
     # A page a thousand times longer than wide would still be a row of single points.
     scale = max(scale, 1 / min(width, height))
-    if width * height * scale * scale > 2 * MOST_PIXELS:
+    if area * scale * scale > 2 * MOST_PIXELS:
         raise errors.Unreadable("a page too long and thin to be shown")
     render = cast("Callable[..., pypdfium2.PdfBitmap]", page.render)
     with closing(render(scale=scale, rev_byteorder=True)) as bitmap:
@@ -114,10 +116,12 @@ def _refused(error: pypdfium2.PdfiumError, tried: bool) -> errors.Unreadable:
 def _about(document: pypdfium2.PdfDocument) -> units.About:
     """Title, author and time of creation of the document information."""
     properties = document.get_metadata_dict(skip_empty=True)
+    title = pdftext.clean(properties.get("Title", ""))
+    author = pdftext.clean(properties.get("Author", ""))
     return units.About(
-        pdftext.clean(properties.get("Title", ""))[:LONGEST_ABOUT],
-        pdftext.clean(properties.get("Author", ""))[:LONGEST_ABOUT],
-        _date(properties.get("CreationDate", "")),
+        title=title[:LONGEST_ABOUT],
+        author=author[:LONGEST_ABOUT],
+        created=_date(properties.get("CreationDate", "")),
     )
 
 
@@ -126,15 +130,15 @@ def _date(text: str) -> str:
     match = DATE.match(text.strip())
     if match is None:
         return ""
-    year, *parts, zulu, offset, offset_minutes = match.groups()
-    month, day, hour, minute, second = (part or "" for part in parts)
+    year, month, day, *clock_parts, zulu, offset, offset_minutes = match.groups()
     date = f"{year}-{month or '01'}-{day or '01'}"
-    clock = f"{hour or '00'}:{minute or '00'}:{second or '00'}"
+    clock = ":".join(part or "00" for part in clock_parts)
     zone = "+00:00" if zulu else _zone(offset, offset_minutes)
     try:
-        return datetime.fromisoformat(f"{date}T{clock}{zone}").isoformat()
+        moment = datetime.fromisoformat(f"{date}T{clock}{zone}")
     except ValueError:
         return ""
+    return moment.isoformat()
 
 
 def _zone(offset: str | None, minutes: str | None) -> str:
@@ -151,8 +155,9 @@ def _outline(document: pypdfium2.PdfDocument) -> Outline:
             target = mark.get_dest()
             page = cast("int | None", target.get_index()) if target else None
             if page is not None:
-                level = min(mark.level + 1, 6)
-                headings.setdefault(page, {})[_plain(mark.get_title())] = level
+                title = _plain(mark.get_title())
+                on_page = headings.setdefault(page, {})
+                on_page[title] = min(mark.level + 1, 6)
     except pypdfium2.PdfiumError:
         return headings
     return headings
@@ -173,21 +178,25 @@ def _unit(
     try:
         page = document[number - 1]
     except pypdfium2.PdfiumError:
-        return units.Unit(number, total, (), place, UNREAD)
+        return units.Unit(number, total, blocks=(), place=place, remark=UNREAD)
     with closing(page):
         try:
             lines = pdftext.lines(page)
-            notes = tuple(pdfnotes.on_page(page))
+            notes = list(pdfnotes.on_page(page))
             seen = _seen(page) if _wants_ocr(page, lines) else []
         except pypdfium2.PdfiumError:
-            return units.Unit(number, total, (), place, UNREAD)
-    blocks = tuple(_blocks(lines, outline.get(number - 1, {})))
+            return units.Unit(number, total, blocks=(), place=place, remark=UNREAD)
+    headings = outline.get(number - 1, {})
+    blocks = list(_blocks(lines, headings))
+    remark = ""
     layer = _amount([line.text for line in lines])
-    if _amount(seen) <= OCR_FINDS_MORE * layer:
-        return units.Unit(number, total, blocks + notes, place)
-    kept = _not_seen(blocks, seen)
-    blocks = (*(units.Block(text) for text in seen), *kept)
-    return units.Unit(number, total, blocks + notes, place, READ_BY_OCR)
+    if _amount(seen) > OCR_FINDS_MORE * layer:
+        kept = _not_seen(blocks, seen)
+        blocks = [units.Block(text) for text in seen]
+        blocks += kept
+        remark = READ_BY_OCR
+    blocks += notes
+    return units.Unit(number, total, tuple(blocks), place, remark)
 
 
 def _not_seen(
@@ -196,7 +205,8 @@ def _not_seen(
     """The blocks of the text layer with a word that OCR has not read."""
     words = " ".join(seen).casefold()
     for block in blocks:
-        if any(word not in words for word in block.text.casefold().split()):
+        own_words = block.text.casefold().split()
+        if any(word not in words for word in own_words):
             yield block
 
 

@@ -37,6 +37,8 @@ LETTERS = "ا-يٱ-ۓ"
 SCRIPTS_MEET = re.compile(rf"(?<=[{LETTERS}])(?=[A-Za-z])|(?<=[A-Za-z])(?=[{LETTERS}])")
 LAM = "ل"
 ALEFS = "اأإآٱ"
+# In points: edges of the two halves of a ligature are no further apart.
+SAME_PLACE = 0.01
 # The first letter after the Latin blocks: shorter words have footnotes there.
 LATIN_ENDS = "\u0250"
 # Of a line's height: how far above its floor a footnote's number ends, how high it is.
@@ -62,6 +64,11 @@ class Glyph:
     top: float
     right: float
     bottom: float
+
+    @property
+    def height(self) -> float:
+        """From its top to its bottom."""
+        return self.bottom - self.top
 
 
 def lines(page: pypdfium2.PdfPage) -> list[layout.LayoutLine]:
@@ -99,6 +106,7 @@ def _glyphs(layer: pypdfium2.PdfTextPage, rotation: int) -> Iterator[Glyph]:
         left, top, right, bottom = _shown(
             box.left, box.top, box.right, box.bottom, rotation
         )
+        # By position: keywords make the text layer of a page take a tenth longer.
         yield Glyph(index, chr(code), left, top, right, bottom)
 
 
@@ -144,7 +152,8 @@ def _segments(
     cuts = _gaps(drawn, GAP * size)
     pieces: list[list[Glyph]] = [[] for _ in range(len(cuts) + 1)]
     for glyph in row:
-        pieces[bisect.bisect_right(cuts, glyph.left)].append(glyph)
+        cuts_before = bisect.bisect_right(cuts, glyph.left)
+        pieces[cuts_before].append(glyph)
     segments = [_line(piece, size, layer) for piece in pieces]
     return [line for line in segments if line.text]
 
@@ -175,13 +184,13 @@ def _line(
     middle = drawn[len(drawn) // 2]
     telling = (drawn[0], middle, drawn[-1])
     return layout.LayoutLine(
-        clean(_spelled(glyphs)),
-        min(glyph.left for glyph in drawn),
-        median(glyph.top for glyph in drawn),
-        max(glyph.right for glyph in drawn),
-        median(glyph.bottom for glyph in drawn),
-        size,
-        all(_bold(layer, glyph.index) for glyph in telling),
+        text=clean(_spelled(glyphs)),
+        left=min(glyph.left for glyph in drawn),
+        top=median(glyph.top for glyph in drawn),
+        right=max(glyph.right for glyph in drawn),
+        bottom=median(glyph.bottom for glyph in drawn),
+        size=size,
+        bold=all(_bold(layer, glyph.index) for glyph in telling),
     )
 
 
@@ -196,8 +205,11 @@ def _whole(segments: Sequence[layout.LayoutLine]) -> layout.LayoutLine:
 
 def _right_to_left(text: str) -> bool:
     """Whether most letters are of scripts written so (bidirectional classes R and AL)."""
-    kinds = [unicodedata.bidirectional(letter) for letter in text if letter.isalpha()]
-    return 2 * sum(kind in ("R", "AL") for kind in kinds) > len(kinds)
+    letters = [letter for letter in text if letter.isalpha()]
+    leftward = 0
+    for letter in letters:
+        leftward += unicodedata.bidirectional(letter) in ("R", "AL")
+    return 2 * leftward > len(letters)
 
 
 def _spelled(glyphs: Sequence[Glyph]) -> str:
@@ -210,32 +222,41 @@ def _spelled(glyphs: Sequence[Glyph]) -> str:
     word_length = 0
     before: Glyph | None = None
     for glyph in glyphs:
-        if before and glyph.text == LAM and _is_alef(before, glyph):
+        if glyph.text == LAM and _is_alef(before, glyph):
             # Turning the line round turns lam-alef round too, which is one glyph.
             letters.insert(-1, glyph.text)
             continue
-        if before and glyph.text.isdigit() and _is_raised(glyph, floor, height):
-            long_enough = word_length > 3 or before.text > LATIN_ENDS
-            if long_enough and before.text.isalpha():
-                letters.append(" ")
+        raised = glyph.text.isdigit() and _is_raised(glyph, floor, height)
+        if raised and _takes_footnote(before, word_length):
+            letters.append(" ")
         word_length = word_length + 1 if glyph.text.isalpha() else 0
         letters.append(glyph.text)
         before = glyph
     return "".join(letters)
 
 
-def _is_alef(before: Glyph, glyph: Glyph) -> bool:
-    """Whether the letter before is an alef in the same place: half of a ligature."""
-    if before.text not in ALEFS or abs(before.left - glyph.left) >= 0.01:
+def _takes_footnote(before: Glyph | None, word_length: int) -> bool:
+    """Whether a raised number after this letter is that of a footnote, and no power."""
+    if before is None or not before.text.isalpha():
         return False
-    return abs(before.right - glyph.right) < 0.01
+    return word_length > 3 or before.text > LATIN_ENDS
+
+
+def _is_alef(before: Glyph | None, glyph: Glyph) -> bool:
+    """Whether the letter before is an alef in the same place: half of a ligature."""
+    if before is None or before.text not in ALEFS:
+        return False
+    from_left = abs(before.left - glyph.left)
+    from_right = abs(before.right - glyph.right)
+    return from_left < SAME_PLACE and from_right < SAME_PLACE
 
 
 def _is_raised(glyph: Glyph, floor: float, height: float) -> bool:
     """Whether a glyph is small and stands above the floor of its line."""
-    if floor - glyph.bottom <= RAISED * height:
+    above_floor = floor - glyph.bottom
+    if above_floor <= RAISED * height:
         return False
-    return glyph.bottom - glyph.top < SMALLER * height
+    return glyph.height < SMALLER * height
 
 
 def clean(text: str) -> str:
@@ -243,9 +264,11 @@ def clean(text: str) -> str:
     each other.
     """
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    text = REMOVED.sub("", text.translate(WINDOWS))
+    text = text.translate(WINDOWS)
+    text = REMOVED.sub("", text)
     text = SHAPES.sub(_plain_shape, text)
-    text = unicodedata.normalize("NFC", SCRIPTS_MEET.sub(" ", text))
+    text = SCRIPTS_MEET.sub(" ", text)
+    text = unicodedata.normalize("NFC", text)
     return SPACES.sub(" ", text).strip()
 
 
@@ -260,7 +283,9 @@ def _type_size(layer: pypdfium2.PdfTextPage, glyph: Glyph) -> float:
     size: float = pdfium.FPDFText_GetFontSize(layer.raw, glyph.index)
     if pdfium.FPDFText_GetMatrix(layer.raw, glyph.index, matrix):
         size *= float(matrix.c**2 + matrix.d**2) ** 0.5
-    return size if size > 0.1 else max(glyph.bottom - glyph.top, 1.0)
+    if size > 0.1:
+        return size
+    return max(glyph.height, 1.0)
 
 
 def _bold(layer: pypdfium2.PdfTextPage, index: int) -> bool:

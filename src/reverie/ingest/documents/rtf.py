@@ -30,19 +30,22 @@ def read(source: units.Given) -> Iterator[units.Read]:
     """What it says of itself, then its paragraphs as one unit; the cells of a table's
     row are joined by " | ".
     """
+    if not source.data.strip():
+        raise errors.Unreadable("the file is empty")
     if not source.data.lstrip().startswith(b"{\\rtf"):
-        empty = not source.data.strip()
-        raise errors.Unreadable("the file is empty" if empty else f"not {KIND}")
+        raise errors.Unreadable(f"not {KIND}")
     text, encoding = decoded(source.data)
     yield _about(text, encoding)
     if source.first <= 1:
-        yield units.Unit(1, 1, tuple(blocks(text, encoding)))
+        yield units.whole(blocks(text, encoding))
 
 
 def decoded(data: bytes) -> tuple[str, str]:
     """The source of a file and the encoding its letters beyond ASCII are in."""
-    encoding = _codepage(data[:FIRST].decode("latin-1")) or "cp1252"
-    source = PICTURE.sub("", data.decode(encoding, "replace"))
+    head = data[:FIRST].decode("latin-1")
+    encoding = _codepage(head) or "cp1252"
+    text = data.decode(encoding, "replace")
+    source = PICTURE.sub("", text)
     if len(source) > LARGEST:
         raise errors.Unreadable(
             f"it holds more than {LARGEST // 1024 // 1024} MB of text"
@@ -53,20 +56,28 @@ def decoded(data: bytes) -> tuple[str, str]:
 def _codepage(head: str) -> str | None:
     """The name of the encoding that \\ansicpg states, None for none that is known."""
     stated = CODEPAGE.search(head)
-    return charsets.lookup(f"cp{stated.group(1)}") if stated else None
+    if stated is None:
+        return None
+    return charsets.lookup(f"cp{stated[1]}")
 
 
 def blocks(source: str, encoding: str) -> units.Blocks:
     """The paragraphs of a file's source."""
     paragraphs: units.Blocks = []
     for line in LINE_ENDS.split(_unpacked(source, encoding)):
-        cells = line.split("|")
-        # striprtf ends each cell with a bar, also the last.
-        is_row = len(cells) > 2 and not cells[-1].strip()
-        text = spacing.row(cells) if is_row else spacing.clean(line)
-        if text:
-            paragraphs.append(units.Block(text, "row" if is_row else "text"))
+        block = _block(line)
+        if block.text:
+            paragraphs.append(block)
     return paragraphs
+
+
+def _block(line: str) -> units.Block:
+    """A line of striprtf's, which ends each cell of a row with a bar, also the last."""
+    cells = line.split("|")
+    is_row = len(cells) > 2 and not cells[-1].strip()
+    if is_row:
+        return units.Block(spacing.row(cells), "row")
+    return units.Block(spacing.clean(line))
 
 
 def _about(source: str, encoding: str) -> units.About:
@@ -74,10 +85,14 @@ def _about(source: str, encoding: str) -> units.About:
     head = source[:HEAD]
     properties: dict[str, str] = {}
     for key, text in INFO.findall(head):
-        properties[key] = spacing.clean(_unpacked(f"{{\\rtf1 {text}}}", encoding))
-    title = properties.get("title", "")
-    author = properties.get("author", "")
-    return units.About(title, author, _created(head), encoding)
+        plain = _unpacked(f"{{\\rtf1 {text}}}", encoding)
+        properties[key] = spacing.clean(plain)
+    return units.About(
+        title=properties.get("title", ""),
+        author=properties.get("author", ""),
+        created=_created(head),
+        encoding=encoding,
+    )
 
 
 def _created(head: str) -> str:

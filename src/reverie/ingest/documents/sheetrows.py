@@ -66,8 +66,25 @@ class Writer:
         """The units of one sheet: its rows, then `rest` (what charts and comments say).
         At least one, maybe empty.
         """
-        self._offset = -1
         begun = self.number
+        for block, header in self._row_blocks(rows):
+            if self._is_full():
+                yield from self._unit(name)
+                if header is not None:
+                    self._add(header)
+            self._add(block)
+        for block in rest:
+            self._add(block)
+        if self._blocks or self.number == begun:
+            yield from self._unit(name)
+
+    def _row_blocks(
+        self, rows: Iterable[Row]
+    ) -> Iterator[tuple[units.Block, units.Block | None]]:
+        """The rows that are not empty as blocks, each with the header above it, None
+        for a header itself.
+        """
+        self._offset = -1
         before: Row | None = None
         header: units.Block | None = None
         filled = (row for row in rows if any(cell.text for cell in row.cells))
@@ -77,15 +94,7 @@ class Writer:
             before = row
             if named:
                 header = block
-            if self._is_full():
-                yield from self._unit(name)
-                if header is not None and header is not block:
-                    self._add(header)
-            self._add(block)
-        for block in rest:
-            self._add(block)
-        if self._blocks or self.number == begun:
-            yield from self._unit(name)
+            yield block, None if named else header
 
     def _is_full(self) -> bool:
         """Whether the next row is to be of another unit."""
@@ -97,9 +106,10 @@ class Writer:
         if named:
             self._offset = first
         start = min(first, self._offset) if self._offset >= 0 else first
-        text = spacing.row(_spread(row.cells, start))[:ROW]
+        text = spacing.row(_spread(row.cells, start))
+        kind = "header" if named else "row"
         rows = [row.number, max(row.number, row.last)]
-        return units.Block(text, "header" if named else "row", place={"rows": rows})
+        return units.Block(text[:ROW], kind, place={"rows": rows})
 
     def _add(self, block: units.Block) -> None:
         """Add a block to the unit. Unreadable when the document grows too large."""
@@ -179,8 +189,9 @@ def moment(value: dt.datetime | dt.date | dt.time | dt.timedelta) -> str:
             return value.date().isoformat()
         return f"{value.date().isoformat()} {moment(value.time())}"
     if isinstance(value, dt.timedelta):
-        seconds = round(value.total_seconds())
-        return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        minutes, second = divmod(round(value.total_seconds()), 60)
+        hours, minute = divmod(minutes, 60)
+        return f"{hours}:{minute:02}:{second:02}"
     if isinstance(value, dt.time):
         value = value.replace(microsecond=0)
         return value.isoformat("seconds" if value.second else "minutes")

@@ -97,7 +97,8 @@ def _slide(
     relations = officeparts.relations(package, name)
     slide = Slide(package, relations)
     if tree is not None:
-        _shapes(slide, _in_order(tree, _layout(package, relations)))
+        corners = _layout(package, relations)
+        _shapes(slide, _in_order(tree, corners))
     blocks = slide.title + slide.blocks
     for part in officeparts.of_kind(relations, "comments", package):
         blocks += _comments(package, part, authors)
@@ -149,7 +150,10 @@ def _corner(shape: trees.Element, corners: Mapping[str, Corner]) -> Corner | Non
             return None
         by_index = corners.get(_index_key(placeholder))
         corner = by_index or corners.get(_kind(placeholder))
-    return None if corner is None else (corner[0] // SAME_LINE, corner[1])
+    if corner is None:
+        return None
+    top, left = corner
+    return top // SAME_LINE, left
 
 
 def _offset(shape: trees.Element) -> Corner | None:
@@ -159,7 +163,9 @@ def _offset(shape: trees.Element) -> Corner | None:
         return None
     x = COORDINATE.fullmatch(offset.get("x") or "")
     y = COORDINATE.fullmatch(offset.get("y") or "")
-    return (int(y.group()), int(x.group())) if x and y else None
+    if x is None or y is None:
+        return None
+    return int(y[0]), int(x[0])
 
 
 def _shapes(slide: Slide, tree: Iterable[trees.Element]) -> None:
@@ -202,9 +208,9 @@ def _shape(slide: Slide, shape: trees.Element) -> None:
         return
     texts = _paragraphs(body)
     if kind in TITLES and texts:
-        slide.title.append(units.Block(" ".join(texts), "heading", 1))
+        slide.title.append(units.heading(" ".join(texts), 1))
     elif kind == "subTitle" and texts:
-        slide.blocks.append(units.Block(" ".join(texts), "heading", 2))
+        slide.blocks.append(units.heading(" ".join(texts), 2))
     else:
         slide.blocks.extend(units.Block(text) for text in texts)
 
@@ -260,7 +266,8 @@ def _number(auto_number: trees.Element, count: int) -> str:
     start = numbering.whole(officeparts.attribute(auto_number, "startAt"), 1)
     scheme = officeparts.attribute(auto_number, "type")
     number = numbering.written(start + count - 1, _number_format(scheme))
-    return number + (")" if "Paren" in scheme else ".")
+    closing = ")" if "Paren" in scheme else "."
+    return number + closing
 
 
 def _number_format(scheme: str) -> str:
@@ -339,7 +346,8 @@ def _cell(cell: trees.Element, left: list[str], above: list[list[str]]) -> str:
         return spacing.spanning(left[-1]) if left else ""
     if officeparts.attribute(cell, "vMerge") in {"1", "true"}:
         column = len(left)
-        covering = above[-1][column : column + 1] if above else []
+        row_above = above[-1] if above else []
+        covering = row_above[column : column + 1]
         return spacing.spanning("".join(covering))
     return " ".join(officeparts.texts(cell))
 
@@ -349,8 +357,10 @@ def _notes(package: packed.Package, part: str) -> units.Blocks:
     blocks: units.Blocks = []
     for shape in trees.descendants(package.maybe(part), "{*}sp"):
         body = officeparts.child(shape, "txBody")
-        if body is not None and _kind(_placeholder(shape)) not in FURNITURE:
-            blocks += [units.Block(text, "notes") for text in _paragraphs(body)]
+        kind = _kind(_placeholder(shape))
+        if body is None or kind in FURNITURE:
+            continue
+        blocks += [units.Block(text, "notes") for text in _paragraphs(body)]
     return blocks
 
 
@@ -377,7 +387,8 @@ def _comments(
         text = _comment_text(comment)
         if not text:
             continue
-        author = authors.get(officeparts.attribute(comment, "authorId"), "")
+        author_id = officeparts.attribute(comment, "authorId")
+        author = authors.get(author_id, "")
         created = officeparts.attribute(comment, "dt")
         created = created or officeparts.attribute(comment, "created")
         label = ", ".join(filter(None, [author, officeparts.iso(created)]))

@@ -28,12 +28,14 @@ def read(source: units.Given) -> Iterator[units.Read]:
     """
     text, encoding = charsets.decode(source.data)
     parts = EMPTY_LINES.split(_plain(text))
-    cues = [block for part in parts for block in _cue(part.split("\n"))]
+    cues: units.Blocks = []
+    for part in parts:
+        cues += _cue(part.split("\n"))
     if not cues and not text.lstrip("\ufeff").startswith("WEBVTT"):
         raise errors.Unreadable(f"not {KIND}" if text.strip() else "the file is empty")
     yield units.About(encoding=encoding)
     if source.first <= 1:
-        yield units.Unit(1, 1, tuple(cues))
+        yield units.whole(cues)
 
 
 def _plain(text: str) -> str:
@@ -56,9 +58,11 @@ def _cue(lines: Sequence[str]) -> Iterator[units.Block]:
     pieces = ["", *SPEAKER.split(payload)]
     for speaker, words in zip(pieces[::2], pieces[1::2], strict=True):
         text = _unescaped(TAG.sub("", words))
+        if not text:
+            continue
         name = _unescaped(speaker)
-        if text:
-            yield units.Block(f"{name}: {text}" if name else text, place=place)
+        line_text = f"{name}: {text}" if name else text
+        yield units.Block(line_text, place=place)
 
 
 def _timing(lines: Sequence[str]) -> tuple[int, re.Match[str]] | None:

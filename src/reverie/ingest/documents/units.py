@@ -50,7 +50,12 @@ Blocks = list[Block]
 
 def paragraph(text: str, level: int = 0) -> Block:
     """A paragraph, or a heading of a level above 0."""
-    return Block(text, "heading", level) if level else Block(text)
+    return heading(text, level) if level else Block(text)
+
+
+def heading(text: str, level: int) -> Block:
+    """A heading; `level` is 1 to 6."""
+    return Block(text, "heading", level)
 
 
 def joined(blocks: Iterable[Block]) -> str:
@@ -72,6 +77,11 @@ class Unit:
     blocks: tuple[Block, ...]
     place: Place = field(default_factory=PlaceDict)
     remark: str = ""
+
+
+def whole(blocks: Iterable[Block]) -> Unit:
+    """A document that is read in one go: one unit of all blocks."""
+    return Unit(number=1, total=1, blocks=tuple(blocks))
 
 
 @dataclass(frozen=True, slots=True)

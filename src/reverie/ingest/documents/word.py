@@ -105,7 +105,7 @@ def read(source: units.Given) -> Iterator[units.Read]:
         blocks += _notes(document, kind, note)
     blocks += _comments(document)
     blocks += _edges(document, "footer")
-    yield units.Unit(1, 1, tuple(blocks))
+    yield units.whole(blocks)
 
 
 def _styles(root: trees.Element | None) -> dict[str, ParagraphStyle]:

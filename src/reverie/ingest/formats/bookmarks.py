@@ -88,7 +88,8 @@ def _marks(text: str) -> Iterator[Mark]:
     while (tag := TAG.search(text, at)) is not None:
         _take_text(walk, text[at : tag.start()])
         attributes, at = _attributes(text, tag.end())
-        done = _take_tag(walk, tag.group(2).upper(), bool(tag.group(1)), attributes)
+        slash, name = tag.group(1, 2)
+        done = _take_tag(walk, name.upper(), bool(slash), attributes)
         if done is not None:
             yield done
     _take_text(walk, text[at:])

@@ -91,11 +91,13 @@ def _load(data: bytes) -> object:
     if len(data) > LARGEST:
         raise errors.Unreadable(f"a JSON file larger than {LARGEST // 1024 // 1024} MB")
     try:
-        return json.loads(charsets.decode(data)[0])
+        text, _ = charsets.decode(data)
+        return json.loads(text)
     except RecursionError as error:
         raise errors.Unreadable("the JSON is nested too deeply") from error
     except ValueError as error:
-        raise errors.Unreadable(f"broken JSON: {str(error)[:120]}") from error
+        reason = str(error)[:120]
+        raise errors.Unreadable(f"broken JSON: {reason}") from error
 
 
 def _export(loaded: object) -> Iterator[drafts.DraftOrSkip]:
@@ -122,10 +124,12 @@ def _conversation(chat: Object, number: int) -> drafts.DraftOrSkip:
     is_chatgpt = "mapping" in chat
     title = _first_string(chat, "title", "name")
     turns = _chatgpt(chat) if is_chatgpt else _claude(chat)
-    key = _key(chat, title, turns[0]["at"] if turns else number)
     if not turns:
+        key = _key(chat, title, number)
         return drafts.Skip(key, f"a chat without messages: {title or 'untitled'}")
-    started = _first_time(chat, "create_time", "created_at") or _time(turns[0]["at"])
+    first = turns[0]
+    key = _key(chat, title, first["at"])
+    started = _first_time(chat, "create_time", "created_at") or _time(first["at"])
     custom = {
         "app": "ChatGPT" if is_chatgpt else "Claude",
         "updated": _first_time(chat, "update_time", "updated_at"),
@@ -136,12 +140,18 @@ def _conversation(chat: Object, number: int) -> drafts.DraftOrSkip:
         "starred": chat.get("is_starred") or None,
     }
     fields: drafts.Fields = {
-        "title": title or str(turns[0]["text"]).split("\n")[0][:80],
+        "title": title or _first_line(str(first["text"])),
         "started": started,
         "turns": turns,
         "custom": custom,
     }
     return drafts.Draft("chat", key, fields)
+
+
+def _first_line(text: str) -> str:
+    """How a chat without a title begins."""
+    line, _, _ = text.partition("\n")
+    return line[:80]
 
 
 def _key(chat: Object, title: str | None, began: object) -> str:
@@ -223,8 +233,10 @@ def _content(content: Object) -> str:
     """
     if _string(content, "content_type") in UNSPOKEN:
         return ""
-    text = _joined(_part_text(part) for part in _list(content.get("parts")))
-    return (text or _first_string(content, "text", "result") or "").strip()
+    parts = _list(content.get("parts"))
+    text = _joined(map(_part_text, parts))
+    other_text = _first_string(content, "text", "result") or ""
+    return (text or other_text).strip()
 
 
 def _part_text(part: object) -> str:
@@ -249,9 +261,11 @@ def _claude(chat: Object) -> list[drafts.Fields]:
         message = _object(item)
         text = _claude_text(message)
         if text:
-            speaker = "user" if _string(message, "sender") == "human" else "assistant"
+            by_user = _string(message, "sender") == "human"
+            speaker = "user" if by_user else "assistant"
             identity = _string(message, "uuid")
-            turns.append(_turn(identity, speaker, message.get("created_at"), text))
+            at = message.get("created_at")
+            turns.append(_turn(identity, speaker, at, text))
     return turns
 
 
@@ -262,10 +276,18 @@ def _claude_text(message: Object) -> str:
         _string(part, "text") or "" for part in parts if part.get("type") == "text"
     )
     text = text or _string(message, "text") or ""
-    files = [*_list(message.get("attachments")), *_list(message.get("files"))]
-    names = filter(None, (_string(_object(file), "file_name") for file in files))
-    marks = [f"[file: {name}]" for name in dict.fromkeys(names)]
+    marks = [f"[file: {name}]" for name in _file_names(message)]
     return "\n".join([text.strip(), *marks]).strip()
+
+
+def _file_names(message: Object) -> Iterable[str]:
+    """The names of the files that came with a message of Claude, once each."""
+    names: dict[str, None] = {}
+    for field in ("attachments", "files"):
+        for file in map(_object, _list(message.get(field))):
+            if name := _string(file, "file_name"):
+                names[name] = None
+    return names
 
 
 def _turn(identity: str | None, speaker: str, at: object, text: str) -> drafts.Fields:
@@ -309,15 +331,19 @@ def _history_day(
     started = _time(day)
     if started is None:
         return drafts.Skip(key, f"a day that is no date: {day}")
+    speakers = {"query": name, "response": "assistant"}
     turns: list[drafts.Fields] = []
     for number, exchange in enumerate(map(_object, exchanges), start=1):
-        for speaker, field in ((name, "query"), ("assistant", "response")):
+        for field, speaker in speakers.items():
             text = (_string(exchange, field) or "").strip()
             if text:
-                identity = f"{day}:{number}:{speaker}"
-                turns.append(
-                    {"id": identity, "speaker": speaker, "at": day, "text": text}
-                )
+                turn: drafts.Fields = {
+                    "id": f"{day}:{number}:{speaker}",
+                    "speaker": speaker,
+                    "at": day,
+                    "text": text,
+                }
+                turns.append(turn)
     if not turns:
         return drafts.Skip(key, "a day without words")
     fields: drafts.Fields = {
@@ -360,9 +386,15 @@ def _string(holder: Object, name: str) -> str | None:
 
 def _first_string(holder: Object, *names: str) -> str | None:
     """The first of some fields that has a text."""
-    return next(filter(None, (_string(holder, name) for name in names)), None)
+    for name in names:
+        if text := _string(holder, name):
+            return text
+    return None
 
 
 def _first_time(holder: Object, *names: str) -> datetime | None:
     """The first of some fields that has a time."""
-    return next(filter(None, (_time(holder.get(name)) for name in names)), None)
+    for name in names:
+        if moment := _time(holder.get(name)):
+            return moment
+    return None

@@ -70,7 +70,9 @@ class Component:
     def text(self, name: str) -> str | None:
         """The unescaped value of the first line of that name; None for white space."""
         line = self.first(name)
-        return line.text.strip() or None if line else None
+        if line is None:
+            return None
+        return line.text.strip() or None
 
     def walk(self) -> Iterator["Component"]:
         """This block and all inside it, in their order."""
@@ -155,16 +157,22 @@ class _LogicalLine:
     @classmethod
     def begin(cls, raw: bytes) -> Self:
         """The line that begins with these bytes."""
-        head = raw.split(b":", 1)[0].upper()
-        base64_value = b"BASE64" in head or b"ENCODING=B" in head
-        return cls([raw], len(raw), b"QUOTED-PRINTABLE" in head, base64_value)
+        before_value, _, _ = raw.partition(b":")
+        head = before_value.upper()
+        return cls(
+            parts=[raw],
+            size=len(raw),
+            quoted_printable=b"QUOTED-PRINTABLE" in head,
+            base64=b"BASE64" in head or b"ENCODING=B" in head,
+        )
 
     def take(self, raw: bytes) -> bool:
         """Add a physical line; False when it is the beginning of the next one."""
         folded = raw.startswith((b" ", b"\t"))
         # A soft line break of quoted-printable (vCard 2.1), with or without a fold.
-        if self.quoted_printable and self.parts[-1].endswith(b"="):
-            self.parts[-1] = self.parts[-1][:-1]
+        last = self.parts[-1]
+        if self.quoted_printable and last.endswith(b"="):
+            self.parts[-1] = last[:-1]
         # Behind base64, vCard 2.1 has an empty line, of which some writers make a fold.
         elif not folded or (self.base64 and not raw.strip()):
             return False
@@ -184,7 +192,8 @@ def unfold(data: bytes) -> Iterator[str]:
     Unreadable for a line longer than LONGEST.
     """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        data = charsets.decode(data)[0].encode("utf-8", "replace")
+        text, _ = charsets.decode(data)
+        data = text.encode("utf-8", "replace")
     line: _LogicalLine | None = None
     for raw in _physical(data.removeprefix(codecs.BOM_UTF8)):
         if line is None:
@@ -221,13 +230,14 @@ def parse(raw: str) -> ContentLine | None:
         param = PARAM.match(raw, at)
         if param is None:
             return None
-        _add_param(params, param.group(1).strip().upper(), param.group(2))
+        name, param_value = param.groups()
+        _add_param(params, name.strip().upper(), param_value)
         at = param.end()
     if at >= len(raw) or raw[at] != ":":
         return None
     value = _decode_value(raw[at + 1 :], params)
-    group = head.group(1) or ""
-    return ContentLine(head.group(2).upper(), value, params, group.upper())
+    group, name = head.groups("")
+    return ContentLine(name.upper(), value, params, group.upper())
 
 
 def _add_param(params: dict[str, list[str]], name: str, raw: str | None) -> None:
@@ -255,7 +265,8 @@ def _decode_value(raw: str, params: dict[str, list[str]]) -> str:
         # Backslashes are literal in 2.1, but its writers escape ; and , all the same,
         # so they stay.
         data = quopri.decodestring(raw.encode("latin-1"))
-        return charsets.decode(data, charset)[0].replace("\r\n", "\n")
+        text, _ = charsets.decode(data, charset)
+        return text.replace("\r\n", "\n")
     return _decode_text(raw, charset)
 
 
@@ -311,4 +322,5 @@ def binary(line: ContentLine) -> bytes | None:
 
 def unique(values: Iterable[str]) -> list[str]:
     """The non-empty values once each, in order."""
-    return list(dict.fromkeys(filter(None, map(str.strip, values))))
+    stripped = map(str.strip, values)
+    return list(dict.fromkeys(filter(None, stripped)))

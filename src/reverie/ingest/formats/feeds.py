@@ -45,9 +45,11 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
         reason = parsed.get("bozo_exception") or "no title, no items"
         raise errors.Unreadable(f"not a feed: {reason}"[:200])
     link = _text(feed, "link")
-    address = _self_link(feed) or link or _text(feed, "id") or f"file:{source.relative}"
+    stated = _self_link(feed) or link or _text(feed, "id")
+    address = stated or f"file:{source.relative}"
+    url = address if "://" in address else None
     key = f"url:{address}"
-    yield _feed(feed, key, address if "://" in address else None, link, parsed)
+    yield _feed(feed, key, url, link, parsed)
     seen: set[str] = set()
     for entry in entries:
         item = _item(_mapping(entry), key, address)
@@ -60,7 +62,9 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
 
 def _is_feed(parsed: Mapping[str, object], feed: Mapping[str, object]) -> bool:
     """Whether feedparser took more out of a file than it takes out of any markup."""
-    return bool(_text(feed, "title") or parsed.get("version") or feed.get("links"))
+    if _text(feed, "title"):
+        return True
+    return bool(parsed.get("version") or feed.get("links"))
 
 
 def parse(
@@ -72,7 +76,7 @@ def parse(
     if len(data) > LARGEST:
         raise errors.Unreadable(f"a feed larger than {LARGEST // 1024 // 1024} MB")
     # The billion laughs: an entity of entities of entities.
-    if any(match.group(2).count(b"&") > 1 for match in ENTITY.finditer(data)):
+    if _nests_entities(data):
         raise errors.Unreadable(
             "the file defines entities out of other entities, as no feed does"
         )
@@ -91,18 +95,29 @@ def parse(
     return _mapping(parsed)
 
 
+def _nests_entities(data: bytes) -> bool:
+    """Whether an entity is defined out of several others."""
+    return any(match[2].count(b"&") > 1 for match in ENTITY.finditer(data))
+
+
 def _mend_link(entry: object) -> None:
     """feedparser takes an enclosure that has no href for the item's own link, although
     there is a page.
     """
     if not isinstance(entry, dict):
         return
-    links = [_mapping(link) for link in _list(entry.get("links"))]
-    files = {link.get("href") for link in links if link.get("rel") == "enclosure"}
-    pages = [link.get("href") for link in links if link.get("rel") == "alternate"]
+    links = _list(entry.get("links"))
+    files = _references(links, "enclosure")
+    pages = _references(links, "alternate")
     page = next(filter(None, pages), None)
     if page and entry.get("link") in files:
         entry["link"] = page
+
+
+def _references(links: list[object], relation: str) -> list[object]:
+    """What those of several links refer to that are of one relation."""
+    related = [link for link in map(_mapping, links) if link.get("rel") == relation]
+    return [link.get("href") for link in related]
 
 
 def _feed(
@@ -160,8 +175,10 @@ def _item(entry: Mapping[str, object], feed_key: str, address: str) -> drafts.Dr
 
 def _content(entry: Mapping[str, object]) -> str | None:
     """The first content that has a text."""
-    parts = map(_mapping, _list(entry.get("content")))
-    return next(filter(None, (_text(part, "value") for part in parts)), None)
+    for part in _list(entry.get("content")):
+        if text := _text(_mapping(part), "value"):
+            return text
+    return None
 
 
 def _content_hash(title: str | None, content: str | None) -> str:
@@ -177,8 +194,10 @@ def _first_line(markup: str) -> str:
 
 def _published(entry: Mapping[str, object]) -> datetime | None:
     """The first time that an item tells."""
-    moments = (_moment(entry, name) for name in ("published", "updated", "created"))
-    return next(filter(None, moments), None)
+    for name in ("published", "updated", "created"):
+        if moment := _moment(entry, name):
+            return moment
+    return None
 
 
 def _enclosures(entry: Mapping[str, object]) -> list[drafts.Fields]:
@@ -202,24 +221,26 @@ def _list(value: object) -> list[object]:
 def _text(holder: Mapping[str, object], name: str) -> str | None:
     """A value that is a text and more than white space."""
     value = holder.get(name)
-    return value.strip() or None if isinstance(value, str) else None
+    if isinstance(value, str):
+        return value.strip() or None
+    return None
 
 
 def _tags(holder: Mapping[str, object]) -> list[str]:
     """Its categories, once each."""
-    terms = (
-        _text(_mapping(tag), "label") or _text(_mapping(tag), "term")
-        for tag in _list(holder.get("tags"))
-    )
-    return list(dict.fromkeys(term for term in terms if term))
+    terms: dict[str, None] = {}
+    for tag in map(_mapping, _list(holder.get("tags"))):
+        if term := _text(tag, "label") or _text(tag, "term"):
+            terms[term] = None
+    return list(terms)
 
 
 def _self_link(feed: Mapping[str, object]) -> str | None:
     """The address that a feed says it is at."""
-    links = (_mapping(link) for link in _list(feed.get("links")))
-    return next(
-        (_text(link, "href") for link in links if link.get("rel") == "self"), None
-    )
+    for link in map(_mapping, _list(feed.get("links"))):
+        if link.get("rel") == "self":
+            return _text(link, "href")
+    return None
 
 
 def _moment(holder: Mapping[str, object], name: str) -> datetime | None:
@@ -322,4 +343,5 @@ def _attributes(text: str, at: int) -> tuple[dict[str, str], bool]:
         name, double_quoted, single_quoted = attribute.groups("")
         attributes[name.lower()] = html.unescape(double_quoted or single_quoted)
         at = attribute.end()
-    return attributes, text[at : at + 50].lstrip().startswith("/")
+    rest = text[at : at + 50].lstrip()
+    return attributes, rest.startswith("/")

@@ -48,10 +48,13 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
 def _calendar(root: contentlines.Component) -> Iterator[drafts.DraftOrSkip]:
     """The items of one VCALENDAR, and what in it makes none."""
     parts = [part for part in root.walk() if part.name in KINDS]
-    zones = icstimes.Zones([part for part in root.walk() if part.name == "VTIMEZONE"])
-    name = root.text("X-WR-CALNAME") or root.text("NAME")
+    definitions = [part for part in root.walk() if part.name == "VTIMEZONE"]
+    zones = icstimes.Zones(definitions)
     calendar = ics_properties.Calendar(
-        name, zones, root.text("X-WR-TIMEZONE") or "", _overrides(parts, zones)
+        name=root.text("X-WR-CALNAME") or root.text("NAME"),
+        zones=zones,
+        default=root.text("X-WR-TIMEZONE") or "",
+        overridden=_overrides(parts, zones),
     )
     newest = _newest(parts, zones)
     for part in parts:
@@ -124,9 +127,10 @@ def _overrides(
         line = part.first("RECURRENCE-ID")
         if uid and line:
             try:
-                occurrences.setdefault(uid, []).append(icstimes.moment(line, zones))
+                moment = icstimes.moment(line, zones)
             except (ValueError, OverflowError):
                 continue  # the override itself is reported when its turn comes
+            occurrences.setdefault(uid, []).append(moment)
     return occurrences
 
 

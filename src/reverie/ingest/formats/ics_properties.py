@@ -38,7 +38,9 @@ class Calendar:
 def description(part: contentlines.Component) -> str | None:
     """DESCRIPTION without empty lines around it."""
     line = part.first("DESCRIPTION")
-    return (line.text.strip("\n") or None) if line else None
+    if line is None:
+        return None
+    return line.text.strip("\n") or None
 
 
 def recurrence(
@@ -48,13 +50,15 @@ def recurrence(
     custom: dict[str, object],
 ) -> str:
     """The lines of a recurrence set as one text; "" when nothing recurs."""
-    lines, custom["broken_recurrence"] = _recurrence_lines(part, start, calendar.zones)
+    lines, broken = _recurrence_lines(part, start, calendar.zones)
+    custom["broken_recurrence"] = broken
     custom["rdate_periods"] = [
         line.value for line in part.every("RDATE") if "/" in line.value
     ]
     if lines and part.first("RECURRENCE-ID") is None:
-        overridden = calendar.overridden.get(part.text("UID") or "", ())
-        lines += ["EXDATE:" + icstimes.written(moment, start) for moment in overridden]
+        uid = part.text("UID") or ""
+        for moment in calendar.overridden.get(uid, ()):
+            lines.append("EXDATE:" + icstimes.written(moment, start))
     # An EXDATE alone recurs never.
     if not any(line.startswith(("RRULE", "RDATE")) for line in lines):
         return ""
@@ -118,7 +122,8 @@ def _kept(part: contentlines.Component) -> dict[str, object]:
     """The properties of `KEPT` by name."""
     kept: dict[str, object] = {}
     for name in KEPT:
-        values = [line.text.strip() for line in part.every(name) if line.value.strip()]
+        lines = [line for line in part.every(name) if line.value.strip()]
+        values = [line.text.strip() for line in lines]
         label = name.lower().replace("-", "_")
         kept[label] = values[0] if len(values) == 1 else values
     return kept
@@ -141,14 +146,15 @@ def _attachment(line: contentlines.ContentLine) -> dict[str, object]:
 
 def categories(part: contentlines.Component) -> list[str]:
     """All CATEGORIES, once each."""
-    return contentlines.unique(
-        word
-        for line in part.every("CATEGORIES")
-        for word in contentlines.split(line.value, ",")
-    )
+    words: list[str] = []
+    for line in part.every("CATEGORIES"):
+        words += contentlines.split(line.value, ",")
+    return contentlines.unique(words)
 
 
 def number(part: contentlines.Component, name: str) -> int:
     """A property that is a number; 0 for anything else."""
     text = part.text(name) or ""
-    return int(text) if text.isdecimal() and len(text) < 10 else 0
+    if text.isdecimal() and len(text) < 10:
+        return int(text)
+    return 0

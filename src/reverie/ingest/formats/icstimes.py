@@ -101,8 +101,11 @@ def _changes_yearly(period: contentlines.Component) -> bool:
     """Clocks change by the year; a rule by the second would be counted through from
     1601.
     """
-    rules = (line.value.upper() for line in period.every("RRULE"))
-    return all("FREQ=YEARLY" in rule and not SUBDAILY.search(rule) for rule in rules)
+    for line in period.every("RRULE"):
+        rule = line.value.upper()
+        if "FREQ=YEARLY" not in rule or SUBDAILY.search(rule):
+            return False
+    return True
 
 
 def _written_lines(
@@ -137,8 +140,12 @@ def _iana_candidates(name: str) -> list[str]:
     if windows:
         return [windows]
     words = name.strip("/").split("/")
-    counts = [count for count in (3, 2, len(words)) if count <= len(words)]
-    return ["/".join(words[-count:]) for count in counts]
+    candidates: list[str] = []
+    for count in (3, 2, len(words)):
+        if count <= len(words):
+            last_words = words[-count:]
+            candidates.append("/".join(last_words))
+    return candidates
 
 
 def _fixed(name: str) -> tzinfo | None:
@@ -146,10 +153,11 @@ def _fixed(name: str) -> tzinfo | None:
     match = OFFSET.search(name)
     if match is None:
         return None
-    offset = timedelta(hours=int(match.group(2)), minutes=int(match.group(3) or 0))
+    sign, hours, minutes = match.group(1, 2, 3)
+    offset = timedelta(hours=int(hours), minutes=int(minutes or 0))
     if offset >= timedelta(hours=24):
         return None
-    return timezone(-offset if match.group(1) == "-" else offset)
+    return timezone(-offset if sign == "-" else offset)
 
 
 def zone_name(moment: Moment) -> str | None:
@@ -174,17 +182,21 @@ def _moment(text: str, tzid: str, zones: Zones) -> Moment:
     match = STAMP.match(text)
     if match is None:
         raise ValueError(f"not a date: {text[:40]!r}")
-    day = date(int(match.group(1)), int(match.group(2)), int(match.group(3)))
-    if match.group(4) is None:
-        return day
+    year, month, day, hour, minute, seconds, suffix = match.groups()
+    on = date(int(year), int(month), int(day))
+    if hour is None:
+        return on
     # 60 is a leap second, which Python does not count
-    second = min(int(match.group(6) or 0), 59)
-    hour, minute = int(match.group(4)), int(match.group(5))
-    local = datetime.combine(day, time(hour, minute, second))
+    second = min(int(seconds or 0), 59)
+    at = time(int(hour), int(minute), second)
+    local = datetime.combine(on, at)
     # RFC 5545, 3.3.5: in UTC with a Z, in a zone with TZID, else it floats.
-    if suffix := match.group(7):
-        return local.replace(tzinfo=UTC if suffix == "Z" else _fixed(suffix))
-    return local.replace(tzinfo=zones.get(tzid)) if tzid else local
+    if suffix:
+        zone = UTC if suffix == "Z" else _fixed(suffix)
+        return local.replace(tzinfo=zone)
+    if tzid:
+        return local.replace(tzinfo=zones.get(tzid))
+    return local
 
 
 def day(moment: Moment | None) -> date | None:
@@ -219,9 +231,10 @@ def duration(text: str) -> timedelta:
     match = DURATION.match(text)
     if match is None or not any(match.groups()[1:]):
         raise ValueError(f"not a duration: {text[:40]!r}")
-    counts = [int(count or 0) for count in match.groups()[1:]]
-    length = timedelta(**dict(zip(DURATION_UNITS, counts, strict=True)))
-    return -length if match.group(1) == "-" else length
+    sign, *counts = match.groups()
+    numbers = [int(count or 0) for count in counts]
+    length = timedelta(**dict(zip(DURATION_UNITS, numbers, strict=True)))
+    return -length if sign == "-" else length
 
 
 def after(start: Moment, length: timedelta) -> Moment:
@@ -242,7 +255,8 @@ def minutes(start: Moment, other: Moment, local: tzinfo) -> int:
     """Whole minutes from the start to the other moment; what has no zone is taken in
     the local one.
     """
-    return round((_placed(other, local) - _placed(start, local)).total_seconds() / 60)
+    length = _placed(other, local) - _placed(start, local)
+    return round(length.total_seconds() / 60)
 
 
 def _placed(moment: Moment, local: tzinfo) -> datetime:
@@ -274,7 +288,8 @@ def recurrence(
     if line.name in {"RRULE", "EXRULE"}:
         return [f"{line.name}:{_rule(line.value, start, zones)}"]
     lines: list[str] = []
-    for value in filter(None, map(str.strip, line.value.split(","))):
+    values = map(str.strip, line.value.split(","))
+    for value in filter(None, values):
         first = value.partition("/")[0]
         if GOOGLE_DATE.fullmatch(first):
             first = first[:8]
@@ -286,7 +301,8 @@ def recurrence(
 def _rule(value: str, start: Moment, zones: Zones) -> str:
     """The rule (RFC 5545, 3.3.10) in capitals. Raises ValueError for a broken one."""
     parts: list[str] = []
-    for part in value.strip().strip(";").split(";"):
+    inside = value.strip().strip(";")
+    for part in inside.split(";"):
         name, _, setting = part.strip().partition("=")
         name = name.upper()
         if name == "UNTIL":
@@ -307,7 +323,8 @@ def _until(text: str, start: Moment, zones: Zones) -> str:
     until = _moment(text, "", zones)
     # A date against a timed event, which the RFC forbids: the last day counts whole.
     if isinstance(start, datetime) and not isinstance(until, datetime):
-        until = datetime.combine(until, time(23, 59, 59), start.tzinfo)
+        last_second = time(23, 59, 59)
+        until = datetime.combine(until, last_second, start.tzinfo)
     return written(until, start)
 
 

@@ -75,7 +75,8 @@ class Contents:
 
     def text(self) -> str:
         """All parts in plain text; without one, the words of those in HTML."""
-        plain = "\n\n".join(filter(None, map(str.strip, self.plain)))
+        stripped = map(str.strip, self.plain)
+        plain = "\n\n".join(filter(None, stripped))
         return plain or pagetext.text(self.page())
 
 
@@ -92,7 +93,8 @@ def _without_plist(data: bytes) -> bytes:
     counted = re.match(rb"\s*(\d{1,12})\s*\n", data)
     if counted is None:
         return data
-    start, length = counted.end(), int(counted.group(1))
+    start = counted.end()
+    length = int(counted[1])
     return data[start : start + length]
 
 
@@ -138,7 +140,8 @@ def messages(data: bytes) -> Iterator[bytes]:
         after_empty_line = data.endswith((b"\n\n", b"\n\r\n"), max(0, at - 3), at)
         if at and not after_empty_line:
             continue
-        if not HEADER.match(data[match.end() : match.end() + 200].lstrip(b"\r\n")):
+        following = data[match.end() : match.end() + 200]
+        if not HEADER.match(following.lstrip(b"\r\n")):
             continue
         if start >= 0:
             yield QUOTED_FROM.sub(rb"\1", data[start:at])
@@ -156,7 +159,8 @@ def message(
     parsed = _parse(raw)
     contents = Contents()
     _collect(parsed, contents, 0)
-    own_id = next(iter(mailheaders.message_ids(parsed, "Message-ID")), None)
+    ids = mailheaders.message_ids(parsed, "Message-ID")
+    own_id = ids[0] if ids else None
     identity = own_id or f"sha:{hashlib.sha256(raw).hexdigest()}"
     fields: drafts.Fields = {
         "subject": mailheaders.text(parsed, "Subject"),
@@ -350,15 +354,17 @@ def _custom(parsed: email.message.Message) -> drafts.Fields:
     sender = mailheaders.addresses(parsed, "Sender")
     if sender and sender != mailheaders.addresses(parsed, "From")[:1]:
         custom["sender"] = sender[0]
-    if mailheaders.date(parsed) is None and (raw := mailheaders.text(parsed, "Date")):
-        custom["broken_date"] = raw
+    stated_date = mailheaders.text(parsed, "Date")
+    if stated_date and mailheaders.date(parsed) is None:
+        custom["broken_date"] = stated_date
     return custom
 
 
 def _labels(parsed: email.message.Message) -> list[str]:
     """Gmail's labels."""
     labels = mailheaders.text(parsed, "X-Gmail-Labels") or ""
-    return [*filter(None, map(str.strip, labels.split(",")))]
+    stripped = map(str.strip, labels.split(","))
+    return [*filter(None, stripped)]
 
 
 def _location(source: drafts.SourceFile) -> MailLocation:
@@ -374,4 +380,6 @@ def _location(source: drafts.SourceFile) -> MailLocation:
 
 def _maildir_name(folder: str) -> str:
     """Maildir++: .Archive.2024 is a folder in Archive, and the top one is the inbox."""
-    return folder[1:].replace(".", "/") if folder.startswith(".") else "INBOX"
+    if not folder.startswith("."):
+        return "INBOX"
+    return folder[1:].replace(".", "/")

@@ -61,7 +61,8 @@ def decoded(value: str) -> str:
     if "=?" not in value:
         return value
     value = ENCODED_GAP.sub("?==?", value)
-    return re.sub(r"\s+", " ", EMBEDDED_RUN.sub(_run, value)).strip()
+    value = EMBEDDED_RUN.sub(_run, value)
+    return re.sub(r"\s+", " ", value).strip()
 
 
 def _run(match: re.Match[str]) -> str:
@@ -70,11 +71,14 @@ def _run(match: re.Match[str]) -> str:
     for word in EMBEDDED.findall(match.group()):
         for data, charset in _parts(word):
             if joined and joined[-1][1] == charset:
-                data = joined.pop()[0] + data
+                before, _ = joined.pop()
+                data = before + data
             joined.append((data, charset))
-    return "".join(
-        charsets.decode(data, charset or None)[0] for data, charset in joined
-    )
+    texts: list[str] = []
+    for data, charset in joined:
+        text, _ = charsets.decode(data, charset or None)
+        texts.append(text)
+    return "".join(texts)
 
 
 def _parts(word: str) -> Iterator[tuple[bytes, str]]:
@@ -86,7 +90,8 @@ def _parts(word: str) -> Iterator[tuple[bytes, str]]:
     for part, charset in parts:
         data = part if isinstance(part, bytes) else part.encode("utf-8", "replace")
         # RFC 2231, 5 allows a language after the charset.
-        yield data, (charset or "").partition("*")[0].lower()
+        charset_name, _, _ = (charset or "").partition("*")
+        yield data, charset_name.lower()
 
 
 def addresses(message: email.message.Message, name: str) -> list[str]:
@@ -108,7 +113,8 @@ def _pairs(line: str) -> list[tuple[str, str]]:
         pairs = []
     if any(address for _, address in pairs):
         return pairs
-    return [("", address) for address in BARE.findall(line)] or [("", line)]
+    bare = BARE.findall(line) or [line]
+    return [("", address) for address in bare]
 
 
 def _address(person: str, address: str) -> str:
@@ -117,7 +123,9 @@ def _address(person: str, address: str) -> str:
     address = decoded(address).strip()
     if not address:
         return person
-    return f"{person} <{address}>" if person and person != address else address
+    if person and person != address:
+        return f"{person} <{address}>"
+    return address
 
 
 def date(message: email.message.Message) -> datetime | None:
@@ -192,4 +200,5 @@ def filename(message: email.message.Message) -> str | None:
     name = param(message, "filename", "Content-Disposition") or param(message, "name")
     if not name:
         return None
-    return re.split(r"[/\\]", name.strip())[-1].strip()[:255] or None
+    path = re.split(r"[/\\]", name.strip())
+    return path[-1].strip()[:255] or None

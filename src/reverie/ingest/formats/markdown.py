@@ -294,7 +294,8 @@ def _by_format(name: str, moment_format: str) -> date | None:
     if match is None:
         return None
     groups = {group: text or "" for group, text in match.groupdict().items()}
-    year, short = groups.get("year", ""), groups.get("short", "")
+    year = groups.get("year", "")
+    short = groups.get("short", "")
     if not year and short:
         year = "20" + short
     month = groups.get("month") or _month(groups.get("name", ""))
@@ -309,7 +310,8 @@ def _pattern(moment_format: str) -> str:
         token = part.group()
         if token not in PATTERNS:
             quoted = token.startswith("[")
-            pattern += re.escape(part.group(1) if quoted else token)
+            literal = part[1] if quoted else token
+            pattern += re.escape(literal)
             continue
         group = GROUP.search(PATTERNS[token])
         name = group.group(1) if group else ""

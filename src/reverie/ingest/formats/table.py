@@ -77,7 +77,7 @@ def _file(
 ) -> drafts.Draft:
     """The table as one file, whose rows are its passages."""
     blocks, complete = _blocks(rows)
-    cut = cutting.cut([units.Unit(1, 1, tuple(blocks))])
+    cut = cutting.cut([units.whole(blocks)])
     custom: drafts.Fields = {
         "rows": len(rows) - 1,
         "columns": [name.strip() for name in rows[0]][:_MOST_COLUMNS],

@@ -34,17 +34,21 @@ class _Row:
 
     def joined(self, fields: Sequence[str], separator: str = " ") -> str:
         """The first values of some fields, those that there are."""
-        return separator.join(filter(None, map(self.first, fields)))
+        values = map(self.first, fields)
+        return separator.join(filter(None, values))
 
 
 def records(
     table: table_rows.Table, columns: Mapping[str, Sequence[int]]
 ) -> Iterator[drafts.DraftOrSkip]:
     """Field -> columns as `table_headers.contact` says."""
-    used = {at for places in columns.values() for at in places}
+    used: set[int] = set()
+    used.update(*columns.values())
     seen: set[str] = set()
     for number, row in enumerate(table.rows, start=1):
-        contact = _contact(_values(row, columns), table, table.other_cells(row, used))
+        values = _values(row, columns)
+        others = table.other_cells(row, used)
+        contact = _contact(values, table, others)
         if contact is None:
             reason = "a row without a name, an address or a number"
             yield drafts.Skip(f"row {number}", reason)
@@ -59,10 +63,11 @@ def _values(row: Sequence[str], columns: Mapping[str, Sequence[int]]) -> _Row:
     """Field -> the values of all its columns."""
     values: dict[str, list[str]] = {}
     for field, places in columns.items():
-        cells = (table_rows.cell(row, at) for at in places)
-        values[field] = contentlines.unique(
-            part for text in cells for part in text.split(_GOOGLE_SEPARATOR)
-        )
+        parts: list[str] = []
+        for at in places:
+            cell = table_rows.cell(row, at)
+            parts += cell.split(_GOOGLE_SEPARATOR)
+        values[field] = contentlines.unique(parts)
     return _Row(values)
 
 
@@ -105,14 +110,17 @@ def _custom(row: _Row, birthday_text: str, others: Mapping[str, str]) -> drafts.
 
 def _display_name(row: _Row) -> str:
     """The name as it is written, or its parts, or the company."""
-    return row.first("display_name") or row.joined(_SPOKEN_NAME) or row.first("company")
+    if written := row.first("display_name"):
+        return written
+    return row.joined(_SPOKEN_NAME) or row.first("company")
 
 
 def _address(row: _Row) -> str:
     """Street, town and country on one line."""
     street = row.first("address").replace("\n", ", ")
     town = row.joined(("postcode", "city"))
-    return ", ".join(filter(None, (street, town, row.first("country"))))
+    country = row.first("country")
+    return ", ".join(filter(None, (street, town, country)))
 
 
 def _birthday(text: str, day_first: bool) -> tuple[date | None, str]:

@@ -205,11 +205,9 @@ def plain(header: str) -> str:
     """A header in lower case without accents and signs: "Größe/Weite" -> "grosse
     weite".
     """
-    bare = "".join(
-        letter
-        for letter in unicodedata.normalize("NFKD", header.replace("ß", "ss"))
-        if not unicodedata.combining(letter)
-    )
+    decomposed = unicodedata.normalize("NFKD", header.replace("ß", "ss"))
+    letters = [letter for letter in decomposed if not unicodedata.combining(letter)]
+    bare = "".join(letters)
     return re.sub(r"[^a-z0-9]+", " ", bare.lower()).strip()
 
 
@@ -225,7 +223,7 @@ def without_unit(header: str) -> tuple[str, str]:
 
 def transaction(headers: list[str]) -> dict[str, int]:
     """Field -> column, or nothing when these are not the columns of a bank statement."""
-    names = [(plain(header), without_unit(header)[0]) for header in headers]
+    names = [_variants(header) for header in headers]
     columns: dict[str, int] = {}
     for field, field_names in TRANSACTION.items():
         best = _best_column(names, field_names)
@@ -233,7 +231,14 @@ def transaction(headers: list[str]) -> dict[str, int]:
             columns[field] = best
     has_money = "amount" in columns or columns.keys() >= {"debit", "credit"}
     has_context = bool(_STATEMENT_CONTEXT & columns.keys())
-    return columns if "date" in columns and has_money and has_context else {}
+    is_statement = "date" in columns and has_money and has_context
+    return columns if is_statement else {}
+
+
+def _variants(header: str) -> tuple[str, str]:
+    """A header as its plain name, with and without the unit in it."""
+    name, _ = without_unit(header)
+    return plain(header), name
 
 
 def _best_column(
@@ -257,7 +262,8 @@ def contact(headers: list[str]) -> dict[str, list[int]]:
         if field:
             columns.setdefault(field, []).append(at)
     has_name = columns.keys() & {"display_name", "given", "family"}
-    return columns if has_name and columns.keys() & {"emails", "phones"} else {}
+    is_reachable = columns.keys() & {"emails", "phones"}
+    return columns if has_name and is_reachable else {}
 
 
 def _contact_field(name: str) -> str | None:

@@ -28,15 +28,16 @@ class _ValueColumn:
     def of(cls, table: table_rows.Table, kind: str, at: int) -> Self:
         """A column with its decimal mark and its unit."""
         mark = table_values.decimal_mark(table.column(at))
-        unit = table_headers.without_unit(table.headers[at])[1]
-        return cls(kind, at, mark, unit)
+        _, unit = table_headers.without_unit(table.headers[at])
+        return cls(kind, at, decimal_mark=mark, unit=unit)
 
 
 def records(
     table: table_rows.Table, columns: Mapping[str, int], source: drafts.SourceFile
 ) -> Iterator[drafts.DraftOrSkip]:
     """Field or kind -> column as `table_headers.health` says."""
-    day_first = table_values.day_first(table.column(columns["at"]), not table.english)
+    dates = table.column(columns["at"])
+    day_first = table_values.day_first(dates, not table.english)
     values = _value_columns(table, columns)
     seen: Counter[str] = Counter()
     for number, row in enumerate(table.rows, start=1):
@@ -80,7 +81,8 @@ def _measure(
     seen: Counter[str],
 ) -> drafts.Draft | None:
     """The record of one cell; None when it holds no measure."""
-    kind = column.kind or _kind(table_rows.cell(row, columns.get("kind")))
+    named = table_rows.cell(row, columns.get("kind"))
+    kind = column.kind or _kind(named)
     value = table_values.number(raw, column.decimal_mark)
     if not kind or value is None:
         return None

@@ -49,13 +49,14 @@ def parse(text: str) -> tuple[list[list[str]], str, str]:
     text = text.lstrip("\ufeff")
     # Excel writes its delimiter into a first line of its own: sep=;
     if declared := re.match(r"sep=(.)\r?\n", text, re.IGNORECASE):
-        delimiter, text = declared.group(1), text[declared.end() :]
+        delimiter = declared[1]
+        text = text[declared.end() :]
     else:
         delimiter = _sniff(text)
     rows: list[list[str]] = []
     try:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-        rows.extend(row for row in reader if any(value.strip() for value in row))
+        rows.extend(row for row in reader if any(map(str.strip, row)))
     except csv.Error as error:
         return rows, delimiter, f"reading ended at row {len(rows) + 1}: {error}"
     return rows, delimiter, ""
@@ -65,12 +66,15 @@ def _sniff(text: str) -> str:
     """The delimiter that cuts most of the first lines into the same number of cells, of
     two or more.
     """
-    sample = "\n".join(text[:_SNIFFED_CHARACTERS].splitlines()[:_SNIFFED_LINES])
-    best, best_score = ",", 0.0
+    lines = text[:_SNIFFED_CHARACTERS].splitlines()
+    sample = "\n".join(lines[:_SNIFFED_LINES])
+    best = ","
+    best_score = 0.0
     for delimiter in DELIMITERS:
         score = _delimiter_score(sample, delimiter)
         if score > best_score:
-            best, best_score = delimiter, score
+            best = delimiter
+            best_score = score
     return best
 
 

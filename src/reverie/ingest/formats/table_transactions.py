@@ -28,15 +28,19 @@ class _Notation:
         cls, table: table_rows.Table, columns: Mapping[str, int], preamble: str
     ) -> Self:
         """The notation, told from all rows."""
-        money = [columns[name] for name in _MONEY if name in columns]
-        amounts = (value for at in money for value in table.column(at))
+        amounts: list[str] = []
+        headers: list[str] = []
+        for name in _MONEY:
+            if name in columns:
+                at = columns[name]
+                amounts += table.column(at)
+                headers.append(table.headers[at])
         dates = table.column(columns["date"])
-        headers = [table.headers[at] for at in money]
         named = _PREAMBLE_CURRENCY.findall(preamble)
         return cls(
-            table_values.decimal_mark(amounts),
-            table_values.day_first(dates, not table.english),
-            table_values.currency(*headers) or table_values.currency(*named),
+            decimal_mark=table_values.decimal_mark(amounts),
+            day_first=table_values.day_first(dates, not table.english),
+            currency=table_values.currency(*headers) or table_values.currency(*named),
         )
 
 
@@ -50,12 +54,13 @@ def records(
     used = {*columns.values()}
     seen: Counter[str] = Counter()
     for number, row in enumerate(table.rows, start=1):
-        on = table_values.day(table_rows.cell(row, columns["date"]), notation.day_first)
+        date_text = table_rows.cell(row, columns["date"])
+        on = table_values.day(date_text, notation.day_first)
         amount, amount_text = _amount(row, columns, notation.decimal_mark)
         if on is None or amount is None:
             missing = "date" if on is None else "amount"
-            reason = f"no {missing} in: {' | '.join(row)[:120]}"
-            yield drafts.Skip(f"row {number}", reason)
+            cells = " | ".join(row)
+            yield drafts.Skip(f"row {number}", f"no {missing} in: {cells[:120]}")
             continue
         fields = {
             "date": on,
@@ -65,7 +70,8 @@ def records(
             "text": table_rows.cell(row, columns.get("text")) or None,
             "custom": _custom(row, columns, table.other_cells(row, used)),
         }
-        key = table_rows.row_key([value.strip() for value in row], seen)
+        canonical = [value.strip() for value in row]
+        key = table_rows.row_key(canonical, seen)
         yield drafts.Draft("transaction", key, fields)
 
 

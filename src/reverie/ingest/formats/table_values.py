@@ -59,9 +59,10 @@ def number(text: str, mark: str) -> Decimal | None:
     if match is None:
         return None
     raw = match.group()
-    negative = bool(re.search(r"[-−–(]", raw)) or bool(re.match(r"\s*[-−–(]", text))
+    negative = re.search(r"[-−–(]", raw) or re.match(r"\s*[-−–(]", text)
     digits = re.sub(r"[^\d.,]", "", raw)
-    digits = digits.replace("." if mark == "," else ",", "").replace(",", ".")
+    grouping = "." if mark == "," else ","
+    digits = digits.replace(grouping, "").replace(",", ".")
     try:
         value = Decimal(digits)
     except InvalidOperation:
@@ -108,11 +109,12 @@ def day(text: str, dmy: bool) -> date | None:
 def _year_month_day(text: str, dmy: bool) -> tuple[str, str, str] | None:
     """The three parts of a date, as they are written."""
     if match := COMPACT.match(text):
-        return match.group(1), match.group(2), match.group(3)
+        year, month, on = match.group(1, 2, 3)
+        return year, month, on
     match = DATE.match(text)
     if match is None:
         return None
-    first, second, third = match.group(1), match.group(3), match.group(4)
+    first, second, third = match.group(1, 3, 4)
     if len(first) == 4:  # ISO 8601
         return first, second, third
     if dmy:
@@ -140,10 +142,11 @@ def moment(text: str, clock: str, dmy: bool, zone: tzinfo | None) -> datetime | 
         return datetime.combine(on, time(), zone)
     try:
         local = datetime.combine(on, _time_of_day(at), zone)
-        offset = at.group(5)
+        offset = at[5]
         if not offset:
             return local
-        return datetime.fromisoformat(local.replace(tzinfo=None).isoformat() + offset)
+        floating = local.replace(tzinfo=None)
+        return datetime.fromisoformat(floating.isoformat() + offset)
     except ValueError:
         return None
 
@@ -151,14 +154,18 @@ def moment(text: str, clock: str, dmy: bool, zone: tzinfo | None) -> datetime | 
 def _clock_after_date(text: str) -> str:
     """What follows the date in a cell."""
     match = DATE.match(text)
-    return (match.group(5) if match else None) or ""
+    if match is None:
+        return ""
+    return match[5] or ""
 
 
 def _time_of_day(clock: re.Match[str]) -> time:
     """A time of 12 or 24 hours. Raises ValueError."""
-    hour = int(clock.group(1))
-    half = (clock.group(4) or "").lower()[:1]
+    hours, minute, second, half = clock.group(1, 2, 3, 4)
+    hour = int(hours)
     # 12 am is midnight and 12 pm noon
     if half:
-        hour = hour % 12 + (12 if half == "p" else 0)
-    return time(hour, int(clock.group(2)), int(clock.group(3) or 0))
+        hour %= 12
+        if half.lower().startswith("p"):
+            hour += 12
+    return time(hour, int(minute), int(second or 0))

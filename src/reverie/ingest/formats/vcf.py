@@ -99,10 +99,9 @@ def _cards(data: bytes) -> Iterator[contentlines.Component]:
 
 def _digest(card: contentlines.Component) -> str:
     """A part of the key for the second of two people of one name."""
-    text = "\n".join(
-        sorted(f"{line.name}:{line.value}" for line in card.lines if line.name != "REV")
-    )
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+    lines = [f"{line.name}:{line.value}" for line in card.lines if line.name != "REV"]
+    content = "\n".join(sorted(lines)).encode("utf-8", "replace")
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def _contact(card: contentlines.Component) -> drafts.DraftOrSkip:
@@ -160,8 +159,8 @@ def _name(card: contentlines.Component) -> _Name:
     line = card.first("N")
     if line is None:
         return _Name()
-    parts = [_one_line(part) for part in contentlines.split(line.value, ";")[:5]]
-    name = _Name(*parts)
+    parts = contentlines.split(line.value, ";")
+    name = _Name(*map(_one_line, parts[:5]))
     return replace(
         name,
         family=name.family or None,
@@ -190,9 +189,13 @@ def _display_name(
 
 def _company(card: contentlines.Component) -> str | None:
     """The organization; its departments come behind it."""
+    return next(filter(None, _organization(card)), None)
+
+
+def _organization(card: contentlines.Component) -> list[str]:
+    """The parts of ORG: the organization, then its units."""
     line = card.first("ORG")
-    parts = contentlines.split(line.value, ";") if line else []
-    return next(filter(None, parts), None)
+    return contentlines.split(line.value, ";") if line else []
 
 
 def _notes(card: contentlines.Component) -> str:
@@ -218,24 +221,25 @@ def _preference(line: contentlines.ContentLine) -> int:
     if "pref" in _types(line):
         return 0
     rank = line.param("PREF")
-    return int(rank) if rank.isdecimal() and len(rank) < 4 else 101
+    if rank.isdecimal() and len(rank) < 4:
+        return int(rank)
+    return 101
 
 
 def _types(line: contentlines.ContentLine) -> list[str]:
     """The values of TYPE in lower case."""
-    return [
-        word.strip().lower()
-        for value in line.params.get("TYPE", [])
-        for word in value.split(",")
-    ]
+    types: list[str] = []
+    for value in line.params.get("TYPE", []):
+        words = value.split(",")
+        types += [word.strip().lower() for word in words]
+    return types
 
 
 def _address(line: contentlines.ContentLine) -> str:
     """An ADR on one line (RFC 6350, 6.3.1)."""
-    parts = contentlines.split(line.value, ";")
-    box, extra, street, city, region, code, country = (
-        _one_line(part) for part in (parts + [""] * 7)[:7]
-    )
+    parts = [_one_line(part) for part in contentlines.split(line.value, ";")]
+    missing = [""] * (7 - len(parts))
+    box, extra, street, city, region, code, country = [*parts, *missing][:7]
     town = " ".join(filter(None, (code, city)))
     return ", ".join(filter(None, (street, extra, box, town, region, country)))
 
@@ -252,7 +256,8 @@ def _birthday(card: contentlines.Component) -> tuple[date | None, drafts.Fields]
     if line is None or not raw:
         return None, {}
     if match := NO_YEAR.match(raw):
-        return None, {"birthday": f"--{match.group(1)}-{match.group(2)}"}
+        month, day = match.groups()
+        return None, {"birthday": f"--{month}-{day}"}
     if match := FULL_DATE.match(raw):
         year, month, day = match.groups()
         if _is_no_year(line, year):
@@ -300,18 +305,17 @@ def _custom(
 
 def _departments(card: contentlines.Component) -> list[str]:
     """The units of an organization."""
-    line = card.first("ORG")
-    parts = contentlines.split(line.value, ";") if line else []
-    return [*filter(None, parts[1:])]
+    departments = _organization(card)[1:]
+    return [*filter(None, departments)]
 
 
 def _messengers(card: contentlines.Component) -> dict[str, str]:
     """Messenger -> account."""
-    accounts = {
-        line.name.lower().removeprefix("x-"): line.text.strip()
-        for line in card.lines
-        if line.name in MESSENGERS
-    }
+    accounts: dict[str, str] = {}
+    for line in card.lines:
+        if line.name in MESSENGERS:
+            messenger = line.name.lower().removeprefix("x-")
+            accounts[messenger] = line.text.strip()
     return {messenger: account for messenger, account in accounts.items() if account}
 
 
@@ -329,11 +333,10 @@ def _kept(card: contentlines.Component) -> drafts.Fields:
 
 def _words(card: contentlines.Component, name: str) -> list[str]:
     """All words of a list property, once each."""
-    return contentlines.unique(
-        word
-        for line in card.every(name)
-        for word in contentlines.split(line.value, ",")
-    )
+    words: list[str] = []
+    for line in card.every(name):
+        words += contentlines.split(line.value, ",")
+    return contentlines.unique(words)
 
 
 def _labels(card: contentlines.Component) -> dict[str, str]:
@@ -352,7 +355,8 @@ def _labels(card: contentlines.Component) -> dict[str, str]:
         types = [word for word in _types(line) if word in TYPES]
         label = own_labels.get(line.group) or " ".join(types)
         if label:
-            labels[MAILTO_OR_TEL.sub("", line.text.strip())] = label
+            value = MAILTO_OR_TEL.sub("", line.text.strip())
+            labels[value] = label
     return labels
 
 
