@@ -215,8 +215,11 @@ def test_density_counts_how_many_functions_are_complex(tree: Path) -> None:
 
 
 def test_density_counts_nodes_a_line_of_a_package(tree: Path) -> None:
-    line = "x = a(b, c, d(e, f, g(h, i)), j)"
-    write(tree / "search" / "dense.py", "\n".join([line] * 40))
+    line = "    a(b, c, d(e, f, g(h, i)), j)\n"
+    data = "WORDS = (" + '"a", ' * 9 + ")\n"
+    write(tree / "search" / "words.py", data * 40)
+    assert run("density", tree)[0] == 0
+    write(tree / "search" / "dense.py", "def f() -> None:\n" + line * 40)
     code, said = run("density", tree)
     assert code == 1
     assert "search: " in said

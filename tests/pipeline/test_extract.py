@@ -31,7 +31,7 @@ async def following(
     embeddings: embedding.Embeddings,
     models: chat.Models | None = None,
 ) -> AsyncIterator[worker.Worker]:
-    followers = (rule_extraction.EXTRACTION, model_extraction.INGESTION)
+    followers = (rule_extraction.RULE_EXTRACTION, model_extraction.MODEL_EXTRACTION)
     one = worker.Worker(database, embeddings, models, followers=followers)
     async with one.running():
         yield one

@@ -409,7 +409,7 @@ async def test_slots_under_new_names_go_on_where_they_stood(
 
         return replace(slot, before=follow, asks=False)
 
-    of_names = (rule_extraction.EXTRACTION, model_extraction.INGESTION)
+    of_names = (rule_extraction.RULE_EXTRACTION, model_extraction.MODEL_EXTRACTION)
     async with worker.Worker(
         old, words_alone, followers=[recording(slot) for slot in of_names]
     ).running():

@@ -30,7 +30,7 @@ async def read(
 ) -> None:
     found: list[worker.Standing] = []
     async with worker.Worker(
-        database, words_alone, followers=(rule_extraction.EXTRACTION,)
+        database, words_alone, followers=(rule_extraction.RULE_EXTRACTION,)
     ).running():
         for _ in range(1000):
             async with database.transaction(caller) as tx:

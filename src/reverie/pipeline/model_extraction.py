@@ -1,4 +1,4 @@
-"""The ingestion slot: entity and relation extraction by a language model (LLM).
+"""The model extraction slot: entity and relation extraction by a language model (LLM).
 
 The graph keeps what the text of a record bears out.
 
@@ -64,7 +64,7 @@ async def read(work: slots.Work, batch: Sequence[changes.Change]) -> None:
     await embed.nodes(work)
 
 
-INGESTION = slots.Slot("model_extraction", before=read, asks=True)
+MODEL_EXTRACTION = slots.Slot("model_extraction", before=read, asks=True)
 
 
 def _unread(work: slots.Work, batch: Iterable[changes.Change]) -> dict[str, list[UUID]]:

@@ -30,7 +30,7 @@ async def rebuild(
         if vectors:
             await embed.forget(tx, caller)
         await slots.reset(tx, caller, embed.EMBEDDING.name)
-        await slots.reset(tx, caller, rule_extraction.EXTRACTION.name)
+        await slots.reset(tx, caller, rule_extraction.RULE_EXTRACTION.name)
         old = [segment.id for segment in await postings.segments(tx, caller)]
     done = 0
     for domain in catalogue.DOMAINS.values():

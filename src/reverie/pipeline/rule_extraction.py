@@ -1,4 +1,4 @@
-"""The extraction slot: named entities and relations of changed records, by rules.
+"""The rule extraction slot: named entities and relations of changed records, by rules.
 
 What records say becomes nodes and links, by their fields and by rules, without a model.
 """
@@ -56,7 +56,7 @@ async def read(work: slots.Work, batch: Sequence[changes.Change]) -> None:
     await embed.nodes(work)
 
 
-EXTRACTION = slots.Slot("rule_extraction", before=read)
+RULE_EXTRACTION = slots.Slot("rule_extraction", before=read)
 
 
 def _by_domain(batch: Sequence[changes.Change]) -> dict[str, list[UUID]]:

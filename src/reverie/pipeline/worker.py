@@ -30,8 +30,8 @@ SLOTS = (
     embed.EMBEDDING,
     index.INDEX,
     heat_slot.HEAT,
-    rule_extraction.EXTRACTION,
-    model_extraction.INGESTION,
+    rule_extraction.RULE_EXTRACTION,
+    model_extraction.MODEL_EXTRACTION,
 )
 COOLING_S = 6 * 3600
 _POLL_S = 1.0
