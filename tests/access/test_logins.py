@@ -417,7 +417,7 @@ def test_settings_are_level_two() -> None:
         assert (row.action == "read") == (row.level == 0) or row.name.startswith(
             "session."
         ), row
-        assert row.door == "open" or row.kinds, row
+        assert row.authentication == "open" or row.kinds, row
 
 
 async def test_argon2id_as_it_is_configured(monkeypatch: pytest.MonkeyPatch) -> None:

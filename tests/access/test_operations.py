@@ -126,7 +126,7 @@ def scoped(caller: callers.Caller, area: str, action: str) -> bool:
 
 def expected(asker: Asker, row: operations.Operation, method: str) -> int:
     """What the table says: 401, 403, or 0 for let in."""
-    if row.door == "open":
+    if row.authentication == "open":
         return 0
     caller = asker.caller
     if caller is None:
@@ -136,7 +136,7 @@ def expected(asker: Asker, row: operations.Operation, method: str) -> int:
     waits = {"agent": 2, "machine": 3, "user": 9}[caller.kind]
     fine = (
         caller.kind in row.kinds
-        and (row.door != "login" or caller.login)
+        and (row.authentication != "login" or caller.login)
         and (not row.owner or caller.role == "owner")
         and (not row.area or scoped(caller, row.area, row.action))
         and (

@@ -1,3 +1,3 @@
-"""Models behind the door, as the tests of the door open them."""
+"""Models behind the gateway, as the tests of the gateway open them."""
 
 from tests.llm.conftest import opened as opened

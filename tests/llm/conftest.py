@@ -1,4 +1,4 @@
-"""Models behind the door, and the rows that calls leave in the log."""
+"""Models behind the gateway, and the rows that calls leave in the log."""
 
 import tempfile
 from collections.abc import Callable

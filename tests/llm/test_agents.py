@@ -1,4 +1,4 @@
-"""An agent of pydantic-ai behind the door: its turns, its tools and what they return
+"""An agent of pydantic-ai behind the gateway: its turns, its tools and what they return
 are judged and masked together.
 """
 

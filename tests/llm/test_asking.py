@@ -1,4 +1,4 @@
-"""Asking through the door: where a call goes, what it carries, when its turn is, and
+"""Asking through the gateway: where a call goes, what it carries, when its turn is, and
 its one row in the log.
 """
 

@@ -14,7 +14,7 @@ from reverie.access import callers
 
 Level = Literal[0, 1, 2, 3]
 # Who comes in: everybody, whoever shows a token or a login, or a person's login alone.
-Door = Literal["open", "proof", "login"]
+Authentication = Literal["open", "proof", "login"]
 
 # The plurals of reverie.records.catalogue, which lies above; a test keeps them equal.
 DOMAINS = (
@@ -44,18 +44,18 @@ class Operation:
     action: str = "read"
     level: Level = 0
     kinds: frozenset[callers.Kind] = _ALL
-    door: Door = "proof"
+    authentication: Authentication = "proof"
     across: bool = False
     owner: bool = False
 
     @property
     def requirement(self) -> str:
         """What it needs, as a sentence of the API's description."""
-        if self.door == "open":
+        if self.authentication == "open":
             return "Wants no token and no login."
         needs = [f"the scope {self.area}:{self.action}"] if self.area else []
         needs += [f"a scope to {self.action} one domain"] if self.across else []
-        needs += ["a login"] if self.door == "login" else []
+        needs += ["a login"] if self.authentication == "login" else []
         needs += ["the owner"] if self.owner else []
         sentence = f"Needs {' and '.join(needs) or 'any token or login'}."
         excluded = [kind for kind in ("machine", "agent") if kind not in self.kinds]
@@ -130,16 +130,18 @@ OPERATIONS: Mapping[str, Operation] = {
         ),
         Operation(name="vault.stats", area="privacy", kinds=_NO_AGENT),
         Operation(name="privacy.summary", area="privacy"),
-        Operation(name="health", door="open"),
+        Operation(name="health", authentication="open"),
         Operation(name="openapi"),
-        Operation(name="session.start", action="write", door="open"),
+        Operation(name="session.start", action="write", authentication="open"),
         Operation(name="session.show"),
-        Operation(name="session.end", action="write", kinds=_PEOPLE, door="login"),
+        Operation(
+            name="session.end", action="write", kinds=_PEOPLE, authentication="login"
+        ),
         Operation(
             name="session.password",
             action="write",
             kinds=_PEOPLE,
-            door="login",
+            authentication="login",
             level=2,
         ),
         Operation(name="users.list", area="users", kinds=_PEOPLE),
@@ -193,7 +195,7 @@ def need(caller: callers.Caller, operation: Operation) -> None:
             f"`{operation.name}` is closed to every {caller.kind}.",
             hint="A person can do it.",
         )
-    if operation.door == "login" and not caller.login:
+    if operation.authentication == "login" and not caller.login:
         raise errors.Forbidden(
             f"`{operation.name}` needs a login.", hint="A token is not enough here."
         )

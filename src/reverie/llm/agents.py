@@ -134,7 +134,7 @@ class Guarded(WrapperModel):
 
     async def count_tokens(self, *_: Any, **__: Any) -> Any:
         """Some providers count by being sent everything, beside the gateway."""
-        raise errors.ModelUnavailable("Tokens are counted by the door.")
+        raise errors.ModelUnavailable("Tokens are counted by the gateway.")
 
     async def _translated(
         self,

@@ -34,7 +34,8 @@ _MERGED_KINDS = frozenset({"person", "address"})
 # Capitalised names of people seen once are looked for in the rest of the text when they
 # are at least so sure.
 _REPEATED_FROM = 0.7
-# Set by hand (docs/decisions/0013); below spans.STRONG: context more than identity.
+# Set by hand (docs/decisions/0013). Below 0.5 a finding is context more than identity: a
+# bare year, a weekday, a nationality, a job.
 _NATIONALITY_SCORE = 0.35
 _REPEATED_SCORE = 0.6
 

@@ -9,7 +9,6 @@ import phonenumbers
 from reverie.privacy import check_digits, spans
 
 # Regions whose numbers are recognised without their country code.
-REGIONS = ("ES", "US", "GB", "DE", "AT", "CH", "FR", "IT")
 _TRUNK_ZERO_REGIONS = ("GB", "DE", "AT", "CH", "FR", "IT")
 _NINE_DIGIT_REGIONS = ("ES",)
 _TEN_DIGIT_REGIONS = ("US", "IT")

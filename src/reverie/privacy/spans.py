@@ -3,10 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-# Findings below this are context more than identity: a bare year, a weekday, a
-# nationality, a job.
-STRONG = 0.5
-
 
 @dataclass(frozen=True, slots=True)
 class Span:

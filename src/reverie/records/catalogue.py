@@ -43,9 +43,6 @@ DOMAINS: Mapping[str, record_types.Domain[Any]] = {
 }
 
 
-AnyDomain = record_types.Domain[Any]
-
-
 def domain(name: str) -> record_types.Domain[Any]:
     """A domain by its name or its plural. Raises Invalid naming those there are."""
     for kind in DOMAINS.values():

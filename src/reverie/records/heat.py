@@ -14,13 +14,12 @@ from uuid import UUID
 from reverie import db
 
 Source = Literal["user", "agent", "sleep", "sync", "import", "unknown"]
-HOT, WARM = 0.7, 0.2
 TIER_CONDITIONS: Mapping[str, LiteralString] = {
     "hot": "coalesce(heat.heat, 0) > 0.7",
     "warm": "coalesce(heat.heat, 0) > 0.2",
     "cold": "coalesce(heat.heat, 0) <= 0.2",
 }
-"""What a list that is joined with `heat` is narrowed by: HOT and WARM, in SQL."""
+"""What a list that is joined with the table `heat` is narrowed by, by tier."""
 YEAR_H, HALF_LIFE_H = 8766.0, 168.0
 
 # How much one access counts. What a machine brings in by the thousand starts colder;

@@ -9,8 +9,8 @@ from reverie.records import terms
 from reverie.search import query as queries
 from reverie.search.dates import days
 
-# The cards of a scope, but for its days. The tiers are those of records/heat.py (HOT,
-# WARM), as in records/base.py.
+# The cards of a scope, but for its days. The tiers are those of records/heat.py
+# (TIER_CONDITIONS).
 CARDS: LiteralString = """
 (%(domains)s::text[] IS NULL OR card.domain = ANY(%(domains)s))
 AND (%(tag)s::text IS NULL OR card.tags @> ARRAY[%(tag)s::text])

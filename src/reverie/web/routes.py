@@ -95,7 +95,7 @@ def add(
     description.setdefault("operation_id", name.replace(".", "_"))
     more = description.get("description", "")
     description["description"] = f"{operation.requirement} {more}".strip()
-    if operation.door == "open":
+    if operation.authentication == "open":
         extra = description.get("openapi_extra", {})
         description["openapi_extra"] = {**extra, "security": []}
     api.add_api_route(
@@ -120,7 +120,7 @@ def check(api: fastapi.FastAPI) -> None:
                 f"{getattr(route, 'path', route)} has no operation.",
                 hint="Use routes.add.",
             )
-        if operation.door == "open":
+        if operation.authentication == "open":
             opened |= {(method, route.path) for method in route.methods or ()}
     if frozenset(opened) != middleware.OPEN:
         raise errors.Misconfigured(
@@ -141,6 +141,6 @@ def operation_of(route: routing.BaseRoute) -> operations.Operation | None:
 async def _guarded(
     operation: operations.Operation, handler: BoundHandler, request: requests.Request
 ) -> responses.Response:
-    if operation.door != "open":
+    if operation.authentication != "open":
         operations.need(middleware.caller_of(request), operation)
     return await handler(request)
