@@ -176,7 +176,7 @@ def of_people(path: Path) -> dict[str, Any]:
     found = matching.candidates(made)
     seconds = time.perf_counter() - started
     every = {(i, j) for i, j, _ in found}
-    automatic = {(i, j) for i, j, verdict in found if verdict.automatic}
+    automatic = {(i, j) for i, j, verdict in found if verdict.certain}
     return {
         "records": len(made),
         "true_pairs": len(truth),

@@ -186,7 +186,7 @@ def test_one_person_in_two_spellings_is_suggested_only(a: str, b: str) -> None:
     assert keys.similarity(a, b) < 1
     verdict = matching.compare(Profile("person", (a,)), Profile("person", (b,)))
     assert verdict.suggested
-    assert not verdict.automatic
+    assert not verdict.certain
 
 
 @pytest.mark.parametrize(("a", "b"), PEOPLE_APART)
@@ -199,7 +199,7 @@ def test_one_thing_in_two_spellings_is_suggested_only(a: str, b: str) -> None:
     assert keys.same(a, b, kind="company")
     assert not matching.compare(
         Profile("company", (a,)), Profile("company", (b,))
-    ).automatic
+    ).certain
 
 
 @pytest.mark.parametrize(("a", "b"), THINGS_APART)
@@ -221,7 +221,7 @@ def test_numbers_must_agree_in_every_kind_and_length() -> None:
             assert not keys.same(a, b, kind=kind)
             assert keys.key(ANN, kind, a) != keys.key(ANN, kind, b)
             verdict = matching.compare(Profile(kind, (a,)), Profile(kind, (b,)))
-            assert not verdict.automatic
+            assert not verdict.certain
             assert not verdict.suggested
 
 
@@ -238,9 +238,9 @@ def test_a_very_long_name_is_compared_quickly() -> None:
 def test_two_of_one_name_with_different_addresses_stay_two() -> None:
     a = Profile("person", ("John Smith",), emails=("john@one.org",))
     b = Profile("person", ("John Smith",), emails=("john@two.org",))
-    assert not matching.compare(a, b).automatic
+    assert not matching.compare(a, b).certain
     found = matching.candidates([a, b])
-    assert [verdict.automatic for _, _, verdict in found] == [False]
+    assert [verdict.certain for _, _, verdict in found] == [False]
     assert "other email" in found[0][2].reasons
 
 
@@ -268,11 +268,11 @@ def test_the_same_email_wins_over_the_name() -> None:
     )
     b = Profile("person", ("Pepe",), emails=("JOSE@example.org",))
     verdict = matching.compare(a, b)
-    assert verdict.automatic
+    assert verdict.certain
     assert "same email" in verdict.reasons
     assert matching.compare(
         a, Profile("person", (), emails=("jose@example.org",))
-    ).automatic
+    ).certain
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_an_address_of_several_people_merges_nobody(
     a: tuple[str, str], b: tuple[str, str]
 ) -> None:
     one, other = (Profile("person", (name,), emails=(email,)) for name, email in (a, b))
-    assert not matching.compare(one, other).automatic
+    assert not matching.compare(one, other).certain
 
 
 def test_the_same_email_with_another_birthday_is_not_automatic() -> None:
@@ -296,16 +296,16 @@ def test_the_same_email_with_another_birthday_is_not_automatic() -> None:
     b = Profile(
         "person", ("Hans Huber",), emails=("hans@example.org",), birthday="1980-07-09"
     )
-    assert not matching.compare(a, b).automatic
+    assert not matching.compare(a, b).certain
 
 
 def test_a_bare_name_is_the_one_of_that_name_but_not_one_of_two() -> None:
     bare = Profile("person", ("Ana López",))
     one = Profile("person", ("ana lopez",), emails=("ana@one.org",))
     two = Profile("person", ("Ana López",), emails=("ana@two.org",))
-    assert [found[2].automatic for found in matching.candidates([bare, one])] == [True]
+    assert [found[2].certain for found in matching.candidates([bare, one])] == [True]
     assert not any(
-        verdict.automatic for _, _, verdict in matching.candidates([bare, one, two])
+        verdict.certain for _, _, verdict in matching.candidates([bare, one, two])
     )
 
 
@@ -319,10 +319,10 @@ def test_an_identifier_merges_with_the_name_and_a_slip_in_it_suggests() -> None:
     c = Profile(
         "person", ("Ana Lopes",), birthday="1990-01-13", identifiers=("6988084",)
     )
-    assert matching.compare(a, b).automatic
+    assert matching.compare(a, b).certain
     verdict = matching.compare(a, c)
     assert verdict.suggested
-    assert not verdict.automatic
+    assert not verdict.certain
     assert set(verdict.reasons) == {
         "names alike",
         "identifier a slip apart",
@@ -347,7 +347,7 @@ def test_a_thing_of_the_same_name_and_kind_is_one() -> None:
     verdict = matching.compare(
         Profile("company", ("Acme",)), Profile("company", (" ACME ",))
     )
-    assert verdict.automatic
+    assert verdict.certain
     assert verdict.score == 1
 
 
@@ -358,7 +358,7 @@ def test_things_that_share_a_short_name_only_are_not_merged() -> None:
     )
     verdict = matching.compare(a, b)
     assert verdict.suggested
-    assert not verdict.automatic
+    assert not verdict.certain
 
 
 def test_things_of_one_name_with_other_numbers_are_not_merged() -> None:
@@ -366,7 +366,7 @@ def test_things_of_one_name_with_other_numbers_are_not_merged() -> None:
         Profile("company", ("Acme",), identifiers=(number,))
         for number in ("DE136695976", "ATU12345675")
     )
-    assert not matching.compare(a, b).automatic
+    assert not matching.compare(a, b).certain
 
 
 def test_empty_facts_are_no_evidence() -> None:

@@ -293,6 +293,22 @@ async def test_a_filter_holds_where_a_session_is_asked_for(life: Life) -> None:
     assert titles(await life.search(asked, person="Berta")) == {"Later chat"}
 
 
+async def test_a_later_session_is_asked_what_was_said_in_it(life: Life) -> None:
+    """The session is counted among all chats, also where words are searched in it."""
+    for day in (15, 20):
+        chat = {
+            "title": f"Chat of the {day}th",
+            "started": f"2026-09-{day}T12:00:00Z",
+            "turns": [{"id": "1", "speaker": "Berta", "text": "The roof leaks again."}],
+        }
+        await keep(life.database, life.caller, (chats.CHATS, chat))
+    question = "what did we say about the roof in our {} session?"
+    found = titles(await life.search(question.format("second")))
+    assert found == {"Chat of the 15th"}
+    found = titles(await life.search(question.format("third")))
+    assert found == {"Chat of the 20th"}
+
+
 async def test_who_took_part_follows_a_change_at_once(life: Life) -> None:
     mail = next(
         hit for hit in (await life.search()).hits if hit.title == "Sent: xylophone"

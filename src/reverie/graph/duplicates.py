@@ -14,7 +14,7 @@ from reverie.graph.resolution import keys, matching
 KINDS: tuple[nodes.Kind, ...] = ("person", "concept", "entity")
 # Two that nearly always stand in the same records may be one by two names: so many
 # records, and this share of all.
-# Set by hand (co-occurrence, spec/graph.md, "Who is who").
+# Set by hand (co-occurrence, docs/decisions/0015).
 _LEAST_COMMON, _LEAST_SHARE = 5, 0.8
 _PROFILES = f"""
 SELECT node.id, node.name, node.properties, node.links,
@@ -65,12 +65,12 @@ async def suggested(
     for pair, common, share in await _co_occurring(tx, caller, kind):
         verdict = pairs.get(pair)
         if verdict is None:
-            verdict = matching.Verdict(keys.SAME, automatic=False, reasons=())
+            verdict = matching.Verdict(keys.SAME, certain=False, reasons=())
         if verdict.reasons or share >= _LEAST_SHARE:
             reasons = (*verdict.reasons, f"{common} records in common")
             pairs[pair] = replace(verdict, reasons=reasons)
     ranked = sorted(
-        pairs.items(), key=lambda item: (-item[1].automatic, -item[1].score, item[0])
+        pairs.items(), key=lambda item: (-item[1].certain, -item[1].score, item[0])
     )
     likeliest = [item for item in ranked if item[0] not in apart][:limit]
     ids = [node_id for pair, _ in likeliest for node_id in pair]
@@ -85,7 +85,7 @@ def _duplicate(
         (by_id[node_id] for node_id in pair),
         key=lambda node: (not node.is_owner, -node.links, node.id),
     )
-    return Duplicate(first, second, verdict.score, verdict.automatic, verdict.reasons)
+    return Duplicate(first, second, verdict.score, verdict.certain, verdict.reasons)
 
 
 async def _co_occurring(

@@ -1,7 +1,8 @@
-"""Links of the graph, bitemporal: how facts are kept, replaced, withdrawn and deleted.
+"""Links of the graph with their valid time: facts kept, replaced, withdrawn, deleted.
 
-Two times belong to a link. Its valid time, `valid_from` to `valid_to`, is when the fact
-holds. Its recorded time is when somebody said so: `at` of its evidence.
+Not bitemporal in full: `valid_from` to `valid_to` is when a fact holds, and "as of" a
+day asks for that. `at` of its evidence is the moment that a record says it of. What was
+believed at an earlier time (transaction time) is not kept.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -109,7 +110,7 @@ async def _make_room(
         # Nothing stands between: the later link of the same fact begins earlier.
         return successor, facts.Interval(begin, end)
     # A fact holds at most until the next one begins, whichever of the two was recorded
-    # first (spec/graph.md, "Links").
+    # first (docs/howto/graph.md).
     until = successor["valid_from"]
     return kept, facts.Interval(begin, min(end or until, until))
 

@@ -1,4 +1,4 @@
-"""Lookups in the graph: lists, neighbours, shortest path, subgraph, counts."""
+"""Lookups in the graph: lists, neighbours, shortest path, subgraph, as of a day, counts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress

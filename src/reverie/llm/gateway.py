@@ -1,4 +1,4 @@
-"""The gateway: routes calls to models, with masking, rate limits, retries and a log.
+"""The gateway to models: routing, masking, a token budget, retries with backoff, a log.
 
 `embedding`, `chat` and `agents` are its faces: one for vectors, one for answers, one
 for agents. Nothing else uses it.

@@ -1,1 +1,3 @@
-"""The database schema as numbered SQL files, and the runner that applies them."""
+"""The database schema (row-level security policies, indexes) as numbered SQL files, and
+the runner that applies them.
+"""

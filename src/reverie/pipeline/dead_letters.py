@@ -1,4 +1,4 @@
-"""The retry queue of dead letters: changes that a slot could not follow."""
+"""The retry queue of dead letters, with backoff: changes that a slot could not follow."""
 
 from dataclasses import dataclass
 from uuid import UUID

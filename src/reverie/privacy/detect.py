@@ -1,6 +1,7 @@
 """PII detection: known values, patterns, check digits, names and addresses in a text.
 
-docs/decisions/0013 says why there is no model; `bench/privacy.py` measures it.
+No model is needed (docs/decisions/0013); spaCy's, if installed, adds to what the rules
+find when `model` is asked for. `bench/privacy.py` measures it.
 """
 
 import re

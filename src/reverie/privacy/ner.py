@@ -39,11 +39,6 @@ _CHUNK = 100_000
 _SCORE = 0.65
 
 
-def available(language: str) -> bool:
-    """Whether a model for a language can be loaded."""
-    return any(_installed(name) for name in MODELS.get(language, ()))
-
-
 def _installed(name: str) -> bool:
     return (
         importlib.util.find_spec("spacy") is not None

@@ -1,10 +1,11 @@
-"""Gibberish detection: whether a question holds any word of a language."""
+"""Gibberish detection: whether enough words of a question are of some language."""
 
 import re
 from pathlib import Path
 
 from simplemma.strategies.dictionaries import TrieDictionaryFactory
 
+# Four known words in ten are enough; set by hand (docs/decisions/0007).
 _SHARE = 0.4
 # In the order of likelihood: the first language that knows a word ends the search.
 _LANGUAGES = ("en", "es", "de", "fr", "pt", "it")

@@ -1,4 +1,4 @@
-"""Reranker over HTTP: a server's `/rerank` endpoint in Cohere's form, or that of TEI.
+"""Reranker (cross-encoder) over HTTP: the `/rerank` endpoint of Cohere's form, or TEI's.
 
 Jina, vLLM, llama.cpp and others have Cohere's.
 """

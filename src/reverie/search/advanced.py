@@ -1,4 +1,4 @@
-"""Advanced mode: rank fusion by position with the owner's own weights (sliders). Pure.
+"""Advanced mode: rank fusion by position (as RRF does) with the owner's own weights.
 
 A signal scores a record (N - position) / N among the N that it found, 0 where it found
 nothing. Where a signal cannot tell its finds apart, or cannot run, its weight goes to

@@ -42,7 +42,7 @@ class Fused:
     its coverage of the query; `manner`, how a turn of a chat is said; `time`, how near
     it is to the day that the query names; `phrase`, and `foremost`, which keeps what is
     exact before what a reranker likes. Boosts: `heat` (1 + 0.1 * heat), `hint`, `soon`
-    (1 + 0.15 * proximity to an event of what is named), `confirmation`.
+    (1 + 0.15 * proximity to an event of what is named), `title`, `confirmation`.
     """
 
     record_id: UUID

@@ -81,11 +81,9 @@ async def search(
             settings=settings,
             most=_kept(query),
         )
-        if stated.scoped and understood.when:
+        if stated.scoped:
             # Neighbours of what was found may be of another time.
-            fused = await temporal.only(
-                tx, caller, stated.scoped, understood.when, fused
-            )
+            fused = await temporal.only(tx, caller, stated.scoped, fused)
         cards = {card.record_id: card for card in scored.records}
         statuses = {**gathered.statuses, **stated.statuses}
         answer = _Answer(query, understood, cards, statuses)

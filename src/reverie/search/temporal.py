@@ -118,12 +118,11 @@ async def only(
     tx: db.Transaction,
     caller: callers.Caller,
     scoped: queries.Query,
-    when: timewords.When,
     fused: Sequence[fusion.Fused],
 ) -> list[fusion.Fused]:
-    """Those of some passages that are of that time."""
+    """Those of some passages that are of the time which a query was narrowed to."""
     ids = [passage.passage_id for passage in fused]
-    hits = await retrieve(tx, caller, scoped, when, depth=len(ids), within=ids)
+    hits = await _of_days(tx, caller, scoped, len(ids), ids)
     of_time = {hit.passage_id for hit in hits}
     return [passage for passage in fused if passage.passage_id in of_time]
 

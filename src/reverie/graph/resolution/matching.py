@@ -1,6 +1,6 @@
 """Entity resolution: matching of profiles by weighted evidence.
 
-A verdict is automatic only where nothing can be wrong: a common address or number of
+A verdict is certain only where nothing can be wrong: a common address or number of
 their own with names that agree, or the same name where one of the two says nothing
 else. All other likeness is a suggestion.
 """
@@ -28,10 +28,12 @@ _TWO_PEOPLE = 0.15
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How likely two profiles are of one, whether they may be merged unasked, and why."""
+    """How likely two profiles are of one, whether that is certain, and why. Nothing is
+    merged unasked all the same.
+    """
 
     score: float
-    automatic: bool
+    certain: bool
     reasons: tuple[str, ...]
 
     @property
@@ -40,7 +42,7 @@ class Verdict:
         return self.score >= keys.SAME
 
 
-NOTHING = Verdict(0.0, automatic=False, reasons=())
+NOTHING = Verdict(0.0, certain=False, reasons=())
 
 
 class MatchEvidence(NamedTuple):
@@ -86,8 +88,8 @@ def _verdict(a: Profile, b: Profile, evidence: Sequence[MatchEvidence]) -> Verdi
     reasons = [reason for _, reason in evidence]
     if similarity is not None:
         reasons.insert(0, _name_reason(similarity, exact=exact))
-    automatic = _automatic(a, b, similarity, exact=exact, evidence=evidence)
-    return Verdict(round(score, 4), automatic, tuple(reasons))
+    certain = _is_certain(a, b, similarity, exact=exact, evidence=evidence)
+    return Verdict(round(score, 4), certain, tuple(reasons))
 
 
 def _score(similarity: float | None, evidence: Sequence[MatchEvidence]) -> float:
@@ -194,7 +196,7 @@ def _a_slip_apart(a: str, b: str) -> bool:
     return OSA.distance(a, b, score_cutoff=1) <= 1
 
 
-def _automatic(
+def _is_certain(
     a: Profile,
     b: Profile,
     similarity: float | None,
@@ -209,10 +211,10 @@ def _automatic(
     # Another address is no other person: people move.
     if _NEAR_BIRTHDAY in evidence or against - {_OTHER_ADDRESS}:
         return False
-    return _automatic_person(a, b, similarity, exact=exact, evidence=evidence)
+    return _is_certain_person(a, b, similarity, exact=exact, evidence=evidence)
 
 
-def _automatic_person(
+def _is_certain_person(
     a: Profile,
     b: Profile,
     similarity: float | None,
@@ -276,7 +278,7 @@ class Match(NamedTuple):
 
 
 def candidates(everybody: Sequence[Profile]) -> list[Match]:
-    """The pairs that are automatic or suggested, the likeliest first; only profiles
+    """The pairs that are certain or suggested, the likeliest first; only profiles
     that share something.
     """
     matches: list[Match] = []
@@ -285,12 +287,12 @@ def candidates(everybody: Sequence[Profile]) -> list[Match]:
         if sum(weight for weight, _ in evidence) < -_MOST_OF_NAMES:
             continue  # no name could make it likely
         verdict = _verdict(everybody[i], everybody[j], evidence)
-        if verdict.automatic or verdict.suggested:
+        if verdict.certain or verdict.suggested:
             matches.append(Match(i, j, verdict))
     return sorted(
         _unambiguous(everybody, matches),
         key=lambda match: (
-            -match.verdict.automatic,
+            -match.verdict.certain,
             -match.verdict.score,
             match.i,
             match.j,
@@ -306,7 +308,7 @@ def _unambiguous(
     """
     partners: dict[int, int] = defaultdict(int)
     for i, j, verdict in matches:
-        if verdict.automatic:
+        if verdict.certain:
             partners[i] += 1
             partners[j] += 1
     for match in matches:
@@ -314,11 +316,11 @@ def _unambiguous(
         several = any(
             partners[place] > 1 and _only_a_name(everybody[place]) for place in (i, j)
         )
-        if not (verdict.automatic and several):
+        if not (verdict.certain and several):
             yield match
             continue
         reasons = (*verdict.reasons, "several of that name")
-        yield Match(i, j, replace(verdict, automatic=False, reasons=reasons))
+        yield Match(i, j, replace(verdict, certain=False, reasons=reasons))
 
 
 def _only_a_name(profile: Profile) -> bool:

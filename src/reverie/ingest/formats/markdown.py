@@ -1,5 +1,5 @@
-"""Markdown files and Obsidian vaults: notes with YAML front matter, and daily notes as
-diary entries.
+"""Markdown files and Obsidian vaults: notes with YAML front matter (frontmatter), and
+daily notes as diary entries.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""CSV column names of exports in English, Spanish and German, and what they mean."""
+"""CSV column mapping: names of columns in English, Spanish and German, what they mean."""
 
 import re
 import unicodedata

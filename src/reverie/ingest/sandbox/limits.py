@@ -1,4 +1,4 @@
-"""Resource limits (rlimit, prctl) of the sandbox: what a process that reads may use."""
+"""Resource limits (rlimit, prctl) and the network namespace of a sandboxed process."""
 
 import ctypes
 import faulthandler
@@ -102,7 +102,7 @@ def more_time(allowed: SandboxLimits) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(cpu) + 1, hard))
 
 
-def alone() -> None:
+def unshare_network() -> None:
     """Cut this process and its children off from the network, where the system lets
     anybody do so.
     """

@@ -132,7 +132,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES, _FILES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sys.dont_write_bytecode = True
-    limits.alone()
+    limits.unshare_network()
     readers: Any = importlib.import_module(module)
     gc.collect()
     # so that collecting in a child does not copy what it shares with this process

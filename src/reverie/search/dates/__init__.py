@@ -1,1 +1,1 @@
-"""Dates in a query: time words are parsed and resolved to days."""
+"""Temporal expressions (dates) in a query: time words are parsed and resolved to days."""
