@@ -130,7 +130,7 @@ async def reverie(
     embeddings = embedding.Embeddings(settings.embedding)
     server = embedded.EmbeddedServer(replace(cluster.place), cluster._lock)  # pyright: ignore[reportPrivateUsage]
     models = chat.Models(
-        settings.model, gateway.Gateway(database, gateway.GatewayRules())
+        settings.model, gateway.Gateway(database, gateway.GatewaySettings())
     )
     opened = app.App(
         settings, database, embeddings, models, server, owner, worker_pool=WORKER_POOL

@@ -126,7 +126,7 @@ async def opened(settings: config.Config) -> AsyncGenerator[App]:
             await asyncio.to_thread(server.release)
 
 
-def _gateway_rules(settings: config.Config) -> gateway.GatewayRules:
+def _gateway_rules(settings: config.Config) -> gateway.GatewaySettings:
     """What holds for every call of a model. Without the key of the pseudonyms, nothing
     private goes to a cloud.
     """
@@ -135,7 +135,7 @@ def _gateway_rules(settings: config.Config) -> gateway.GatewayRules:
     except errors.ReverieError as lost:
         log.warning("%s %s", lost.message, lost.hint)
         key = None
-    return gateway.GatewayRules(
+    return gateway.GatewaySettings(
         key,
         scope=settings.privacy.scope,
         daily_tokens=settings.model.daily_tokens,

@@ -39,7 +39,7 @@ def opened(database: db.Database) -> Opened:
     def make(url: str) -> chat.Models:
         return chat.Models(
             config.Model.model_validate(settings_of(url)),
-            gateway.Gateway(database, gateway.GatewayRules(key=KEY)),
+            gateway.Gateway(database, gateway.GatewaySettings(key=KEY)),
         )
 
     return make
@@ -176,7 +176,7 @@ async def test_without_a_model_it_says_so(
     opened: Opened, owner: callers.Caller, database: db.Database
 ) -> None:
     none = chat.Models(
-        config.Model(), gateway.Gateway(database, gateway.GatewayRules(key=KEY))
+        config.Model(), gateway.Gateway(database, gateway.GatewaySettings(key=KEY))
     )
     with pytest.raises(errors.ModelUnavailable):
         await extract(none, owner)

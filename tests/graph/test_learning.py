@@ -565,9 +565,9 @@ async def test_two_users_do_not_meet(
         assert await nodes.aliases(tx, other, ana.id) == []
         assert await nodes.orphans(tx, other, [ana.id]) == []
         assert await nodes.drop(tx, other, [ana.id]) == 0
-        assert await links.proof(tx, other, link.id) == []
+        assert await links.evidence_of(tx, other, link.id) == []
         assert await links.ends(tx, other, [link.id]) == []
-        assert await links.bury(tx, other, ana.id) == []
+        assert await links.delete_of_node(tx, other, ana.id) == []
         assert await links.warm(tx, other, record, record) == 0
         await nodes.unalias(tx, other, ana.id, ["ana ruiz"])
         await nodes.merged(tx, other, ana.id, None)

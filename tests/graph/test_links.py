@@ -231,7 +231,7 @@ async def test_said_again_it_is_one_link_with_more_evidence(
     assert third.confidence == pytest.approx(0.9)
     assert third.properties == {"relevance": 3}
     async with database.transaction(owner) as tx:
-        proof = await links.proof(tx, owner, first.id)
+        proof = await links.evidence_of(tx, owner, first.id)
     assert {one.record_id for one in proof} == {record, other_record}
     assert await life.relate(bo, "collaborates_with", ana) != first
 

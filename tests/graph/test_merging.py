@@ -102,7 +102,9 @@ async def test_doubles_are_hidden_and_their_evidence_is_shared(
     assert (await life.get(one.id)).links == 1
     assert (await life.get(bees.id)).links == 1
     async with database.transaction(owner) as tx:
-        assert {proof.record_id for proof in await links.proof(tx, owner, kept.id)} == {
+        assert {
+            proof.record_id for proof in await links.evidence_of(tx, owner, kept.id)
+        } == {
             first,
             second,
         }

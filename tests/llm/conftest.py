@@ -33,13 +33,14 @@ def opened(database: db.Database) -> Opened:
 
     def make(
         *all_settings: dict[str, Any],
-        rules: gateway.GatewayRules | None = None,
+        rules: gateway.GatewaySettings | None = None,
         **more: object,
     ) -> chat.Models:
         first, *rest = all_settings or ({},)
         settings = config.Model.model_validate({**first, "fallback": rest, **more})
         return chat.Models(
-            settings, gateway.Gateway(database, rules or gateway.GatewayRules(key=KEY))
+            settings,
+            gateway.Gateway(database, rules or gateway.GatewaySettings(key=KEY)),
         )
 
     return make

@@ -168,7 +168,7 @@ async def test_without_a_key_or_with_a_mask_that_fails_nothing_private_is_sent(
     with model_server.serving(vendors.echo) as server:
         with pytest.raises(errors.Confined, match="could not be pseudonymised"):
             await chat.ask(
-                opened(cloud(server), rules=gateway.GatewayRules()),
+                opened(cloud(server), rules=gateway.GatewaySettings()),
                 owner,
                 about(PRIVATE),
             )
@@ -449,7 +449,7 @@ async def test_background_work_ends_with_its_budget(
         model_server.serving(vendors.echo) as server,
         model_server.serving(vendors.echo) as here,
     ):
-        rules = gateway.GatewayRules(key=KEY, daily_tokens=50)
+        rules = gateway.GatewaySettings(key=KEY, daily_tokens=50)
         models = opened(cloud(server), rules=rules)
         small = {"lane": "bulk", "max_tokens": 10}
         await chat.ask(models, owner, about(PLAIN, **small))
@@ -507,7 +507,7 @@ async def test_a_conversation_may_have_pseudonyms_of_its_own(
         for apart in (False, True):
             models = opened(
                 cloud(server),
-                rules=gateway.GatewayRules(
+                rules=gateway.GatewaySettings(
                     KEY, scope="conversation" if apart else "user"
                 ),
             )

@@ -187,7 +187,7 @@ def opened(database: db.Database) -> Any:
     def make(url: str, **more: Any) -> chat.Models:
         return chat.Models(
             config.Model.model_validate(settings_of(url, **more)),
-            gateway.Gateway(database, gateway.GatewayRules(key=KEY)),
+            gateway.Gateway(database, gateway.GatewaySettings(key=KEY)),
         )
 
     return make
@@ -264,7 +264,7 @@ async def test_a_model_reads_as_well_and_ties_what_it_finds(
             for one in await lookups.links_of(tx, owner, [person.id])
             if one.relation == "thinks_about"
         )
-        proof = await links.proof(tx, owner, tied.id)
+        proof = await links.evidence_of(tx, owner, tied.id)
         bees = await lookups.named(tx, owner, "bees")
     assert (tied.properties, tied.created_by, len(proof)) == (
         {"mood": "calm"},
@@ -414,7 +414,7 @@ async def test_a_real_tiny_model_over_twenty_notes(
     }
     models = chat.Models(
         config.Model.model_validate({**settings, "timeout_s": 200}),
-        gateway.Gateway(database, gateway.GatewayRules(key=KEY)),
+        gateway.Gateway(database, gateway.GatewaySettings(key=KEY)),
     )
     async with following(database, embeddings, models):
         for _ in range(30):

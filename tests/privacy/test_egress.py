@@ -87,7 +87,7 @@ def models(database: db.Database, stub: model_server.Server) -> chat.Models:
     return chat.Models(
         settings,
         gateway.Gateway(
-            database, gateway.GatewayRules(KEY, known=acquaintances.known_values)
+            database, gateway.GatewaySettings(KEY, known=acquaintances.known_values)
         ),
     )
 
@@ -107,7 +107,7 @@ def vectors(
         config.Embedding.model_validate(given),
         config.RerankerModel.model_validate(given),
         gateway=gateway.Gateway(
-            database, gateway.GatewayRules(KEY, known=acquaintances.known_values)
+            database, gateway.GatewaySettings(KEY, known=acquaintances.known_values)
         ),
     )
     yield made

@@ -19,7 +19,7 @@ async def test_the_summary_is_one_s_own(
     with model_server.serving(vendors.echo) as server:
         settings = config.Model.model_validate(settings_of(server.url, local=False))
         models = chat.Models(
-            settings, gateway.Gateway(reverie.database, gateway.GatewayRules(KEY))
+            settings, gateway.Gateway(reverie.database, gateway.GatewaySettings(KEY))
         )
         for text in ("What grows in May?", "Write to ana@example.org."):
             await models.ask(

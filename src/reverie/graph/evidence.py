@@ -50,7 +50,7 @@ WHERE evidence.user_id = %s AND evidence.link_id = %s AND evidence.record_id = s
 """
 
 
-async def say(
+async def add(
     tx: db.Transaction,
     user: db.HasUser,
     record_id: UUID,
@@ -90,7 +90,7 @@ async def withdraw(
     )
 
 
-async def proof(
+async def of_link(
     tx: db.Transaction, user: db.HasUser, link_id: UUID
 ) -> list[tuple[UUID, int | None]]:
     """The records that say a link, each with a passage."""
@@ -100,14 +100,14 @@ async def proof(
     ]
 
 
-async def after(
+async def first_after(
     tx: db.Transaction, user: db.HasUser, link_id: UUID, moment: datetime
 ) -> datetime | None:
     """When a link was first said again after a moment."""
     return await tx.value(_AFTER, (user.user_id, link_id, moment))
 
 
-async def hand_on(
+async def transfer(
     tx: db.Transaction, user: db.HasUser, link_id: UUID, moment: datetime, *, to: UUID
 ) -> None:
     """What was said of a link from a moment on is said of another."""

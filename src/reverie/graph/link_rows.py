@@ -272,14 +272,16 @@ async def delete(
     return await tx.rows(_DELETE, (user.user_id, link_id))
 
 
-async def bury(
+async def mark_deleted_of_node(
     tx: db.Transaction, user: db.HasUser, node_id: UUID
 ) -> list[dict[str, Any]]:
     """Mark the links of a node as deleted; returns their ends."""
     return await tx.rows(_BURY, {"user": user.user_id, "node": node_id})
 
 
-async def bury_dead(tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID]) -> None:
+async def mark_deleted_with_ends(
+    tx: db.Transaction, user: db.HasUser, ids: Sequence[UUID]
+) -> None:
     """Mark those of some links as deleted that have a deleted node at an end."""
     await tx.run(_BURY_DEAD, {"user": user.user_id, "ids": ids})
 

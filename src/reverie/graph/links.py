@@ -36,11 +36,13 @@ def _missing() -> errors.NotFound:
     return errors.NotFound("There is no such link.", hint="It may have been deleted.")
 
 
-async def proof(tx: db.Transaction, user: db.HasUser, link_id: UUID) -> list[Evidence]:
+async def evidence_of(
+    tx: db.Transaction, user: db.HasUser, link_id: UUID
+) -> list[Evidence]:
     """The records that say so."""
     return [
         Evidence(record, ordinal)
-        for record, ordinal in await evidence.proof(tx, user, link_id)
+        for record, ordinal in await evidence.of_link(tx, user, link_id)
     ]
 
 
@@ -128,9 +130,9 @@ async def _replaced(
         if row["valid_from"] == begin or not facts.holds(row, begin):
             continue
         # One that was recorded again after `begin` goes on from there.
-        if again := await evidence.after(tx, user, row["id"], begin):
+        if again := await evidence.first_after(tx, user, row["id"], begin):
             rest = await link_rows.continued(tx, user, row["id"], again)
-            await evidence.hand_on(tx, user, row["id"], again, to=rest["id"])
+            await evidence.transfer(tx, user, row["id"], again, to=rest["id"])
             later.append(rest)
         await link_rows.close(tx, user, row["id"], begin, told_end=False)
     return later
@@ -161,7 +163,7 @@ async def _say(
     tx: db.Transaction, user: db.HasUser, link_id: UUID, fact: Fact, proof: Evidence
 ) -> None:
     """Keep which record says a fact, and of which moment."""
-    await evidence.say(
+    await evidence.add(
         tx,
         user,
         proof.record_id,
@@ -204,7 +206,7 @@ async def mention(
     )
     ordinals = {node_id: ordinal for node_id, _, _, ordinal in ends}
     passages = [(link_id, ordinals[node_id]) for link_id, node_id in rows]
-    await evidence.say(tx, user, record_id, passages, by=by)
+    await evidence.add(tx, user, record_id, passages, by=by)
     return [link_id for link_id, _ in rows]
 
 
@@ -257,11 +259,13 @@ async def _reopen(
         await link_rows.reopen(tx, user, row)
 
 
-async def bury(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> list[UUID]:
+async def delete_of_node(
+    tx: db.Transaction, user: db.HasUser, node_id: UUID
+) -> list[UUID]:
     """The links of a node that is deleted by hand go with it; returns the nodes that
     have lost a link.
     """
-    return link_rows.end_ids(await link_rows.bury(tx, user, node_id))
+    return link_rows.end_ids(await link_rows.mark_deleted_of_node(tx, user, node_id))
 
 
 async def end(

@@ -250,7 +250,7 @@ async def _move_links_back(
             await link_rows.show(tx, user, link_id)
         else:
             await link_rows.move_back(tx, user, link_id, move["moved"], loser=loser)
-    await link_rows.bury_dead(tx, user, ids)
+    await link_rows.mark_deleted_with_ends(tx, user, ids)
     return list(dict.fromkeys([*touched, *await links.ends(tx, user, ids)]))
 
 

@@ -377,7 +377,7 @@ async def delete(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> None:
     await bump(tx, user)
     if not await tx.run(_DELETE, (user.user_id, node_id)):
         raise missing()
-    await recount(tx, user, await links.bury(tx, user, node_id), touch=False)
+    await recount(tx, user, await links.delete_of_node(tx, user, node_id), touch=False)
 
 
 async def erase(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> list[bytes]:
@@ -396,7 +396,9 @@ async def erase(tx: db.Transaction, user: db.HasUser, node_id: UUID) -> list[byt
         for alias in row["aliases"]:
             tombstones.add(node_data.tombstone(user, row["kind"], alias))
     await tx.run(_REMEMBER, (user.user_id, sorted(tombstones)))
-    neighbours = [end for row in rows for end in await links.bury(tx, user, row["id"])]
+    neighbours = [
+        end for row in rows for end in await links.delete_of_node(tx, user, row["id"])
+    ]
     await tx.run(_DROP, (user.user_id, [row["id"] for row in rows]))
     await recount(tx, user, neighbours, touch=False)
     return [bytes(row["hash"]) for row in rows if row["hash"]]

@@ -158,7 +158,7 @@ class _Attempt(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class GatewayRules:
+class GatewaySettings:
     """What holds for every call. `key` is the one of the pseudonyms; without it nothing
     private is sent.
 
@@ -177,7 +177,7 @@ class GatewayRules:
 class Gateway:
     """The gateway: lets a call through to a model, or says why not. A process has one."""
 
-    def __init__(self, database: db.Database, rules: GatewayRules) -> None:
+    def __init__(self, database: db.Database, rules: GatewaySettings) -> None:
         self._database = database
         self._rules = rules
 
@@ -333,7 +333,7 @@ class Gateway:
         origin = call.origin
         estimate = sum(map(len, route.masked.texts)) // _LETTERS_A_TOKEN + 1
         async with route.target.turns.place(origin.lane):
-            await self._afford(origin, route.target, estimate + call.most_out)
+            await self._check_budget(origin, route.target, estimate + call.most_out)
             entry = _entry(
                 call,
                 action=route.action,
@@ -370,7 +370,7 @@ class Gateway:
         except errors.DatabaseUnavailable:
             log.warning("the end of a call is not in the log; its beginning is")
 
-    async def _afford(self, origin: Origin, target: Target, tokens: int) -> None:
+    async def _check_budget(self, origin: Origin, target: Target, tokens: int) -> None:
         """Raise BudgetSpent when background work has sent enough for today. A model on
         this machine costs nothing.
         """
