@@ -47,7 +47,7 @@ SELECT kind, digest, token, value FROM kept
 UNION ALL SELECT kind, digest, token, value FROM made
 UNION ALL
 SELECT kind, digest, token, value FROM pseudonym
-WHERE user_id = %(user)s AND scope = %(scope)s AND token = ANY(%(suspects)s::text[])
+WHERE user_id = %(user)s AND scope = %(scope)s AND token = ANY(%(lookalikes)s::text[])
 UNION ALL SELECT '', id, '', '' FROM pseudonym_key WHERE user_id = %(user)s
 """
 _ISSUED = (
@@ -158,14 +158,15 @@ async def mask_all(
     to_mask = [
         _with_literals(text, detected, forms.looks(text)) for text, detected in texts
     ]
-    suspects = sorted({core for text in plain for core in unmasking.cores(text)})
+    # What looks like a token in the texts as they came: it may be one of ours.
+    lookalikes = sorted({core for text in plain for core in unmasking.cores(text)})
     while True:
-        tokens, strangers = await _tokens(entries, plain, to_mask, suspects)
+        tokens, known_lookalikes = await _tokens(entries, plain, to_mask, lookalikes)
         masked = [
             _masked(text, places, tokens)
             for text, places in zip(plain, to_mask, strict=True)
         ]
-        wider = _widened(plain, to_mask, masked, strangers)
+        wider = _widened(plain, to_mask, masked, known_lookalikes)
         if wider == to_mask:
             return masked
         to_mask = wider
@@ -221,14 +222,14 @@ def _widened(
     texts: Sequence[str],
     to_mask: Sequence[list[spans.FoldedSpan]],
     masked: Sequence[MaskedText],
-    strangers: Mapping[str, str],
+    known_lookalikes: Mapping[str, str],
 ) -> list[list[spans.FoldedSpan]]:
     """The spans to mask, with more of them in texts that would not come back exactly.
 
     Each text is restored with the tokens of all, and with those of the map that it may
     be taken for (docs/decisions/0014).
     """
-    tokens = dict(strangers)
+    tokens = dict(known_lookalikes)
     for text in masked:
         tokens.update(text.tokens)
     every_token = unmasking.index(tokens)
@@ -276,17 +277,17 @@ async def _tokens(
     entries: _Map,
     texts: Sequence[str],
     to_mask: Sequence[list[spans.FoldedSpan]],
-    suspects: list[str],
+    lookalikes: list[str],
 ) -> tuple[dict[tuple[str, str], str], dict[str, str]]:
-    """The token of each (kind, value), and of the suspects those that are tokens, with
+    """The token of each (kind, value), and of the lookalikes those that are tokens, with
     their values.
     """
     values = _values(entries, texts, to_mask)
-    if not values and not suspects:
+    if not values and not lookalikes:
         return {}, {}
     # Of several spellings of a new value the one that comes first is kept as its first.
     firsts = {(value.kind, value.digest): value for value in reversed(values.values())}
-    rows, strangers = await _kept(entries, firsts, suspects)
+    rows, known_lookalikes = await _kept(entries, firsts, lookalikes)
     cores: dict[tuple[str, str], str] = {}
     respelled: dict[tuple[str, str], _Value] = {}
     for name, value in values.items():
@@ -301,7 +302,7 @@ async def _tokens(
         for name, value in respelled.items():
             cores[name] = rows[value.kind, value.digest].core
     tokens = {name: forms.shown(name[0], core) for name, core in cores.items()}
-    return tokens, _by_token(strangers)
+    return tokens, _by_token(known_lookalikes)
 
 
 def _values(
@@ -329,34 +330,34 @@ def _respelled(entries: _Map, value: _Value, first_core: str) -> _Value:
 
 
 async def _kept(
-    entries: _Map, values: Mapping[tuple[str, bytes], _Value], suspects: list[str]
+    entries: _Map, values: Mapping[tuple[str, bytes], _Value], lookalikes: list[str]
 ) -> tuple[dict[tuple[str, bytes], _Row], list[_Row]]:
-    """The rows of these values, made where missing, and of the suspects those that are
+    """The rows of these values, made where missing, and of the lookalikes those that are
     there.
     """
     kept: dict[tuple[str, bytes], _Row] = {}
-    strangers: list[_Row] = []
-    suspected = frozenset(suspects)
+    known_lookalikes: list[_Row] = []
+    sought_bodies = frozenset(lookalikes)
     for attempt in range(_ATTEMPTS):
         missing = [value for name, value in values.items() if name not in kept]
         # What is missing after an attempt was either made by another process meanwhile,
         # and is found now, or its token is another value's; then it gets the next one.
-        sought = suspects if attempt == 0 else []
+        sought = lookalikes if attempt == 0 else []
         for row in await _issue(entries, missing, sought, attempt):
             if (row.kind, row.digest) in values:
                 kept[row.kind, row.digest] = row
-            if row.core in suspected:
-                strangers.append(row)
+            if row.core in sought_bodies:
+                known_lookalikes.append(row)
         if len(kept) == len(values):
-            return kept, strangers
+            return kept, known_lookalikes
     raise errors.ReverieError("No free token was found for a name.")
 
 
 async def _issue(
-    entries: _Map, missing: list[_Value], suspects: list[str], attempt: int
+    entries: _Map, missing: list[_Value], lookalikes: list[str], attempt: int
 ) -> list[_Row]:
     """The rows of these values, made where no other has the token of this attempt; and
-    of the suspects. Raises KeyLost if the map was made with another key.
+    of the lookalikes. Raises KeyLost if the map was made with another key.
     """
     cores = [_core(entries, value, attempt) for value in missing]
     sealed = [
@@ -371,7 +372,7 @@ async def _issue(
         "digests": [value.digest for value in missing],
         "tokens": cores,
         "values": sealed,
-        "suspects": suspects,
+        "lookalikes": lookalikes,
     }
     rows = await entries.tx.rows(_ISSUE, params, binary=True)
     # The row without a kind is the key that the map was made with.
