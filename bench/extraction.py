@@ -134,7 +134,7 @@ def ours(source: Path) -> str:
         return charsets.decode(source.read_bytes())[0]
     module = reader(suffix)
     assert module is not None
-    given = units.Given(source.read_bytes(), source.name)
+    given = units.DocumentSource(source.read_bytes(), source.name)
     read = [one for one in module.read(given) if isinstance(one, units.Unit)]
     texts: list[str] = []
     for unit in read:

@@ -123,7 +123,7 @@ def layers(folder: Path) -> list[Row]:
         cpu, wall = time.process_time(), time.perf_counter()
         found = [
             each
-            for each in pdf.read(units.Given(data, reference.stem))
+            for each in pdf.read(units.DocumentSource(data, reference.stem))
             if isinstance(each, units.Unit)
         ]
         text = "\n".join(block.text for unit in found for block in unit.blocks)

@@ -26,24 +26,24 @@ def page(number: int, text: str = "text") -> units.Unit:
     )
 
 
-def endless(given: units.Given) -> Iterator[units.Read]:
+def endless(given: units.DocumentSource) -> Iterator[units.Read]:
     yield page(1)
     while True:
         pass
 
 
-def asleep(given: units.Given) -> Iterator[units.Read]:
+def asleep(given: units.DocumentSource) -> Iterator[units.Read]:
     time.sleep(600)
     yield page(1)
 
 
-def slow(given: units.Given) -> Iterator[units.Read]:
+def slow(given: units.DocumentSource) -> Iterator[units.Read]:
     for number in range(1, 6):
         time.sleep(0.3)
         yield page(number)
 
 
-def deaf(given: units.Given) -> Iterator[units.Read]:
+def deaf(given: units.DocumentSource) -> Iterator[units.Read]:
     for number in (signal.SIGTERM, signal.SIGXCPU, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     while True:
@@ -54,69 +54,69 @@ def deaf(given: units.Given) -> Iterator[units.Read]:
     yield page(1)
 
 
-def hungry(given: units.Given) -> Iterator[units.Read]:
+def hungry(given: units.DocumentSource) -> Iterator[units.Read]:
     yield page(1)
     held: list[bytearray] = []
     while True:
         held.append(bytearray(os.urandom(1024) * 1024))
 
 
-def greedy(given: units.Given) -> Iterator[units.Read]:
+def greedy(given: units.DocumentSource) -> Iterator[units.Read]:
     yield page(len(bytearray(20_000 * MB)))
 
 
-def segfault(given: units.Given) -> Iterator[units.Read]:
+def segfault(given: units.DocumentSource) -> Iterator[units.Read]:
     yield page(1)
     ctypes.string_at(1)
 
 
-def exits(given: units.Given) -> Iterator[units.Read]:
+def exits(given: units.DocumentSource) -> Iterator[units.Read]:
     yield page(1)
     sys.exit(3)
 
 
-def leaves(given: units.Given) -> Iterator[units.Read]:
+def leaves(given: units.DocumentSource) -> Iterator[units.Read]:
     yield page(1)
     os._exit(3)
 
 
-def raises(given: units.Given) -> Iterator[units.Read]:
+def raises(given: units.DocumentSource) -> Iterator[units.Read]:
     yield page(1)
     raise ZeroDivisionError("secret words")
 
 
-def refuses(given: units.Given) -> Iterator[units.Read]:
+def refuses(given: units.DocumentSource) -> Iterator[units.Read]:
     yield page(1)
     raise errors.Unreadable("the file is cut short")
 
 
-def locked(given: units.Given) -> Iterator[units.Read]:
+def locked(given: units.DocumentSource) -> Iterator[units.Read]:
     if given.password != "open sesame":
         raise errors.Locked("it wants a password")
     yield page(given.first)
 
 
-def infinite(given: units.Given) -> Iterator[units.Read]:
+def infinite(given: units.DocumentSource) -> Iterator[units.Read]:
     number = 0
     while True:
         yield page(number := number + 1, "x" * MB)
 
 
-def trickle(given: units.Given) -> Iterator[units.Read]:
+def trickle(given: units.DocumentSource) -> Iterator[units.Read]:
     while True:
         yield page(1, "")
 
 
-def large(given: units.Given) -> Iterator[units.Read]:
+def large(given: units.DocumentSource) -> Iterator[units.Read]:
     yield units.EmbeddedFile("a.bin", "", bytes(3 * MB))
     yield page(1, "x" * 3 * MB)
 
 
-def wide(given: units.Given) -> Iterator[units.Read]:
+def wide(given: units.DocumentSource) -> Iterator[units.Read]:
     yield units.Unit(1, 1, (), {"section": "x" * 17 * MB})
 
 
-def long(given: units.Given) -> Iterator[units.Read]:
+def long(given: units.DocumentSource) -> Iterator[units.Read]:
     yield page(1)
     blocks = (
         units.Block(f"ü{number}", "row", 0, {"rows": [number, number]})
@@ -125,13 +125,13 @@ def long(given: units.Given) -> Iterator[units.Read]:
     yield units.Unit(2, 2, tuple(blocks), {"sheet": "One"}, "long")
 
 
-def mute(given: units.Given) -> Iterator[units.Read]:
+def mute(given: units.DocumentSource) -> Iterator[units.Read]:
     yield page(1)
     os.closerange(3, 256)
     time.sleep(600)
 
 
-def noisy(given: units.Given) -> Iterator[units.Read]:
+def noisy(given: units.DocumentSource) -> Iterator[units.Read]:
     for _ in range(1000):
         sys.stdout.write("noise" * 1000)
         sys.stderr.write("noise" * 1000)
@@ -146,13 +146,13 @@ def _raw(data: bytes) -> None:
             continue
 
 
-def lying(given: units.Given) -> Iterator[units.Read]:
+def lying(given: units.DocumentSource) -> Iterator[units.Read]:
     """What the file says is sent as it is."""
     _raw(given.data)
     yield page(1)
 
 
-def around(given: units.Given) -> Iterator[units.Read]:
+def around(given: units.DocumentSource) -> Iterator[units.Read]:
     """What can be seen from inside."""
     said = {
         "files": ",".join(
@@ -193,25 +193,25 @@ def _try(what: object) -> str:
     return "done"
 
 
-def descends(given: units.Given) -> Iterator[units.Read]:
+def descends(given: units.DocumentSource) -> Iterator[units.Read]:
     child = subprocess.Popen(["/bin/sleep", "600"])
     yield page(child.pid)
     while True:
         pass
 
 
-def waits(given: units.Given) -> Iterator[units.Read]:
+def waits(given: units.DocumentSource) -> Iterator[units.Read]:
     yield page(os.getpid())
     time.sleep(600)
 
 
-def parent(given: units.Given) -> Iterator[units.Read]:
+def parent(given: units.DocumentSource) -> Iterator[units.Read]:
     yield page(os.getppid())
     os.kill(os.getppid(), signal.SIGKILL)
     time.sleep(600)
 
 
-def plain(given: units.Given) -> Iterator[units.Read]:
+def plain(given: units.DocumentSource) -> Iterator[units.Read]:
     yield units.About("Title", "Ann", "2024-01-02", "utf-8")
     place = {"page": 7, "rows": [1, 2], "section": "One"}
     blocks = (

@@ -87,7 +87,7 @@ def compound(tree: Tree) -> bytes:
 
 
 def texts(reader, data: bytes) -> list[str]:
-    read = reader.read(units.Given(data, "a"))
+    read = reader.read(units.DocumentSource(data, "a"))
     return [
         block.text
         for unit in read
@@ -144,7 +144,9 @@ class TestOutlook:
                 "__attach_version1.0_#00000000": file,
             }
         )
-        about, unit, attachment = list(outlook.read(units.Given(data, "a.msg")))
+        about, unit, attachment = list(
+            outlook.read(units.DocumentSource(data, "a.msg"))
+        )
         assert about == units.About(
             "Tea", "Ana <ana@example.org>", "2024-05-06T07:08:00+00:00", "cp1252"
         )
@@ -290,7 +292,7 @@ class TestOlderOffice:
     def test_word_has_headings_fields_and_rows(self):
         (unit,) = [
             one
-            for one in legacy.read(units.Given(old_word(), "a.doc"))
+            for one in legacy.read(units.DocumentSource(old_word(), "a.doc"))
             if isinstance(one, units.Unit)
         ]
         assert [(block.text, block.kind, block.level) for block in unit.blocks] == [
@@ -302,7 +304,7 @@ class TestOlderOffice:
     def test_slides_take_their_texts_from_shapes_and_from_the_list(self):
         one, two = [
             one
-            for one in legacy.read(units.Given(old_slides(), "a.ppt"))
+            for one in legacy.read(units.DocumentSource(old_slides(), "a.ppt"))
             if isinstance(one, units.Unit)
         ]
         assert [(block.text, block.kind) for block in one.blocks] == [

@@ -40,7 +40,7 @@ def saved(image: Image.Image, kind: str, **options: object) -> bytes:
 
 
 def read(data: bytes, *, first: int = 1) -> list[units.Read]:
-    return list(images.read(units.Given(data, "a.png", first)))
+    return list(images.read(units.DocumentSource(data, "a.png", first)))
 
 
 def words(found: list[units.Read]) -> list[str]:
@@ -104,7 +104,7 @@ def test_a_scanned_page_of_a_pdf_is_read_and_says_so() -> None:
     )
     found = [
         each
-        for each in pdf.read(units.Given(data, "scan.pdf"))
+        for each in pdf.read(units.DocumentSource(data, "scan.pdf"))
         if isinstance(each, units.Unit)
     ]
     assert [(unit.place, unit.remark) for unit in found] == [
@@ -120,7 +120,7 @@ def test_a_short_text_stays_when_the_picture_adds_nothing() -> None:
     data = built([content]).replace(b"0 0 595 842", b"0 660 400 842")
     found = [
         each
-        for each in pdf.read(units.Given(data, "a.pdf"))
+        for each in pdf.read(units.DocumentSource(data, "a.pdf"))
         if isinstance(each, units.Unit)
     ]
     assert [(unit.blocks, unit.remark) for unit in found] == [

@@ -46,7 +46,7 @@ READERS = {
 def units_of(reader, data: bytes, first: int = 1) -> list[units.Unit]:
     return [
         one
-        for one in reader.read(units.Given(data, "a", first))
+        for one in reader.read(units.DocumentSource(data, "a", first))
         if isinstance(one, units.Unit)
     ]
 
@@ -108,7 +108,7 @@ class TestWord:
             table.cell(at // 2, at % 2).text = text
         document.add_heading("Two", 2)
         document.add_paragraph("Last text.")
-        about, unit = list(word.read(units.Given(saved(document), "a.docx")))
+        about, unit = list(word.read(units.DocumentSource(saved(document), "a.docx")))
         assert isinstance(about, units.About)
         assert isinstance(unit, units.Unit)
         assert (about.title, about.author) == ("Plan", "Ana")

@@ -18,7 +18,7 @@ LONG = "The keeper climbed the narrow stairs each evening and counted every step
 
 
 def read(data: bytes, **given: str | int) -> list[units.Read]:
-    return list(pdf.read(units.Given(data, "a.pdf", **given)))  # pyright: ignore[reportArgumentType]
+    return list(pdf.read(units.DocumentSource(data, "a.pdf", **given)))  # pyright: ignore[reportArgumentType]
 
 
 def pages(data: bytes, **given: str | int) -> list[units.Unit]:
@@ -59,7 +59,7 @@ def test_pages_known_already_are_not_read_again() -> None:
 def test_a_thousand_pages_begin_at_once() -> None:
     data = built([drawn([f"{LONG} {number}"]) for number in range(1000)])
     started = time.monotonic()
-    found = pdf.read(units.Given(data, "a.pdf"))
+    found = pdf.read(units.DocumentSource(data, "a.pdf"))
     next(found)
     unit = next(found)
     assert time.monotonic() - started < 2

@@ -29,7 +29,7 @@ ODF = (
 def units_of(data: bytes, first: int = 1, reader=sheets) -> list[units.Unit]:
     return [
         one
-        for one in reader.read(units.Given(data, "a", first))
+        for one in reader.read(units.DocumentSource(data, "a", first))
         if isinstance(one, units.Unit)
     ]
 

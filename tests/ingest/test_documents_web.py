@@ -28,7 +28,7 @@ def zipped(**parts: str) -> bytes:
 
 
 def read(reader, data: bytes) -> tuple[units.About, list[units.Unit]]:
-    about, *rest = reader.read(units.Given(data, "a"))
+    about, *rest = reader.read(units.DocumentSource(data, "a"))
     assert isinstance(about, units.About)
     return about, [one for one in rest if isinstance(one, units.Unit)]
 

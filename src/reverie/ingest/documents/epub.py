@@ -41,7 +41,7 @@ class ManifestItem:
 
 
 @packed.guarded(KIND)
-def read(source: units.Given) -> Iterator[units.Read]:
+def read(source: units.DocumentSource) -> Iterator[units.Read]:
     """What the book says of itself, then its chapters; a chapter's place is its title
     in the table of contents.
     """

@@ -85,7 +85,7 @@ class Measure:
 
 
 @packed.guarded(KIND)
-def read(source: units.Given) -> Iterator[units.Read]:
+def read(source: units.DocumentSource) -> Iterator[units.Read]:
     """What the page says of itself, then its text as one unit."""
     text, encoding = markup.decoded(source.data)
     sample = text[:SAMPLE]

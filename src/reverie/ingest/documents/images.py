@@ -43,7 +43,7 @@ BROKEN = (
 )
 
 
-def read(source: units.Given) -> Iterator[units.Read]:
+def read(source: units.DocumentSource) -> Iterator[units.Read]:
     """When and by whom the picture was made, then its words: a unit a page of a TIFF,
     one unit for any other.
 

@@ -11,7 +11,7 @@ ENCRYPTED = b"\xdf\xc4\xd1\xf3"
 
 
 @packed.guarded(KIND)
-def read(source: units.Given) -> Iterator[units.Read]:
+def read(source: units.DocumentSource) -> Iterator[units.Read]:
     """What it says of itself; then a Word file as one unit, a presentation slide by
     slide.
     """

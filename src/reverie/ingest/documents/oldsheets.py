@@ -12,7 +12,7 @@ from reverie.ingest.documents import officeparts, sheetrows, spacing, units
 NUMBERS = frozenset([xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_DATE])
 
 
-def read(source: units.Given) -> Iterator[units.Read]:
+def read(source: units.DocumentSource) -> Iterator[units.Read]:
     """What it says of itself, then its sheets. Locked when it is encrypted; what xlrd
     raises is for the caller.
     """

@@ -73,7 +73,7 @@ class OdfParagraph:
 
 
 @packed.guarded(KIND)
-def read(source: units.Given) -> Iterator[units.Read]:
+def read(source: units.DocumentSource) -> Iterator[units.Read]:
     """What it says of itself, then a text as one unit, a presentation slide by slide, a
     spreadsheet by its sheets.
     """

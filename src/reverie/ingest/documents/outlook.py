@@ -108,7 +108,7 @@ class OutlookMessage:
 
 
 @packed.guarded(KIND)
-def read(source: units.Given) -> Iterator[units.Read]:
+def read(source: units.DocumentSource) -> Iterator[units.Read]:
     """What it says of itself, one unit with its headers and body, then its attachments.
 
     A message inside the message is part of the text: it lies there in pieces, not as a

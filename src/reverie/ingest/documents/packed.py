@@ -150,7 +150,7 @@ def guarded(kind: str) -> Callable[[units.Reader], units.Reader]:
         """The reader with the guard around it."""
 
         @functools.wraps(read)
-        def reader(source: units.Given) -> Iterator[units.Read]:
+        def reader(source: units.DocumentSource) -> Iterator[units.Read]:
             try:
                 yield from read(source)
             except errors.ReverieError:

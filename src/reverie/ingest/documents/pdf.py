@@ -49,7 +49,7 @@ their level.
 """
 
 
-def read(source: units.Given) -> Iterator[units.Read]:
+def read(source: units.DocumentSource) -> Iterator[units.Read]:
     """What the document says of itself, a unit a page, then the files inside it.
 
     Raises Unreadable for what is no PDF or has no page that can be read, Locked when it

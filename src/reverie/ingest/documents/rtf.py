@@ -26,7 +26,7 @@ CREATED = re.compile(r"\{\\creatim\\yr(\d{4})\\mo(\d{1,2})\\dy(\d{1,2})")
 
 
 @packed.guarded(KIND)
-def read(source: units.Given) -> Iterator[units.Read]:
+def read(source: units.DocumentSource) -> Iterator[units.Read]:
     """What it says of itself, then its paragraphs as one unit; the cells of a table's
     row are joined by " | ".
     """

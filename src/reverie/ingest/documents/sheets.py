@@ -53,7 +53,7 @@ class Book:
 
 
 @packed.guarded(KIND)
-def read(source: units.Given) -> Iterator[units.Read]:
+def read(source: units.DocumentSource) -> Iterator[units.Read]:
     """What it says of itself, then its sheets in their order; a long sheet in several
     units. Hidden sheets too.
     """

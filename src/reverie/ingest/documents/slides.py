@@ -56,7 +56,7 @@ class Slide:
 
 
 @packed.guarded(KIND)
-def read(source: units.Given) -> Iterator[units.Read]:
+def read(source: units.DocumentSource) -> Iterator[units.Read]:
     """What it says of itself, then the slides in the order in which they are shown;
     hidden ones too.
     """

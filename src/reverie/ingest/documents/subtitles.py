@@ -22,7 +22,7 @@ TAG = re.compile(r"</?[a-zA-Z][^<>]{0,300}>|<\d{1,4}:[\d:.]{1,12}>|\{\\[^{}]{0,1
 
 
 @packed.guarded(KIND)
-def read(source: units.Given) -> Iterator[units.Read]:
+def read(source: units.DocumentSource) -> Iterator[units.Read]:
     """One unit with a block a cue; its place is the time at which it begins
     ("00:01:02").
     """

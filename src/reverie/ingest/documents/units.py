@@ -15,7 +15,7 @@ Kind = Literal["text", "heading", "row", "header", "notes"]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class DocumentSource:
     """A document to read: its bytes, and its name, whose ending may matter.
 
     Units before `first` are known already: they are neither read nor handed over again.
@@ -106,7 +106,7 @@ class EmbeddedFile:
 
 
 Read = About | Unit | EmbeddedFile
-Reader = Callable[[Given], Iterator[Read]]
+Reader = Callable[[DocumentSource], Iterator[Read]]
 """Raises Unreadable with the reason (a fragment such as "the file is cut short"),
 Locked when it wants a password.
 """

@@ -80,7 +80,7 @@ class DocxParagraph:
 
 
 @packed.guarded(KIND)
-def read(source: units.Given) -> Iterator[units.Read]:
+def read(source: units.DocumentSource) -> Iterator[units.Read]:
     """What it says of itself, then one unit: headers, the body, footnotes, endnotes,
     comments and footers.
     """

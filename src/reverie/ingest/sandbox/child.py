@@ -117,7 +117,9 @@ def _read(
             yield wire.Unread(f"{detected.called} are not read yet")
             return
         yield wire.Began(detected.reader)
-        yield from reader(units.Given(data, relative.name, order.first, order.password))
+        yield from reader(
+            units.DocumentSource(data, relative.name, order.first, order.password)
+        )
     elif isinstance(detected, str):
         yield wire.Unread(detected)
         return

@@ -122,7 +122,7 @@ def reader(kind: kinds.DocumentFormat) -> units.Reader | None:
         if missing.name != name:
             raise
         return None
-    return cast("Callable[[units.Given], Any]", module.read)
+    return cast("Callable[[units.DocumentSource], Any]", module.read)
 
 
 def warm(number: int) -> None:
