@@ -262,6 +262,8 @@ async def revise(
     """`update` in a transaction of its own, which begins when all is computed
     (optimistic concurrency): if the record has changed meanwhile, it is computed again.
     """
+    # What is refused for what it says is refused before anybody is asked.
+    fields.checked(domain.name, domain.change, values, partial=True)
     for _ in range(_OPTIMISTIC_ROUNDS):
         async with database.transaction(caller) as tx:
             old = await get(tx, caller, domain, record_id)
