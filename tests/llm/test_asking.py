@@ -5,6 +5,7 @@ its one row in the log.
 import asyncio
 import json
 import socket
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -394,8 +395,12 @@ async def test_what_comes_back_in_items_is_restored_inside_the_json(
 async def test_a_question_waits_for_the_call_in_flight_alone(
     database: db.Database, owner: callers.Caller, opened: Opened
 ) -> None:
+    # The calls in flight wait until the question has its place in the lane.
+    in_line = threading.Event()
+
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
-        time.sleep(0.05)
+        if "bulk" in str(body):
+            in_line.wait(30)
         return vendors.echo(body)
 
     with model_server.serving(answer) as server:
@@ -412,8 +417,10 @@ async def test_a_question_waits_for_the_call_in_flight_alone(
         late = asyncio.create_task(
             chat.ask(models, owner, about("just now", lane="realtime"))
         )
-        await chat.ask(models, owner, about("a question"))
-        await late
+        question = asyncio.create_task(chat.ask(models, owner, about("a question")))
+        await asyncio.sleep(1)
+        in_line.set()
+        await asyncio.gather(question, late)
         heard = [one.body["messages"][0]["content"] for one in server.asked]
         assert heard.index("a question") <= before
         assert heard.index("just now") == heard.index("a question") + 1
