@@ -3,6 +3,7 @@
 import json
 import signal
 import stat
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -233,7 +234,9 @@ def test_ctrl_c_keeps_what_was_done_and_the_next_run_goes_on(home: Home) -> None
                 lambda: (_count(connection, "SELECT count(*) FROM imported_file")) >= 20
             )
             process.send_signal(signal.SIGINT)
-            # It ends behind the file that it is at, and there are 150 more to come.
+            # It ends behind the file that it is at, and there are 150 more to come; on a
+            # busy machine it takes a while until it has heard.
+            time.sleep(5)
             connection.execute("SELECT pg_advisory_unlock(150)")
             out, err = process.communicate(timeout=60)
             assert process.returncode == 130, err
