@@ -14,7 +14,7 @@ from reverie.graph.resolution import keys, matching
 KINDS: tuple[nodes.Kind, ...] = ("person", "concept", "entity")
 # Two that nearly always stand in the same records may be one by two names: so many
 # records, and this share of all.
-# Set by hand (co-occurrence, docs/decisions/0015).
+# Set by hand; no bench measures it.
 _LEAST_COMMON, _LEAST_SHARE = 5, 0.8
 _PROFILES = f"""
 SELECT node.id, node.name, node.properties, node.links,

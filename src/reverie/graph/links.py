@@ -112,7 +112,7 @@ async def _make_room(
         # Nothing stands between: the later link of the same fact begins earlier.
         return successor, facts.Interval(begin, end)
     # A fact holds at most until the next one begins, whichever of the two was recorded
-    # first (docs/howto/graph.md).
+    # first. No page tells where this rule comes from.
     until = successor["valid_from"]
     return kept, facts.Interval(begin, min(end or until, until))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from simplemma.strategies.dictionaries import TrieDictionaryFactory
 
-# Four known words in ten are enough; set by hand (docs/decisions/0007).
+# Four known words in ten are enough (docs/decisions/0007, which names no measurement).
 _SHARE = 0.4
 # In the order of likelihood: the first language that knows a word ends the search.
 _LANGUAGES = ("en", "es", "de", "fr", "pt", "it")
