@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
@@ -31,6 +32,10 @@ DATA = Path(
 _numbers = itertools.count()
 WORKER_POOL = pool.WorkerPool()
 """Where the tests of this worker read files: one zygote for all."""
+
+# A shell without job control starts what runs in its background deaf to Ctrl-C, and
+# every child inherits it: the commands that tests start hear it as in a terminal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

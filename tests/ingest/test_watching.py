@@ -133,3 +133,16 @@ async def test_changes_are_heard_of(folder: Path) -> None:
     with pytest.raises(errors.NotFound):
         async for _ in watch.changes([folder / "nowhere"], stop=stop):
             pass
+
+
+async def test_what_changes_during_the_first_import_is_heard_of(folder: Path) -> None:
+    stop = asyncio.Event()
+    async with asyncio.timeout(30):
+        changes = watch.changes([folder], stop=stop)
+        await anext(changes)
+        (folder / "new.md").write_text("# New\n", encoding="utf-8")
+        await asyncio.sleep(0.2)
+        await anext(changes)
+        stop.set()
+        with pytest.raises(StopAsyncIteration):
+            await anext(changes)

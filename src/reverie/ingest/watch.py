@@ -15,6 +15,7 @@ from reverie.ingest import ingest_file, ledger, scan
 from reverie.records import base, catalogue
 
 _QUIET_MS = 1000
+_LOOK_MS = 500  # how long the first look waits for a change; set by hand
 
 
 async def changes(
@@ -28,11 +29,19 @@ async def changes(
             raise errors.NotFound(
                 f"There is no folder {folder}.", hint="Give folders that exist."
             )
-    yield
-    async for _ in watchfiles.awatch(
-        *folders, debounce=10 * _QUIET_MS, step=_QUIET_MS, stop_event=stop
+    # What changes during the first import is noticed too: the watching begins before it.
+    first = True
+    async for changed in watchfiles.awatch(
+        *folders,
+        debounce=10 * _QUIET_MS,
+        step=_QUIET_MS,
+        stop_event=stop,
+        rust_timeout=_LOOK_MS,
+        yield_on_timeout=True,
     ):
-        yield
+        if first or changed:
+            yield
+        first = False
 
 
 async def in_step(
