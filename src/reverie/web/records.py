@@ -13,7 +13,7 @@ from reverie import app, blobs, db, errors
 from reverie.access import callers
 from reverie.graph import warming
 from reverie.ingest import ledger
-from reverie.records import base, bulk, catalogue, changes, record_types
+from reverie.records import base, bulk, catalogue, changes, limits, record_types
 from reverie.web import envelope, forms, middleware, openapi, parameters, routes
 
 Handler = Callable[
@@ -53,6 +53,7 @@ async def _create(
     parameters.read(request, parameters.Parameters)
     values = await parameters.json_object(request)
     caller = middleware.caller_of(request)
+    limits.check(domain.name, values)
     new = await base.prepared(caller, domain, values)
     async with reverie.database.transaction(caller) as tx:
         record = await base.insert(tx, caller, new)
@@ -82,6 +83,7 @@ async def _update(
     parameters.read(request, parameters.Parameters)
     values = await parameters.json_object(request)
     caller = middleware.caller_of(request)
+    limits.check(domain.name, values)
     record = await base.revise(
         reverie.database, caller, domain, parameters.record_id(request), values
     )
