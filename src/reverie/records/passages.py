@@ -167,7 +167,7 @@ async def write(
         await _drop(tx, caller, record_id)
     # A long document takes seconds, in which others want to be answered.
     long = sum(len(section.text) for section in new.sections) > _LONG
-    pieces = await asyncio.to_thread(_split, new) if long else _split(new)
+    columns = await asyncio.to_thread(_columns, new) if long else _columns(new)
     card: dict[str, object] = {
         "user": caller.user_id,
         "record": record_id,
@@ -180,16 +180,19 @@ async def write(
         "origin": terms.fold(new.origin),
         "sensitivity": sensitivity,
     }
-    await tx.run(_WRITE, card | _columns(new.title, pieces))
+    await tx.run(_WRITE, card | columns)
 
 
-def _columns(title: str, pieces: Sequence[_Passage]) -> dict[str, object]:
+def _columns(text: Text) -> dict[str, object]:
     """The columns of a record's passages, each a list in their order."""
+    pieces = _split(text)
     return {
         "places": [db.json(piece.place) for piece in pieces],
         "texts": [piece.text for piece in pieces],
         "heads": [piece.head for piece in pieces],
-        "hashes": [content_hash(title, piece.text, piece.head) for piece in pieces],
+        "hashes": [
+            content_hash(text.title, piece.text, piece.head) for piece in pieces
+        ],
         "lengths": [piece.terms.length for piece in pieces],
         "terms": [postings.packed(piece.terms.weights) for piece in pieces],
     }
