@@ -33,6 +33,7 @@ LARGEST = inspection.LARGEST
 _BATCH = 50
 _OFTEN_S = 0.5
 _DEEPEST = 3
+_MOST_REMARKS = 100
 
 Transaction = db.Transaction
 OnProgress = Callable[[db.Transaction, int, int], Awaitable[None]]
@@ -211,6 +212,8 @@ class _Collector:
         match message:
             case drafts.Draft() | drafts.Skip():
                 self.items.append(self._allowed(message))
+            case drafts.Remark():
+                self._remark(message)
             case units.EmbeddedFile():
                 await self._attachment(message)
             case units.About():
@@ -227,6 +230,12 @@ class _Collector:
                 pass
         if self._is_due():
             await self._keep()
+
+    def _remark(self, remark: drafts.Remark) -> None:
+        """Remarks count for the report only; of many the first are enough."""
+        remarks = self.job.result.remarks
+        if len(remarks) < _MOST_REMARKS:
+            remarks.append({"item": remark.key, "remark": remark.text})
 
     def _add_to_document(self, part: units.About | units.Unit, number: int) -> None:
         self.document = True

@@ -257,6 +257,7 @@ def counts(result: report.FileReport) -> dict[str, object]:
         "updated": result.updated,
         "unchanged": result.unchanged,
         "skipped": result.skipped[:_SKIPPED_KEPT],
+        "remarks": result.remarks[:_SKIPPED_KEPT],
     }
 
 
