@@ -139,14 +139,23 @@ async def _readable(
             await options.ending(tx, outcome)
             return None
         numbers = await units_read.numbers(tx, context.caller, state.digest)
-    if not file.blob:
-        outcome.digest = await asyncio.to_thread(
-            blobs.put_file, context.blobs, context.caller.user_id, file.file
-        )
+    outcome.digest = await asyncio.to_thread(_kept, context, file)
     # It was written to meanwhile: what counts is what was kept.
     if outcome.digest != state.digest:
         numbers = set[int]()
     return _Readable(file, file.modified or state.modified, numbers, entry is not None)
+
+
+def _kept(context: Context, file: scan.ScannedFile) -> str:
+    """The address of a file's bytes, kept and whole. Raises DiskFull, Unreadable."""
+    user = context.caller.user_id
+    if not file.blob:
+        return blobs.put_file(context.blobs, user, file.file)
+    try:
+        blobs.verified(context.blobs, user, file.blob)
+    except errors.Damaged as damaged:
+        raise errors.Unreadable(damaged.message, hint=damaged.hint) from None
+    return file.blob
 
 
 async def _read(
