@@ -10,6 +10,7 @@ from reverie import errors
 from reverie.ingest import charsets, drafts
 from reverie.ingest.documents import cutting, units
 from reverie.ingest.formats import (
+    plain,
     table_contacts,
     table_headers,
     table_health,
@@ -21,7 +22,7 @@ LARGEST = 64 * 1024 * 1024
 LONGEST_TEXT = 4_000_000
 PREAMBLE = 30  # banks write the account, the period and the balance above the header
 _MOST_COLUMNS = 200
-_BINARY_SAMPLE = 10_000
+_MOST_BROKEN = 20
 _ENGLISH = re.compile(r"\b(date|amount|description|time|name|balance|day)\b")
 _TAB_SEPARATED = frozenset({".tsv", ".tab"})
 
@@ -33,19 +34,39 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
     if len(source.data) > LARGEST:
         raise errors.Unreadable(f"a table larger than {LARGEST // 1024 // 1024} MB")
     text, encoding = charsets.decode(source.data)
-    if "\x00" in text[:_BINARY_SAMPLE]:
+    if plain.is_binary(text):
         raise errors.Unreadable("not a table: the file holds binary data")
     rows, delimiter, broken = table_rows.parse(text)
     if not rows:
-        yield drafts.Skip("", broken or "the table is empty")
+        yield drafts.Skip("", "the table is empty")
         return
     records = _records(source, rows, delimiter)
-    if records is None:
+    made = False
+    for item in _or_failures(records) if records else ():
+        made = True
+        yield item
+    if not made:
         yield _file(source, rows, encoding, broken)
-        return
-    yield from records
-    if broken:
-        yield drafts.Skip("", broken)
+        if records is not None:
+            yield drafts.Remark("", "no row of it could be read: kept as a table")
+    if "\x00" in text:
+        yield drafts.Remark("", "it holds NUL bytes, which were left out")
+    for place in broken[:_MOST_BROKEN]:
+        yield drafts.Remark("", place)
+
+
+def _or_failures(
+    records: Iterator[drafts.DraftOrSkip],
+) -> Iterator[drafts.DraftOrSkip]:
+    """The records of a table and its failures; nothing when there are failures only."""
+    failures: list[drafts.DraftOrSkip] = []
+    for item in records:
+        if isinstance(item, drafts.Draft):
+            yield from failures
+            yield item
+            yield from records
+            return
+        failures.append(item)
 
 
 def _records(
@@ -73,7 +94,10 @@ def _is_english(headers: Sequence[str]) -> bool:
 
 
 def _file(
-    source: drafts.SourceFile, rows: Sequence[Sequence[str]], encoding: str, broken: str
+    source: drafts.SourceFile,
+    rows: Sequence[Sequence[str]],
+    encoding: str,
+    broken: Sequence[str],
 ) -> drafts.Draft:
     """The table as one file, whose rows are its passages."""
     blocks, complete = _blocks(rows)
@@ -82,7 +106,7 @@ def _file(
         "rows": len(rows) - 1,
         "columns": [name.strip() for name in rows[0]][:_MOST_COLUMNS],
         "encoding": encoding,
-        "broken": broken,
+        "broken": broken[:_MOST_BROKEN],
         "cut": not complete or None,
     }
     fields: drafts.Fields = {
