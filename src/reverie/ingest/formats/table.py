@@ -24,6 +24,11 @@ PREAMBLE = 30  # banks write the account, the period and the balance above the h
 _MOST_COLUMNS = 200
 _MOST_BROKEN = 20
 _ENGLISH = re.compile(r"\b(date|amount|description|time|name|balance|day)\b")
+_NOT_ENGLISH = re.compile(
+    r"\b(datum|betrag|umsatz|saldo|waehrung|wahrung|buchung\w*|verwendungszweck|wertstellung|zeit|uhrzeit|wert|tag"
+    r"|fecha|importe|concepto|divisa|nombre|valor|libelle|montant|bedrag|omschrijving|importo|descrizione|descricao"
+    r"|data|kwota|geburtstag|vorname|nachname|apellidos?)\b"
+)
 _TAB_SEPARATED = frozenset({".tsv", ".tab"})
 
 
@@ -76,8 +81,11 @@ def _records(
     for at, row in enumerate(rows[:PREAMBLE]):
         headers = [name.strip() for name in row]
         # Where the comma is the decimal mark, files are cut by semicolons.
-        english = delimiter != ";" and _is_english(headers)
-        table = table_rows.Table(headers, rows[at + 1 :], delimiter, english)
+        language = _is_english(headers)
+        english = delimiter != ";" and language
+        table = table_rows.Table(
+            headers, rows[at + 1 :], delimiter, english, local=not language
+        )
         if columns := table_headers.transaction(headers):
             preamble = " ".join(" ".join(line) for line in rows[:at])
             return table_transactions.records(table, columns, preamble)
@@ -89,8 +97,13 @@ def _records(
 
 
 def _is_english(headers: Sequence[str]) -> bool:
-    """Whether a header has an English word for what banks list."""
-    return any(_ENGLISH.search(table_headers.plain(header)) for header in headers)
+    """Whether the headers have an English word for what banks list, and none of
+    another language.
+    """
+    plain_headers = " ".join(map(table_headers.plain, headers))
+    if _NOT_ENGLISH.search(plain_headers):
+        return False
+    return _ENGLISH.search(plain_headers) is not None
 
 
 def _file(

@@ -6,7 +6,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reverie.ingest.formats import table_dates, table_values
 
@@ -22,12 +22,15 @@ _SAMPLED_COLUMNS = 30
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The rows from the header on, and how the file writes."""
+    """The rows from the header on, and how the file writes: the English way, or in a
+    language (`local`) that has the day before the month for sure.
+    """
 
     headers: list[str]
     rows: list[list[str]]
     delimiter: str
     english: bool
+    local: bool
 
     def column(self, at: int | None) -> list[str]:
         """The cells of a column, of the first rows only: a sample of its habits."""
@@ -51,7 +54,8 @@ class Table:
             for other in range(min(len(self.headers), _SAMPLED_COLUMNS))
             for row in self.rows[:_SAMPLED_ROWS]
         )
-        return table_dates.order(self.column(at), presumed, others)
+        order = table_dates.order(self.column(at), presumed, others)
+        return replace(order, guessed=order.guessed and not self.local)
 
     def other_cells(self, row: Sequence[str], used: Collection[int]) -> dict[str, str]:
         """Header -> cell of the columns that no field took; empty ones are left out."""
@@ -78,11 +82,9 @@ def parse(text: str) -> tuple[list[list[str]], str, list[str]]:
         text = text[declared.end() :]
     else:
         delimiter = _sniff(text)
-    rows: list[list[str]] = []
     broken: list[str] = []
-    for row in _records(text, delimiter, broken):
-        if any(map(str.strip, row)):
-            rows.append(row)
+    records = _records(text, delimiter, broken)
+    rows = [row for row in records if any(map(str.strip, row))]
     return rows, delimiter, broken
 
 

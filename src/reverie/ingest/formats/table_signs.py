@@ -8,73 +8,17 @@ from decimal import Decimal
 from reverie.ingest.formats import table_headers, table_rows, table_values
 
 # Plain words of a cell (`table_headers.plain`), and the signs that others write.
-_OUT = frozenset(
-    [
-        "debit",
-        "debits",
-        "dr",
-        "d",
-        "db",
-        "withdrawal",
-        "withdrawals",
-        "paid",
-        "out",
-        "money",
-        "out",
-        "outgoing",
-        "out",
-        "expense",
-        "expenses",
-        "charge",
-        "payment",
-        "out",
-        "soll",
-        "s",
-        "belastung",
-        "lastschrift",
-        "ausgabe",
-        "ausgang",
-        "abgang",
-        "cargo",
-        "debe",
-        "gasto",
-        "retirada",
-        "salida",
-        "af",
-        "debito",
-        "addebito",
-        "uscita",
-        "depense",
-    ]
-) | {"paid out", "money out", "payment out", "direct debit", "debit card", "withdraw"}
-_IN = frozenset(
-    [
-        "credit",
-        "credits",
-        "cr",
-        "c",
-        "deposit",
-        "deposits",
-        "incoming",
-        "in",
-        "income",
-        "refund",
-        "haben",
-        "h",
-        "gutschrift",
-        "einnahme",
-        "eingang",
-        "zugang",
-        "abono",
-        "haber",
-        "ingreso",
-        "entrada",
-        "bij",
-        "credito",
-        "accredito",
-        "revenu",
-    ]
-) | {"paid in", "money in", "payment in", "direct credit"}
+_OUT = frozenset((
+    "debit", "debits", "dr", "d", "db", "withdrawal", "withdrawals", "out",
+    "outgoing", "expense", "expenses", "charge", "payment", "soll", "s", "belastung",
+    "lastschrift", "ausgabe", "ausgang", "abgang", "cargo", "debe", "gasto", "retirada", "salida", "af",
+    "debito", "addebito", "uscita", "depense",
+)) | {"paid out", "money out", "payment out", "direct debit", "debit card", "withdraw"}  # fmt: skip
+_IN = frozenset((
+    "credit", "credits", "cr", "c", "deposit", "deposits", "incoming", "in", "income", "refund", "haben",
+    "h", "gutschrift", "einnahme", "eingang", "zugang", "abono", "haber", "ingreso", "entrada", "bij",
+    "credito", "accredito", "revenu",
+)) | {"paid in", "money in", "payment in", "direct credit"}  # fmt: skip
 _SIGNS = {"-": -1, "−": -1, "–": -1, "+": 1}
 # Of the cells of a column that says so, and of the rows whose balance fits; by hand.
 _MOSTLY = 0.9
