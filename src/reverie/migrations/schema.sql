@@ -373,9 +373,7 @@ CREATE TABLE imported (
     version timestamp with time zone NOT NULL,
     modified timestamp with time zone NOT NULL,
     original text NOT NULL,
-    content bytea,
-    edition text DEFAULT ''::text NOT NULL,
-    origin text DEFAULT ''::text NOT NULL
+    content bytea
 );
 
 ALTER TABLE ONLY imported FORCE ROW LEVEL SECURITY;
@@ -973,6 +971,8 @@ CREATE INDEX change_order ON change USING btree (user_id, xid, seq);
 CREATE INDEX change_record ON change USING btree (user_id, record_id, seq);
 
 CREATE INDEX change_time ON change USING btree (user_id, at);
+
+CREATE INDEX contact_name ON contact USING btree (user_id, lower(display_name));
 
 CREATE UNIQUE INDEX diary_day ON diary USING btree (user_id, date) WHERE (deleted_at IS NULL);
 
