@@ -8,7 +8,7 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import TypeVar
 from uuid import UUID
 
@@ -195,7 +195,7 @@ def _under(
     own = context.blobs.resolve()
     return [
         replace(file, problem=_OURS) if file.file.is_relative_to(own) else file
-        for file in scanning.find(map(Path, paths))
+        for file in scanning.find(map(scanning.restored, paths))
     ]
 
 
@@ -364,7 +364,7 @@ def _scanned(
         state = scanning.FileState(file.size, location["mtime"], file.digest)
     if "blob" not in location:
         return scanning.ScannedFile(
-            Path(location["file"]),
+            scanning.restored(location["file"]),
             file.path,
             relative,
             vault=location["vault"],
