@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reverie import errors
-from reverie.ingest import drafts
+from reverie.ingest import charsets, drafts
 from reverie.ingest.documents import units
 from reverie.ingest.formats import mailcontent, mailheaders
 
@@ -34,12 +34,25 @@ class MailLocation:
     flags: str | None = None  # the letters of a Maildir name; None for every other file
 
 
-def read(source: drafts.SourceFile) -> Iterator[drafts.Draft | units.EmbeddedFile]:
+Read = drafts.Draft | drafts.Remark | units.EmbeddedFile
+
+
+def read(source: drafts.SourceFile) -> Iterator[Read]:
     """The one message of an .eml or Maildir file, and the files in it."""
     data = source.data
     if source.path.suffix.lower() == ".emlx":
         data = _without_plist(data)
-    yield from message(data, _location(source))
+    draft, *files = message(charsets.as_utf8(data), _location(source))
+    yield draft
+    yield from _remarks(draft)
+    yield from files
+
+
+def _remarks(draft: drafts.Draft) -> Iterator[drafts.Remark]:
+    """What the report says of a message of which only a part is here."""
+    custom = draft.fields.get("custom")
+    if isinstance(custom, dict) and "cut" in custom:
+        yield drafts.Remark(draft.key, str(custom["cut"]))  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _without_plist(data: bytes) -> bytes:
@@ -60,7 +73,7 @@ def read_mbox(
     """
     location = MailLocation(_mbox_name(source.path))
     seen: set[str] = set()
-    for number, raw in enumerate(messages(source.data), start=1):
+    for number, raw in enumerate(messages(charsets.as_utf8(source.data)), start=1):
         try:
             draft, *files = message(raw, location)
         except errors.Unreadable as error:
@@ -72,6 +85,7 @@ def read_mbox(
             continue
         seen.add(draft.key)
         yield draft
+        yield from _remarks(draft)
         yield from files
     if not seen:
         raise errors.Unreadable("no message was found in the file")

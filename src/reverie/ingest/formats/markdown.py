@@ -70,8 +70,11 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
         yield drafts.Skip("", "the note is empty")
         return
     for line in front.set_aside:
-        yield drafts.Skip("front matter", f"a line that cannot be read: {line[:200]}")
+        text = f"a line of the front matter cannot be read: {line[:200]}"
+        yield drafts.Remark("front matter", text)
     custom = _custom(front.values)
+    if front.set_aside:
+        custom["set_aside"] = list(front.set_aside)
     if encoding not in {"utf-8", "utf-8-sig"}:
         custom["encoding"] = encoding
     custom.setdefault("modified", source.mtime)
@@ -116,7 +119,7 @@ def _title(source: drafts.SourceFile, front: frontmatter.FrontMatter) -> str:
     if not title and not source.vault:
         heading = HEADING.search(front.body[:5000])
         title = heading.group(1).strip().rstrip("#").strip() if heading else ""
-    return title or source.path.stem
+    return title or source.relative.stem
 
 
 def _flag(front: Mapping[str, object], name: str) -> bool | None:
@@ -195,7 +198,7 @@ def _daily(source: drafts.SourceFile) -> date | None:
     """
     settings = _settings(source) if source.vault else None
     if settings is None:
-        match = DAY_NAME.match(source.path.stem)
+        match = DAY_NAME.match(source.relative.stem)
         return _day(*match.groups()) if match else None
     daily, inside = settings
     # macOS writes an accent as a character of its own.

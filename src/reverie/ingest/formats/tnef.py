@@ -85,7 +85,7 @@ def read(
     if not container.text and not container.files:
         yield drafts.Skip("", "an Outlook container (winmail.dat) with nothing in it")
         return
-    title = container.subject or source.path.stem
+    title = container.subject or source.relative.stem
     names = "\n".join(f"[file: {file.name}]" for file in container.files)
     content = "\n\n".join(filter(None, (container.text, names)))
     yield drafts.Draft(
