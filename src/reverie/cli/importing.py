@@ -297,7 +297,7 @@ _FAILURES = ("failed", "parked")
 
 
 def _by_reason(done: report.Report, *, brief: bool) -> dict[tuple[str, str], list[str]]:
-    """The paths of what did not come in, by state and reason."""
+    """The paths of what did not come in or not whole, by state and reason."""
     shown = _FAILURES if brief else (*_FAILURES, "skipped")
     reasons: dict[tuple[str, str], list[str]] = {}
     for file in done.files:
@@ -306,6 +306,9 @@ def _by_reason(done: report.Report, *, brief: bool) -> dict[tuple[str, str], lis
         for item in file.skipped:
             paths = reasons.setdefault(("left out", item["reason"]), [])
             paths.append(f"{file.path}: {item['item']}")
+        for item in file.remarks if not brief else ():
+            paths = reasons.setdefault(("remark", item["remark"]), [])
+            paths.append(f"{file.path} {item['item']}".rstrip())
     return reasons
 
 

@@ -127,7 +127,7 @@ def _title(source: drafts.SourceFile, front: Mapping[str, object], body: str) ->
         heading = HEADING.search(body[:5000])
         title = heading.group(1).strip().rstrip("#").strip() if heading else ""
     if not title or isinstance(title, list | dict):
-        return source.path.stem
+        return source.relative.stem
     return str(title)
 
 
@@ -243,7 +243,7 @@ def _daily(source: drafts.SourceFile) -> date | None:
     """
     settings = _settings(source) if source.vault else None
     if settings is None:
-        match = DAY_NAME.match(source.path.stem)
+        match = DAY_NAME.match(source.relative.stem)
         return _day(*match.groups()) if match else None
     daily, inside = settings
     name = inside.with_suffix("").as_posix()
