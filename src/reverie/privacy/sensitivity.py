@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, cast
 
-from reverie.privacy import check_digits, folding, numbers, rules
+from reverie.privacy import decoding, details, folding, rules
 
 Word = Literal["low", "normal", "high", "critical"]
 
@@ -57,11 +57,6 @@ _FIELDS: Mapping[str, Mapping[str, Level]] = {
     "event": {"attendees": _HIGH, "location": _NORMAL},
     "run": {"started_at": _LOW, "ended_at": _LOW},
 }
-# Kinds of findings whose presence makes a text high.
-_HIGH_KINDS = frozenset(
-    {"email", "phone", "card", "iban", "national_id", "passport"}
-    | {"licence", "password", "secret", "medical_id", "account", "crypto"}
-)
 _WORD = re.compile(r"[^\W\d_]++(?:-[^\W\d_]++)*+")
 # The longest phrases of the list of medical words have so many.
 _LONGEST_PHRASE = 4
@@ -96,9 +91,13 @@ def of_text(text: str, *, with_rules: rules.Rules | None = None) -> Level:
         return _LOW
     ruleset = with_rules or rules.load()
     folded = folding.fold(text).text
-    if _is_medical(folded, ruleset.words.get("medical", frozenset())):
+    medical = ruleset.words.get("medical", frozenset())
+    views = decoding.views(text)
+    if any(_is_medical(said, medical) for said in (folded, *(v.text for v in views))):
         return _CRITICAL
-    return _HIGH if _has_details(folded, ruleset) else _LOW
+    if details.has(folded, ruleset):
+        return _HIGH
+    return _HIGH if any(details.is_hidden(view, ruleset) for view in views) else _LOW
 
 
 def of_fields(
@@ -212,23 +211,3 @@ def _begins(word: str, words: frozenset[str]) -> bool:
     return any(
         word[:size] + "*" in words for size in range(_SHORTEST_BEGINNING, longest + 1)
     )
-
-
-def _has_details(text: str, ruleset: rules.Rules) -> bool:
-    """Whether a text holds a contact detail, a number or a secret."""
-    lowered = folding.lower(text)
-    for pattern in ruleset.patterns:
-        if pattern.kind not in _HIGH_KINDS or pattern.take:
-            continue
-        for match in pattern.match.finditer(lowered if pattern.lowered else text):
-            if _is_checked(pattern, match, text):
-                return True
-    return any(True for _ in numbers.find(text, ruleset.words["order"]))
-
-
-def _is_checked(pattern: rules.Pattern, match: re.Match[str], text: str) -> bool:
-    if not pattern.check:
-        return True
-    group = "value" if "value" in pattern.match.groupindex else 0
-    start, end = match.span(group)
-    return check_digits.CHECKS[pattern.check](text[start:end])
