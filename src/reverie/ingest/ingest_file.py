@@ -33,6 +33,7 @@ LARGEST = inspection.LARGEST
 _BATCH = 50
 _OFTEN_S = 0.5
 _DEEPEST = 3
+_MOST_REMARKS = 100
 
 Transaction = db.Transaction
 OnProgress = Callable[[db.Transaction, int, int], Awaitable[None]]
@@ -138,14 +139,23 @@ async def _readable(
             await options.ending(tx, outcome)
             return None
         numbers = await units_read.numbers(tx, context.caller, state.digest)
-    if not file.blob:
-        outcome.digest = await asyncio.to_thread(
-            blobs.put_file, context.blobs, context.caller.user_id, file.file
-        )
+    outcome.digest = await asyncio.to_thread(_kept, context, file)
     # It was written to meanwhile: what counts is what was kept.
     if outcome.digest != state.digest:
         numbers = set[int]()
     return _Readable(file, file.modified or state.modified, numbers, entry is not None)
+
+
+def _kept(context: Context, file: scan.ScannedFile) -> str:
+    """The address of a file's bytes, kept and whole. Raises DiskFull, Unreadable."""
+    user = context.caller.user_id
+    if not file.blob:
+        return blobs.put_file(context.blobs, user, file.file)
+    try:
+        blobs.verified(context.blobs, user, file.blob)
+    except errors.Damaged as damaged:
+        raise errors.Unreadable(damaged.message, hint=damaged.hint) from None
+    return file.blob
 
 
 async def _read(
@@ -211,6 +221,8 @@ class _Collector:
         match message:
             case drafts.Draft() | drafts.Skip():
                 self.items.append(self._allowed(message))
+            case drafts.Remark():
+                self._remark(message)
             case units.EmbeddedFile():
                 await self._attachment(message)
             case units.About():
@@ -227,6 +239,12 @@ class _Collector:
                 pass
         if self._is_due():
             await self._keep()
+
+    def _remark(self, remark: drafts.Remark) -> None:
+        """Remarks count for the report only; of many the first are enough."""
+        remarks = self.job.result.remarks
+        if len(remarks) < _MOST_REMARKS:
+            remarks.append({"item": remark.key, "remark": remark.text})
 
     def _add_to_document(self, part: units.About | units.Unit, number: int) -> None:
         self.document = True

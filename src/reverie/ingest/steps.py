@@ -195,7 +195,7 @@ def _under(
     own = context.blobs.resolve()
     return [
         replace(file, problem=_OURS) if file.file.is_relative_to(own) else file
-        for file in scanning.find(map(Path, paths))
+        for file in scanning.find(map(scanning.restored, paths))
     ]
 
 
@@ -218,6 +218,7 @@ async def _add(
         entries = await ledger.entries(
             tx, context.caller, [file.path for file in files]
         )
+        settled: list[tuple[str, Path]] = []
         for at, new in enumerate(listed):
             entry = entries.get(new.path)
             if new.state != "waiting" or not entry or not new.digest:
@@ -225,7 +226,20 @@ async def _add(
             result = report.FileReport(new.relative)
             if ledger.recall(entry, new.digest, result, again=again):
                 listed[at] = _settled(new, result)
+                if not files[at].blob:
+                    settled.append((new.digest, files[at].file))
         await ingestions.add(tx, context.caller, ingestion.id, listed)
+    await asyncio.to_thread(_repair, context, settled)
+
+
+def _repair(
+    context: ingest_file.Context, originals: Sequence[tuple[str, Path]]
+) -> None:
+    """Keep again what is damaged among the originals of files that come once more."""
+    user = context.caller.user_id
+    for address, file in originals:
+        with contextlib.suppress(errors.Unreadable):  # it is gone again
+            blobs.repair(context.blobs, user, address, file)
 
 
 def _inspected(file: scanning.ScannedFile) -> ingestions.NewFile:
@@ -257,6 +271,7 @@ def counts(result: report.FileReport) -> dict[str, object]:
         "updated": result.updated,
         "unchanged": result.unchanged,
         "skipped": result.skipped[:_SKIPPED_KEPT],
+        "remarks": result.remarks[:_SKIPPED_KEPT],
     }
 
 
@@ -364,7 +379,7 @@ def _scanned(
         state = scanning.FileState(file.size, location["mtime"], file.digest)
     if "blob" not in location:
         return scanning.ScannedFile(
-            Path(location["file"]),
+            scanning.restored(location["file"]),
             file.path,
             relative,
             vault=location["vault"],

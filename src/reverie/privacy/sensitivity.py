@@ -1,11 +1,10 @@
 """Sensitivity classification: a level by domain, raised by what the text holds."""
 
 import enum
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, cast
 
-from reverie.privacy import check_digits, folding, numbers, rules
+from reverie.privacy import decoding, details, folding, rules
 
 Word = Literal["low", "normal", "high", "critical"]
 
@@ -56,11 +55,6 @@ _FIELDS: Mapping[str, Mapping[str, Level]] = {
     "event": {"attendees": _HIGH, "location": _NORMAL},
     "run": {"started_at": _LOW, "ended_at": _LOW},
 }
-# Kinds of findings whose presence makes a text high.
-_HIGH_KINDS = frozenset(
-    {"email", "phone", "card", "iban", "national_id", "passport"}
-    | {"licence", "password", "secret", "medical_id", "account", "crypto"}
-)
 
 
 def of_domain(domain: str) -> Level:
@@ -86,9 +80,14 @@ def of_text(text: str, *, with_rules: rules.Rules | None = None) -> Level:
         return _LOW
     ruleset = with_rules or rules.load()
     folded = folding.fold(text).text
-    if ruleset.special.category(folded):
+    views = decoding.views(text)
+    readings = [folded]
+    readings += (view.text for view in views)
+    if any(map(ruleset.special.category, readings)):
         return _CRITICAL
-    return _HIGH if _has_details(folded, ruleset) else _LOW
+    if details.has(folded, ruleset):
+        return _HIGH
+    return _HIGH if any(details.is_hidden(view, ruleset) for view in views) else _LOW
 
 
 def of_fields(
@@ -158,23 +157,3 @@ def _as_text(value: object) -> str:
         items = cast("Iterable[object]", value)
         return "\n".join(_as_text(item) for item in items)
     return str(value)
-
-
-def _has_details(text: str, ruleset: rules.Rules) -> bool:
-    """Whether a text holds a contact detail, a number or a secret."""
-    lowered = folding.lower(text)
-    for pattern in ruleset.patterns:
-        if pattern.kind not in _HIGH_KINDS or pattern.take:
-            continue
-        for match in pattern.match.finditer(lowered if pattern.lowered else text):
-            if _is_checked(pattern, match, text):
-                return True
-    return any(True for _ in numbers.find(text, ruleset.words["order"]))
-
-
-def _is_checked(pattern: rules.Pattern, match: re.Match[str], text: str) -> bool:
-    if not pattern.check:
-        return True
-    group = "value" if "value" in pattern.match.groupindex else 0
-    start, end = match.span(group)
-    return check_digits.CHECKS[pattern.check](text[start:end])

@@ -42,7 +42,10 @@ class SpecialWords:
     def __init__(
         self, lists: Mapping[str, frozenset[str]], pairs: Sequence[WordPair]
     ) -> None:
-        entries = {name: words for name, words in lists.items() if _is_special(name)}
+        entries: dict[str, frozenset[str]] = {}
+        for name, words in lists.items():
+            if _is_special(name):
+                entries[name] = words
         self._about: dict[str, str] = {}
         for number, pair in enumerate(pairs):
             self._about[f"pair{number}"] = pair.about
@@ -67,10 +70,11 @@ class SpecialWords:
                     yield self._about[name]
             elif not detail:
                 yield name
-            elif languages.is_likely(
-                detail, words.around(match, _REACH), words.text(match)
-            ):
-                yield name.removesuffix(OWN)
+            else:
+                word = words.text(match)
+                nearby = words.around(match, _REACH)
+                if languages.is_likely(detail, nearby, word):
+                    yield name.removesuffix(OWN)
 
 
 def keep_short_words_apart(lists: dict[str, frozenset[str]], language: str) -> None:
@@ -90,7 +94,10 @@ def _is_short(entry: str) -> bool:
 
 def _is_special(name: str) -> bool:
     base, _, language = name.partition(" ")
-    return base.removesuffix(OWN) in CATEGORIES and bool(language) == base.endswith(OWN)
+    category = base.removesuffix(OWN)
+    if category not in CATEGORIES:
+        return False
+    return bool(language) == base.endswith(OWN)
 
 
 def _has_other_half(

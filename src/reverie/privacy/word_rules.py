@@ -8,7 +8,7 @@ so its entries are found anywhere in a run of its signs.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -142,11 +142,7 @@ class WordRules:
                 (found if match.list else excepted).append(match)
         if excepted:
             covered = {at for match in excepted for at in range(match.start, match.end)}
-            found = [
-                match
-                for match in found
-                if not covered.issuperset(range(match.start, match.end))
-            ]
+            return [match for match in found if not _is_covered(match, covered)]
         return found
 
     def _at(
@@ -199,6 +195,11 @@ def _end(text: Sequence[frozenset[str]], at: int, phrase: Sequence[str]) -> int 
             return None
         at += len(form) if _HAN_SIGN.match(form) else 1
     return at
+
+
+def _is_covered(match: WordMatch, places: Set[int]) -> bool:
+    own_places = range(match.start, match.end)
+    return all(at in places for at in own_places)
 
 
 def _singular(word: str) -> str:

@@ -12,7 +12,7 @@ from uuid import UUID
 from reverie import db, errors
 from reverie.access import callers
 from reverie.privacy import sensitivity
-from reverie.records import changes, fields, heat, passages, record_types
+from reverie.records import changes, fields, heat, passages, record_types, versions
 
 Domain = record_types.Domain
 R = TypeVar("R", bound=record_types.Record)
@@ -351,7 +351,9 @@ async def _write(
     old: R,
     changed: Mapping[str, Any],
 ) -> R:
-    """Write the changed columns of a locked record, with its change row and passages."""
+    """Write the changed columns of a locked record, with its change row and passages;
+    what they replace is kept.
+    """
     if not changed:
         return old
     assignments = [
@@ -369,7 +371,9 @@ async def _write(
         tx, domain, statement, record_types.parameters(domain, changed) | keys
     )
     await _index(tx, caller, domain, old, record)
-    await _log(tx, caller, domain, record, "update", list(changed), record.source)
+    seq = await _log(tx, caller, domain, record, "update", list(changed), record.source)
+    replaced = record_types.columns_as_json(domain, old, changed)
+    await versions.keep(tx, caller, record_id=old.id, seq=seq, replaced=replaced)
     return record
 
 
@@ -454,8 +458,8 @@ async def _log(
     action: changes.Action,
     columns: Sequence[str],
     source: str,
-) -> None:
-    await changes.append(
+) -> int:
+    return await changes.append(
         tx,
         caller,
         domain=domain.name,

@@ -304,7 +304,9 @@ async def _page(reverie: app.App, request: requests.Request) -> responses.Respon
     async with reverie.database.transaction(caller) as tx:
         _, record = await _readable(tx, caller, record_id)
         address = await ledger.original(tx, caller, record_id)
-    content = blobs.path_of(reverie.blobs, caller.user_id, address)
+    content = await asyncio.to_thread(
+        blobs.verified, reverie.blobs, caller.user_id, address
+    )
     picture = await reverie.worker_pool.picture(
         content, str(getattr(record, "name", "document")), number
     )

@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reverie.vocabulary import letters
+
 # Field -> the names banks give it, as `plain` writes them. Earlier names win when two
 # columns mean the same.
 TRANSACTION: dict[str, tuple[str, ...]] = {
@@ -205,9 +207,8 @@ def plain(header: str) -> str:
     """A header in lower case without accents and signs: "Größe/Weite" -> "grosse
     weite".
     """
-    decomposed = unicodedata.normalize("NFKD", header.replace("ß", "ss"))
-    letters = [letter for letter in decomposed if not unicodedata.combining(letter)]
-    bare = "".join(letters)
+    decomposed = unicodedata.normalize("NFKD", letters.plain(header))
+    bare = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
     return re.sub(r"[^a-z0-9]+", " ", bare.lower()).strip()
 
 
