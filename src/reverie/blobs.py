@@ -1,12 +1,18 @@
-"""Content-addressed storage: original bytes on disk by SHA-256, a folder a user."""
+"""Content-addressed storage: original bytes on disk by SHA-256, a folder a user.
+
+Bytes are verified whenever they are read. Damaged ones are marked, so that the check-up
+tells of them, and are replaced when the same bytes come again.
+"""
 
 import contextlib
 import errno
 import hashlib
 import os
+import random
 import tempfile
 import time
 from collections.abc import Generator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 from uuid import UUID
@@ -16,6 +22,19 @@ from reverie import errors
 _CHUNK_BYTES = 1024 * 1024
 _TEMPORARY_PREFIX = ".half-"
 _STALE_SECONDS = 24 * 3600
+_DAMAGED_SUFFIX = ".damaged"
+_ADDRESS_LENGTH = 64  # hexadecimal digits of SHA-256
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """How many originals there are, how many were read through, and the places of those
+    whose bytes are not those that were kept.
+    """
+
+    kept: int
+    checked: int
+    damaged: tuple[Path, ...]
 
 
 class Incoming:
@@ -37,16 +56,19 @@ class Incoming:
         self.size += len(data)
 
     def keep(self) -> str:
-        """That was all: returns the address. What is there already is left as it is."""
+        """That was all: returns the address. What is there already is left as it is, if
+        it is whole.
+        """
         address = self._hash.hexdigest()
         path = self._folder / address[:2] / address
         self._file.flush()
-        if path.exists() and path.stat().st_size == self.size:
+        if _is_whole(path):
             return address
         os.fsync(self._file.fileno())
         path.parent.mkdir(mode=0o700, exist_ok=True)
         self._half.rename(path)
         _sync_folder(path.parent)
+        _mark_of(path).unlink(missing_ok=True)
         return address
 
 
@@ -68,8 +90,7 @@ def put(root: Path, user_id: UUID, data: bytes) -> str:
     Raises DiskFull.
     """
     address = digest(data)
-    path = path_of(root, user_id, address)
-    if path.exists() and path.stat().st_size == len(data):
+    if _is_whole(path_of(root, user_id, address)):
         return address
     with incoming(root, user_id) as incoming_file:
         incoming_file.write(data)
@@ -134,11 +155,95 @@ def sweep(root: Path) -> None:
 
 
 def get(root: Path, user_id: UUID, address: str) -> bytes:
-    """The bytes at an address of this user. Raises NotFound."""
+    """The bytes at an address of this user. Raises NotFound, Damaged."""
+    path = path_of(root, user_id, address)
     try:
-        return path_of(root, user_id, address).read_bytes()
-    except FileNotFoundError:
-        raise errors.NotFound("There is no such original.") from None
+        data = path.read_bytes()
+    except OSError as refused:
+        raise _unreadable(path, refused) from None
+    if digest(data) != address:
+        raise _damaged(path)
+    return data
+
+
+def verified(root: Path, user_id: UUID, address: str) -> Path:
+    """Where the bytes at an address lie, once they were read through and are right.
+    Blocks. Raises NotFound, Damaged.
+    """
+    path = path_of(root, user_id, address)
+    try:
+        whole = digest_of(path) == address
+    except OSError as refused:
+        raise _unreadable(path, refused) from None
+    if not whole:
+        raise _damaged(path)
+    return path
+
+
+def repair(root: Path, user_id: UUID, address: str, file: Path) -> None:
+    """Keep a file's bytes again if those at its address are known to be damaged or are
+    gone; does not read them. Blocks. Raises DiskFull, Unreadable.
+    """
+    path = path_of(root, user_id, address)
+    if not path.exists() or _mark_of(path).exists():
+        put_file(root, user_id, file)
+
+
+def verify(root: Path, *, seconds: float) -> Verification:
+    """Read through as many originals of all users as fit in the time: those that were
+    damaged before come first, then any. Blocks.
+    """
+    marks = [*root.glob(f"*/*/*{_DAMAGED_SUFFIX}")]
+    suspects = [mark.with_suffix("") for mark in marks]
+    others = [
+        path
+        for path in root.glob("*/*/*")
+        if len(path.name) == _ADDRESS_LENGTH and not _mark_of(path).exists()
+    ]
+    random.shuffle(others)
+    deadline = time.monotonic() + seconds
+    checked = 0
+    damaged: list[Path] = []
+    for path in [*suspects, *others]:
+        if time.monotonic() > deadline and checked >= len(suspects):
+            break
+        checked += 1
+        if _is_whole(path):
+            _mark_of(path).unlink(missing_ok=True)
+        else:
+            _mark(path)
+            damaged.append(path)
+    return Verification(len(suspects) + len(others), checked, tuple(damaged))
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        return digest_of(path) == path.name
+    except OSError:
+        return False
+
+
+def _mark_of(path: Path) -> Path:
+    return path.with_name(path.name + _DAMAGED_SUFFIX)
+
+
+def _mark(path: Path) -> None:
+    with contextlib.suppress(OSError):  # as on a disk that is mounted to be read
+        _mark_of(path).touch(mode=0o600)
+
+
+def _unreadable(path: Path, refused: OSError) -> errors.ReverieError:
+    if isinstance(refused, FileNotFoundError) and not _mark_of(path).exists():
+        return errors.NotFound("There is no such original.")
+    return _damaged(path)
+
+
+def _damaged(path: Path) -> errors.Damaged:
+    _mark(path)
+    return errors.Damaged(
+        f"The original {path.name[:12]}… is damaged: its bytes are not those that were kept.",
+        hint="Import the same file again, or bring it back from a backup: that repairs it.",
+    )
 
 
 def path_of(root: Path, user_id: UUID, address: str) -> Path:

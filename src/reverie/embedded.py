@@ -5,6 +5,7 @@ as long as it lives; the last one to leave stops the server. A killed process lo
 lock by itself, so nothing has to be cleaned up.
 """
 
+import contextlib
 import fcntl
 import hashlib
 import importlib.util
@@ -37,6 +38,8 @@ _START_SECONDS = 45
 _PLAIN_PATH = re.compile(r"[\w/.@+-]+")
 _LOCALE = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C")
 _INITDB = ("-U", OWNER_ROLE, "-A", "peer", "-E", "UTF8", "--no-instructions", *_LOCALE)
+_READINESS = ("-q", "-p", "5432", "-t", "5", "-U", OWNER_ROLE, "-d", "postgres")
+_LARGEST_LOG = 5 * 2**20  # bytes; set by hand
 _NO_SHELL = ("--shell", "/usr/sbin/nologin")
 _USERADD = ("/usr/sbin/useradd", "--system", "--no-create-home", *_NO_SHELL)
 
@@ -102,6 +105,7 @@ class EmbeddedServer:
     def revive(self) -> bool:
         """Start the server again if it is gone; says whether it had to."""
         with _starting(self.place.home):
+            _rotate(self.place.log)
             if _running(self.place):
                 return False
             _start(self.place)
@@ -338,13 +342,23 @@ def _running(place: ClusterPlace) -> bool:
 
 
 def _accepts_connections(place: ClusterPlace) -> bool:
-    done = _run(
-        place,
-        "pg_isready",
-        ["-q", "-h", str(place.socket), "-p", "5432", "-t", "5", "-d", "postgres"],
-        check=False,
+    """Asked as the user that we are, who may connect: a refusal would be an error in
+    the server's log each time.
+    """
+    program = str(place.binaries / "pg_isready")
+    command = [program, "-h", str(place.socket), *_READINESS]
+    looked = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
-    return done.code == 0
+    return looked.returncode == 0
+
+
+def _rotate(log: Path) -> None:
+    """Move what a long log holds to `server.log.1`; the server goes on in the same file."""
+    with contextlib.suppress(OSError):
+        if log.stat().st_size > _LARGEST_LOG:
+            shutil.copy2(log, log.with_name(log.name + ".1"))
+            os.truncate(log, 0)
 
 
 def _postmaster_pid(place: ClusterPlace) -> int | None:
@@ -378,6 +392,7 @@ def _start(place: ClusterPlace) -> None:
     """
     _make_private_folder(place.socket, place.user)
     _configure(place)
+    _rotate(place.log)
     deadline = time.monotonic() + _START_SECONDS
     while True:
         pid = _postmaster_pid(place)

@@ -130,6 +130,11 @@ class AlreadyRunning(ReverieError):
     status = 409
 
 
+class Damaged(ReverieError):
+    code = "damaged"
+    status = 500
+
+
 class KeyLost(ReverieError):
     code = "key_lost"
     status = 500

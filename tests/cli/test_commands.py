@@ -124,6 +124,31 @@ def test_doctor_as_text_and_as_json(kept: Home) -> None:
     assert str(token) in wrong[0]["do"]
 
 
+def test_doctor_tells_of_damaged_originals_and_an_import_repairs_them(
+    home: Home,
+) -> None:
+    note = home.file("a.md", "# A note\n\nthe quick brown fox")
+    home.run("import", note)
+    assert "originals: 1, all whole" in home.run("doctor").stdout
+    kept = next(path for path in (home.path / "blobs").rglob("*") if path.is_file())
+    whole = kept.read_bytes()
+    kept.write_bytes(whole[:-1] + b"?")
+    assert f"originals: 1 damaged: {kept}" in home.run("doctor", code=1).stdout
+    home.run("import", note)
+    assert kept.read_bytes() == whole
+    assert "originals: 1, all whole" in home.run("doctor").stdout
+
+
+def test_json_holds_no_control_characters(home: Home) -> None:
+    odd = "before\x9bafter\u202etxt.exe\u2066 \x85"
+    home.run("import", home.file("odd.txt", f"kestrel {odd} end\n"))
+    shown = home.run("search", "kestrel", "--json").stdout
+    assert not set(shown) & set(odd) - set("beforeaftertxt.exe ")
+    assert "\x9bafter\u202etxt.exe\u2066" in json.dumps(
+        json.loads(shown), ensure_ascii=False
+    )
+
+
 def test_rebuild_says_how_many(kept: Home) -> None:
     before = kept.json("search", "García")
     assert "Rebuilt from " in kept.run("rebuild").stdout

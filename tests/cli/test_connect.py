@@ -326,6 +326,24 @@ def test_other_peoples_keys_are_not_shown(home: Path) -> None:
     assert "secret" not in _run("cursor", "--print").output
 
 
+def test_other_peoples_keys_on_the_same_line_are_not_shown(home: Path) -> None:
+    """A file without line breaks: the line that changes is the whole file."""
+    file = home / FILES["cursor"]
+    file.parent.mkdir()
+    others = '"x":{"command":"npx","env":{"KEY":"sk-secret"}}'
+    for text in (
+        f'{{"mcpServers":{{{others}}}}}',
+        f'{{"mcpServers":{{"reverie":{{"command":"/old/reverie"}},{others}}}}}',
+        f'{{"mcpServers":{{{others},"reverie":{{"command":"/old/reverie"}}}}}}',
+        '{"token":"sk-secret","mcpServers":{}}',
+    ):
+        file.write_text(text)
+        shown = _run("cursor", "--print").output
+        assert "secret" not in shown
+        assert "KEY" not in shown
+        assert str(home / "bin" / "reverie") in shown
+
+
 def test_home_is_told_when_it_is_not_the_usual_one(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

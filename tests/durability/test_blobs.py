@@ -52,6 +52,41 @@ def test_a_half_written_original_is_written_again(tmp_path: Path) -> None:
     assert blobs.get(tmp_path, ME, address) == data
 
 
+def test_damaged_bytes_are_an_error_until_the_same_come_again(tmp_path: Path) -> None:
+    data = b"x" * 1000
+    address = blobs.put(tmp_path, ME, data)
+    path = files(tmp_path)[0]
+    for repair in (
+        lambda: blobs.put(tmp_path, ME, data),
+        lambda: blobs.put_file(tmp_path, ME, tmp_path / "again"),
+    ):
+        (tmp_path / "again").write_bytes(data)
+        path.write_bytes(b"y" + data[1:])
+        with pytest.raises(errors.Damaged) as damaged:
+            blobs.get(tmp_path, ME, address)
+        assert address[:12] in damaged.value.message
+        assert "Import the same file again" in damaged.value.hint
+        with pytest.raises(errors.Damaged):
+            blobs.verified(tmp_path, ME, address)
+        assert blobs.verify(tmp_path, seconds=0).damaged == (path,)
+        assert repair() == address
+        assert blobs.get(tmp_path, ME, address) == data
+        assert blobs.verified(tmp_path, ME, address) == path
+        assert blobs.verify(tmp_path, seconds=5) == blobs.Verification(1, 1, ())
+
+
+def test_damage_that_nobody_met_is_found_by_reading_through(tmp_path: Path) -> None:
+    for number in range(20):
+        blobs.put(tmp_path, ME if number % 2 else YOU, bytes([number]) * 5000)
+    victim = files(tmp_path)[7]
+    victim.write_bytes(b"short")
+    found = blobs.verify(tmp_path, seconds=30)
+    assert found == blobs.Verification(20, 20, (victim,))
+    victim.unlink()  # even what is gone is known as damaged
+    with pytest.raises(errors.Damaged):
+        blobs.get(tmp_path, UUID(victim.parts[-3]), victim.name)
+
+
 def test_a_full_disk_is_named_and_leaves_no_half() -> None:
     with small_disk(4) as folder:
         kept = blobs.put(folder / "blobs", ME, b"early")

@@ -304,3 +304,38 @@ def test_a_half_made_cluster_is_made_anew(folder: Path) -> None:
         assert not half.exists()
     finally:
         server.release()
+
+
+def test_looking_whether_the_server_lives_writes_nothing_into_its_log(
+    folder: Path,
+) -> None:
+    server = embedded.acquire(folder / "home")
+    try:
+        before = server.place.log.read_text()
+        for _ in range(5):
+            assert not server.revive()
+        assert answers(server)
+        assert server.place.log.read_text() == before
+    finally:
+        server.release()
+
+
+def test_a_long_log_is_rotated_while_the_server_writes(folder: Path) -> None:
+    server = embedded.acquire(folder / "home")
+    log = server.place.log
+    try:
+        with log.open("ab") as opened:
+            opened.write(b"a line of long ago\n" * 400_000)
+        size = log.stat().st_size
+        server.revive()
+        assert log.stat().st_size == 0
+        assert log.with_name("server.log.1").stat().st_size == size
+        with (
+            pytest.raises(psycopg.OperationalError),
+            psycopg.connect(server.place.url(embedded.OWNER_ROLE, database="nowhere")),
+        ):
+            pass
+        assert "nowhere" in log.read_text()
+        assert log.stat().st_size < 10_000
+    finally:
+        server.release()

@@ -211,6 +211,31 @@ async def test_addresses_inside_are_not_fetched(
         assert not came
 
 
+async def test_an_uploaded_text_has_the_title_that_its_name_gives(
+    api: httpx.AsyncClient, working: None
+) -> None:
+    for name, content in (
+        ("shopping.txt", b"bread, salt, lamp oil\n"),
+        ("trip.md", b"no heading at all\n"),
+    ):
+        upload = await uploaded(api, content)
+        await ended(
+            api,
+            await api.post(f"{ROOT}/ingest", json={"upload": upload, "name": name}),
+        )
+    titles = {
+        note["title"] for note in (await api.get(f"{ROOT}/notes")).json()["items"]
+    }
+    assert titles == {"shopping", "trip"}
+    upload = await uploaded(api, b"walked along the pier\n")
+    name = "2026-03-03.md"
+    await ended(
+        api, await api.post(f"{ROOT}/ingest", json={"upload": upload, "name": name})
+    )
+    entries = (await api.get(f"{ROOT}/diary")).json()["items"]
+    assert [entry["date"] for entry in entries] == ["2026-03-03"]
+
+
 async def test_an_ingestion_can_be_stopped(api: httpx.AsyncClient) -> None:
     upload = await uploaded(api, b"# One\n\ntext\n")
     asked = await api.post(f"{ROOT}/ingest", json={"upload": upload, "name": "one.md"})

@@ -54,3 +54,24 @@ async def test_the_very_bytes_come_back(
         assert (foreign.status_code, foreign.text) == (404, unknown.text)
     await api.delete(f"{ROOT}/notes/{note}")
     assert (await api.get(f"{ROOT}/notes/{note}/original")).status_code == 404
+
+
+async def test_a_damaged_original_is_an_error_until_the_file_comes_again(
+    api: httpx.AsyncClient, reverie: app.App, owner: callers.Caller, tmp_path: Path
+) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "leak.md").write_text(NOTE, encoding="utf-8")
+    await brought_in(reverie, owner, folder)
+    note = (await api.get(f"{ROOT}/notes")).json()["items"][0]["id"]
+    kept = next(path for path in reverie.blobs.rglob("*") if path.is_file())
+    kept.write_bytes(NOTE.encode()[::-1])
+    refused = await api.get(f"{ROOT}/notes/{note}/original")
+    assert refused.status_code == 500
+    told = error_of(refused)
+    assert told["code"] == "damaged"
+    assert "Import the same file again" in told["hint"]
+    uploaded = await api.post(f"{ROOT}/upload", content=NOTE.encode())
+    assert uploaded.status_code == 201
+    whole = await api.get(f"{ROOT}/notes/{note}/original")
+    assert (whole.status_code, whole.content) == (200, NOTE.encode())

@@ -22,6 +22,7 @@ from reverie.cli import json_config, server_entry, terminal, toml_config
 
 _DATABASE, _TOKEN = "REVERIE_DATABASE_URL", "REVERIE_TOKEN"
 _STYLES = {"+": "green", "-": "red"}
+_BOUNDARIES = "\"'{}[],:= \t\r\n"
 _WIDEST = 200  # characters of a line that is shown; set by hand
 
 
@@ -202,16 +203,39 @@ def _read(path: Path) -> str:
 
 
 def _show(path: Path, old: str, new: str) -> None:
-    """The change alone, without the lines around it: they may hold other servers' keys."""
+    """The change alone, without what stands around it: that may hold other servers'
+    keys, on the same line where the file has no line breaks.
+    """
     terminal.line(f"{path}{'' if old else ' (new)'}\n")
-    difference = list(
-        difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0)
-    )
-    for line in difference[2:]:  # behind the two lines that name the files
-        short = line if len(line) <= _WIDEST else line[:_WIDEST] + "…"
-        style = _STYLES.get(line[0], "dim")
-        terminal.line(terminal.safe(short), style=style)
+    before = old.splitlines(keepends=True)
+    after = new.splitlines(keepends=True)
+    blocks = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    for kind, start, end, new_start, new_end in blocks:
+        if kind != "equal":
+            removed = "".join(before[start:end])
+            added = "".join(after[new_start:new_end])
+            _show_block(removed, added)
     terminal.line()
+
+
+def _show_block(removed: str, added: str) -> None:
+    first = _same_at_start(removed, added)
+    last = _same_at_start(removed[first:][::-1], added[first:][::-1])
+    for sign, text in (("-", removed), ("+", added)):
+        for line in text[first : len(text) - last].splitlines():
+            short = line if len(line) <= _WIDEST else line[:_WIDEST] + "…"
+            if short.strip():
+                terminal.line(terminal.safe(sign + short), style=_STYLES[sign])
+
+
+def _same_at_start(left: str, right: str) -> int:
+    """How many characters two texts share, up to the word at which they part."""
+    pairs = enumerate(zip(left, right, strict=False))
+    parted = (at for at, (ours, theirs) in pairs if ours != theirs)
+    same = next(parted, min(len(left), len(right)))
+    while same and left[same - 1] not in _BOUNDARIES:
+        same -= 1
+    return same
 
 
 def _backup(path: Path) -> Path:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from reverie import app, errors
+from reverie import app, blobs, errors
 from reverie.cli import serve, terminal
 from reverie.ingest import ingestions
 from reverie.pipeline import checkup
@@ -33,6 +33,7 @@ def doctor(
 
 # By level, the worst first: the mark and its colour.
 _MARKS = {"wrong": ("✗", "red"), "degraded": ("!", "yellow"), "ok": ("✓", "green")}
+_VERIFY_SECONDS = 1.5  # reading originals through; set by hand
 _LITTLE_SPACE = 1024**3  # bytes free on the disk of the home; set by hand
 
 
@@ -67,6 +68,7 @@ async def _examine(*, retry: bool) -> list[checkup.Finding]:
             )
             findings += await _of_ingestions(reverie)
             findings += _surroundings(reverie)
+            findings.append(await asyncio.to_thread(_of_originals, reverie))
     except errors.ReverieError as failure:
         findings.append(
             checkup.Finding("wrong", "start", failure.message, failure.hint)
@@ -119,6 +121,25 @@ def _surroundings(reverie: app.App) -> list[checkup.Finding]:
         checkup.Finding("ok", "reverie up", serve.running(home) or "not running", "")
     )
     return findings
+
+
+def _of_originals(reverie: app.App) -> checkup.Finding:
+    """Whether the bytes of imported files are still those that came in."""
+    found = blobs.verify(reverie.blobs, seconds=_VERIFY_SECONDS)
+    about = "originals"
+    if found.damaged:
+        names = ", ".join(str(path) for path in found.damaged[:3])
+        return checkup.Finding(
+            "wrong",
+            about,
+            f"{len(found.damaged)} damaged: {names}",
+            "Import the same files again, or bring these back from a backup.",
+        )
+    if found.checked < found.kept:
+        return checkup.Finding(
+            "ok", about, f"{found.checked} of {found.kept} looked at, all whole", ""
+        )
+    return checkup.Finding("ok", about, f"{found.kept}, all whole", "")
 
 
 def _of_models(reverie: app.App) -> checkup.Finding:

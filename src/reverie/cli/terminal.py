@@ -17,7 +17,7 @@ err = rich.console.Console(stderr=True, highlight=False, soft_wrap=True)
 # Records may hold what moves a terminal's cursor or turns text around: none of it
 # reaches the terminal.
 _CONTROL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 )
 
 
@@ -32,10 +32,15 @@ def line(text: str = "", *, style: str = "") -> None:
 
 
 def as_json(value: Any) -> None:
-    """JSON on stdout, nothing else."""
-    sys.stdout.write(
-        json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n"
-    )
+    """JSON on stdout, nothing else. What would move the cursor or turn the text around
+    is escaped, and so still there for whoever reads the JSON.
+    """
+    text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    sys.stdout.write(_CONTROL.sub(_escaped, text) + "\n")
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\u{ord(match.group()):04x}"
 
 
 def failure(problem: errors.ReverieError) -> None:

@@ -24,7 +24,7 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
         "note",
         "",
         {
-            "title": source.path.stem,
+            "title": source.relative.stem,
             "content": text,
             "format": "text",
             "custom": custom,
