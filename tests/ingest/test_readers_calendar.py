@@ -105,7 +105,14 @@ def test_zones(tzid: str, zone: str | None, offset: int | None) -> None:
         "BEGIN:VTIMEZONE\nTZID:Nowhere\nBEGIN:STANDARD\nDTSTART:16010101T000000\n"
         "TZOFFSETFROM:+0300\nTZOFFSETTO:+0300\nEND:STANDARD\nEND:VTIMEZONE"
     )
-    (draft,) = calendar(own, event(f"DTSTART;TZID={tzid}:20240105T090000"))
+    draft, *told = calendar(own, event(f"DTSTART;TZID={tzid}:20240105T090000"))
+    assert [remark.text for remark in told] == (
+        []
+        if zone
+        else [
+            "the time zone 'Unknown Zone' is not known: its times stay local times",
+        ]
+    )
     assert draft.fields.get("timezone") == zone
     assert draft.fields["start"].utcoffset() == (
         dt.timedelta(hours=offset) if offset else None
@@ -184,11 +191,15 @@ def test_a_broken_event_is_skipped_and_the_rest_read() -> None:
             uid="3",
         ),
     )
-    assert [item.reason for item in items[:2]] == [
-        "VEVENT: not a date: 'yesterday'",
-        "VEVENT: no start time (no start)",
-    ]
-    custom = items[2].fields["custom"]
+    # An event that nobody can place is a note, with what it says of its start.
+    undated, told, unnamed = items[:3]
+    assert (undated.domain, undated.fields["content"]) == (
+        "note",
+        "Start as it is written: yesterday",
+    )
+    assert told.text == "uid:1: set aside, start: yesterday"
+    assert unnamed.reason == "VEVENT: no start time (no start)"
+    custom = items[3].fields["custom"]
     assert custom["broken_end"].startswith("never")
     assert custom["broken_recurrence"]
     assert custom["broken_lines"] == ["nonsense"]

@@ -16,6 +16,7 @@ import pytest_asyncio
 
 from reverie import config, db, embedded
 from reverie.access import callers
+from reverie.graph import lookups
 from reverie.llm import embedding
 from reverie.migrations import runner
 from reverie.pipeline import (
@@ -26,7 +27,7 @@ from reverie.pipeline import (
     slots,
     worker,
 )
-from reverie.records import base, changes, notes
+from reverie.records import base, changes, contacts, notes
 from reverie.search import query as queries
 from reverie.search import search
 
@@ -369,7 +370,7 @@ async def test_slots_under_new_names_go_on_where_they_stood(
         await halfway(old, caller, logs[caller.user_id])
 
     monkeypatch.undo()
-    assert await runner.migrate(url) == ["0010_stored_names.sql"]
+    assert (await runner.migrate(url))[0] == "0010_stored_names.sql"
     for caller in everybody:
         log = logs[caller.user_id]
         async with old.transaction(caller) as tx:
@@ -447,3 +448,61 @@ async def until_quiet(database: db.Database, caller: callers.Caller, slot: str) 
             return
         await asyncio.sleep(0.02)
     raise AssertionError((slot, behind, letters))
+
+
+async def test_letters_of_before_are_found_by_plain_ones_after_an_upgrade(
+    old: db.Database,
+    cluster: embedded.EmbeddedServer,
+    empty: str,
+    monkeypatch: pytest.MonkeyPatch,
+    words_alone: embedding.Embeddings,
+) -> None:
+    monkeypatch.undo()
+    url = cluster.place.url(embedded.OWNER_ROLE, database=empty)
+    everything = runner.migration_files()
+    before = [one for one in everything if "plain_letters" not in one[0]]
+    monkeypatch.setattr(runner, "migration_files", lambda: before)
+    await runner.migrate(url)
+    owner = await somebody(old, "owner")
+    async with old.transaction(owner) as tx:
+        values = {"title": "Trip", "content": "Łódź with Bjørn Ødegård"}
+        await base.create(tx, owner, notes.NOTES, values)
+        await base.create(
+            tx, owner, contacts.CONTACTS, {"display_name": "Łukasz Źródłowski"}
+        )
+    async for state in progress.follow(old, words_alone, owner):
+        assert not state.trouble
+    async with old.transaction(owner) as tx:  # as the version before folded
+        await tx.run(
+            "UPDATE alias SET alias = 'łukasz zrodłowski' WHERE alias = 'lukasz zrodlowski'"
+        )
+        await tx.run(
+            "UPDATE card SET people = '{łukasz zrodłowski}' WHERE people <> '{}'"
+        )
+        await tx.run("UPDATE passage SET terms = ''")
+        await tx.run("DELETE FROM posting")
+
+    monkeypatch.undo()
+    monkeypatch.setattr(runner, "migration_files", lambda: everything)
+    assert len(await runner.migrate(url)) == 1
+    async for state in progress.follow(old, words_alone, owner):
+        assert not state.trouble
+    for text, title in (
+        ("lodz", "Trip"),
+        ("bjorn odegard", "Trip"),
+        ("lukasz", "Łukasz Źródłowski"),
+    ):
+        assert await titles(old, owner, words_alone, text) == [title]
+    assert await titles(old, owner, words_alone, "łukasz", person="zrodlowski") == [
+        "Łukasz Źródłowski"
+    ]
+    async with old.snapshot(owner) as tx:
+        assert (await lookups.named(tx, owner, "lukasz zrodlowski")).kind == "person"
+        assert (
+            await tx.value(
+                "SELECT count(*) FROM alias WHERE position('ł' in alias) > 0"
+            )
+            == 0
+        )
+        people, _ = await lookups.listed(tx, owner, kind="person", name="Łukasz")
+        assert [person.name for person in people] == ["Łukasz Źródłowski"]

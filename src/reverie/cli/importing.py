@@ -93,7 +93,7 @@ async def _import(
     verbose: bool,
     options: Mapping[str, object],
 ) -> None:
-    places = [str(path) for path in paths]
+    places = [scan.stored(path) for path in paths]
     async with app.opened(app.read_settings()) as reverie:
         async with ingesting(reverie):
             done = await ingest(reverie, {"paths": places, **options})
@@ -109,8 +109,9 @@ async def _watch(folders: Sequence[Path]) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    names = [str(folder) for folder in places]
-    request: dict[str, object] = {"paths": names, "watch": True}
+    names = [scan.readable(str(folder)) for folder in places]
+    stored = [scan.stored(folder) for folder in places]
+    request: dict[str, object] = {"paths": stored, "watch": True}
     async with (
         app.opened(app.read_settings()) as reverie,
         ingesting(reverie),
@@ -123,7 +124,13 @@ async def _watch(folders: Sequence[Path]) -> None:
 
 
 def _running_worker(reverie: app.App) -> contextlib.AbstractAsyncContextManager[None]:
-    return worker.Worker(reverie.database, reverie.embeddings, reverie.models).running()
+    following = worker.Worker(
+        reverie.database,
+        reverie.embeddings,
+        reverie.models,
+        history_days=reverie.settings.history.days,
+    )
+    return following.running()
 
 
 def ingest_context(reverie: app.App) -> ingest_file.Context:
@@ -297,7 +304,7 @@ _FAILURES = ("failed", "parked")
 
 
 def _by_reason(done: report.Report, *, brief: bool) -> dict[tuple[str, str], list[str]]:
-    """The paths of what did not come in, by state and reason."""
+    """The paths of what did not come in or not whole, by state and reason."""
     shown = _FAILURES if brief else (*_FAILURES, "skipped")
     reasons: dict[tuple[str, str], list[str]] = {}
     for file in done.files:
@@ -306,6 +313,9 @@ def _by_reason(done: report.Report, *, brief: bool) -> dict[tuple[str, str], lis
         for item in file.skipped:
             paths = reasons.setdefault(("left out", item["reason"]), [])
             paths.append(f"{file.path}: {item['item']}")
+        for item in file.remarks if not brief else ():
+            paths = reasons.setdefault(("remark", item["remark"]), [])
+            paths.append(f"{file.path} {item['item']}".rstrip())
     return reasons
 
 

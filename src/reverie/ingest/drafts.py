@@ -46,7 +46,21 @@ class Skip:
         object.__setattr__(self, "reason", clean(self.reason))
 
 
-DraftOrSkip = Draft | Skip
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What the report says beside an item that was kept: a part of it that was set
+    aside, or what had to be guessed.
+    """
+
+    key: str
+    text: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", clean(self.key))
+        object.__setattr__(self, "text", clean(self.text))
+
+
+DraftOrSkip = Draft | Skip | Remark
 Fields = dict[str, object]
 """The fields of a record, or what it keeps under `custom`."""
 
@@ -63,7 +77,7 @@ class SourceFile:
 
 
 DEEPEST = 20  # lists and mappings inside one another; set by hand
-Reader = Callable[[SourceFile], Iterator[Draft | Skip | units.EmbeddedFile]]
+Reader = Callable[[SourceFile], Iterator[DraftOrSkip | units.EmbeddedFile]]
 """An attachment follows the draft of what it came with."""
 
 

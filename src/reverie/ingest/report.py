@@ -8,7 +8,10 @@ Status = Literal["imported", "unchanged", "skipped", "failed", "parked"]
 
 @dataclass(slots=True)
 class FileReport:
-    """One file: what became of it and of the items in it."""
+    """One file: what became of it and of the items in it.
+
+    `remarks` tell of items that were kept: what of them was set aside or guessed.
+    """
 
     path: str
     status: Status = "unchanged"
@@ -17,6 +20,7 @@ class FileReport:
     updated: int = 0
     unchanged: int = 0
     skipped: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+    remarks: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
 
 
 @dataclass(slots=True)
@@ -66,6 +70,7 @@ class Report:
                     "updated": file.updated,
                     "unchanged": file.unchanged,
                     "skipped": file.skipped,
+                    "remarks": file.remarks,
                 }
                 for file in self.files
             ],

@@ -8,6 +8,8 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reverie.vocabulary import letters
+
 _SAME = {
     **dict.fromkeys("‐‑‒–—―−﹣－⁃", "-"),
     **dict.fromkeys("‘’‛′＇ʼ`´", "'"),
@@ -26,20 +28,6 @@ _ASCII_CHANGED = ("\t", "\r", "`", "\x7f")
 _WITHOUT_WIDTH = "\u034f\u115f\u1160\u17b4\u17b5\u3164\ufe0f\ufe0e"
 # A compatible form of more characters is kept as one sign: `﷽`.
 _LONGEST_FORM = 4
-# Letters that have no decomposition but are compared as their plain relatives.
-_PLAIN = str.maketrans(
-    {
-        "ø": "o",
-        "ł": "l",
-        "đ": "d",
-        "ð": "d",
-        "æ": "ae",
-        "œ": "oe",
-        "ß": "ss",
-        "þ": "th",
-        "ı": "i",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +116,5 @@ def plain(word: str) -> str:
     if word.isascii():
         return word.lower()
     decomposed = unicodedata.normalize("NFKD", word.lower())
-    letters = "".join(
-        letter for letter in decomposed if not unicodedata.combining(letter)
-    )
-    return letters.translate(_PLAIN)
+    bare = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+    return letters.plain(bare)

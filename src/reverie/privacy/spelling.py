@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 import phonenumbers
 
+from reverie.vocabulary import letters
+
 _EXACT = frozenset({"secret", "url", "literal"})
 _COMPACT = frozenset({"card", "iban", "national_id"})
 _NOT_ALNUM = re.compile(r"[\W_]+")
@@ -57,7 +59,7 @@ def _without_accents(value: str) -> str:
         is_short_i = char == _BREVE and kept and kept[-1] == "и"
         if is_short_i or not _is_accent(char):
             kept.append(char)
-    return unicodedata.normalize("NFC", "".join(kept))
+    return letters.plain(unicodedata.normalize("NFC", "".join(kept)))
 
 
 def _is_accent(char: str) -> bool:

@@ -26,7 +26,8 @@ def _text(contact: Contact) -> passages.Text:
     body = "\n".join(part for part in (work, contact.notes) if part)
     digits = ["".join(filter(str.isdigit, phone)) for phone in contact.phones]
     names = [contact.given, contact.family, contact.address]
-    keywords = [*names, *contact.emails, *contact.phones, *digits]
+    born = contact.birthday.isoformat() if contact.birthday else None
+    keywords = [*names, *contact.emails, *contact.phones, *digits, born]
     return passages.Text(
         contact.display_name,
         [passages.Section(body)] if body else [],

@@ -6,7 +6,7 @@ Each is in its own time zone; a local day stays that local day.
 import zoneinfo
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Annotated, Any, Literal
 
 import dateutil.rrule
@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from reverie import compact, db, errors
 from reverie.access import callers
-from reverie.records import passages, record_types
+from reverie.records import passages, record_types, zones
 
 
 def _when(value: object) -> object:
@@ -92,23 +92,8 @@ _STEPS = {
 
 
 def zone(name: str) -> tzinfo:
-    """A time zone from an IANA name or a fixed offset such as `+08:00`. Raises Invalid."""
-    if name[:1] in ("+", "-"):
-        try:
-            hours, _, minutes = name[1:].partition(":")
-            offset = timedelta(hours=int(hours), minutes=int(minutes or 0))
-            return timezone(-offset if name[0] == "-" else offset)
-        except ValueError:
-            pass
-    else:
-        try:
-            return zoneinfo.ZoneInfo(name)
-        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-            pass
-    raise errors.Invalid(
-        f"{name} is not a time zone.",
-        hint="Use a name such as Europe/Madrid, or +08:00.",
-    )
+    """A time zone from an IANA name, a fixed offset or a POSIX rule. Raises Invalid."""
+    return zones.zone(name)
 
 
 def _zone_name(moment: datetime) -> str:

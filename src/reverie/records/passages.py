@@ -16,14 +16,27 @@ from reverie import db
 from reverie.access import callers
 from reverie.records import postings, terms
 
+_Columns = dict[str, list[object]]
+
 LIMIT = 300
 FRAGMENT = 60
 _LONG = 20_000
+_BATCH = 200  # passages a statement; set by hand
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n")
 
 # Card and passages in one round trip.
-_WRITE = """
+_MADE = """made AS (
+    INSERT INTO passage (user_id, record_id, ordinal, place, text, head, hash, length, terms)
+    SELECT %(user)s, %(record)s, %(before)s + ordinality, place, text, head, hash, length, terms
+    FROM unnest(%(places)s::jsonb[], %(texts)s::text[], %(heads)s::text[], %(hashes)s::bytea[], %(lengths)s::int[],
+        %(terms)s::bytea[]) WITH ORDINALITY AS new (place, text, head, hash, length, terms, ordinality)
+    RETURNING id
+)
+INSERT INTO fresh (user_id, passage_id) SELECT %(user)s, id FROM made
+"""
+_WRITE = (
+    """
 WITH new_card AS (
     INSERT INTO card (user_id, record_id, domain, title, at, tags, people, category, origin, sensitivity)
     VALUES (%(user)s, %(record)s, %(domain)s, %(title)s, %(at)s, %(tags)s, %(people)s, %(category)s, %(origin)s,
@@ -31,15 +44,10 @@ WITH new_card AS (
     ON CONFLICT (user_id, record_id) DO UPDATE SET title = excluded.title, at = excluded.at, tags = excluded.tags,
         people = excluded.people, category = excluded.category, origin = excluded.origin,
         sensitivity = excluded.sensitivity
-), made AS (
-    INSERT INTO passage (user_id, record_id, ordinal, place, text, head, hash, length, terms)
-    SELECT %(user)s, %(record)s, ordinality, place, text, head, hash, length, terms
-    FROM unnest(%(places)s::jsonb[], %(texts)s::text[], %(heads)s::text[], %(hashes)s::bytea[], %(lengths)s::int[],
-        %(terms)s::bytea[]) WITH ORDINALITY AS new (place, text, head, hash, length, terms, ordinality)
-    RETURNING id
+), """
+    + _MADE
 )
-INSERT INTO fresh (user_id, passage_id) SELECT %(user)s, id FROM made
-"""
+_WRITE_MORE = "WITH " + _MADE
 _SENSITIVITY = """
 UPDATE card SET sensitivity = %(sensitivity)s
 WHERE user_id = %(user)s AND record_id = %(record)s AND sensitivity <> %(sensitivity)s
@@ -180,10 +188,24 @@ async def write(
         "origin": terms.fold(new.origin),
         "sensitivity": sensitivity,
     }
-    await tx.run(_WRITE, card | columns)
+    keys = {"user": caller.user_id, "record": record_id}
+    first, *rest = _batches(columns)
+    await tx.run(_WRITE, card | first)
+    for batch in rest:
+        await tx.run(_WRITE_MORE, keys | batch)
 
 
-def _columns(text: Text) -> dict[str, object]:
+def _batches(columns: _Columns) -> list[dict[str, object]]:
+    """The columns in pieces that the driver makes parameters of in some milliseconds."""
+    count = len(columns["texts"])
+    return [
+        {name: values[start : start + _BATCH] for name, values in columns.items()}
+        | {"before": start}
+        for start in range(0, max(count, 1), _BATCH)
+    ]
+
+
+def _columns(text: Text) -> _Columns:
     """The columns of a record's passages, each a list in their order."""
     pieces = _split(text)
     return {

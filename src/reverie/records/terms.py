@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from reverie.records import language
+from reverie.vocabulary import letters
 
 TITLE_WEIGHT = 2.5
 STEM_WEIGHT = 0.8
@@ -38,7 +39,7 @@ class Terms:
 
 def fold(text: str) -> str:
     """Lower case, without accents, full width made plain: García -> garcia, ＡＢＣ -> abc,
-    Straße -> strasse.
+    Straße -> strasse, Łódź -> lodz.
     """
     if text.isascii():
         return text.lower()
@@ -46,9 +47,8 @@ def fold(text: str) -> str:
     parts = unicodedata.normalize(
         "NFKD", unicodedata.normalize("NFKD", text).casefold()
     )
-    return unicodedata.normalize(
-        "NFC", "".join(c for c in parts if not unicodedata.combining(c))
-    )
+    bare = "".join(c for c in parts if not unicodedata.combining(c))
+    return unicodedata.normalize("NFC", letters.plain(bare))
 
 
 @lru_cache(maxsize=200_000)
@@ -60,8 +60,15 @@ def words(text: str) -> list[str]:
     """The lower-case words of a text, accents kept."""
     return [
         match.group()
-        for match in _WORD.finditer(unicodedata.normalize("NFKC", text).lower())
+        for match in _WORD.finditer(_lower(unicodedata.normalize("NFKC", text)))
     ]
+
+
+def _lower(text: str) -> str:
+    """Lower case. Of the Turkish İ Python makes an i and an accent that is no letter:
+    the word would end there.
+    """
+    return text.replace("İ", "i").lower()
 
 
 def of_text(title: str, text: str, keywords: str = "") -> Terms:
@@ -156,7 +163,7 @@ def _scan(text: str, languages: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
         whole = _fold_word(chunk)
         if not whole:
             continue
-        parts = _WORD.findall(chunk.lower())
+        parts = _WORD.findall(_lower(chunk))
         for word in parts:
             yield from _word(word, languages)
         if whole not in parts and _is_compound(chunk, parts):

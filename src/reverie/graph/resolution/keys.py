@@ -12,7 +12,7 @@ from rapidfuzz.distance import OSA, JaroWinkler
 
 from reverie.graph.resolution import alignment, parsing
 from reverie.graph.resolution.parsing import Name
-from reverie.graph.resolution.transliteration import normalised
+from reverie.graph.resolution.transliteration import identity, normalised
 from reverie.privacy import lists
 
 __all__ = ["SAME", "Features", "features", "key", "normalised", "same", "similarity"]
@@ -25,11 +25,11 @@ SAME = 0.5  # from here on a merge is suggested (docs/decisions/0015)
 
 
 def key(user_id: UUID, kind: str, name: str) -> str:
-    """The key of an entity: the same for the same user, kind and normalised name, and
-    for nothing else.
+    """The key of an entity: the same for the same user, kind and name (but for case,
+    accents and spaces), and for nothing else.
     """
-    identity = f"{user_id}\x1f{kind}\x1f{normalised(name)}"
-    return hashlib.sha256(identity.encode()).hexdigest()[:32]
+    whole = f"{user_id}\x1f{kind}\x1f{identity(name)}"
+    return hashlib.sha256(whole.encode()).hexdigest()[:32]
 
 
 class Features(NamedTuple):
@@ -102,7 +102,7 @@ _THING = _Model(
 # Three things are rules and not weights (docs/decisions/0015): initials alone and other
 # numbers stay under SAME, an acronym of the other name is over it.
 _MOST_BARE, _LEAST_ACRONYM, _MOST_OTHER_NUMBERS = 0.3, 0.6, 0.45
-_MOST_UNEQUAL = 1 - 1e-4  # only names of one key are 1
+_MOST_UNEQUAL = 1 - 1e-4  # only names that are looked up alike are 1
 # What two legal forms say against each other: translations of one another, or not.
 _SAME_FORM_FAMILY, _OTHER_FORM_FAMILY = 0.3, 1.0
 _REORDERED_OTHERS = 0.4  # two words in another order, not both given names

@@ -6,6 +6,8 @@ from functools import lru_cache
 
 from anyascii import anyascii
 
+from reverie.vocabulary import letters
+
 _ROUNDS = 4
 _ALPHABETS = (
     "LATIN", "FULLWIDTH LATIN", "MODIFIER", "FEMININE", "MASCULINE", "CYRILLIC", "GREEK", "ARMENIAN", "GEORGIAN",
@@ -15,8 +17,16 @@ _SCRIPTS_WITH_ACCENTS = ("LATIN", "GREEK")
 
 @lru_cache(maxsize=50_000)
 def normalised(name: str) -> str:
-    """The name as keys compare it: lower case, no accents, trimmed, one space between
-    words.
+    """The name as it is looked up: lower case, no accents, plain letters (Łódź: lodz),
+    trimmed, one space between words.
+    """
+    return letters.plain(identity(name))
+
+
+@lru_cache(maxsize=50_000)
+def identity(name: str) -> str:
+    """The name as stored keys hold it, which never changes: letters with a stroke and
+    ligatures are letters of their own.
     """
     text = name
     # Case and compatible forms can each make work for the other.
@@ -77,8 +87,8 @@ def few_vowels(text: str) -> bool:
 # In order; each takes one of several ways to write a sound to one (docs/decisions/0015:
 # Metaphone and Soundex are made for English).
 _SOUNDS = tuple(
-    (re.compile(pattern), letters)
-    for pattern, letters in (
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
         (r"[^a-z]", ""),
         (r"tsch|tch|tsh|cz", "c"),
         (r"sch|sh|zh", "s"),
@@ -114,8 +124,8 @@ def sound(word: str) -> str:
     Sergey, Sergej.
     """
     spoken = word.lower()
-    for pattern, letters in _SOUNDS:
-        spoken = pattern.sub(letters, spoken)
+    for pattern, replacement in _SOUNDS:
+        spoken = pattern.sub(replacement, spoken)
     return spoken
 
 

@@ -4,7 +4,6 @@ parameters, quoted-printable, escapes, nesting.
 
 import base64
 import binascii
-import codecs
 import quopri
 import re
 from collections.abc import Iterable, Iterator
@@ -17,11 +16,28 @@ from reverie.ingest import charsets
 # A photo inside a card can be megabytes; a longer line is an attack.
 LONGEST = 32 * 1024 * 1024
 DEEPEST = 50  # blocks inside blocks; the standards know of three
-NAME = re.compile(r"^(?:([A-Za-z0-9_-]+)\.)?([A-Za-z0-9_-]+)(?=[;:])")
+NAME = re.compile(r"^(?:([A-Za-z0-9_-]+)\.)?([A-Za-z0-9_-]+)[ \t]*(?=[;:])")
 PARAM = re.compile(
     r';\s*([^=;:"]*)(?:=((?:"[^"]*"|[^";:,]*)(?:,(?:"[^"]*"|[^";:,]*))*))?'
 )
 PARAM_VALUE = re.compile(r'"[^"]*"|[^,]+')
+TIMES = frozenset(
+    {
+        "DTSTART",
+        "DTEND",
+        "DUE",
+        "RECURRENCE-ID",
+        "EXDATE",
+        "RDATE",
+        "COMPLETED",
+        "CREATED",
+    }
+)
+LOOSE_TIME = re.compile(r":(?=[ \t]*\d{4}-?\d{2}-?\d{2}(?!\d))")
+# As far as the name of a zone may reach, in characters.
+LOOSE = 400
+ADDRESSES = frozenset({"ATTENDEE", "ORGANIZER"})
+MAILTO = re.compile(r":?mailto:", re.IGNORECASE)
 CARET = re.compile(r"\^([n'^])")  # RFC 6868
 ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _CARET_MEANS = {"n": "\n", "'": '"', "^": "^"}
@@ -191,11 +207,8 @@ def unfold(data: bytes) -> Iterator[str]:
     Folds may cut a UTF-8 sequence, and each line may have a charset of its own. Raises
     Unreadable for a line longer than LONGEST.
     """
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        text, _ = charsets.decode(data)
-        data = text.encode("utf-8", "replace")
     line: _LogicalLine | None = None
-    for raw in _physical(data.removeprefix(codecs.BOM_UTF8)):
+    for raw in _physical(charsets.as_utf8(data)):
         if line is None:
             line = _LogicalLine.begin(raw)
         elif not line.take(raw):
@@ -224,8 +237,22 @@ def parse(raw: str) -> ContentLine | None:
     if head is None:
         return None
     raw = raw.lstrip()
+    group, name = head.groups("")
     params: dict[str, list[str]] = {}
-    at = head.end()
+    at = _after_params(raw, head.end(), params)
+    if at is None or _is_cut_short(name.upper(), raw, at):
+        params = {}
+        at = _after_loose_params(name.upper(), raw, head.end(), params)
+    if at is None:
+        return None
+    value = _decode_value(raw[at + 1 :], params)
+    return ContentLine(name.upper(), value, params, group.upper())
+
+
+def _after_params(raw: str, at: int, params: dict[str, list[str]]) -> int | None:
+    """Take the parameters as the standards write them; where the colon behind them is,
+    None when they are written otherwise.
+    """
     while at < len(raw) and raw[at] == ";":
         param = PARAM.match(raw, at)
         if param is None:
@@ -233,11 +260,55 @@ def parse(raw: str) -> ContentLine | None:
         name, param_value = param.groups()
         _add_param(params, name.strip().upper(), param_value)
         at = param.end()
-    if at >= len(raw) or raw[at] != ":":
+    return at if at < len(raw) and raw[at] == ":" else None
+
+
+def _is_cut_short(name: str, raw: str, at: int) -> bool:
+    """Whether the colon belongs to a parameter that should have been in quotes: behind
+    it is no time or address.
+    """
+    if raw[at - 1] == '"' or ";" not in raw[:at]:
+        return False
+    start = raw[at + 1 : at + 40].lstrip()
+    if name in TIMES:
+        return (
+            not start[:1].isdigit()
+            and LOOSE_TIME.search(raw, at, at + LOOSE) is not None
+        )
+    if name in ADDRESSES:
+        return not MAILTO.match(start) and MAILTO.search(raw, at) is not None
+    return False
+
+
+def _after_loose_params(
+    name: str, raw: str, at: int, params: dict[str, list[str]]
+) -> int | None:
+    """Take parameters that lack their quotes, as some writers leave them; where the
+    colon behind them is.
+    """
+    end = _value_colon(name, raw, at)
+    if end is None:
         return None
-    value = _decode_value(raw[at + 1 :], params)
-    group, name = head.groups("")
-    return ContentLine(name.upper(), value, params, group.upper())
+    for part in raw[at + 1 : end].split(";"):
+        key, separator, text = part.partition("=")
+        if separator and key.strip():
+            text = _decode_text(text.strip().strip('"'), None)
+            params.setdefault(key.strip().upper(), []).append(text)
+    return end
+
+
+def _value_colon(name: str, raw: str, at: int) -> int | None:
+    """The colon before the value: the last one before a time or an address, else the
+    first.
+    """
+    if name in TIMES:
+        time = LOOSE_TIME.search(raw, at, at + LOOSE)
+        if time is not None:
+            return time.start()
+    if name in ADDRESSES:
+        at = max(at, raw.lower().rfind(":mailto:"))
+    end = raw.find(":", at)
+    return end if end >= 0 else None
 
 
 def _add_param(params: dict[str, list[str]], name: str, raw: str | None) -> None:

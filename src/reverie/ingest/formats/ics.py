@@ -12,7 +12,13 @@ from datetime import UTC, datetime, timedelta
 
 from reverie import errors
 from reverie.ingest import drafts
-from reverie.ingest.formats import contentlines, ics_properties, icstimes
+from reverie.ingest.formats import (
+    contentlines,
+    ics_properties,
+    ics_salvage,
+    icstimes,
+    icszones,
+)
 
 # RFC 5545, 3.8.1.9: 1 to 4 are high, 5 is medium, 6 to 9 are low.
 PRIORITIES = {
@@ -49,11 +55,12 @@ def _calendar(root: contentlines.Component) -> Iterator[drafts.DraftOrSkip]:
     """The items of one VCALENDAR, and what in it makes none."""
     parts = [part for part in root.walk() if part.name in KINDS]
     definitions = [part for part in root.walk() if part.name == "VTIMEZONE"]
-    zones = icstimes.Zones(definitions)
+    default = root.text("X-WR-TIMEZONE") or ""
+    zones = icszones.Zones(definitions, default)
     calendar = ics_properties.Calendar(
         name=root.text("X-WR-CALNAME") or root.text("NAME"),
         zones=zones,
-        default=root.text("X-WR-TIMEZONE") or "",
+        default=default,
         overridden=_overrides(parts, zones),
     )
     newest = _newest(parts, zones)
@@ -65,9 +72,15 @@ def _calendar(root: contentlines.Component) -> Iterator[drafts.DraftOrSkip]:
             )
             continue
         try:
-            yield _draft(part, key, calendar)
+            draft = _draft(part, key, calendar)
         except (ValueError, OverflowError) as error:
             yield drafts.Skip(key, f"{part.name}: {error}")
+            continue
+        yield draft
+        yield from ics_salvage.remarks(draft)
+    for name in zones.unknown:
+        text = f"the time zone {name[:80]!r} is not known: its times stay local times"
+        yield drafts.Remark("", text)
     for part in root.walk():
         if part.name in {"VFREEBUSY", "VAVAILABILITY"}:
             yield drafts.Skip(
@@ -77,7 +90,7 @@ def _calendar(root: contentlines.Component) -> Iterator[drafts.DraftOrSkip]:
 
 
 def _newest(
-    parts: Sequence[contentlines.Component], zones: icstimes.Zones
+    parts: Sequence[contentlines.Component], zones: icszones.Zones
 ) -> dict[str, contentlines.Component]:
     """Key -> the component with the highest SEQUENCE, the last of the same."""
     newest: dict[str, contentlines.Component] = {}
@@ -90,7 +103,7 @@ def _newest(
     return newest
 
 
-def _key(part: contentlines.Component, zones: icstimes.Zones) -> str:
+def _key(part: contentlines.Component, zones: icszones.Zones) -> str:
     """The identity of an item: its UID and, of a series, the occurrence."""
     uid = part.text("UID")
     occurrence = part.first("RECURRENCE-ID")
@@ -106,7 +119,7 @@ def _key(part: contentlines.Component, zones: icstimes.Zones) -> str:
     return "sha:" + hashlib.sha256(content).hexdigest()
 
 
-def _occurrence(line: contentlines.ContentLine, zones: icstimes.Zones) -> str:
+def _occurrence(line: contentlines.ContentLine, zones: icszones.Zones) -> str:
     """Which occurrence of a series is meant, as a part of a key."""
     try:
         moment = icstimes.moment(line, zones)
@@ -118,7 +131,7 @@ def _occurrence(line: contentlines.ContentLine, zones: icstimes.Zones) -> str:
 
 
 def _overrides(
-    parts: Sequence[contentlines.Component], zones: icstimes.Zones
+    parts: Sequence[contentlines.Component], zones: icszones.Zones
 ) -> dict[str, list[icstimes.Moment]]:
     """UID -> the occurrences of a series that have an event of their own."""
     occurrences: dict[str, list[icstimes.Moment]] = {}
@@ -148,12 +161,20 @@ def _draft(
 def _event(
     part: contentlines.Component, key: str, calendar: ics_properties.Calendar
 ) -> drafts.Draft:
-    """A VEVENT as a record. Raises ValueError without a start."""
+    """A VEVENT as a record, or a note where its start is no date. Raises ValueError
+    without a start.
+    """
     line = part.first("DTSTART")
     if line is None:
         raise ValueError(f"no start time ({part.text('SUMMARY') or 'untitled'})")
-    start = icstimes.moment(line, calendar.zones)
     custom = ics_properties.custom(part, calendar)
+    try:
+        start = icstimes.moment(line, calendar.zones, series=_recurs(part))
+    except (ValueError, OverflowError):
+        start = icstimes.day_of(line.value)
+        if start is None:
+            return ics_salvage.undated(part, key, line, calendar)
+        custom["broken_start"] = line.value
     end = _end(part, start, calendar.zones, custom)
     recurrence = ics_properties.recurrence(part, start, calendar, custom)
     if _floats(start) and calendar.default:
@@ -166,7 +187,7 @@ def _event(
         "start": start,
         "end": end,
         "all_day": not isinstance(start, datetime),
-        "timezone": icstimes.zone_name(start),
+        "timezone": icszones.zone_name(start),
         "recurrence": recurrence or None,
         "status": status if status in EVENT_STATES else None,
         "calendar": calendar.name,
@@ -177,6 +198,11 @@ def _event(
     return drafts.Draft("event", key, fields)
 
 
+def _recurs(part: contentlines.Component) -> bool:
+    """Whether an event has a recurrence of its own."""
+    return bool(part.first("RRULE") or part.first("RDATE"))
+
+
 def _floats(moment: icstimes.Moment) -> bool:
     """Whether it is a time without a zone (RFC 5545, 3.3.5)."""
     return isinstance(moment, datetime) and moment.tzinfo is None
@@ -185,7 +211,7 @@ def _floats(moment: icstimes.Moment) -> bool:
 def _end(
     part: contentlines.Component,
     start: icstimes.Moment,
-    zones: icstimes.Zones,
+    zones: icszones.Zones,
     custom: drafts.Fields,
 ) -> icstimes.Moment | None:
     """The exclusive end, of the same type as the start."""
@@ -206,7 +232,7 @@ def _end(
 
 
 def _written_end(
-    part: contentlines.Component, start: icstimes.Moment, zones: icstimes.Zones
+    part: contentlines.Component, start: icstimes.Moment, zones: icszones.Zones
 ) -> icstimes.Moment | None:
     """DTEND, or the start and DURATION; RFC 5545 allows one of them."""
     if line := part.first("DTEND"):

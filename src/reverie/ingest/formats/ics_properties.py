@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reverie.ingest.formats import contentlines, icstimes
+from reverie.ingest.formats import contentlines, icsrules, icstimes, icszones
 
 RECURRENCE_LINES = ("RRULE", "EXRULE", "RDATE", "EXDATE")
 # Properties that a record has no field for, kept as they stand.
@@ -28,7 +28,7 @@ class Calendar:
     """What the components of one file share."""
 
     name: str | None
-    zones: icstimes.Zones
+    zones: icszones.Zones
     # the zone the exporter says the calendar is in, "" when it does not say
     default: str
     # UID -> the occurrences that have an event of their own
@@ -66,17 +66,16 @@ def recurrence(
 
 
 def _recurrence_lines(
-    part: contentlines.Component, start: icstimes.Moment, zones: icstimes.Zones
+    part: contentlines.Component, start: icstimes.Moment, zones: icszones.Zones
 ) -> tuple[list[str], list[str]]:
-    """The lines to keep, and those that are broken with what is wrong."""
+    """The lines to keep, and what of them is broken."""
     lines: list[str] = []
     broken: list[str] = []
     for name in RECURRENCE_LINES:
         for line in part.every(name):
-            try:
-                lines += icstimes.recurrence(line, start, zones)
-            except (ValueError, OverflowError) as error:
-                broken.append(f"{name}:{line.value} ({error})")
+            kept, wrong = icsrules.recurrence(line, start, zones)
+            lines += kept
+            broken += wrong
     return lines, broken
 
 

@@ -75,7 +75,7 @@ class Done:
     peak: int = 0
 
 
-Item = units.About | units.Unit | units.EmbeddedFile | drafts.Draft | drafts.Skip
+Item = units.About | units.Unit | units.EmbeddedFile | drafts.DraftOrSkip
 Message = Began | Item | Unread | Broken | Done
 
 
@@ -160,8 +160,8 @@ def encode(message: Message) -> bytes:
             return _about_frame(message)
         case drafts.Draft():
             return _draft_frame(message)
-        case drafts.Skip():
-            return frame(["skip", message.key, message.reason])
+        case drafts.Skip() | drafts.Remark():
+            return _sentence_frame(message)
         case Began():
             return frame(["began", message.reader])
         case Unread():
@@ -170,6 +170,12 @@ def encode(message: Message) -> bytes:
             return frame(["broken", message.reason, message.locked, message.cause])
         case Done():
             return frame(["done"])
+
+
+def _sentence_frame(message: drafts.Skip | drafts.Remark) -> bytes:
+    if isinstance(message, drafts.Skip):
+        return frame(["skip", message.key, message.reason])
+    return frame(["remark", message.key, message.text])
 
 
 def _unit_frame(unit: units.Unit) -> bytes:
@@ -311,6 +317,11 @@ def _skip(rest: list[object], payload: bytes) -> drafts.Skip:
     return drafts.Skip(_text(key), _text(reason))
 
 
+def _remark(rest: list[object], payload: bytes) -> drafts.Remark:
+    key, text = rest
+    return drafts.Remark(_text(key), _text(text)[:_LONGEST_REASON])
+
+
 def _broken(rest: list[object], payload: bytes) -> Broken:
     reason, locked, cause = rest
     if not isinstance(locked, bool) or cause not in _CAUSES:
@@ -331,6 +342,7 @@ _DECODERS: Mapping[str, Callable[[list[object], bytes], Message | UnitPart]] = {
     "about": _about,
     "draft": _draft,
     "skip": _skip,
+    "remark": _remark,
     "broken": _broken,
     "done": _done,
     "began": lambda rest, payload: Began(_only(rest)),

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from reverie.vocabulary import letters
+
 
 @dataclass(frozen=True, slots=True)
 class FoldedText:
@@ -46,5 +48,5 @@ def folded(text: str) -> FoldedText:
 def _fold_character(character: str) -> str:
     """What is left of a character; of a combining accent nothing is."""
     parts = unicodedata.normalize("NFKD", character.casefold())
-    letters = [part for part in parts if not unicodedata.combining(part)]
-    return "".join(letters)
+    bare = [part for part in parts if not unicodedata.combining(part)]
+    return letters.plain("".join(bare))
