@@ -26,7 +26,8 @@ _PARAGRAPH = re.compile(r"\n\s*\n")
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n")
 
 # Card and passages in one round trip.
-_MADE = """made AS (
+_WRITE_MORE = """
+WITH made AS (
     INSERT INTO passage (user_id, record_id, ordinal, place, text, head, hash, length, terms)
     SELECT %(user)s, %(record)s, %(before)s + ordinality, place, text, head, hash, length, terms
     FROM unnest(%(places)s::jsonb[], %(texts)s::text[], %(heads)s::text[], %(hashes)s::bytea[], %(lengths)s::int[],
@@ -197,12 +198,13 @@ async def write(
 
 def _batches(columns: _Columns) -> list[dict[str, object]]:
     """The columns in pieces that the driver makes parameters of in some milliseconds."""
-    count = len(columns["texts"])
-    return [
-        {name: values[start : start + _BATCH] for name, values in columns.items()}
-        | {"before": start}
-        for start in range(0, max(count, 1), _BATCH)
-    ]
+    batches: list[dict[str, object]] = []
+    for start in range(0, max(len(columns["texts"]), 1), _BATCH):
+        batch: dict[str, object] = {"before": start}
+        for name, values in columns.items():
+            batch[name] = values[start : start + _BATCH]
+        batches.append(batch)
+    return batches
 
 
 def _columns(text: Text) -> _Columns:
