@@ -25,7 +25,7 @@ _BATCH = 200  # passages a statement; set by hand
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n")
 
-# Card and passages in one round trip.
+# Further passages of a long text.
 _WRITE_MORE = """
 WITH made AS (
     INSERT INTO passage (user_id, record_id, ordinal, place, text, head, hash, length, terms)
@@ -36,8 +36,8 @@ WITH made AS (
 )
 INSERT INTO fresh (user_id, passage_id) SELECT %(user)s, id FROM made
 """
-_WRITE = (
-    """
+# Card and passages in one round trip.
+_WRITE = """
 WITH new_card AS (
     INSERT INTO card (user_id, record_id, domain, title, at, tags, people, category, origin, sensitivity)
     VALUES (%(user)s, %(record)s, %(domain)s, %(title)s, %(at)s, %(tags)s, %(people)s, %(category)s, %(origin)s,
@@ -45,10 +45,15 @@ WITH new_card AS (
     ON CONFLICT (user_id, record_id) DO UPDATE SET title = excluded.title, at = excluded.at, tags = excluded.tags,
         people = excluded.people, category = excluded.category, origin = excluded.origin,
         sensitivity = excluded.sensitivity
-), """
-    + _MADE
+), made AS (
+    INSERT INTO passage (user_id, record_id, ordinal, place, text, head, hash, length, terms)
+    SELECT %(user)s, %(record)s, ordinality, place, text, head, hash, length, terms
+    FROM unnest(%(places)s::jsonb[], %(texts)s::text[], %(heads)s::text[], %(hashes)s::bytea[], %(lengths)s::int[],
+        %(terms)s::bytea[]) WITH ORDINALITY AS new (place, text, head, hash, length, terms, ordinality)
+    RETURNING id
 )
-_WRITE_MORE = "WITH " + _MADE
+INSERT INTO fresh (user_id, passage_id) SELECT %(user)s, id FROM made
+"""
 _SENSITIVITY = """
 UPDATE card SET sensitivity = %(sensitivity)s
 WHERE user_id = %(user)s AND record_id = %(record)s AND sensitivity <> %(sensitivity)s
