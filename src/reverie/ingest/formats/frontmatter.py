@@ -35,7 +35,7 @@ YAML_FAULTS = (
     OverflowError,
 )
 # A property at the start of a line; what is indented below it, or a list, goes with it.
-PROPERTY = re.compile(r"([\w][\w .@/-]{0,80}?)\s*:(?:[ \t]+|$)")
+PROPERTY = re.compile(r"([\w][\w .@/-]{0,80}?)[ \t]*:(?=\s|$)[ \t]*")
 ENTRY = re.compile(r"([\w.\"'-]{1,80})\s*=")
 JSON_KEYS = frozenset({"title", "date", "tags", "categories", "slug", "draft"})
 # Properties by which lines are known for front matter though none of them is YAML.
@@ -169,9 +169,14 @@ def _plain(written: str) -> str:
     that a bracket or a quote was forgotten of.
     """
     text = written.strip()
-    if "\n" in text or text[:1] in ("[", "{", '"', "'", "|", ">"):
+    if "\n" in text or text[:1] in ("{", "|", ">"):
         return ""
-    return text
+    if text.startswith("["):
+        return text if "]" in text[:-1] and not text.endswith("]") else ""
+    # 'It's mine' and "Quoted" words.
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        return text[1:-1]
+    return "" if text.count(text[:1]) == 1 and text[:1] in ("'", '"') else text
 
 
 def _toml(raw: str) -> FrontMatter | None:

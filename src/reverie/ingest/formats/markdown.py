@@ -189,7 +189,8 @@ def _property_tags(value: object) -> list[str]:
     if isinstance(value, str):
         return re.split(r"[,\s]+", value)
     if isinstance(value, list):
-        return frontmatter.flat(cast("list[object]", value))
+        words = frontmatter.flat(cast("list[object]", value))
+        return [word for word in words if word not in ("null", "~")]
     return []
 
 
