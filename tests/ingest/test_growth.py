@@ -13,7 +13,7 @@ import pytest
 
 from reverie import errors
 from reverie.ingest import charsets, detect, drafts
-from reverie.ingest.documents import html, sourcetext, units
+from reverie.ingest.documents import html, sourcetext, titles, units
 from reverie.ingest.formats import (
     bookmarks,
     chatmarks,
@@ -22,7 +22,6 @@ from reverie.ingest.formats import (
     mail,
     mailaddresses,
     markdown,
-    pagetext,
     plain,
     tnef,
 )
@@ -289,7 +288,7 @@ def test_addresses(piece: str) -> None:
 
 @pytest.mark.parametrize("piece", ["<b>", "<b", "</b>", "&amp;amp;", "&", "<b </b>"])
 def test_titles(piece: str) -> None:
-    assert_grows_evenly(lambda size: pagetext.title(piece * size), 8_000)
+    assert_grows_evenly(lambda size: titles.plain(piece * size), 8_000)
     assert_grows_evenly(lambda size: chatmarks.clean(piece * size), 8_000)
 
 

@@ -124,7 +124,13 @@ async def _watch(folders: Sequence[Path]) -> None:
 
 
 def _running_worker(reverie: app.App) -> contextlib.AbstractAsyncContextManager[None]:
-    return worker.Worker(reverie.database, reverie.embeddings, reverie.models).running()
+    following = worker.Worker(
+        reverie.database,
+        reverie.embeddings,
+        reverie.models,
+        history_days=reverie.settings.history.days,
+    )
+    return following.running()
 
 
 def ingest_context(reverie: app.App) -> ingest_file.Context:

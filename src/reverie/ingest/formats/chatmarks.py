@@ -16,13 +16,26 @@ STRAY = re.compile("[\ue200-\ue2ff]")
 BARE_CITE = re.compile(r"[ \t]?\b(?:file)?cite(?:turn\d{1,4}[a-z_]{1,20}\d{1,4})+")
 OLD_CITE = re.compile(r"[ \t]?【\d{1,4}(?::\d{1,4})?†[^】\n]{0,200}】")
 # Kinds of marks that show words: where they stand among the values.
-SHOWN = {"entity": 1, "url": 0, "link_title": 0, "product": 1, "product_entity": 1}
+SHOWN = {
+    "entity": 1,
+    "url": 0,
+    "link_title": 0,
+    "product": 1,
+    "product_entity": 1,
+}
 ARTIFACT = re.compile(r"<antArtifact\b([^<>]{0,2000})>")
 ARTIFACT_END = "</antArtifact>"
 THINKING = re.compile(r"<antThinking>|</antThinking>")
 TITLE = re.compile(r"title=(?:\"([^\"]*)\"|'([^']*)')")
 # Where tools that write documents have their names and their texts.
-NAMES = ("title", "name", "path", "file_path", "filename", "file_name")
+NAMES = (
+    "title",
+    "name",
+    "path",
+    "file_path",
+    "filename",
+    "file_name",
+)
 TEXTS = ("content", "file_text", "new_str")
 LONGEST_NAME = 200
 
@@ -44,7 +57,8 @@ def _shown(match: re.Match[str]) -> str:
     """What a mark shows, with the space before it; nothing for a citation."""
     kind, *values = match[1].split(PART)
     kind = kind.strip()
-    space = match[0][:1].strip("\ue200")
+    whole = match[0]
+    space = whole[:1].strip("\ue200")
     if kind not in SHOWN or not values:
         return ""
     try:

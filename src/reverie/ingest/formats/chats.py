@@ -45,6 +45,7 @@ DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 UNKNOWN_SHAPE = (
     "JSON of a shape that is not known: neither a chat export nor a dialogue history"
 )
+EXPORT_MARKS = (b'"mapping"', b'"chat_messages"')
 Object = jsonvalues.Object
 
 
@@ -53,6 +54,8 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip | units.Read]
     try:
         loaded = _load(source.data)
     except _BrokenJson as broken:
+        if any(mark in source.data for mark in EXPORT_MARKS):
+            raise  # a chat export that was cut off: get it anew
         yield drafts.Remark("", f"kept as text: {broken.message}")
         yield from _as_text(source)
         return

@@ -17,6 +17,7 @@ import feedparser
 
 from reverie import errors
 from reverie.ingest import charsets, drafts
+from reverie.ingest.documents import titles
 from reverie.ingest.formats import pagetext
 
 LARGEST = 64 * 1024 * 1024
@@ -246,7 +247,7 @@ def _text(holder: Mapping[str, object], name: str) -> str | None:
 
 def _title(holder: Mapping[str, object]) -> str | None:
     """Its title in plain words, however often it was escaped."""
-    return pagetext.title(_text(holder, "title") or "") or None
+    return titles.plain(_text(holder, "title") or "") or None
 
 
 def _tags(holder: Mapping[str, object]) -> list[str]:
@@ -295,7 +296,7 @@ class _Outline:
     def label(self) -> str:
         """Its title."""
         label = self.attributes.get("title") or self.attributes.get("text") or ""
-        return pagetext.title(label)
+        return titles.plain(label)
 
     @property
     def link(self) -> str | None:

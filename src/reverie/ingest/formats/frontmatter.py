@@ -37,7 +37,16 @@ YAML_FAULTS = (
 # A property at the start of a line; what is indented below it, or a list, goes with it.
 PROPERTY = re.compile(r"([\w][\w .@/-]{0,80}?)[ \t]*:(?=\s|$)[ \t]*")
 ENTRY = re.compile(r"([\w.\"'-]{1,80})\s*=")
-JSON_KEYS = frozenset({"title", "date", "tags", "categories", "slug", "draft"})
+JSON_KEYS = frozenset(
+    {
+        "title",
+        "date",
+        "tags",
+        "categories",
+        "slug",
+        "draft",
+    }
+)
 # Properties by which lines are known for front matter though none of them is YAML.
 USUAL = frozenset({"title", "tags", "tag", "date", "created", "aliases", "author"})
 DEEPEST = 20
@@ -128,6 +137,7 @@ def _line_by_line(raw: str) -> FrontMatter | None:
     is_front_matter = False
     for lines in _properties(raw):
         chunk = "\n".join(lines)
+        stripped = chunk.strip()
         name = PROPERTY.match(chunk)
         try:
             loaded: object = yaml.load(chunk, _Loader)  # noqa: S506 - a subclass of SafeLoader
@@ -142,7 +152,7 @@ def _line_by_line(raw: str) -> FrontMatter | None:
             values[name[1]] = texts[name[1]] = plain
             is_front_matter = is_front_matter or name[1].casefold() in USUAL
         else:
-            set_aside.append(chunk.strip())
+            set_aside.append(stripped)
     if not is_front_matter or len(set_aside) > len(values):
         return None
     return FrontMatter(values, texts, tuple(set_aside[:MOST_SET_ASIDE]))
