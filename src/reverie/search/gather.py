@@ -25,7 +25,8 @@ class Gathered:
     became of each signal.
 
     `phrased` are the passages that hold a phrase in quotes word by word, `similar`
-    those that are near in meaning.
+    those that are near in meaning, `typed` those of the kinds that answer a question of
+    this type.
     """
 
     matches: lexical.LexicalMatches
@@ -34,6 +35,7 @@ class Gathered:
     linked: graph.GraphMatches
     model_query: query_model.ModelQuery | None
     statuses: Mapping[str, str]
+    typed: Hits = ()
 
     @property
     def hits(self) -> list[candidates.PassageHit]:
@@ -42,7 +44,7 @@ class Gathered:
         Records that nothing but the graph knows of come soon after the first: their
         neighbourhoods want room, too.
         """
-        in_turn = zip_longest(self.phrased, self.matches.hits, self.similar)
+        in_turn = zip_longest(self.phrased, self.typed, self.matches.hits, self.similar)
         by_passage = {
             hit.passage_id: hit for hits in in_turn for hit in hits if hit is not None
         }

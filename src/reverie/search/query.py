@@ -8,7 +8,7 @@ from uuid import UUID
 from reverie import errors
 from reverie.access import callers
 from reverie.records import catalogue, record_types
-from reverie.search import query_intent
+from reverie.search import query_intent, question_type
 from reverie.search.dates import timewords
 
 LONGEST = 1000
@@ -82,11 +82,22 @@ def checked(caller: callers.Caller, query: Query) -> Query:
 @dataclass(frozen=True, slots=True)
 class Understood:
     """What a query says of the time, the kinds of record, the people and the very words
-    that it wants.
+    that it wants; which type of question it is; and when it is asked.
     """
 
     when: timewords.When | None
     intent: query_intent.Intent
+    question: question_type.Question | None
+    now: datetime
+
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        """What is to be found word by word: what stands in quotes, and the very words
+        of a question for the number of something (passport number).
+        """
+        if self.question is None or self.question.type != "number":
+            return self.intent.phrases
+        return (*self.intent.phrases, self.question.text)
 
     def as_json(self) -> dict[str, Any]:
         """What was understood, for whoever asks why."""
@@ -95,6 +106,8 @@ class Understood:
             "domains": sorted(self.intent.domains),
             "phrases": list(self.intent.phrases),
         }
+        if self.question is not None:
+            understood["question"] = self.question.type
         return {name: value for name, value in understood.items() if value}
 
 
@@ -106,9 +119,26 @@ def _time_as_json(when: timewords.When) -> dict[str, Any]:
 
 
 def understand(query: Query, *, timezone: str) -> Understood:
-    """Read the time words and the intent of a query."""
+    """Read the time words, the intent and the type of a query."""
     now = query.now or datetime.now(UTC)
+    if now.tzinfo is None:
+        now = now.replace(tzinfo=UTC)
+    when = timewords.read(query.text, now=now, timezone=timezone)
     return Understood(
-        timewords.read(query.text, now=now, timezone=timezone),
+        when,
         query_intent.read(query.text),
+        question_type.read(query.text) or _agenda(query.text, when),
+        now,
     )
+
+
+def _agenda(text: str, when: timewords.When | None) -> question_type.Question | None:
+    """The question for what takes place at a time: `events tomorrow`, `Termine am
+    Freitag`.
+    """
+    if when is None or when.session is not None:
+        return None
+    kinds = [query_intent.kind_of(word) for word in timewords.content(text, when)]
+    if "event" not in kinds or None in kinds:
+        return None
+    return question_type.Question("agenda", ("event",), "", order="next")
