@@ -2,7 +2,7 @@
 (RRULE) and birthdays counted in.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from uuid import UUID
@@ -243,8 +243,14 @@ def looked_for(understood: queries.Understood) -> list[str]:
     return [
         word
         for word in _content(question.focus, understood)
-        if question.order != "next" or word not in question_frames.BIRTHDAYS
+        if word not in _said_by_kind(question)
     ]
+
+
+def _said_by_kind(question: question_type.Question) -> Set[str]:
+    """Words that say which kind of record is meant, and that none of it says."""
+    kinds = question_frames.KINDS.keys() - question_frames.SPOKEN_OF
+    return kinds | question_frames.BIRTHDAYS if question.order == "next" else kinds
 
 
 def _content(text: str, understood: queries.Understood) -> list[str]:

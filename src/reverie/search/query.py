@@ -4,11 +4,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from reverie import errors
 from reverie.access import callers
 from reverie.records import catalogue, record_types
-from reverie.search import query_intent, question_type
+from reverie.search import query_intent, question_frames, question_type
 from reverie.search.dates import timewords
 
 LONGEST = 1000
@@ -124,21 +125,30 @@ def understand(query: Query, *, timezone: str) -> Understood:
     if now.tzinfo is None:
         now = now.replace(tzinfo=UTC)
     when = timewords.read(query.text, now=now, timezone=timezone)
+    today = now.astimezone(ZoneInfo(timezone)).date()
     return Understood(
         when,
         query_intent.read(query.text),
-        question_type.read(query.text) or _agenda(query.text, when),
+        question_type.read(query.text) or _agenda(query.text, when, today),
         now,
     )
 
 
-def _agenda(text: str, when: timewords.When | None) -> question_type.Question | None:
+def _agenda(
+    text: str, when: timewords.When | None, today: date
+) -> question_type.Question | None:
     """The question for what takes place at a time: `events tomorrow`, `Termine am
-    Freitag`.
+    Freitag`, `what do I have tomorrow`, `birthdays in May`.
     """
     if when is None or when.session is not None:
         return None
-    kinds = [query_intent.kind_of(word) for word in timewords.content(text, when)]
-    if "event" not in kinds or None in kinds:
+    words = timewords.content(text, when)
+    kinds = [query_intent.kind_of(word) for word in words]
+    is_ahead = when.firm and when.first is not None and when.first > today
+    if set(words) <= question_frames.BIRTHDAYS | {"whose", "who"} and words:
+        return question_type.Question(
+            "agenda", ("contact", "event"), " ".join(words), order="next"
+        )
+    if None in kinds or ("event" not in kinds and (words or not is_ahead)):
         return None
-    return question_type.Question("agenda", ("event",), "", order="next")
+    return question_type.Question("agenda", ("event", "task"), "", order="next")

@@ -8,6 +8,7 @@ import numpy as np
 from reverie import db
 from reverie.access import callers
 from reverie.search import (
+    candidates,
     context,
     fusion,
     graph,
@@ -28,13 +29,14 @@ async def bonuses(
     caller: callers.Caller,
     scored: context.Scored,
     understood: queries.Understood,
+    typed_hits: Sequence[candidates.PassageHit] = (),
 ) -> fusion.PassageBonuses:
     """What the time, the phrases and the type of a question give to each passage."""
     phrases = understood.phrases
     return fusion.PassageBonuses(
         time=_time_bonus(scored, understood.when),
         phrase=await _phrase_bonus(tx, caller, scored, phrases),
-        answer=question_features.bonus(scored, understood.question),
+        answer=question_features.bonus(scored, understood.question, typed_hits),
     )
 
 

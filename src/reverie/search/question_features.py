@@ -8,8 +8,16 @@ from numpy.typing import NDArray
 
 from reverie.access import callers
 from reverie.records import terms
-from reverie.search import by_time, context, question_frames, question_type, weights
+from reverie.search import (
+    by_time,
+    candidates,
+    context,
+    question_frames,
+    question_type,
+    weights,
+)
 from reverie.search import query as queries
+from reverie.vocabulary import kinship
 
 Floats = NDArray[np.float32]
 
@@ -54,9 +62,13 @@ def boost(
     return each
 
 
-def bonus(scored: context.Scored, question: question_type.Question | None) -> Floats:
+def bonus(
+    scored: context.Scored,
+    question: question_type.Question | None,
+    typed_hits: Sequence[candidates.PassageHit],
+) -> Floats:
     """The bonus of each passage: of a record that a question names, and of a kind that
-    answers it as much as it holds of what is asked for.
+    answers it, as much as it holds of what is asked for or by its rank in that kind.
     """
     if question is None:
         return np.zeros(len(scored.ids), np.float32)
@@ -64,9 +76,21 @@ def bonus(scored: context.Scored, question: question_type.Question | None) -> Fl
     answers = [card.domain in question.domains for card in scored.records]
     of_name = weights.NAMED_CONTACT * np.array(named, np.float32)
     of_kind = weights.ANSWERED * np.array(answers, np.float32)
-    covered = scored.coverage if question.replaces else np.float32(0)
-    total = of_name[scored.record] + of_kind[scored.record] * covered
-    return total.astype(np.float32)
+    if not question.replaces:
+        return of_name[scored.record]
+    rank = _ranks(scored, typed_hits)[scored.record]
+    holds = np.maximum(scored.coverage, 1 / rank)
+    return of_kind[scored.record] * holds.astype(np.float32)
+
+
+def _ranks(
+    scored: context.Scored, typed_hits: Sequence[candidates.PassageHit]
+) -> Floats:
+    """The rank of each record among those of the kind that answers, from 1; else inf."""
+    order = dict.fromkeys(hit.record_id for hit in typed_hits)
+    rank = {record_id: place for place, record_id in enumerate(order, start=1)}
+    ranks = [rank.get(card.record_id, np.inf) for card in scored.records]
+    return np.array(ranks, np.float32)
 
 
 def _is_named(card: context.Card, question: question_type.Question) -> bool:
@@ -81,5 +105,6 @@ def _is_named(card: context.Card, question: question_type.Question) -> bool:
 
 
 def _has(text: str, words: Sequence[str]) -> bool:
-    """Whether a text has all of some folded words."""
-    return set(words) <= set(terms.words(terms.fold(text)))
+    """Whether a text has all of some folded words, of a relative in any language."""
+    own = set(terms.words(terms.fold(text)))
+    return all(not own.isdisjoint((word, *kinship.other_words(word))) for word in words)

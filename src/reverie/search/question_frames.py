@@ -44,7 +44,9 @@ _KINDS: dict[tuple[str, ...], str] = {
     ("transaction", "email", "file"): "invoice invoices bill bills receipt receipts rechnung rechnungen quittung "
     "factura facturas recibo recibos",
     ("note",): "note notes notiz notizen nota notas apunte apuntes",
-    ("diary",): "diary tagebucheintrag tagebucheintrage entrada entradas journal",
+    ("diary",): "diary journal entry entries tagebuch tagebucheintrag tagebucheintrage eintrag eintrage entrada "
+    "entradas",
+    ("email", "chat", "run", "feed_item"): "news neues neuigkeiten neuigkeit noticia noticias",
     ("task",): "task tasks todo todos aufgabe aufgaben tarea tareas",
     ("bookmark",): "bookmark bookmarks lesezeichen marcador marcadores enlace enlaces",
     ("feed_item",): "article articles artikel articulo articulos",
@@ -138,7 +140,7 @@ _HOW_MUCH = r"(?:how\s+much|cuanto|wie\s*viel)"
 _PAID = _any(
     "pay paid cost costs spend spent charge charged pague pagamos pagado pago costo costaron cuesta cuestan gaste "
     "gastamos gastado valio vale bezahlt bezahlte bezahlten gezahlt gekostet kostete kosteten kostet kosten "
-    "ausgegeben zahlte"
+    "ausgegeben zahlte give gave transfer transferred"
 )
 
 # Who said what
@@ -185,7 +187,8 @@ OF_FRAMES = tables.words(
     "birthday birthdays bday b-day birthdate born cumpleanos cumple nacio nacida nacido nacimiento geburtstag "
     "geburtstage geboren geburtsdatum old edad anos alt pay paid cost costs spend spent charge charged pague pagamos "
     "pagado pago costo costaron cuesta cuestan gaste gastamos gastado valio vale bezahlt bezahlte bezahlten gezahlt "
-    "gekostet kostete kosteten kostet kosten ausgegeben zahlte price precio coste preis cuanto viel much"
+    "gekostet kostete kosteten kostet kosten ausgegeben zahlte price precio coste preis cuanto viel much give gave di "
+    "dimos transfer transferred"
 )
 """Words that frames without a group `focus` ask with."""
 

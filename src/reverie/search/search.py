@@ -71,7 +71,9 @@ async def search(
         scored = await context.score(tx, caller, text, gathered)
         fused = fusion.fuse(
             scored,
-            await query_features.bonuses(tx, caller, scored, understood),
+            await query_features.bonuses(
+                tx, caller, scored, understood, gathered.typed
+            ),
             query_features.features(scored.records, understood, gathered.linked),
             meaning=gathered.model_query is not None,
             settings=settings,

@@ -282,6 +282,7 @@ ASKING = words(
     "fasse zusammen im am vom seit bis vor nach zwischen wahrend in an um es war waren denn que hice hicimos hizo "
     "hacer hacia paso pasaba hablamos hable hablado discutimos charlamos escribi escribimos escrito dime "
     "muestrame muestra todo cosas cosa sobre acerca de del la el las en durante desde hasta entre antes despues "
+    "tengo tenemos hay have has got on steht stehen planned geplant "
     "resume resumen nuestra nuestro nuestras nuestros unsere unserer unserem unseren lo he hemos"
 )
 
