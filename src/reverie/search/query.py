@@ -1,16 +1,16 @@
 """Query understanding: a search's words, scope, filters, and what the words imply."""
 
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from reverie import errors
 from reverie.access import callers
-from reverie.records import catalogue, record_types
+from reverie.records import catalogue, record_types, terms
 from reverie.search import query_intent, question_frames, question_type
-from reverie.search.dates import timewords
+from reverie.search.dates import time_lexicon, timewords
 
 LONGEST = 1000
 
@@ -126,12 +126,25 @@ def understand(query: Query, *, timezone: str) -> Understood:
         now = now.replace(tzinfo=UTC)
     when = timewords.read(query.text, now=now, timezone=timezone)
     today = now.astimezone(ZoneInfo(timezone)).date()
-    return Understood(
-        when,
-        query_intent.read(query.text),
-        question_type.read(query.text) or _agenda(query.text, when, today),
-        now,
-    )
+    question = question_type.read(query.text) or _agenda(query.text, when, today)
+    if when is not None and question is not None and question.order == "next":
+        when = _coming(query.text, when, today)
+    return Understood(when, query_intent.read(query.text), question, now)
+
+
+def _coming(text: str, when: timewords.When, today: date) -> timewords.When:
+    """The day of the week that is ahead, where what takes place is asked for and no word
+    says that it is over: `appointments on Friday`.
+    """
+    words = set(terms.words(terms.fold(text)))
+    is_weekday = not words.isdisjoint(time_lexicon.WEEKDAYS)
+    is_past = when.last is not None and when.last < today
+    if not is_weekday or not is_past or words & question_frames.PAST:
+        return when
+    if when.first is None or when.first != when.last:
+        return when
+    day = when.first + timedelta(7)
+    return replace(when, first=day, last=day)
 
 
 def _agenda(

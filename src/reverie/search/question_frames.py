@@ -183,6 +183,12 @@ BIRTHDAYS = tables.words(
 )
 """Words for a birthday, of which a calendar and the contacts tell the next."""
 
+PAST = tables.words(
+    "did was were had last happened hatte hatten war waren gab letzten letzter letztes hubo tuve tuvimos fue fueron "
+    "habia pasado pasada"
+)
+"""Words by which a question for a day of the week means the last one."""
+
 OF_FRAMES = tables.words(
     "birthday birthdays bday b-day birthdate born cumpleanos cumple nacio nacida nacido nacimiento geburtstag "
     "geburtstage geboren geburtsdatum old edad anos alt pay paid cost costs spend spent charge charged pague pagamos "

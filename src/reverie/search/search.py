@@ -26,7 +26,6 @@ from reverie.search import (
 from reverie.search import query as queries
 from reverie.search.dates import timewords
 
-_ONLY_TIME = "left out: only a time is asked for"
 _DEFAULT = config.SearchTuning()
 
 
@@ -296,7 +295,12 @@ async def _shown(
     ranking: Sequence[list[fusion.Fused]],
 ) -> results.Results:
     """The results of a ranking by time, with what became of the other signals."""
-    told = {"lexical": _ONLY_TIME, "semantic": _ONLY_TIME, "heat": "ok", **statuses}
+    told = {
+        "lexical": results.ONLY_TIME,
+        "semantic": results.ONLY_TIME,
+        "heat": "ok",
+        **statuses,
+    }
     answer = _Answer(query, understood, cards, told)
     async with database.snapshot(caller) as tx:
         return await _results(tx, caller, answer, ranking)
