@@ -133,12 +133,20 @@ class Privacy(_Frozen):
     the owner's own patterns; a relative one is of the home, and `patterns.toml` there
     needs no naming. `model` asks a named-entity model for names as well, at some ten
     times the time; it needs `pip install 'reverie[ner]'` and a model of spaCy's for the
-    language.
+    language. Texts in a language whose words of health and the like are not known go to
+    no cloud, unless `unknown_languages` says so.
     """
 
     scope: Literal["user", "conversation"] = "conversation"
     patterns: tuple[Path, ...] = ()
     model: bool = False
+    unknown_languages: bool = False
+
+
+class History(_Frozen):
+    """For how many days what an update replaced is kept, so that it can be restored."""
+
+    days: Annotated[int, pydantic.Field(ge=1, le=36_500)] = 90
 
 
 class Config(_Frozen):
@@ -155,6 +163,7 @@ class Config(_Frozen):
     model: Model = Model()
     search: SearchTuning = SearchTuning()
     privacy: Privacy = Privacy()
+    history: History = History()
 
 
 _ENVIRONMENT = {

@@ -272,6 +272,7 @@ async def filled(database: db.Database, caller: callers.Caller) -> None:
         async with database.transaction(caller) as tx:
             made = await base.create(tx, caller, domain, bodies.BODIES[name][0])
             await base.read(tx, caller, domain, made.id)
+            await base.update(tx, caller, domain, made.id, {"custom": {"n": 1}})
     me = caller.user_id
     async with database.transaction(caller) as tx:
         await tx.run("INSERT INTO embedding VALUES (%s, 'm', 'h', '[1,2]', 2)", (me,))
@@ -319,6 +320,7 @@ async def filled(database: db.Database, caller: callers.Caller) -> None:
             "INSERT INTO dead_letter VALUES (%s, 's', %s, 1, 1, 'r', now(), false)",
             (me, uuid4()),
         )
+        await tx.run("INSERT INTO upload VALUES (%s, 'd', 'user:me')", (me,))
         await tx.run("INSERT INTO imported_file VALUES (%s, 'p', 'd', now(), 1)", (me,))
         await tx.run(
             "INSERT INTO imported VALUES (%s, 'p', 'k', 'd', 'note', %s, now(), now(), 'o')",

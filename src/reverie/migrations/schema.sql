@@ -372,7 +372,8 @@ CREATE TABLE imported (
     record_id uuid NOT NULL,
     version timestamp with time zone NOT NULL,
     modified timestamp with time zone NOT NULL,
-    original text NOT NULL
+    original text NOT NULL,
+    content bytea
 );
 
 ALTER TABLE ONLY imported FORCE ROW LEVEL SECURITY;
@@ -385,7 +386,8 @@ CREATE TABLE imported_file (
     items integer NOT NULL,
     state text DEFAULT 'imported'::text NOT NULL,
     reason text DEFAULT ''::text NOT NULL,
-    readers text DEFAULT ''::text NOT NULL
+    readers text DEFAULT ''::text NOT NULL,
+    domains text[] DEFAULT '{}'::text[] NOT NULL
 );
 
 ALTER TABLE ONLY imported_file FORCE ROW LEVEL SECURITY;
@@ -403,6 +405,7 @@ CREATE TABLE ingestion (
     started_at timestamp with time zone,
     scanned_at timestamp with time zone,
     finished_at timestamp with time zone,
+    asker jsonb,
     CONSTRAINT ingestion_kind_check CHECK ((kind = ANY (ARRAY['paths'::text, 'upload'::text, 'url'::text]))),
     CONSTRAINT ingestion_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'running'::text, 'stopped'::text, 'done'::text, 'failed'::text])))
 );
@@ -656,6 +659,15 @@ CREATE TABLE pseudonym_key (
 
 ALTER TABLE ONLY pseudonym_key FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE record_version (
+    user_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    record_id uuid NOT NULL,
+    replaced jsonb NOT NULL
+);
+
+ALTER TABLE ONLY record_version FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE run (
     user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
     id uuid CONSTRAINT record_id_not_null NOT NULL,
@@ -768,7 +780,7 @@ CREATE TABLE transaction (
     custom jsonb CONSTRAINT record_custom_not_null NOT NULL,
     date date NOT NULL,
     amount numeric NOT NULL,
-    currency text NOT NULL,
+    currency text,
     counterparty text,
     text text,
     CONSTRAINT record_sensitivity_check CHECK ((sensitivity = ANY (ARRAY['low'::text, 'normal'::text, 'high'::text, 'critical'::text])))
@@ -786,6 +798,15 @@ CREATE TABLE unit (
 );
 
 ALTER TABLE ONLY unit FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE upload (
+    user_id uuid NOT NULL,
+    digest text NOT NULL,
+    sender text NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY upload FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE users (
     user_id uuid NOT NULL,
@@ -924,6 +945,9 @@ ALTER TABLE ONLY pseudonym
 ALTER TABLE ONLY pseudonym
     ADD CONSTRAINT pseudonym_user_id_scope_token_key UNIQUE (user_id, scope, token);
 
+ALTER TABLE ONLY record_version
+    ADD CONSTRAINT record_version_pkey PRIMARY KEY (user_id, seq);
+
 ALTER TABLE ONLY run
     ADD CONSTRAINT run_pkey PRIMARY KEY (user_id, id);
 
@@ -948,6 +972,9 @@ ALTER TABLE ONLY transaction
 ALTER TABLE ONLY unit
     ADD CONSTRAINT unit_pkey PRIMARY KEY (user_id, digest, readers, number);
 
+ALTER TABLE ONLY upload
+    ADD CONSTRAINT upload_pkey PRIMARY KEY (user_id, digest, sender);
+
 ALTER TABLE ONLY users
     ADD CONSTRAINT users_pkey PRIMARY KEY (user_id);
 
@@ -958,6 +985,8 @@ CREATE INDEX change_order ON change USING btree (user_id, xid, seq);
 CREATE INDEX change_record ON change USING btree (user_id, record_id, seq);
 
 CREATE INDEX change_time ON change USING btree (user_id, at);
+
+CREATE INDEX contact_name ON contact USING btree (user_id, lower(display_name));
 
 CREATE UNIQUE INDEX diary_day ON diary USING btree (user_id, date) WHERE (deleted_at IS NULL);
 
@@ -985,7 +1014,11 @@ CREATE INDEX evidence_record ON evidence USING btree (user_id, record_id);
 
 CREATE INDEX feed_item_feed ON feed_item USING btree (user_id, feed_id);
 
+CREATE INDEX imported_file_digest ON imported_file USING btree (user_id, digest);
+
 CREATE INDEX imported_key ON imported USING btree (user_id, key);
+
+CREATE INDEX imported_original ON imported USING btree (user_id, original);
 
 CREATE INDEX imported_record ON imported USING btree (user_id, record_id);
 
@@ -1028,6 +1061,8 @@ CREATE INDEX passage_outdated ON passage USING btree (user_id) WHERE (terms IS N
 CREATE INDEX passage_record ON passage USING btree (user_id, record_id, ordinal);
 
 CREATE INDEX pii_routing_log_at ON pii_routing_log USING btree (user_id, at);
+
+CREATE INDEX record_version_record ON record_version USING btree (user_id, record_id, seq);
 
 CREATE INDEX token_hash ON token USING btree (hash);
 
@@ -1144,6 +1179,12 @@ ALTER TABLE ONLY pseudonym_key
 ALTER TABLE ONLY pseudonym
     ADD CONSTRAINT pseudonym_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
+ALTER TABLE ONLY record_version
+    ADD CONSTRAINT record_version_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY record_version
+    ADD CONSTRAINT record_version_user_id_seq_fkey FOREIGN KEY (user_id, seq) REFERENCES change(user_id, seq) ON DELETE CASCADE;
+
 ALTER TABLE ONLY segment
     ADD CONSTRAINT segment_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
@@ -1161,6 +1202,9 @@ ALTER TABLE ONLY token
 
 ALTER TABLE ONLY unit
     ADD CONSTRAINT unit_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY upload
+    ADD CONSTRAINT upload_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
 ALTER TABLE agent ENABLE ROW LEVEL SECURITY;
 
@@ -1312,6 +1356,8 @@ CREATE POLICY owner ON pseudonym USING ((user_id = (NULLIF(current_setting('reve
 
 CREATE POLICY owner ON pseudonym_key USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
+CREATE POLICY owner ON record_version USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
 CREATE POLICY owner ON run USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON segment USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
@@ -1328,6 +1374,8 @@ CREATE POLICY owner ON transaction USING ((user_id = (NULLIF(current_setting('re
 
 CREATE POLICY owner ON unit USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
+CREATE POLICY owner ON upload USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
 CREATE POLICY owner ON users USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 ALTER TABLE passage ENABLE ROW LEVEL SECURITY;
@@ -1341,6 +1389,8 @@ ALTER TABLE posting ENABLE ROW LEVEL SECURITY;
 ALTER TABLE pseudonym ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE pseudonym_key ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE record_version ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY roll ON users FOR SELECT USING ((current_setting('reverie.system'::text, true) = 'on'::text));
 
@@ -1359,6 +1409,8 @@ ALTER TABLE token ENABLE ROW LEVEL SECURITY;
 ALTER TABLE transaction ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE unit ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE upload ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE users ENABLE ROW LEVEL SECURITY;
 
@@ -1442,6 +1494,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pseudonym TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pseudonym_key TO reverie_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE record_version TO reverie_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE run TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE segment TO reverie_app;
@@ -1457,5 +1511,7 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE token TO reverie_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE transaction TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE unit TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE upload TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE users TO reverie_app;

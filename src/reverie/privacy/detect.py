@@ -11,6 +11,8 @@ from reverie.privacy import (
     addresses,
     check_digits,
     cued_names,
+    decoding,
+    details,
     folding,
     known_values,
     names,
@@ -39,6 +41,7 @@ _REPEATED_FROM = 0.7
 # bare year, a weekday, a nationality, a job.
 _NATIONALITY_SCORE = 0.35
 _REPEATED_SCORE = 0.6
+_HIDDEN_SCORE = 0.5
 
 
 def find(
@@ -63,8 +66,48 @@ def find(
     if model:
         candidates += ner.find(folded.text, language)
     settled = spans.settle(_trim(folded.text, candidates))
-    return [
+    found = [
         _original(text, folded, span) for span in _merge_touching(folded.text, settled)
+    ]
+    hidden = list(_hidden(text, ruleset, known, language))
+    return _together(text, found, hidden) if hidden else found
+
+
+def _hidden(
+    text: str,
+    ruleset: rules.Rules,
+    known: Sequence[spans.KnownValue],
+    language: str,
+) -> Iterator[spans.FoldedSpan]:
+    """Values that stand in a text decoded, put together or spelled otherwise; their
+    places are those of what says them.
+    """
+    for view in decoding.views(text):
+        if view.strict:
+            candidates = details.find(view.text, ruleset)
+            if known:
+                entries = known_values.index(known)
+                candidates = [*candidates, *known_values.find(view.text, entries)]
+        else:
+            candidates = _candidates(view.text, ruleset, known, language)
+        for span in _trim(view.text, candidates):
+            if span.score >= _HIDDEN_SCORE and view.is_changed(span.start, span.end):
+                start, end = view.back(span.start, span.end)
+                yield spans.FoldedSpan(start, end, span.kind, span.score)
+
+
+def _together(
+    text: str, found: Sequence[spans.Span], hidden: Sequence[spans.FoldedSpan]
+) -> list[spans.Span]:
+    plain = [
+        spans.FoldedSpan(span.start, span.end, span.kind, span.score) for span in found
+    ]
+    settled = _trim(text, spans.settle([*plain, *hidden]))
+    return [
+        spans.Span(
+            span.start, span.end, span.kind, span.score, text[span.start : span.end]
+        )
+        for span in settled
     ]
 
 

@@ -12,7 +12,7 @@ from uuid import UUID
 from reverie import db, errors
 from reverie.access import callers
 from reverie.privacy import sensitivity
-from reverie.records import changes, fields, heat, passages, record_types
+from reverie.records import changes, fields, heat, passages, record_types, versions
 
 Domain = record_types.Domain
 R = TypeVar("R", bound=record_types.Record)
@@ -60,7 +60,10 @@ async def prepared(
     wish = columns["sensitivity"]
     computed = await _level(domain, columns)
     level = sensitivity.decided(computed, sensitivity.named(wish) if wish else None)
-    columns["sensitivity"] = level.word
+    # Only a person asks for less than the content does.
+    columns["sensitivity"] = (
+        level if caller.kind == "user" else max(level, computed)
+    ).word
     return record_types.PreparedRecord(domain, columns)
 
 
@@ -109,6 +112,16 @@ async def create(
     """
     new = await prepared(caller, domain, values)
     return await insert(tx, caller, new, source=source, record_id=record_id)
+
+
+def _without_lowering(
+    caller: callers.Caller, old: record_types.Record, changed: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The changed columns without a lower sensitivity, unless a person changes them."""
+    wanted = sensitivity.named(changed.get("sensitivity", old.sensitivity))
+    if caller.kind == "user" or wanted >= sensitivity.named(old.sensitivity):
+        return changed
+    return {name: value for name, value in changed.items() if name != "sensitivity"}
 
 
 async def _level(domain: Domain[Any], values: Mapping[str, Any]) -> sensitivity.Level:
@@ -351,7 +364,10 @@ async def _write(
     old: R,
     changed: Mapping[str, Any],
 ) -> R:
-    """Write the changed columns of a locked record, with its change row and passages."""
+    """Write the changed columns of a locked record, with its change row and passages;
+    what they replace is kept.
+    """
+    changed = _without_lowering(caller, old, changed)
     if not changed:
         return old
     assignments = [
@@ -369,7 +385,9 @@ async def _write(
         tx, domain, statement, record_types.parameters(domain, changed) | keys
     )
     await _index(tx, caller, domain, old, record)
-    await _log(tx, caller, domain, record, "update", list(changed), record.source)
+    seq = await _log(tx, caller, domain, record, "update", list(changed), record.source)
+    replaced = record_types.columns_as_json(domain, old, changed)
+    await versions.keep(tx, caller, record_id=old.id, seq=seq, replaced=replaced)
     return record
 
 
@@ -454,8 +472,8 @@ async def _log(
     action: changes.Action,
     columns: Sequence[str],
     source: str,
-) -> None:
-    await changes.append(
+) -> int:
+    return await changes.append(
         tx,
         caller,
         domain=domain.name,

@@ -4,7 +4,6 @@ parameters, quoted-printable, escapes, nesting.
 
 import base64
 import binascii
-import codecs
 import quopri
 import re
 from collections.abc import Iterable, Iterator
@@ -34,6 +33,7 @@ TIMES = frozenset(
         "CREATED",
     }
 )
+STAMP = re.compile(r"\d{4}-?\d{2}-?\d{2}(?!\d)")
 LOOSE_TIME = re.compile(r":(?=[ \t]*\d{4}-?\d{2}-?\d{2}(?!\d))")
 # As far as the name of a zone may reach, in characters.
 LOOSE = 400
@@ -208,11 +208,8 @@ def unfold(data: bytes) -> Iterator[str]:
     Folds may cut a UTF-8 sequence, and each line may have a charset of its own. Raises
     Unreadable for a line longer than LONGEST.
     """
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        text, _ = charsets.decode(data)
-        data = text.encode("utf-8", "replace")
     line: _LogicalLine | None = None
-    for raw in _physical(data.removeprefix(codecs.BOM_UTF8)):
+    for raw in _physical(charsets.as_utf8(data)):
         if line is None:
             line = _LogicalLine.begin(raw)
         elif not line.take(raw):
@@ -276,7 +273,7 @@ def _is_cut_short(name: str, raw: str, at: int) -> bool:
     start = raw[at + 1 : at + 40].lstrip()
     if name in TIMES:
         return (
-            not start[:1].isdigit()
+            not STAMP.match(start)
             and LOOSE_TIME.search(raw, at, at + LOOSE) is not None
         )
     if name in ADDRESSES:

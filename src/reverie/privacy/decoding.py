@@ -1,0 +1,105 @@
+"""Decoded views of a text: what it says behind escapes, encodings, marks and spellings.
+
+Each view is a part of the text as somebody could read it who decodes it, with offsets
+back. Ordinary text has none. Depth and size are bounded, each pass is linear.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from reverie.privacy import (
+    encodings,
+    escapes,
+    folding,
+    mapped_text,
+    regrouping,
+    spelled_out,
+)
+
+MappedText = mapped_text.MappedText
+_Pass = Callable[[str], Iterable[mapped_text.Edit]]
+
+# Encodings inside of encodings are opened so many times.
+_DEPTH = 4
+_DECODED: tuple[_Pass, ...] = (
+    escapes.symbols,
+    escapes.lookalikes,
+    escapes.find,
+    encodings.find,
+)
+
+
+def views(text: str) -> list[MappedText]:
+    """The parts of a text that say something else when decoded; [] of ordinary text."""
+    found: list[MappedText] = []
+    seen: set[str] = set()
+    for view in _views(text):
+        if view.text not in seen:
+            seen.add(view.text)
+            found.append(view)
+    return found
+
+
+def texts(text: str) -> list[str]:
+    """The same as texts alone, for what only reads words."""
+    return [view.text for view in views(text)]
+
+
+def _views(text: str) -> Iterator[MappedText]:
+    base = _folded(text)
+    decoded = _opened(base)
+    yield from mapped_text.windows(decoded, strict=False)
+    bare = _passed(decoded, (regrouping.marks,))
+    bare = _opened(bare) if bare is not decoded else bare
+    if bare is not decoded:
+        yield from mapped_text.windows(bare, strict=False)
+    for passes in _STRICT:
+        for start in (decoded, bare) if bare is not decoded else (decoded,):
+            regrouped = _passed(start, passes)
+            if regrouped is not start:
+                yield from mapped_text.windows(_opened(regrouped), strict=True)
+
+
+_STRICT: tuple[tuple[_Pass, ...], ...] = (
+    (spelled_out.find, regrouping.numbers),
+    (regrouping.line_starts, regrouping.numbers),
+    (regrouping.numbers,),
+    (regrouping.letters,),
+    (regrouping.broken_lines,),
+    (regrouping.addresses,),
+    (regrouping.addresses, regrouping.broken_lines, regrouping.addresses),
+    (regrouping.seams,),
+    (regrouping.like_digits,),
+)
+
+
+def _folded(text: str) -> MappedText:
+    """The text, folded; what cannot be seen in it but read by a model, shown."""
+    size = len(text)
+    plain = MappedText(text, range(size), range(1, size + 1), bytes(size))
+    shown = mapped_text.substitute(plain, escapes.smuggled(text))
+    folded = folding.fold(shown.text)
+    if folded.starts is None or folded.ends is None:
+        return shown
+    pairs = list(zip(folded.starts, folded.ends, strict=True))
+    return MappedText(
+        folded.text,
+        [shown.starts[start] for start, _ in pairs],
+        [shown.ends[end - 1] for _, end in pairs],
+        bytes(shown.changed[start] for start, _ in pairs),
+    )
+
+
+def _opened(mapped: MappedText) -> MappedText:
+    """Decoded, and what that says decoded again, a few times."""
+    for _ in range(_DEPTH):
+        following = _passed(mapped, _DECODED)
+        if following is mapped:
+            break
+        mapped = following
+    return mapped
+
+
+def _passed(mapped: MappedText, passes: Iterable[_Pass]) -> MappedText:
+    for rewrite in passes:
+        mapped = mapped_text.substitute(mapped, rewrite(mapped.text))
+    return mapped

@@ -1,0 +1,82 @@
+"""Contact details, numbers and secrets: the values that have a form of their own, found
+without reading names.
+"""
+
+import re
+from collections.abc import Iterator
+
+from reverie.privacy import check_digits, folding, mapped_text, numbers, rules, spans
+
+_KINDS = frozenset(
+    {"email", "phone", "card", "iban", "national_id", "passport"}
+    | {"licence", "password", "secret", "medical_id", "account", "crypto"}
+)
+# Without check digits or a cue these are too short to be believed once they were put
+# together.
+_DOUBTFUL_KINDS = frozenset({"licence"})
+_CUE_REACH = 60
+_PHONE_CUE = re.compile(
+    r"(?:phone|tel|fon|call|ring|mobile|cell|m[oó]vil|handy|fax|whatsapp|sms|signal|ll[aá]ma|ruf|number|n[uú]mero|nummer)",
+    re.IGNORECASE,
+)
+# phonenumbers knows it.
+_SURE_PHONE = 0.8
+_BEFORE_PHONE = re.compile(r"\d[ .\-/]{1,3}\Z")
+_BEHIND_PHONE = re.compile(r"[ .\-/]{1,3}\d")
+
+
+def has(text: str, ruleset: rules.Rules) -> bool:
+    """Whether a folded text holds any."""
+    return any(True for _ in _all(text, ruleset))
+
+
+def is_hidden(view: mapped_text.MappedText, ruleset: rules.Rules) -> bool:
+    """Whether a decoded view of a text holds any in what was decoded."""
+    return any(
+        view.is_changed(span.start, span.end)
+        for span in (find if view.strict else _all)(view.text, ruleset)
+    )
+
+
+def find(text: str, ruleset: rules.Rules) -> Iterator[spans.FoldedSpan]:
+    """Each in a text that was put together from parts: phones only where they are sure."""
+    for span in _all(text, ruleset):
+        if span.kind in _DOUBTFUL_KINDS:
+            continue
+        if span.kind != "phone" or _is_phone(text, span):
+            yield span
+
+
+def _all(text: str, ruleset: rules.Rules) -> Iterator[spans.FoldedSpan]:
+    lowered = folding.lower(text)
+    for pattern in ruleset.patterns:
+        if pattern.kind not in _KINDS or pattern.take:
+            continue
+        for match in pattern.match.finditer(lowered if pattern.lowered else text):
+            group = "value" if "value" in pattern.match.groupindex else 0
+            start, end = match.span(group)
+            if _is_confirmed(pattern, text, start, end):
+                yield spans.FoldedSpan(start, end, pattern.kind, pattern.score)
+    yield from numbers.find(text, ruleset.words["order"])
+
+
+def _is_confirmed(pattern: rules.Pattern, text: str, start: int, end: int) -> bool:
+    if pattern.check and not check_digits.CHECKS[pattern.check](text[start:end]):
+        return False
+    if pattern.cue is None:
+        return True
+    return pattern.cue.search(text, max(0, start - _CUE_REACH), start) is not None
+
+
+def _is_phone(text: str, span: spans.FoldedSpan) -> bool:
+    """With its country code, beside a word for it, or known and no part of a longer row
+    of numbers.
+    """
+    if text[span.start] == "+":
+        return True
+    if _PHONE_CUE.search(text, max(0, span.start - _CUE_REACH), span.start):
+        return True
+    if span.score < _SURE_PHONE:
+        return False
+    before = text[max(0, span.start - 5) : span.start]
+    return not _BEFORE_PHONE.search(before) and not _BEHIND_PHONE.match(text, span.end)

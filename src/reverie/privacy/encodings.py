@@ -1,0 +1,185 @@
+"""Encoded runs in a text: base64, base32, base85, hex, binary and codes of characters."""
+
+import base64
+import binascii
+import re
+import unicodedata
+import zlib
+from collections.abc import Callable
+from itertools import pairwise
+
+from reverie.privacy import mapped_text
+
+Edit = mapped_text.Edit
+
+# A run's bytes are text from so many characters on. A national id has nine.
+_FEWEST = 6
+_MOST = 1_000_000
+_UNPACKED = 200_000
+_BASE64 = re.compile(
+    r"(?<![0-9A-Za-z+/])[0-9A-Za-z+/_-]{10,}(?:\s{1,4}[0-9A-Za-z+/_-]{4,})*={0,2}"
+)
+_HEX = re.compile(
+    r"(?<![0-9A-Za-z])(?:0x|\\x)?[0-9A-Fa-f]{2}"
+    r"(?:[ :,;\n-]{0,2}(?:0x|\\x)?[0-9A-Fa-f]{2}){5,}(?![0-9A-Za-z])"
+)
+_HEX_SIGNS = re.compile(r"0x|\\x|[^0-9A-Fa-f]")
+_BASE32 = re.compile(r"(?<![0-9A-Za-z])(?:[A-Z2-7]{12,}|[a-z2-7]{12,})={0,6}")
+_ASCII85 = re.compile(r"<~([!-uz\s]{8,20000})~>")
+_BINARY = re.compile(r"(?<![0-9])[01]{8}(?:[ ,\n]{0,2}[01]{8}){5,}(?![0-9])")
+_CODES = re.compile(
+    r"(?<![0-9])(?:&?#)?[0-9]{2,3}(?:[ ,;\n]{1,3}(?:&?#)?[0-9]{2,3}){5,}(?![0-9])"
+)
+_CODE = re.compile(r"[0-9]{2,3}")
+_PACKED = (b"\x1f\x8b", b"x\x9c", b"x\x01", b"x\xda")
+_ANY = re.compile(r"[0-9A-Za-z+/_]{10}|[0-9A-Fa-f]{2}[ :,;\n-]|[0-9]{2},|<~")
+# Of what is text, so many characters are letters, digits or spaces.
+_READABLE = 0.7
+
+
+def find(text: str) -> list[Edit]:
+    """The runs of a text that say something when decoded, none overlapping."""
+    if not _ANY.search(text):
+        return []
+    edits: list[Edit] = []
+    for pattern, decode in _DECODERS:
+        for match in pattern.finditer(text):
+            if match.end() - match.start() <= _MOST:
+                edits += decode(match)
+    edits.sort(key=lambda edit: (edit.start, -edit.end))
+    kept = edits[:1]
+    for edit in edits[1:]:
+        if edit.start >= kept[-1].end:
+            kept.append(edit)
+    return kept
+
+
+def _whole(match: re.Match[str], said: str) -> list[Edit]:
+    return [Edit(match.start(), match.end(), f" {said} ")] if said else []
+
+
+def _base64(match: re.Match[str]) -> list[Edit]:
+    """The whole run, or else its lines, each for itself."""
+    said = _base64_text(match.group())
+    if said:
+        return _whole(match, said)
+    edits: list[Edit] = []
+    for part in re.finditer(r"\S+", match.group()):
+        said = _base64_text(part.group())
+        if said:
+            start = match.start() + part.start()
+            edits.append(Edit(start, start + len(part.group()), f" {said} "))
+    return edits
+
+
+def _base64_text(run: str) -> str:
+    joined = "".join(run.split()).rstrip("=")
+    standard = joined.replace("-", "+").replace("_", "/")
+    for shift in range(4):
+        piece = standard[shift:]
+        piece = piece[: len(piece) - (len(piece) % 4 == 1)]
+        try:
+            raw = base64.b64decode(piece + "=" * (-len(piece) % 4))
+        except (binascii.Error, ValueError):
+            continue
+        said = readable(raw)
+        if said:
+            return said
+    return ""
+
+
+def _hex(match: re.Match[str]) -> list[Edit]:
+    digits = _HEX_SIGNS.sub("", match.group())
+    if len(digits) % 2:
+        return []
+    return _whole(match, readable(bytes.fromhex(digits)))
+
+
+def _base32(match: re.Match[str]) -> list[Edit]:
+    letters = match.group().rstrip("=").upper()
+    try:
+        raw = base64.b32decode(letters + "=" * (-len(letters) % 8))
+    except (binascii.Error, ValueError):
+        return []
+    return _whole(match, readable(raw))
+
+
+def _ascii85(match: re.Match[str]) -> list[Edit]:
+    try:
+        raw = base64.a85decode(match[1])
+    except ValueError:
+        return []
+    return _whole(match, readable(raw))
+
+
+def _binary(match: re.Match[str]) -> list[Edit]:
+    bits = re.sub(r"[^01]", "", match.group())
+    raw = bytes(int(bits[at : at + 8], 2) for at in range(0, len(bits) - 7, 8))
+    return _whole(match, readable(raw))
+
+
+def _codes(match: re.Match[str]) -> list[Edit]:
+    numbers = _CODE.findall(match.group())
+    for radix in (10, 8):
+        try:
+            raw = bytes(int(number, radix) for number in numbers)
+        except ValueError:
+            continue
+        said = readable(raw)
+        if said:
+            return _whole(match, said)
+    return []
+
+
+_DECODERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], list[Edit]]], ...] = (
+    (_BASE64, _base64),
+    (_HEX, _hex),
+    (_BASE32, _base32),
+    (_ASCII85, _ascii85),
+    (_BINARY, _binary),
+    (_CODES, _codes),
+)
+
+
+def readable(raw: bytes) -> str:
+    """Bytes as the text that they are, unpacked if they are packed; "" if they are
+    none.
+    """
+    if raw.startswith(_PACKED):
+        raw = _unpacked(raw) or raw
+    if len(raw) >= 2 * _FEWEST and raw[1::2].count(0) * 10 >= len(raw) // 2 * 9:
+        raw = raw.decode("utf-16-le", "replace").encode()
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        return ""
+    if len(text) < _FEWEST or not _is_text(text):
+        return ""
+    return text
+
+
+def _unpacked(raw: bytes) -> bytes:
+    try:
+        return zlib.decompressobj(47).decompress(raw, _UNPACKED)
+    except zlib.error:
+        return b""
+
+
+def _is_text(text: str) -> bool:
+    for char in text:
+        if (
+            unicodedata.category(char) in ("Cc", "Cn", "Cs", "Co")
+            and char not in "\n\r\t"
+        ):
+            return False
+    plain = sum(char.isalnum() or char in " \n" for char in text)
+    if plain < _READABLE * len(text):
+        return False
+    return text.isascii() or _keeps_its_script(text)
+
+
+def _keeps_its_script(text: str) -> bool:
+    """Random bytes that happen to be UTF-8 jump between scripts with every letter."""
+    scripts = [ord(char) >> 8 for char in text if char.isalpha()]
+    jumps = sum(first != second for first, second in pairwise(scripts))
+    return jumps * 2 <= len(scripts)

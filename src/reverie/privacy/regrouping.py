@@ -1,0 +1,147 @@
+"""Values that were taken apart (over lines, cells, marks, letter by letter), put
+together again.
+"""
+
+import re
+from collections.abc import Iterator
+
+from reverie.privacy import mapped_text
+
+Edit = mapped_text.Edit
+
+# Marks that stand inside of words in Markdown and HTML.
+_MARK = re.compile(
+    r"<!--|-->|</?[A-Za-z][^<>\n]{0,200}>|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)"
+    r"|\*{1,3}|~~|`{1,3}|\\(?=[^\w\s])|\|\||==(?=\w)|(?<=\w)=="
+)
+_MARK_SIGNS = "<*~`\\|=_"
+# What is between two digits, or a digit and a letter alone, of a number taken apart.
+_SEPARATORS = re.compile(
+    r"(?<=[0-9A-Za-z])(?P<gap>[^\w@]{1,16}"
+    r"(?:(?:and|then|next|y|luego|und|dann|dot|dash|guion|punto|punkt|br)\b[^\w@]{1,8})?)"
+    r"(?=\w)|(?<=[0-9])_{1,3}(?=[0-9A-Za-z])|(?<=[0-9A-Za-z])_{1,3}(?=[0-9])"
+)
+# These are read as they stand.
+_PLAIN_GAP = re.compile(r"[ .\-/()]{1,3}")
+_LINE_START = re.compile(
+    r"(?<=\n)[ \t]*(?:(?:\d{1,2}[.)]|[-*+•>#|]{1,6}|\[[ x]\]|\(?[a-h\d]\)) +)+(?=\w)"
+)
+_LETTER_BY_LETTER = re.compile(
+    r"(?<![^\W_])\w(?P<gap>[^\w\n]|_|\n|, |\. | - | \| |\*\*|\| )\w(?:(?P=gap)[\w@.+%-]){1,200}(?![^\W_])"
+)
+# A line that ends inside of an address or a key.
+_NEWLINE = re.compile(
+    r"(?P<before>\S{1,120})(?P<gap>[ \t]*(?:\\|\|)?\n[ \t]*(?:[>|#*+-]+[ \t]*)*)(?=(?P<after>\S{1,120}))"
+)
+_HYPHENATED = re.compile(r"(?<=[^\W\d_])-[ \t]*\n[ \t]*(?:[>|#*]+[ \t]*)*(?=[^\W\d_])")
+_AROUND_AT = re.compile(
+    r"(?<=[\w.])(?P<left>[\s|*_~`>\"'()\[\]{}<]{1,12})?(?P<at>[@.])(?P<right>[\s|*_~`>\"'()\[\]{}<]{1,12})?(?=\w)"
+)
+# Where a word of letters alone meets digits, or digits meet a word.
+_SEAM = re.compile(
+    r"_|(?<![^\W_])[^\W\d_]{2,30}(?=\d{4})|(?<![^\W_])\d{4,20}(?=[^\W\d_]{3})"
+)
+_KEYISH = 8
+# Digits as other signs write them.
+_LIKE_DIGITS = re.compile(r"(?<![^\W_])[0-9OoQlIiSsBZ|]{4,24}(?![^\W_])")
+_DIGIT_OF = str.maketrans("OoQlIi|SsBZ", "00011115582")
+
+
+def marks(text: str) -> Iterator[Edit]:
+    """Marks of Markdown and HTML, left out."""
+    if not any(sign in text for sign in _MARK_SIGNS):
+        return
+    for match in _MARK.finditer(text):
+        yield Edit(match.start(), match.end(), "")
+
+
+def numbers(text: str) -> Iterator[Edit]:
+    """What stands between the digits of a number, as one space."""
+    for match in _SEPARATORS.finditer(text):
+        gap = match.group()
+        if _PLAIN_GAP.fullmatch(gap):
+            continue
+        before, after = text[match.start() - 1], text[match.end()]
+        if before.isdigit() or after.isdigit():
+            yield Edit(match.start(), match.end(), " ")
+
+
+def line_starts(text: str) -> Iterator[Edit]:
+    """Signs of lists and quotations at the beginning of a line, left out."""
+    for match in _LINE_START.finditer(text):
+        yield Edit(match.start(), match.end(), "")
+
+
+def letters(text: str) -> Iterator[Edit]:
+    """What was written letter by letter (`a n a @ x . o r g`), as words."""
+    for match in _LETTER_BY_LETTER.finditer(text):
+        gap = match["gap"]
+        joined = match.group()[:: len(gap) + 1]
+        yield Edit(match.start(), match.end(), joined)
+
+
+def broken_lines(text: str) -> Iterator[Edit]:
+    """Line ends inside of addresses and keys, and hyphens at line ends, left out."""
+    if "\n" not in text:
+        return
+    edits = [
+        Edit(match.start(), match.end(), "") for match in _HYPHENATED.finditer(text)
+    ]
+    taken = {edit.start for edit in edits}
+    for match in _NEWLINE.finditer(text):
+        start, end = match.span("gap")
+        if not taken.isdisjoint((start, start - 1)):
+            continue
+        if _goes_on(match["before"], match["after"]):
+            edits.append(Edit(start, end, ""))
+    edits.sort(key=lambda edit: edit.start)
+    yield from _apart(edits)
+
+
+def _apart(edits: list[Edit]) -> Iterator[Edit]:
+    end = -1
+    for edit in edits:
+        if edit.start >= end:
+            yield edit
+            end = edit.end
+
+
+def _goes_on(before: str, after: str) -> bool:
+    """Whether the word after a line end belongs to the one before it."""
+    if "@" in before or "@" in after:
+        return True
+    if len(before) < _KEYISH:
+        return False
+    has_digit = any(char.isdigit() for char in before)
+    return has_digit and not before.isdigit() and before[-1].isalnum()
+
+
+def addresses(text: str) -> Iterator[Edit]:
+    """Spaces and marks around `@`, and around the full stops of the same word."""
+    if "@" not in text:
+        return
+    for match in _AROUND_AT.finditer(text):
+        if not match["left"] and not match["right"]:
+            continue
+        near = text[max(0, match.start() - 70) : match.end() + 70]
+        if match["at"] == "." and ("@" not in near or not match["left"]):
+            continue
+        yield Edit(match.start(), match.end(), match["at"])
+
+
+def seams(text: str) -> Iterator[Edit]:
+    """Underscores, and where letters meet digits: `DNI12345678Z`, as in names of
+    files.
+    """
+    for match in _SEAM.finditer(text):
+        said = match.group()
+        yield Edit(match.end() - 1, match.end(), " " if said == "_" else f"{said[-1]} ")
+
+
+def like_digits(text: str) -> Iterator[Edit]:
+    """Letters that stand for digits in a number: `4lll llll`."""
+    for match in _LIKE_DIGITS.finditer(text):
+        run = match.group()
+        digits = sum(char.isdigit() for char in run)
+        if 2 * digits >= len(run) > digits and not run[1:-1].isdigit():
+            yield Edit(match.start(), match.end(), run.translate(_DIGIT_OF))

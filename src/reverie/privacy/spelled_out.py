@@ -1,0 +1,219 @@
+"""Numbers and signs in words (`seis uno dos`, `ana at example dot org`) as digits and
+signs, in English, Spanish and German.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from reverie.privacy import folding, mapped_text
+
+Edit = mapped_text.Edit
+
+_UNITS = {
+    "en": "zero one two three four five six seven eight nine",
+    "es": "cero uno dos tres cuatro cinco seis siete ocho nueve",
+    "de": "null eins zwei drei vier funf sechs sieben acht neun",
+}
+_TEENS = {
+    "en": "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen",
+    "es": "diez once doce trece catorce quince dieciseis diecisiete dieciocho diecinueve",
+    "de": "zehn elf zwolf dreizehn vierzehn funfzehn sechzehn siebzehn achtzehn neunzehn",
+}
+_TENS = {
+    "en": "twenty thirty forty fifty sixty seventy eighty ninety",
+    "es": "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa",
+    "de": "zwanzig dreissig vierzig funfzig sechzig siebzig achtzig neunzig",
+}
+_HUNDREDS_ES = "cien doscientos trescientos cuatrocientos quinientos seiscientos setecientos ochocientos novecientos"
+_OTHERS = {
+    "oh": "0",
+    "o": "0",
+    "nought": "0",
+    "una": "1",
+    "un": "1",
+    "ein": "1",
+    "zwo": "2",
+    "fuenf": "5",
+    "zwoelf": "12",
+    "dreizig": "30",
+    "fuenfzig": "50",
+    "fuenfzehn": "15",
+    "ciento": "100",
+    "hundert": "100",
+    "einhundert": "100",
+}
+_ALPHABET = (
+    "alfa alpha bravo charlie delta echo foxtrot golf hotel india juliet juliett kilo lima mike november oscar "
+    "papa quebec romeo sierra tango uniform victor whiskey xray yankee zulu"
+)
+# Letters as they are named or spelled by telephone; they count beside digits alone.
+_LETTERS = {
+    "zeta": "Z",
+    "zett": "Z",
+    "zed": "Z",
+    "zee": "Z",
+    "equis": "X",
+    "ix": "X",
+    **{word: word[0].upper() for word in _ALPHABET.split()},
+}
+_SIGNS = {
+    "plus": "+",
+    "mas": "+",
+    "dash": "-",
+    "hyphen": "-",
+    "minus": "-",
+    "guion": "-",
+    "bindestrich": "-",
+    "slash": "/",
+    "barra": "/",
+    "schragstrich": "/",
+    "space": " ",
+    "espacio": " ",
+    "leerzeichen": " ",
+}
+_TIMES = {
+    "double": 2,
+    "doble": 2,
+    "doppel": 2,
+    "triple": 3,
+    "treble": 3,
+    "dreifach": 3,
+}
+_JOINTS = frozenset({"and", "y", "und", "then", "luego", "dann"})
+# A hundred in English stands behind its number.
+_HUNDRED = "hundred"
+_FEWEST_WORDS = 3
+_TOKEN = re.compile(r"[^\W\d_]+|\d+")
+# Between two words of a number.
+_GAP = re.compile(r"[\s,.;:/|*_~`'\"()\[\]{}<>+=–-]{0,12}")
+
+
+def _tables() -> Mapping[str, str]:
+    """Each word that says a number below a thousand, and its digits."""
+    table: dict[str, str] = dict(_OTHERS)
+    for language in _UNITS:
+        units = _UNITS[language].split()
+        table.update({word: str(number) for number, word in enumerate(units)})
+        teens = _TEENS[language].split()
+        table.update({word: str(number) for number, word in enumerate(teens, 10)})
+        tens = _TENS[language].split()
+        table.update({word: f"{number}0" for number, word in enumerate(tens, 2)})
+    for number, word in enumerate(_HUNDREDS_ES.split(), 1):
+        table[word] = f"{number}00"
+    for number, word in enumerate(_UNITS["es"].split()):
+        table[f"veinti{word}"] = f"2{number}"
+    table.update(_german())
+    return table
+
+
+def _german() -> Mapping[str, str]:
+    """The numbers that German writes as one word: `zweihunderteinundzwanzig`."""
+    units = _UNITS["de"].split()
+    below: dict[str, str] = {}
+    for number, word in enumerate([*units, *_TEENS["de"].split()]):
+        below[word] = str(number)
+    for ten, word in enumerate(_TENS["de"].split(), 2):
+        below[word] = f"{ten}0"
+        for number, unit in enumerate(units[1:], 1):
+            below[f"{'ein' if number == 1 else unit}und{word}"] = f"{ten}{number}"
+    hundreds: dict[str, str] = {}
+    for number, unit in enumerate(units[1:], 1):
+        first = f"{'ein' if number == 1 else unit}hundert"
+        hundreds[first] = f"{number}00"
+        hundreds |= {
+            f"{first}{word}": f"{number}{int(digits):02}"
+            for word, digits in below.items()
+        }
+    return {**below, **hundreds}
+
+
+_NUMBERS = _tables()
+
+
+def find(text: str) -> Iterator[Edit]:
+    """Runs of at least three numbers, digits or signs in words, as what they say."""
+    lowered = folding.lower(text)
+    if not any(word in lowered for word in _TELLING):
+        return
+    run: list[re.Match[str]] = []
+    for token in _TOKEN.finditer(text):
+        if not _says(token.group()):
+            yield from _edit(run)
+            run = []
+            continue
+        if run and not _GAP.fullmatch(text, run[-1].end(), token.start()):
+            yield from _edit(run)
+            run = []
+        run.append(token)
+    yield from _edit(run)
+
+
+# At least one of these is in whatever run there is.
+_TELLING = frozenset(
+    {"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "zero"}
+    | {"cero", "uno", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho"}
+    | {"nueve", "null", "ein", "zwei", "drei", "vier", "fünf", "fuenf", "sechs"}
+    | {"sieben", "acht", "neun", "enta", "veint", "ty", "zig", "zehn", "cient", "zwo"}
+)
+
+
+def _says(word: str) -> bool:
+    plain = folding.plain(word)
+    return (
+        plain in _NUMBERS
+        or plain in _SIGNS
+        or plain in _TIMES
+        or plain in _JOINTS
+        or plain in _LETTERS
+        or plain == _HUNDRED
+        or plain.isdigit()
+        or len(plain) == 1
+    )
+
+
+def _edit(run: Sequence[re.Match[str]]) -> Iterator[Edit]:
+    while run and folding.plain(run[0].group()) in _JOINTS:
+        run = run[1:]
+    while run and folding.plain(run[-1].group()) in _JOINTS:
+        run = run[:-1]
+    words = [folding.plain(token.group()) for token in run]
+    spelled = sum(word in _NUMBERS for word in words)
+    if len(words) < _FEWEST_WORDS or spelled < 2:
+        return
+    yield Edit(run[0].start(), run[-1].end(), _digits(words))
+
+
+def _digits(words: Sequence[str]) -> str:
+    """What a run says, its numbers one behind the other."""
+    said: list[str] = []
+    times = 1
+    for at, word in enumerate(words):
+        if word in _TIMES:
+            times = _TIMES[word]
+            continue
+        if word in _JOINTS:
+            continue
+        if word == _HUNDRED:
+            if said:
+                said[-1] += "00"
+            continue
+        piece = _NUMBERS.get(word) or _SIGNS.get(word) or _LETTERS.get(word)
+        piece = (piece or word.upper()) * times
+        times = 1
+        if said and _completes(said[-1], piece, words[at - 1]):
+            said[-1] = said[-1][: -len(piece)] + piece
+        else:
+            said.append(piece)
+    return "".join(said)
+
+
+def _completes(before: str, piece: str, word: str) -> bool:
+    """Whether a number adds to the one before it: `twenty` and `one`, `seiscientos` and
+    `doce`.
+    """
+    if not piece.isdigit() or not before.isdigit():
+        return False
+    if word.isdigit() or piece.startswith("0"):
+        return False
+    zeros = len(before) - len(before.rstrip("0"))
+    return len(before) > 1 and 0 < len(piece) <= zeros and len(before) <= 3
