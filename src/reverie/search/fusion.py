@@ -140,6 +140,7 @@ def fuse(
         (scored.lexical > 0)
         | ((scored.semantic > 0) & meaning)
         | (bonuses.phrase > 0)
+        | (bonuses.answer > 0)
         | (features.graph[scored.record] > 0)
     )
     rows = _best_rows(scored, parts.total(), matching, most)

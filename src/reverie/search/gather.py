@@ -67,9 +67,10 @@ async def gather(
     *,
     depth: int,
     phrases: Sequence[str] = (),
+    floor: float = embedding.FLOOR,
 ) -> Gathered:
-    """Ask every retriever. What is below the model's floor means nothing, and gibberish
-    means nothing (docs/decisions/0007).
+    """Ask every retriever. What is below the floor means nothing, and gibberish means
+    nothing (docs/decisions/0007).
     """
     statuses = {"lexical": "ok", "semantic": "ok", "heat": "ok"}
     by_words = asyncio.create_task(_by_words(database, caller, query, depth, phrases))
@@ -78,7 +79,8 @@ async def gather(
     similar: Hits = []
     try:
         model_query = await query_model.embed(database, caller, embeddings, query.text)
-        similar = await _by_meaning(database, caller, query, model_query, depth)
+        nearest = await _by_meaning(database, caller, query, model_query, depth)
+        similar = [hit for hit in nearest if hit.score >= floor]
     except errors.EmbedderUnavailable as failure:
         statuses["semantic"] = f"left out: {failure.message}"
     except BaseException:
@@ -90,10 +92,16 @@ async def gather(
     graph_ran = linked.status == "ok"
     statuses["graph"] = "ok" if graph_ran else f"left out: {linked.status}"
     only_similar = similar and not matches.hits and not phrased
-    if only_similar and not await embeddings.makes_sense(query.text):
+    if only_similar and not await _makes_sense(embeddings, query.text):
         similar = []
         statuses["semantic"] = _GIBBERISH
     return Gathered(matches, phrased, similar, linked, model_query, statuses)
+
+
+async def _makes_sense(embeddings: embedding.Embeddings, text: str) -> bool:
+    """Whether meaning may answer alone: a number that nothing holds means nothing."""
+    has_letters = any(character.isalpha() for character in text)
+    return has_letters and await embeddings.makes_sense(text)
 
 
 async def _by_words(
@@ -129,5 +137,4 @@ async def _by_meaning(
 ) -> Hits:
     settings = vector.hnsw_settings(model_query.own)
     async with database.snapshot(caller, settings=settings) as tx:
-        hits = await vector.retrieve(tx, caller, query, model_query, depth=depth)
-    return [hit for hit in hits if hit.score >= embedding.FLOOR]
+        return await vector.retrieve(tx, caller, query, model_query, depth=depth)

@@ -79,7 +79,7 @@ def bonus(
     if not question.replaces:
         return of_name[scored.record]
     rank = _ranks(scored, typed_hits)[scored.record]
-    holds = np.maximum(scored.coverage, 1 / rank)
+    holds = np.maximum(scored.coverage, weights.NEAREST_ANSWERS / rank)
     return of_kind[scored.record] * holds.astype(np.float32)
 
 

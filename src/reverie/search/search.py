@@ -163,7 +163,12 @@ async def _gathered(
     if typed is None:
         return gathered
     of_type = await gather.gather(
-        database, caller, embeddings, typed, depth=weights.TYPED_DEPTH
+        database,
+        caller,
+        embeddings,
+        typed,
+        depth=weights.TYPED_DEPTH,
+        floor=weights.TYPED_FLOOR,
     )
     return replace(gathered, typed=of_type.hits)
 

@@ -176,6 +176,10 @@ ANSWERED = 1.0
 # now on; what scores less than this share of the best is not what is meant.
 IN_ORDER = 500
 TYPED_DEPTH = 20
+# Within the domain that answers, what is nearest counts though it is not near, down to
+# this similarity; by its rank, at most so much of what holds all the words counts.
+TYPED_FLOOR = 0.0
+NEAREST_ANSWERS = 0.6
 DAYS_AHEAD = 400
 MEANT = 0.6
 
