@@ -39,6 +39,18 @@ def typed(
     return replace(query, text=question.focus, domains=domains)
 
 
+def answerable(
+    understood: queries.Understood, typed_hits: Sequence[candidates.PassageHit]
+) -> queries.Understood:
+    """The same without its type, where no record of the kind that answers such is kept:
+    then the whole question is looked for.
+    """
+    question = understood.question
+    if question is None or not question.replaces or not question.domains:
+        return understood
+    return understood if typed_hits else replace(understood, question=None)
+
+
 def text_of(query: queries.Query, question: question_type.Question | None) -> str:
     """What is looked for: the focus alone where no answer holds the words around it."""
     if question is not None and question.replaces:

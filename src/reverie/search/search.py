@@ -62,9 +62,18 @@ async def search(
     stated = await temporal.stated(database, caller, query, understood.when)
     if _is_only_time(query, understood, stated):
         return await _all_of_time(database, caller, query, understood, stated)
-    gathered = await _gathered(
-        database, caller, embeddings, stated.scoped or query, understood, settings
+    scoped = stated.scoped or query
+    typed = await _of_type(database, caller, embeddings, scoped, understood)
+    understood = question_features.answerable(understood, typed)
+    gathered = await gather.gather(
+        database,
+        caller,
+        embeddings,
+        replace(scoped, text=question_features.text_of(query, understood.question)),
+        depth=settings.depth,
+        phrases=understood.phrases,
     )
+    gathered = replace(gathered, typed=typed)
     async with database.snapshot(caller) as tx:
         text = question_features.text_of(query, understood.question)
         scored = await context.score(tx, caller, text, gathered)
@@ -138,39 +147,27 @@ def _raw_scores(
     return [advanced.RawScore(hit.record_id, hit.passage_id, hit.score) for hit in hits]
 
 
-async def _gathered(
+async def _of_type(
     database: db.Database,
     caller: callers.Caller,
     embeddings: embedding.Embeddings,
     query: queries.Query,
     understood: queries.Understood,
-    settings: config.SearchTuning,
-) -> gather.Gathered:
-    """What every retriever finds; for a question whose type is known also within the
-    domains that answer such.
-    """
+) -> gather.Hits:
+    """What the domains that answer a question of this type have of it."""
     question = understood.question
-    text = question_features.text_of(query, question)
-    gathered = await gather.gather(
-        database,
-        caller,
-        embeddings,
-        replace(query, text=text),
-        depth=settings.depth,
-        phrases=understood.phrases,
-    )
     typed = question_features.typed(caller, query, question)
-    if typed is None:
-        return gathered
+    if question is None or typed is None:
+        return []
     of_type = await gather.gather(
         database,
         caller,
         embeddings,
         typed,
         depth=weights.TYPED_DEPTH,
-        floor=weights.TYPED_FLOOR,
+        floor=weights.TYPED_FLOOR if question.replaces else embedding.FLOOR,
     )
-    return replace(gathered, typed=of_type.hits)
+    return of_type.hits
 
 
 def _missing_phrases(
