@@ -65,14 +65,15 @@ def _hits(table: str, words: Iterable[str]) -> Counter[str]:
 
 
 def is_likely(language: str, nearby: Iterable[str], word: str) -> bool:
-    """Whether a word is of a language: no other known one has more function words near
-    it. Where there are none, an English word is taken for English.
+    """Whether a word is of a language: no other known one has twice its function words
+    near it. Where there are none, an English word is taken for English.
     """
     hits = _hits("known", (neighbour.lower() for neighbour in nearby))
     most = max(hits.values(), default=0)
-    if not most and language != "en":
-        return not lists.english(folding.plain(word))
-    return hits[language] == most
+    if most:
+        # Half: neighbours like Catalan and Spanish share many.
+        return hits[language] * 2 >= most
+    return language == "en" or not lists.english(folding.plain(word))
 
 
 def unknown(text: str) -> str:

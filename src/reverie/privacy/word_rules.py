@@ -15,7 +15,7 @@ from typing import NamedTuple
 from reverie.privacy import folding
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
-_TOKEN = re.compile(rf"[{_HAN}]+|[^\W_{_HAN}]+|[.!?]")
+_TOKEN = re.compile(rf"[{_HAN}]+|[^\W_{_HAN}]+|[.!?](?=\s|$)")
 _HAN_SIGN = re.compile(f"[{_HAN}]")
 _SENTENCE_END = re.compile(r"[.!?]")
 # What may stand between the two halves of a pair, in words (in Chinese: signs).
