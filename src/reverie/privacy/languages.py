@@ -139,16 +139,16 @@ def _weight(word: str) -> int:
 
 
 def _strange_script(by_script: Mapping[str, int]) -> str:
-    strange = {
-        script: count
-        for script, count in by_script.items()
-        if script not in _KNOWN_SCRIPTS
-    }
-    count = sum(strange.values())
-    alone = len(strange) == len(by_script)
-    if count >= _FOREIGN_AMONG_OTHERS or (alone and count >= _FEWEST_HITS):
-        return max(strange, key=lambda script: strange[script]).capitalize()
-    return ""
+    count = 0
+    strange: list[str] = []
+    for script, weight in by_script.items():
+        if script not in _KNOWN_SCRIPTS:
+            strange.append(script)
+            count += weight
+    least = _FOREIGN_AMONG_OTHERS
+    if len(strange) == len(by_script):
+        least = _FEWEST_HITS
+    return strange[0].capitalize() if count >= least else ""
 
 
 def _cyrillic(words: Sequence[str]) -> str:

@@ -67,16 +67,20 @@ class _Forms(dict[str, frozenset[str]]):
         self._endings: set[str] = set()
         self._insides: set[str] = set()
         for form in forms:
-            bare = form.strip("*")
-            kinds = {
-                (False, False): self._exact,
-                (False, True): self._stems,
-                (True, False): self._endings,
-                (True, True): self._insides,
-            }
-            kinds[form.startswith("*"), form.endswith("*")].add(bare)
+            self._keep(form)
         self._stem_lengths = sorted({len(stem) for stem in self._stems})
         self._ending_lengths = sorted({len(ending) for ending in self._endings})
+
+    def _keep(self, form: str) -> None:
+        bare = form.strip("*")
+        if form == bare:
+            self._exact.add(bare)
+        elif not form.startswith("*"):
+            self._stems.add(bare)
+        elif not form.endswith("*"):
+            self._endings.add(bare)
+        else:
+            self._insides.add(bare)
 
     def __missing__(self, token: str) -> frozenset[str]:
         if len(self) >= _MOST_REMEMBERED:
@@ -141,7 +145,9 @@ class WordRules:
             for match in self._at(words.forms, at, forms):
                 (found if match.list else excepted).append(match)
         if excepted:
-            covered = {at for match in excepted for at in range(match.start, match.end)}
+            covered: set[int] = set()
+            for match in excepted:
+                covered.update(range(match.start, match.end))
             return [match for match in found if not _is_covered(match, covered)]
         return found
 
@@ -166,12 +172,14 @@ class WordRules:
                 forms.append(self._forms[token])
                 continue
             for at, sign in enumerate(token):
-                entries = self._han.get(sign, ())
                 signs.append(sign)
-                forms.append(
-                    frozenset(form for form in entries if token.startswith(form, at))
-                )
+                forms.append(self._beginning(token, at))
         return WordForms(signs, forms)
+
+    def _beginning(self, token: str, at: int) -> frozenset[str]:
+        """The entries that begin at a sign of a run."""
+        entries = self._han.get(token[at], ())
+        return frozenset(form for form in entries if token.startswith(form, at))
 
 
 def near(words: WordForms, first: WordMatch, second: WordMatch) -> bool:
