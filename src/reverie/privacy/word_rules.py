@@ -53,8 +53,11 @@ class WordForms:
 
     def around(self, match: WordMatch, reach: int) -> Sequence[str]:
         """The words near a match, itself left out."""
-        before = self.tokens[max(0, match.start - reach) : match.start]
-        return [*before, *self.tokens[match.end : match.end + reach]]
+        start = max(0, match.start - reach)
+        end = match.end + reach
+        before = self.tokens[start : match.start]
+        after = self.tokens[match.end : end]
+        return [*before, *after]
 
 
 class _Forms(dict[str, frozenset[str]]):
@@ -94,13 +97,15 @@ class _Forms(dict[str, frozenset[str]]):
         for length in self._stem_lengths:
             if length > len(word):
                 break
-            if word[:length] in self._stems:
-                yield word[:length] + "*"
+            stem = word[:length]
+            if stem in self._stems:
+                yield f"{stem}*"
         for length in self._ending_lengths:
             if length > len(word):
                 break
-            if word[-length:] in self._endings:
-                yield "*" + word[-length:]
+            ending = word[-length:]
+            if ending in self._endings:
+                yield f"*{ending}"
         for inside in self._insides:
             if inside in word:
                 yield f"*{inside}*"
@@ -199,7 +204,9 @@ def _forms_of(entry: str) -> tuple[str, ...]:
 def _end(text: Sequence[frozenset[str]], at: int, phrase: Sequence[str]) -> int | None:
     """Where a phrase ends that begins at a word, or None if it does not stand there."""
     for form in phrase:
-        if at >= len(text) or form not in text[at]:
+        if at >= len(text):
+            return None
+        if form not in text[at]:
             return None
         at += len(form) if _HAN_SIGN.match(form) else 1
     return at
