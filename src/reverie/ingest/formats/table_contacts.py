@@ -1,10 +1,10 @@
 """CSV address books (Google, Outlook): a contact for each row."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
-from reverie.ingest import drafts
+from reverie.ingest import contact_merging, drafts, identity
 from reverie.ingest.formats import contentlines, table_rows, table_values
 
 # Google puts several values of one label into one cell, parted by " ::: ".
@@ -44,7 +44,7 @@ def records(
     """Field -> columns as `table_headers.contact` says."""
     used: set[int] = set()
     used.update(*columns.values())
-    seen: set[str] = set()
+    people: dict[str, drafts.Draft] = {}
     for number, row in enumerate(table.rows, start=1):
         values = _values(row, columns)
         others = table.other_cells(row, used)
@@ -52,11 +52,31 @@ def records(
         if contact is None:
             reason = "a row without a name, an address or a number"
             yield drafts.Skip(f"row {number}", reason)
-        elif contact.key in seen:
+        elif contact.key not in people:
+            people[contact.key] = contact
+        elif people[contact.key] == contact:
             yield drafts.Skip(contact.key, "the same person is in the table twice")
         else:
-            seen.add(contact.key)
-            yield contact
+            yield from _twice(people, contact)
+    yield from people.values()
+
+
+def _twice(
+    people: dict[str, drafts.Draft], contact: drafts.Draft
+) -> Iterator[drafts.Remark]:
+    """A second row of one name and address: of one person if that is plain, else of
+    another one.
+    """
+    first = people[contact.key]
+    if contact_merging.is_safe(first.fields, contact.fields):
+        added = contact_merging.merged(first.fields, contact.fields)
+        people[contact.key] = replace(first, fields={**first.fields, **added})
+        yield drafts.Remark(contact.key, "two rows of one person: merged")
+        return
+    # Two people of one name: neither may be lost.
+    digest = identity.content_of(contact.key, contact.fields).hex()[:16]
+    key = f"{contact.key}|{digest}"
+    people[key] = replace(contact, key=key)
 
 
 def _values(row: Sequence[str], columns: Mapping[str, Sequence[int]]) -> _Row:
