@@ -192,7 +192,7 @@ def calendar(
     return "\r\n".join([*lines, f"END:{kind}", "END:VCALENDAR", ""])
 
 
-MINE = {
+MINE: dict[str, Any] = {
     "sequence": 1,
     "modified": "20260501T080000Z",
     "organizer": "ana@example.org",
@@ -258,7 +258,8 @@ async def test_a_plainly_newer_version_replaces_and_the_old_one_stays(
 
 async def test_the_same_event_in_two_calendars_is_one(desk: Desk) -> None:
     desk.file("a.ics", calendar("Dentist", **MINE))
-    desk.file("in/b.ics", calendar("Dentist", **{**MINE, "name": "Work"}), age=10)
+    work: dict[str, Any] = {**MINE, "name": "Work"}
+    desk.file("in/b.ics", calendar("Dentist", **work), age=10)
     done = await desk.run()
     assert done.imported == 1
     assert len(await desk.all(events.EVENTS)) == 1

@@ -20,7 +20,7 @@ _ANOTHER = {
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class ItemMatch:
     """What a draft is, by the ledger. `key` is that of its row there, and `seen` the
     mention that it goes with.
 
@@ -47,7 +47,7 @@ async def match(
     path: str,
     draft: drafts.Draft,
     digest: bytes,
-) -> Match:
+) -> ItemMatch:
     """What a draft from a file is; `digest` is that of all it says."""
     if not draft.key:
         return _by_key(
@@ -58,7 +58,7 @@ async def match(
     mentions = await ledger.mentions(tx, caller, path, [draft.key, variant])
     if not content:
         return _by_key(path, draft.key, mentions)
-    wanted = Match(draft.key, content=content)
+    wanted = ItemMatch(draft.key, content=content)
     own = {mention.key: mention for mention in mentions if mention.path == path}
     if (
         draft.collected
@@ -73,11 +73,11 @@ async def match(
     return await _elsewhere(tx, caller, path, draft, digest, wanted, elsewhere)
 
 
-def _by_key(path: str, key: str, mentions: Sequence[ledger.Seen]) -> Match:
+def _by_key(path: str, key: str, mentions: Sequence[ledger.Seen]) -> ItemMatch:
     """What its key says it is; this file's own mention comes first."""
     if not mentions:
-        return Match(key)
-    return Match(key, "file" if mentions[0].path == path else "copy", mentions[0])
+        return ItemMatch(key)
+    return ItemMatch(key, "file" if mentions[0].path == path else "copy", mentions[0])
 
 
 async def _elsewhere(
@@ -86,9 +86,9 @@ async def _elsewhere(
     path: str,
     draft: drafts.Draft,
     digest: bytes,
-    wanted: Match,
+    wanted: ItemMatch,
     mentions: Sequence[ledger.Seen],
-) -> Match:
+) -> ItemMatch:
     """What a draft is beside what other files said under its key."""
     for mention in mentions:
         if await _is_same(tx, caller, mention, draft, digest, wanted.content):

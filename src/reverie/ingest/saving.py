@@ -28,7 +28,8 @@ MOST_REMARKS = 100
 @dataclass(slots=True)
 class SaveJob:
     """One file on its way in: `original` is the address of its bytes, `ids` the records
-    made of its keys so far.
+    made of its keys so far, `domains` the kinds of all that it told of; `refused` says
+    why the caller may not write some of it.
     """
 
     file: scan.ScannedFile
@@ -36,6 +37,8 @@ class SaveJob:
     original: str
     result: report.FileReport
     ids: dict[str, UUID] = field(default_factory=dict[str, UUID])
+    domains: set[str] = field(default_factory=set[str])
+    refused: str = ""
 
     def remark(self, item: str, remark: str) -> None:
         """Say something of an item that is kept; of many remarks the first are enough."""
@@ -60,6 +63,10 @@ async def save(
         try:
             async with tx.savepoint():
                 await _save_draft(tx, caller, job, item)
+        except errors.Forbidden as refused:
+            job.refused = reason_of(refused.message)
+            name = item.draft.key or item.draft.domain
+            job.result.skipped.append({"item": name, "reason": job.refused})
         except (errors.Invalid, errors.Conflict, errors.NotFound) as refused:
             name = item.draft.key or item.draft.domain
             job.result.skipped.append(
@@ -82,6 +89,7 @@ async def _save_draft(
     match = await matching.match(tx, caller, job.file.path, draft, prepared.digest)
     seen = match.seen
     content = prepare.content_of(draft, job.file.relative, seen, job.ids)
+    _need_writing(caller, job, content.domain)
     if match.remark:
         job.remark(draft.key, match.remark)
     if seen is None or seen.domain != content.domain.name:
@@ -109,6 +117,14 @@ async def _save_draft(
     await ledger.keep(tx, caller, entry, job.original)
 
 
+def _need_writing(
+    caller: callers.Caller, job: SaveJob, domain: record_types.Domain[Any]
+) -> None:
+    """Raise Forbidden unless the caller may write records of this kind."""
+    job.domains.add(domain.name)
+    caller.need(domain.plural, "write")
+
+
 async def _create(
     tx: db.Transaction,
     caller: callers.Caller,
@@ -130,6 +146,7 @@ async def _create(
     except errors.Conflict:
         if content.domain.name != "diary":
             raise
+        _need_writing(caller, job, catalogue.domain("note"))
         note = prepare.diary_as_note(content.fields, job.file.relative)
         job.result.skipped.append(
             {
@@ -147,7 +164,7 @@ async def _again(
     caller: callers.Caller,
     job: SaveJob,
     content: prepare.Content,
-    match: matching.Match,
+    match: matching.ItemMatch,
     prepared: prepare.PreparedDraft,
 ) -> tuple[record_types.Record, datetime]:
     """A thing that was imported before: unchanged, newer in the file, known better by
@@ -181,7 +198,11 @@ async def _again(
 
 
 def _left_alone(
-    job: SaveJob, match: matching.Match, record: record_types.Record, *, is_same: bool
+    job: SaveJob,
+    match: matching.ItemMatch,
+    record: record_types.Record,
+    *,
+    is_same: bool,
 ) -> str:
     """Why a record stays as it is, or "" if the file has something to say."""
     seen = match.seen
@@ -208,7 +229,7 @@ async def _add(
     caller: callers.Caller,
     job: SaveJob,
     content: prepare.Content,
-    match: matching.Match,
+    match: matching.ItemMatch,
     record: record_types.Record,
 ) -> tuple[record_types.Record, datetime]:
     """What a source of a contact adds to what others know. The first source may change
