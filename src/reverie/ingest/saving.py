@@ -89,6 +89,8 @@ async def _save_draft(
     match = await matching.match(tx, caller, job.file.path, draft, prepared.digest)
     seen = match.seen
     content = prepare.content_of(draft, job.file.relative, seen, job.ids)
+    for remark in content.remarks:
+        job.result.skipped.append({"item": draft.key or draft.domain, "reason": remark})
     _need_writing(caller, job, content.domain)
     if match.remark:
         job.remark(draft.key, match.remark)
