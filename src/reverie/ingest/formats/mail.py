@@ -84,7 +84,8 @@ def read_mbox(
             digest = hashlib.sha256(raw).hexdigest()
             yield drafts.Skip(f"sha:{digest}", f"message {number}: {error}")
             continue
-        letter = (draft.key, identity.content_of(draft.key, draft.fields))
+        content = identity.content_of(draft.key, draft.fields)
+        letter = (draft.key, content)
         if letter in seen:
             yield drafts.Skip(draft.key, "the same message is in the file twice")
             continue

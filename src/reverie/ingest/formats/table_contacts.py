@@ -44,7 +44,9 @@ def records(
     """Field -> columns as `table_headers.contact` says."""
     used: set[int] = set()
     used.update(*columns.values())
-    order = table.date_order(next(iter(columns.get("birthday", ())), None))
+    birthdays = columns.get("birthday", ())
+    birthday_column = next(iter(birthdays), None)
+    order = table.date_order(birthday_column)
     people: dict[str, drafts.Draft] = {}
     for number, row in enumerate(table.rows, start=1):
         values = _values(row, columns)
@@ -73,11 +75,14 @@ def _twice(
     first = people[contact.key]
     if contact_merging.is_safe(first.fields, contact.fields):
         added = contact_merging.merged(first.fields, contact.fields)
-        people[contact.key] = replace(first, fields={**first.fields, **added})
+        fields = dict(first.fields)
+        fields.update(added)
+        people[contact.key] = replace(first, fields=fields)
         yield drafts.Remark(contact.key, "two rows of one person: merged")
         return
     # Two people of one name: neither may be lost.
-    digest = identity.content_of(contact.key, contact.fields).hex()[:16]
+    content = identity.content_of(contact.key, contact.fields)
+    digest = content.hex()[:16]
     key = f"{contact.key}|{digest}"
     people[key] = replace(contact, key=key)
 
@@ -100,7 +105,8 @@ def _contact(
     """None for a row without a name, an address and a number."""
     emails = [email for email in row.all("emails") if "@" in email]
     phones = row.all("phones")
-    reached = (emails or phones or [""])[0]
+    addresses = emails or phones or [""]
+    reached = addresses[0]
     display = _display_name(row) or reached
     if not display:
         return None
@@ -118,7 +124,8 @@ def _contact(
         "birthday": birthday,
         "custom": _custom(row, birthday_text, others),
     }
-    return drafts.Draft("contact", f"name:{display}|{reached}", fields)
+    key = f"name:{display}|{reached}"
+    return drafts.Draft("contact", key, fields)
 
 
 def _custom(row: _Row, birthday_text: str, others: Mapping[str, str]) -> drafts.Fields:
@@ -141,9 +148,11 @@ def _display_name(row: _Row) -> str:
 def _address(row: _Row) -> str:
     """Street, town and country on one line."""
     street = row.first("address").replace("\n", ", ")
-    town = row.joined(("postcode", "city"))
+    parts_of_town = ("postcode", "city")
+    town = row.joined(parts_of_town)
     country = row.first("country")
-    return ", ".join(filter(None, (street, town, country)))
+    parts = (street, town, country)
+    return ", ".join(filter(None, parts))
 
 
 def _birthday(text: str, day_first: bool) -> tuple[date | None, str]:
