@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from reverie import errors
+from reverie.ingest import homes
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +94,8 @@ def find(paths: Iterable[Path], *, name: str = "") -> Iterator[ScannedFile]:
                 f"There is nothing at {start}.",
                 hint="Give files or folders that exist.",
             )
-        files = [root] if root.is_file() else sorted(_walk(root))
-        top = root.parent if root.is_file() else root
+        files = [root] if _is_leaf(root) else sorted(_walk(root))
+        top = root.parent if _is_leaf(root) else root
         vaults = _vaults(top)
         for file in files:
             relative = PurePosixPath(file.relative_to(top).as_posix())
@@ -108,9 +109,14 @@ def find(paths: Iterable[Path], *, name: str = "") -> Iterator[ScannedFile]:
             )
 
 
+def _is_leaf(root: Path) -> bool:
+    """Whether it is a file, or a folder that is not entered."""
+    return root.is_file() or bool(homes.refusal(root))
+
+
 def _walk(root: Path) -> Iterator[Path]:
     """Every file, and each folder that is not entered: one that is a link, one that
-    cannot be read.
+    cannot be read, a Reverie home.
     """
     unreadable: list[Path] = []
 
@@ -121,8 +127,11 @@ def _walk(root: Path) -> Iterator[Path]:
         folder = Path(name)
         for file in files:
             yield folder / file
-        for inner in folders:
+        for inner in tuple(folders):
             if (folder / inner).is_symlink():
+                yield folder / inner
+            elif homes.of_folder(folder / inner):
+                folders.remove(inner)
                 yield folder / inner
     yield from unreadable
 
@@ -131,6 +140,9 @@ def _problem(file: Path) -> str:
     """Why something is not even opened: reading a pipe would wait for ever."""
     if file.is_symlink():
         return "a symbolic link is not followed"
+    refusal = homes.refusal(file)
+    if refusal:
+        return refusal
     if file.is_dir():
         return "a folder that cannot be read"
     return "" if file.is_file() else "not a file but a pipe, a socket or a device"
@@ -141,9 +153,12 @@ def _vaults(top: Path) -> set[Path]:
     above = {
         folder for folder in (top, *top.parents) if (folder / ".obsidian").is_dir()
     }
-    return above | {
-        Path(folder) for folder, names, _ in os.walk(top) if ".obsidian" in names
-    }
+    vaults = set(above)
+    for folder, names, _ in os.walk(top):
+        names[:] = [name for name in names if not homes.of_folder(Path(folder, name))]
+        if ".obsidian" in names:
+            vaults.add(Path(folder))
+    return vaults
 
 
 def _text(path: str) -> str:

@@ -100,7 +100,7 @@ def _shipped() -> Rules:
     )
 
 
-_NAMES = ("any", *LANGUAGES)
+_NAMES = ("any", "secrets", *LANGUAGES)
 
 
 def _read(path: Path) -> Rules:

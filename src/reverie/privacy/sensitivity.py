@@ -4,9 +4,9 @@ import enum
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
-from reverie.privacy import decoding, details, folding, rules
+from reverie.privacy import decoding, details, folding, rules, secret_values
 
 Word = Literal["low", "normal", "high", "critical"]
 
@@ -84,8 +84,8 @@ def highest(levels: Iterable[Level]) -> Level:
 
 
 def of_text(text: str, *, with_rules: rules.Rules | None = None) -> Level:
-    """What a text by itself asks for: critical for medical words, high for contact
-    details and secrets, else low.
+    """What a text by itself asks for: critical for medical words and secrets, high for
+    contact details, else low.
     """
     if not text.strip():
         return _LOW
@@ -94,6 +94,8 @@ def of_text(text: str, *, with_rules: rules.Rules | None = None) -> Level:
     medical = ruleset.words.get("medical", frozenset())
     views = decoding.views(text)
     if any(_is_medical(said, medical) for said in (folded, *(v.text for v in views))):
+        return _CRITICAL
+    if secret_values.has(folded, views, ruleset):
         return _CRITICAL
     if details.has(folded, ruleset):
         return _HIGH
@@ -161,8 +163,9 @@ def _as_text(value: object) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
-        entries = cast("Mapping[Any, object]", value).values()
-        return "\n".join(_as_text(entry) for entry in entries)
+        entries = cast("Mapping[str, object]", value)
+        lines = [_as_text(entry) for entry in entries.values()]
+        return "\n".join([secret_values.keyed(entries), *lines])
     if isinstance(value, (list, tuple, set, frozenset)):
         items = cast("Iterable[object]", value)
         return "\n".join(_as_text(item) for item in items)
