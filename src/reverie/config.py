@@ -141,6 +141,12 @@ class Privacy(_Frozen):
     model: bool = False
 
 
+class History(_Frozen):
+    """For how many days what an update replaced is kept, so that it can be restored."""
+
+    days: Annotated[int, pydantic.Field(ge=1, le=36_500)] = 90
+
+
 class Config(_Frozen):
     """The whole configuration. `token` says whom `reverie mcp` speaks for; it comes
     from the environment alone.
@@ -155,6 +161,7 @@ class Config(_Frozen):
     model: Model = Model()
     search: SearchTuning = SearchTuning()
     privacy: Privacy = Privacy()
+    history: History = History()
 
 
 _ENVIRONMENT = {

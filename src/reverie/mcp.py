@@ -62,7 +62,12 @@ async def run(settings: config.Config, *, name: str = agents.MAIN) -> None:
     async with app.opened(settings) as opened:
         who = caller_of(opened, name)
         await who()
-        beside = worker.Worker(opened.database, opened.embeddings, opened.models)
+        beside = worker.Worker(
+            opened.database,
+            opened.embeddings,
+            opened.models,
+            history_days=settings.history.days,
+        )
         async with beside.running(), asyncio.TaskGroup() as tasks:
             serving = tasks.create_task(
                 _serve_until_stopped(serve(opened, who, wire), stopping)

@@ -272,6 +272,7 @@ async def filled(database: db.Database, caller: callers.Caller) -> None:
         async with database.transaction(caller) as tx:
             made = await base.create(tx, caller, domain, bodies.BODIES[name][0])
             await base.read(tx, caller, domain, made.id)
+            await base.update(tx, caller, domain, made.id, {"custom": {"n": 1}})
     me = caller.user_id
     async with database.transaction(caller) as tx:
         await tx.run("INSERT INTO embedding VALUES (%s, 'm', 'h', '[1,2]', 2)", (me,))

@@ -167,7 +167,7 @@ def offered(reverie: app.App) -> list[tuple[operations.Operation, str, str]]:
         row = routes.operation_of(route)
         assert row is not None, f"{route} is not in the table"
         assert isinstance(route, routing.Route)
-        path = route.path.format(record_id=NOWHERE, name="main", number=1)
+        path = route.path.format(record_id=NOWHERE, name="main", number=1, version=1)
         found += [(row, method, path) for method in route.methods or ()]
     return found
 

@@ -74,6 +74,9 @@ def _of_domains() -> list[Operation]:
         ("delete", "write", 2),
         ("restore", "write", 1),
         ("original", "read", 0),
+        ("history", "read", 0),
+        ("version", "read", 0),
+        ("revert", "write", 1),
     )
     return [
         Operation(name=f"{area}.{verb}", area=area, action=action, level=level)

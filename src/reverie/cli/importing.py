@@ -93,7 +93,7 @@ async def _import(
     verbose: bool,
     options: Mapping[str, object],
 ) -> None:
-    places = [str(path) for path in paths]
+    places = [scan.stored(path) for path in paths]
     async with app.opened(app.read_settings()) as reverie:
         async with ingesting(reverie):
             done = await ingest(reverie, {"paths": places, **options})
@@ -109,8 +109,9 @@ async def _watch(folders: Sequence[Path]) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    names = [str(folder) for folder in places]
-    request: dict[str, object] = {"paths": names, "watch": True}
+    names = [scan.readable(str(folder)) for folder in places]
+    stored = [scan.stored(folder) for folder in places]
+    request: dict[str, object] = {"paths": stored, "watch": True}
     async with (
         app.opened(app.read_settings()) as reverie,
         ingesting(reverie),
@@ -123,7 +124,13 @@ async def _watch(folders: Sequence[Path]) -> None:
 
 
 def _running_worker(reverie: app.App) -> contextlib.AbstractAsyncContextManager[None]:
-    return worker.Worker(reverie.database, reverie.embeddings, reverie.models).running()
+    following = worker.Worker(
+        reverie.database,
+        reverie.embeddings,
+        reverie.models,
+        history_days=reverie.settings.history.days,
+    )
+    return following.running()
 
 
 def ingest_context(reverie: app.App) -> ingest_file.Context:

@@ -48,7 +48,10 @@ async def _up() -> None:
     async with app.opened(settings) as reverie:
         with _up_lock(settings.home) as lock_file:
             following = worker.Worker(
-                reverie.database, reverie.embeddings, reverie.models
+                reverie.database,
+                reverie.embeddings,
+                reverie.models,
+                history_days=settings.history.days,
             ).running()
             ingesting = durable.launched(
                 importing.ingest_context(reverie), owner_url=reverie.owner_url

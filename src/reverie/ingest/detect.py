@@ -2,12 +2,11 @@
 then by its name.
 """
 
-import codecs
 import re
 from collections.abc import Mapping
 from pathlib import PurePath
 
-from reverie.ingest import drafts
+from reverie.ingest import charsets, drafts
 from reverie.ingest.documents import kinds
 from reverie.ingest.formats import (
     bookmarks,
@@ -138,7 +137,7 @@ def look(source_head: bytes, path: PurePath) -> Detected:
         return hidden
     if not source_head:
         return "the file is empty"
-    head = _as_utf8(source_head)
+    head = charsets.as_utf8(source_head)
     detected = _by_magic(source_head, path) or _by_text(head, path)
     if detected:
         return detected
@@ -174,16 +173,6 @@ def _is_in_maildir(path: PurePath) -> bool:
 
 def _is_hidden_name(name: str) -> bool:
     return name.startswith(".") and name not in {".", ".."}
-
-
-def _as_utf8(head: bytes) -> bytes:
-    for mark, encoding in (
-        (codecs.BOM_UTF16_LE, "utf-16"),
-        (codecs.BOM_UTF16_BE, "utf-16"),
-    ):
-        if head.startswith(mark):
-            return head.decode(encoding, "ignore").encode()
-    return head.removeprefix(codecs.BOM_UTF8)
 
 
 def _by_magic(head: bytes, path: PurePath) -> Detected | None:

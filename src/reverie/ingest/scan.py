@@ -1,5 +1,6 @@
 """The scan of an import: every file under some paths, and why one is not opened."""
 
+import base64
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,7 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from reverie import errors
-from reverie.ingest import homes
+from reverie.ingest import charsets, homes
+
+_BYTES = "bytes:"  # no path begins so: they are absolute
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class ScannedFile:
 
     def location(self) -> dict[str, object]:
         """Where its bytes are and what it was, as an ingestion keeps it: JSON."""
-        location: dict[str, object] = {"file": str(self.file), "vault": self.vault}
+        location: dict[str, object] = {"file": stored(self.file), "vault": self.vault}
         if self.blob:
             location = {
                 "blob": self.blob,
@@ -102,8 +105,8 @@ def find(paths: Iterable[Path], *, name: str = "") -> Iterator[ScannedFile]:
             path = f"{name}:{relative}" if name else str(file)
             yield ScannedFile(
                 file,
-                _text(path),
-                PurePosixPath(_text(str(relative))),
+                identity(path),
+                PurePosixPath(readable(str(relative))),
                 vault=not vaults.isdisjoint(file.parents),
                 problem=_problem(file),
             )
@@ -161,6 +164,33 @@ def _vaults(top: Path) -> set[Path]:
     return vaults
 
 
-def _text(path: str) -> str:
-    """A path as text that the database can keep, whatever bytes the file system allows."""
+def identity(path: str) -> str:
+    """A path as text that the database can keep, another for each: bytes that are no
+    UTF-8 are written out.
+    """
     return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def readable(path: str) -> str:
+    """A path as people read it: a name that is no UTF-8 in its likeliest encoding."""
+    return "/".join(
+        charsets.decode(os.fsencode(part))[0].replace("\0", "")
+        for part in path.split("/")
+    )
+
+
+def stored(path: Path) -> str:
+    """A path as JSON can keep it, whatever bytes the file system allows."""
+    text = str(path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _BYTES + base64.b64encode(os.fsencode(text)).decode()
+    return text
+
+
+def restored(text: str) -> Path:
+    """The path that was stored."""
+    if text.startswith(_BYTES):
+        return Path(os.fsdecode(base64.b64decode(text.removeprefix(_BYTES))))
+    return Path(text)

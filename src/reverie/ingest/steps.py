@@ -195,7 +195,7 @@ def _under(
     own = context.blobs.resolve()
     return [
         replace(file, problem=_OURS) if file.file.is_relative_to(own) else file
-        for file in scanning.find(map(Path, paths))
+        for file in scanning.find(map(scanning.restored, paths))
     ]
 
 
@@ -379,7 +379,7 @@ def _scanned(
         state = scanning.FileState(file.size, location["mtime"], file.digest)
     if "blob" not in location:
         return scanning.ScannedFile(
-            Path(location["file"]),
+            scanning.restored(location["file"]),
             file.path,
             relative,
             vault=location["vault"],

@@ -54,7 +54,7 @@ async def in_step(
     A folder that is empty or away now, as when its disk is, takes nothing with it.
     """
     paths = {file.path for file in files}
-    for folder in folders:
+    for folder in map(_identity, folders):
         prefix = folder.rstrip("/") + "/"
         if not any(path.startswith(prefix) for path in paths):
             continue
@@ -70,6 +70,11 @@ async def in_step(
                 file for file in files if file.path not in entries and not file.problem
             ]
             await _follow(context, gone, await asyncio.to_thread(_by_digest, new))
+
+
+def _identity(folder: str) -> str:
+    """A folder that was asked for, as the ledger names what is in it."""
+    return scan.identity(str(scan.restored(folder)))
 
 
 def _by_digest(files: Sequence[scan.ScannedFile]) -> dict[str, list[scan.ScannedFile]]:

@@ -372,7 +372,8 @@ CREATE TABLE imported (
     record_id uuid NOT NULL,
     version timestamp with time zone NOT NULL,
     modified timestamp with time zone NOT NULL,
-    original text NOT NULL
+    original text NOT NULL,
+    content bytea
 );
 
 ALTER TABLE ONLY imported FORCE ROW LEVEL SECURITY;
@@ -656,6 +657,15 @@ CREATE TABLE pseudonym_key (
 
 ALTER TABLE ONLY pseudonym_key FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE record_version (
+    user_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    record_id uuid NOT NULL,
+    replaced jsonb NOT NULL
+);
+
+ALTER TABLE ONLY record_version FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE run (
     user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
     id uuid CONSTRAINT record_id_not_null NOT NULL,
@@ -924,6 +934,9 @@ ALTER TABLE ONLY pseudonym
 ALTER TABLE ONLY pseudonym
     ADD CONSTRAINT pseudonym_user_id_scope_token_key UNIQUE (user_id, scope, token);
 
+ALTER TABLE ONLY record_version
+    ADD CONSTRAINT record_version_pkey PRIMARY KEY (user_id, seq);
+
 ALTER TABLE ONLY run
     ADD CONSTRAINT run_pkey PRIMARY KEY (user_id, id);
 
@@ -958,6 +971,8 @@ CREATE INDEX change_order ON change USING btree (user_id, xid, seq);
 CREATE INDEX change_record ON change USING btree (user_id, record_id, seq);
 
 CREATE INDEX change_time ON change USING btree (user_id, at);
+
+CREATE INDEX contact_name ON contact USING btree (user_id, lower(display_name));
 
 CREATE UNIQUE INDEX diary_day ON diary USING btree (user_id, date) WHERE (deleted_at IS NULL);
 
@@ -1028,6 +1043,8 @@ CREATE INDEX passage_outdated ON passage USING btree (user_id) WHERE (terms IS N
 CREATE INDEX passage_record ON passage USING btree (user_id, record_id, ordinal);
 
 CREATE INDEX pii_routing_log_at ON pii_routing_log USING btree (user_id, at);
+
+CREATE INDEX record_version_record ON record_version USING btree (user_id, record_id, seq);
 
 CREATE INDEX token_hash ON token USING btree (hash);
 
@@ -1143,6 +1160,12 @@ ALTER TABLE ONLY pseudonym_key
 
 ALTER TABLE ONLY pseudonym
     ADD CONSTRAINT pseudonym_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY record_version
+    ADD CONSTRAINT record_version_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY record_version
+    ADD CONSTRAINT record_version_user_id_seq_fkey FOREIGN KEY (user_id, seq) REFERENCES change(user_id, seq) ON DELETE CASCADE;
 
 ALTER TABLE ONLY segment
     ADD CONSTRAINT segment_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
@@ -1312,6 +1335,8 @@ CREATE POLICY owner ON pseudonym USING ((user_id = (NULLIF(current_setting('reve
 
 CREATE POLICY owner ON pseudonym_key USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
+CREATE POLICY owner ON record_version USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
 CREATE POLICY owner ON run USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON segment USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
@@ -1341,6 +1366,8 @@ ALTER TABLE posting ENABLE ROW LEVEL SECURITY;
 ALTER TABLE pseudonym ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE pseudonym_key ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE record_version ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY roll ON users FOR SELECT USING ((current_setting('reverie.system'::text, true) = 'on'::text));
 
@@ -1441,6 +1468,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE posting TO reverie_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pseudonym TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE pseudonym_key TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE record_version TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE run TO reverie_app;
 

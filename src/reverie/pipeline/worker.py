@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from uuid import UUID
 
 from reverie import db, errors
@@ -22,7 +23,7 @@ from reverie.pipeline import (
     slots,
 )
 from reverie.pipeline import heat as heat_slot
-from reverie.records import changes, heat
+from reverie.records import changes, heat, versions
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +41,8 @@ _LONGEST_PAUSE_S = 30.0
 
 class Worker:
     """All slots of one process. Of several processes, one at a time runs a given slot;
-    the others stand by.
+    the others stand by. What updates replaced is dropped after `history_days`, or by
+    another process (0).
     """
 
     def __init__(
@@ -49,11 +51,13 @@ class Worker:
         embeddings: embedding.Embeddings,
         models: chat.Models | None = None,
         *,
+        history_days: int = 0,
         followers: Sequence[slots.Slot] = SLOTS,
     ) -> None:
         self._database = database
         self._embeddings = embeddings
         self._models = models
+        self._history = timedelta(days=history_days)
         self._followers = [slot for slot in followers if not _waits_for(slot, models)]
         self._wake = {slot.name: asyncio.Event() for slot in self._followers}
         self._cooled = 0.0
@@ -154,6 +158,9 @@ class Worker:
             async with self._database.transaction(reference) as tx:
                 await links.cool(tx, reference)
                 await nodes.cool(tx, reference)
+            if self._history:
+                async with self._database.transaction(reference) as tx:
+                    await versions.prune(tx, reference, self._history)
         self._cooled = time.monotonic()
 
     async def _catch_up(self, slot: slots.Slot, user: users.Reference) -> bool:

@@ -11,8 +11,8 @@ from uuid import UUID
 
 from reverie import db, errors
 from reverie.access import callers
-from reverie.privacy import sensitivity
-from reverie.records import changes, fields, heat, passages, record_types
+from reverie.privacy import secret_values, sensitivity
+from reverie.records import changes, fields, heat, passages, record_types, versions
 
 Domain = record_types.Domain
 R = TypeVar("R", bound=record_types.Record)
@@ -300,6 +300,19 @@ async def apply(
     return await _write(tx, caller, change.domain, present, change.columns)
 
 
+async def reclassify(
+    tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record: R
+) -> R:
+    """Raise a locked record to critical if its content asks for that by what is known
+    today.
+    """
+    content = {name: getattr(record, db.field(name)) for name in domain.columns}
+    now = await _level(domain, content)
+    if now != sensitivity.Level.CRITICAL or record.sensitivity == now.word:
+        return record
+    return await _write(tx, caller, domain, record, {"sensitivity": now.word})
+
+
 async def _live(
     tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID
 ) -> R:
@@ -351,7 +364,9 @@ async def _write(
     old: R,
     changed: Mapping[str, Any],
 ) -> R:
-    """Write the changed columns of a locked record, with its change row and passages."""
+    """Write the changed columns of a locked record, with its change row and passages;
+    what they replace is kept.
+    """
     if not changed:
         return old
     assignments = [
@@ -369,7 +384,9 @@ async def _write(
         tx, domain, statement, record_types.parameters(domain, changed) | keys
     )
     await _index(tx, caller, domain, old, record)
-    await _log(tx, caller, domain, record, "update", list(changed), record.source)
+    seq = await _log(tx, caller, domain, record, "update", list(changed), record.source)
+    replaced = record_types.columns_as_json(domain, old, changed)
+    await versions.keep(tx, caller, record_id=old.id, seq=seq, replaced=replaced)
     return record
 
 
@@ -454,8 +471,8 @@ async def _log(
     action: changes.Action,
     columns: Sequence[str],
     source: str,
-) -> None:
-    await changes.append(
+) -> int:
+    return await changes.append(
         tx,
         caller,
         domain=domain.name,
@@ -463,5 +480,5 @@ async def _log(
         action=action,
         columns=columns,
         source=source,
-        summary=domain.summary(record),
+        summary=secret_values.redacted(domain.summary(record)),
     )

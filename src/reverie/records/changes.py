@@ -50,9 +50,9 @@ WITH began AS MATERIALIZED (
     INSERT INTO change (user_id, domain, record_id, action, columns, source, caller, summary, at)
     SELECT %(user)s, %(domain)s, %(record)s, %(action)s, %(columns)s, %(source)s, %(caller)s, %(summary)s,
         clock_timestamp()
-    FROM began
+    FROM began RETURNING seq
 )
-SELECT pg_notify('reverie_change', %(user)s::text)
+SELECT seq, pg_notify('reverie_change', %(user)s::text) FROM logged
 """
 _AFTER = """
 SELECT user_id, seq, xid, domain, record_id, action, columns, source, caller, summary, at FROM change
@@ -106,8 +106,8 @@ async def append(
     columns: Sequence[str],
     source: str,
     summary: str,
-) -> None:
-    """Log a change; followers are woken at commit."""
+) -> int:
+    """Log a change and return its number; followers are woken at commit."""
     parameters: dict[str, object] = {
         "user": caller.user_id,
         "domain": domain,
@@ -118,7 +118,7 @@ async def append(
         "caller": caller.label,
         "summary": summary[:500],
     }
-    await tx.run(_APPEND, parameters)
+    return int(await tx.value(_APPEND, parameters))
 
 
 async def after(

@@ -4,7 +4,8 @@ A domain is declared by a module of its own (notes.py, events.py, …), of these
 """
 
 import functools
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Generic, Literal, LiteralString, TypeVar
@@ -36,6 +37,7 @@ class Record:
 
 
 R = TypeVar("R", bound=Record)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +116,10 @@ class Domain(Generic[R]):
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[R]):
-    """Some records of a list, and how many there are in all."""
+class Page(Generic[T]):
+    """Some records of a list, or rows of another, and how many there are in all."""
 
-    items: list[R]
+    items: list[T]
     total: int
     limit: int
     offset: int
@@ -165,6 +167,15 @@ def as_json(domain: Domain[R], record: R) -> dict[str, Any]:
         if db.column(name) in domain.shown
     }
     return domain.present(record, form) if domain.present else form
+
+
+def columns_as_json(domain: Domain[R], record: R, names: Iterable[str]) -> str:
+    """Some columns of a record as a JSON object, by column names."""
+    fields = {db.field(name) for name in names}
+    dumped: dict[str, Any] = domain.adapter.dump_python(
+        record, mode="json", include=fields
+    )
+    return json.dumps({db.column(name): value for name, value in dumped.items()})
 
 
 def text_of(domain: Domain[R], record: R) -> passages.Text:

@@ -1,12 +1,14 @@
 """JSON forms of records: full, some columns, or one line each; pages of a list."""
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from reverie.records import record_types
+from reverie.records import record_types, versions
 
 Columns = Sequence[str] | None
+_LONGEST = 500  # characters of an old value in a history; set by hand
 
 
 def record(
@@ -59,6 +61,44 @@ def lines(
         "lines": [line(domain, row, now) for row in items],
         "ids": [str(row.id) for row in items],
     }
+
+
+def history(
+    domain: record_types.Domain[Any], page: record_types.Page[versions.Version]
+) -> dict[str, Any]:
+    """A page of the versions of a record. What a change replaced is shown as far as
+    the record shows it.
+    """
+    items = [
+        {
+            "version": version.version,
+            "action": version.action,
+            "at": moment(version.at),
+            "by": version.caller,
+            "source": version.source,
+            "summary": version.summary,
+            "columns": [name for name in version.columns if name in domain.shown],
+            "replaced": _shown(domain, version.replaced),
+            "kept": version.kept,
+        }
+        for version in page.items
+    ]
+    return {"items": items, "meta": _meta(page)}
+
+
+def _shown(
+    domain: record_types.Domain[Any], values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Old values as a history shows them: a long one as its beginning, in JSON if it is
+    no text. The version itself has it whole.
+    """
+    shown: dict[str, Any] = {}
+    for name, value in values.items():
+        if name not in domain.shown:
+            continue
+        text = value if isinstance(value, str) else json.dumps(value)
+        shown[name] = value if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return shown
 
 
 def moment(value: datetime) -> str:

@@ -19,6 +19,35 @@ _ID = {
     "required": True,
     "schema": {"type": "string", "format": "uuid"},
 }
+_VERSION_ID = {
+    "name": "version",
+    "in": "path",
+    "required": True,
+    "schema": {"type": "integer"},
+}
+_VERSION: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "version": {"type": "integer"},
+        "action": {"type": "string"},
+        "at": {"type": "string", "format": "date-time"},
+        "by": {"type": "string", "description": "who made the change"},
+        "source": {"type": "string"},
+        "summary": {"type": "string"},
+        "columns": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "what the change changed",
+        },
+        "replaced": {
+            "type": "object",
+            "description": "the values before it; a long one as its beginning",
+        },
+        "kept": {"type": "boolean", "description": "whether it can be restored"},
+    },
+}
+# The verbs that name a version of the record in their path.
+_OF_A_VERSION = ("version", "revert")
 # The endings of the models that a verb takes as its body.
 _BODY_MODELS = {"create": "New", "update": "Change"}
 _ERROR: dict[str, Any] = {
@@ -45,10 +74,16 @@ def operation(domain: record_types.Domain[Any], verb: str) -> dict[str, Any]:
     record = {"$ref": _REF.format(model=name)}
     if verb == "list":
         return described(parameters.listing(domain), _list_of(record))
+    if verb == "history":
+        schema = described(parameters.PageParameters, _list_of(_VERSION))
+        schema["parameters"] = [_ID, *schema["parameters"]]
+        return schema
     model = parameters.Shape if verb == "get" else parameters.Parameters
     schema = described(model, record, 201 if verb == "create" else 200)
     if verb != "create":
         schema["parameters"] = [_ID, *schema["parameters"]]
+    if verb in _OF_A_VERSION:
+        schema["parameters"].insert(1, _VERSION_ID)
     if verb == "original":
         schema["responses"]["200"] = {
             "description": "Done",

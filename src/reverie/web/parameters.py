@@ -15,6 +15,7 @@ from reverie import errors
 from reverie.records import record_types
 
 LARGEST_BODY = 32 * 1024 * 1024
+_LONGEST_NUMBER = 18  # digits; a bigint holds it
 _LOST_PLUS = re.compile(r"(T.*) (\d\d:?\d\d)$")
 
 
@@ -47,11 +48,16 @@ class Shape(Parameters):
     ] = None
 
 
-class ListParameters(Shape):
-    """What every list takes; each domain adds its own filters."""
+class PageParameters(Parameters):
+    """Which part of a long answer is wanted."""
 
     limit: Annotated[int, pydantic.Field(ge=1, le=200)] = 50
     offset: Annotated[int, pydantic.Field(ge=0, le=2**31)] = 0
+
+
+class ListParameters(Shape, PageParameters):
+    """What every list takes; each domain adds its own filters."""
+
     tier: Annotated[
         record_types.Tier | None,
         pydantic.Field(description="how warm: warm includes hot"),
@@ -149,6 +155,13 @@ def record_id(request: requests.Request) -> UUID:
     except ValueError:
         return UUID(int=0)
     return parsed if str(parsed) == text.lower() else UUID(int=0)
+
+
+def version(request: requests.Request) -> int:
+    """The number of a version in the path; what is none becomes that of no version."""
+    text = str(request.path_params["version"])
+    is_number = text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER
+    return int(text) if is_number else 0
 
 
 async def json_object(request: requests.Request) -> dict[str, Any]:

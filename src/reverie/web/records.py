@@ -13,7 +13,15 @@ from reverie import app, blobs, db, errors
 from reverie.access import callers
 from reverie.graph import warming
 from reverie.ingest import ledger
-from reverie.records import base, bulk, catalogue, changes, record_types
+from reverie.records import (
+    base,
+    bulk,
+    catalogue,
+    changes,
+    history,
+    record_types,
+    versions,
+)
 from reverie.web import envelope, forms, middleware, openapi, parameters, routes
 
 Handler = Callable[
@@ -129,6 +137,56 @@ async def _original(
     )
 
 
+async def _history(
+    domain: record_types.Domain[Any], reverie: app.App, request: requests.Request
+) -> responses.Response:
+    """The versions of a record, newest first; of a deleted one too."""
+    query = parameters.read(request, parameters.PageParameters)
+    caller = middleware.caller_of(request)
+    async with reverie.database.transaction(caller) as tx:
+        record = await base.get(
+            tx, caller, domain, parameters.record_id(request), deleted=True
+        )
+        rows, total = await versions.page(
+            tx, caller, record.id, limit=query.limit, offset=query.offset
+        )
+    page = record_types.Page(rows, total, query.limit, query.offset)
+    return envelope.answer(forms.history(domain, page))
+
+
+async def _version(
+    domain: record_types.Domain[Any], reverie: app.App, request: requests.Request
+) -> responses.Response:
+    """A record as it was after one of its changes."""
+    parameters.read(request, parameters.Parameters)
+    caller = middleware.caller_of(request)
+    async with reverie.database.transaction(caller) as tx:
+        record = await history.at_version(
+            tx,
+            caller,
+            domain,
+            parameters.record_id(request),
+            parameters.version(request),
+        )
+    return envelope.answer(forms.record(domain, record))
+
+
+async def _revert(
+    domain: record_types.Domain[Any], reverie: app.App, request: requests.Request
+) -> responses.Response:
+    """Make a record again what it was after one of its changes."""
+    parameters.read(request, parameters.Parameters)
+    caller = middleware.caller_of(request)
+    record = await history.restore(
+        reverie.database,
+        caller,
+        domain,
+        parameters.record_id(request),
+        parameters.version(request),
+    )
+    return envelope.answer(forms.record(domain, record))
+
+
 async def _list(
     domain: record_types.Domain[Any], reverie: app.App, request: requests.Request
 ) -> responses.Response:
@@ -228,6 +286,9 @@ VERBS = (
     Verb("delete", "DELETE", "/{record_id}", _delete),
     Verb("restore", "POST", "/{record_id}/restore", _restore),
     Verb("original", "GET", "/{record_id}/original", _original),
+    Verb("history", "GET", "/{record_id}/history", _history),
+    Verb("version", "GET", "/{record_id}/history/{version}", _version),
+    Verb("revert", "POST", "/{record_id}/history/{version}/restore", _revert),
 )
 ROUTES = tuple(
     verb.route(domain) for domain in catalogue.DOMAINS.values() for verb in VERBS

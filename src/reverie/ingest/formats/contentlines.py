@@ -4,7 +4,6 @@ parameters, quoted-printable, escapes, nesting.
 
 import base64
 import binascii
-import codecs
 import quopri
 import re
 from collections.abc import Iterable, Iterator
@@ -208,11 +207,8 @@ def unfold(data: bytes) -> Iterator[str]:
     Folds may cut a UTF-8 sequence, and each line may have a charset of its own. Raises
     Unreadable for a line longer than LONGEST.
     """
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        text, _ = charsets.decode(data)
-        data = text.encode("utf-8", "replace")
     line: _LogicalLine | None = None
-    for raw in _physical(data.removeprefix(codecs.BOM_UTF8)):
+    for raw in _physical(charsets.as_utf8(data)):
         if line is None:
             line = _LogicalLine.begin(raw)
         elif not line.take(raw):

@@ -33,6 +33,7 @@ PARSER_FAULTS = (
     RecursionError,
     OverflowError,
 )
+DECLARED = re.compile(rb"(\s*<\?xml[^>]{0,200}encoding=[\"'])([\w.:-]{1,40})")
 ATTRIBUTE = re.compile(r'\s*([A-Za-z_:][\w:.-]*)\s*=\s*(?:"([^"]*)"|\'([^\']*)\')')
 
 
@@ -76,6 +77,7 @@ def parse(
     if len(data) > LARGEST:
         raise errors.Unreadable(f"a feed larger than {LARGEST // 1024 // 1024} MB")
     # The billion laughs: an entity of entities of entities.
+    data = _truly_labelled(data)
     if _nests_entities(data):
         raise errors.Unreadable(
             "the file defines entities out of other entities, as no feed does"
@@ -93,6 +95,22 @@ def parse(
     for entry in _list(_mapping(parsed).get("entries")):
         _mend_link(entry)
     return _mapping(parsed)
+
+
+def _truly_labelled(data: bytes) -> bytes:
+    """The bytes with the label UTF-8 where they are UTF-8, whatever they say."""
+    plain = charsets.as_utf8(data)
+    label = DECLARED.match(plain)
+    if label is None:
+        return plain
+    codec = charsets.lookup(label[2].decode("ascii", "replace"))
+    if (
+        codec is None
+        or len(plain) < len(data) - 3
+        or charsets.is_utf8_against(plain, codec)
+    ):
+        return b"".join((label[1], b"utf-8", plain[label.end() :]))
+    return plain
 
 
 def _nests_entities(data: bytes) -> bool:

@@ -9,13 +9,16 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from reverie.ingest import charsets
+from reverie.ingest.formats import mailaddresses
 
+# Characters of a header that are read: of a text, and of a list of addresses.
 LONGEST = 64 * 1024
+LONGEST_LIST = 4 * 1024 * 1024
+LONGEST_ADDRESS = 1000
 MOST_HEADERS = 50  # of one name; RFC 5322 allows one
-MOST_ADDRESSES = 5000
+MOST_ADDRESSES = 50_000
 # Gmail's label of what was not read, in the languages we know an export of.
 UNREAD = frozenset({"unread", "ungelesen", "no leídos", "no leído", "non lus"})
-BARE = re.compile(r"[^\s<>,;\"()]+@[^\s<>,;\"()]+")
 ID = re.compile(r"<([^<>\s]{1,900})>")
 # RFC 2047, 6.2: white space between two encoded words is no part of the text.
 ENCODED_GAP = re.compile(r"\?=\s+=\?")
@@ -24,7 +27,9 @@ EMBEDDED = re.compile(r"=\?[^?\s]{1,60}\?[BbQq]\?[^?]*\?=")
 EMBEDDED_RUN = re.compile(r"(?:=\?[^?\s]{1,60}\?[BbQq]\?[^?]{0,4000}\?=)+")
 
 
-def every(message: email.message.Message, name: str) -> list[str]:
+def every(
+    message: email.message.Message, name: str, longest: int = LONGEST
+) -> list[str]:
     """Every header of that name, unfolded but not decoded; bytes outside ASCII in their
     likeliest charset.
     """
@@ -32,7 +37,9 @@ def every(message: email.message.Message, name: str) -> list[str]:
     # raw_items, because get() turns a header with such bytes into an object that has
     # already lost them.
     return [
-        _plain(value) for label, value in message.raw_items() if label.lower() == name
+        _plain(value, longest)
+        for label, value in message.raw_items()
+        if label.lower() == name
     ]
 
 
@@ -41,9 +48,9 @@ def raw(message: email.message.Message, name: str) -> str:
     return next(iter(every(message, name)), "")
 
 
-def _plain(value: object) -> str:
+def _plain(value: object, longest: int = LONGEST) -> str:
     """A header on one line, in Unicode."""
-    text = str(value)[:LONGEST]
+    text = str(value)[:longest]
     if any("\udc80" <= letter <= "\udcff" for letter in text):
         text = charsets.decode(text.encode("utf-8", "surrogateescape"))[0]
     return re.sub(r"[\r\n]+[ \t]*", " ", text).strip()
@@ -67,16 +74,16 @@ def decoded(value: str) -> str:
 
 def _run(match: re.Match[str]) -> str:
     """Neighbouring words are joined before decoding: some cut a character in two."""
-    joined: list[tuple[bytes, str]] = []
+    joined: list[tuple[list[bytes], str]] = []
     for word in EMBEDDED.findall(match.group()):
         for data, charset in _parts(word):
             if joined and joined[-1][1] == charset:
-                before, _ = joined.pop()
-                data = before + data
-            joined.append((data, charset))
+                joined[-1][0].append(data)
+            else:
+                joined.append(([data], charset))
     texts: list[str] = []
-    for data, charset in joined:
-        text, _ = charsets.decode(data, charset or None)
+    for pieces, charset in joined:
+        text, _ = charsets.decode(b"".join(pieces), charset or None)
         texts.append(text)
     return "".join(texts)
 
@@ -97,24 +104,12 @@ def _parts(word: str) -> Iterator[tuple[bytes, str]]:
 def addresses(message: email.message.Message, name: str) -> list[str]:
     """Every address of all headers of that name, as "Name <a@b>"."""
     parsed: list[str] = []
-    for line in every(message, name)[:MOST_HEADERS]:
-        for person, address in _pairs(line):
-            if person or address:
-                parsed.append(_address(person, address))
-    return list(dict.fromkeys(parsed))[:MOST_ADDRESSES]
-
-
-def _pairs(line: str) -> list[tuple[str, str]]:
-    """Names and addresses; where there are none by the rules, whatever has an @."""
-    try:
-        pairs = email.utils.getaddresses([line])
-    # unbalanced quotes, nested brackets
-    except (ValueError, IndexError, TypeError, RecursionError):
-        pairs = []
-    if any(address for _, address in pairs):
-        return pairs
-    bare = BARE.findall(line) or [line]
-    return [("", address) for address in bare]
+    for line in every(message, name, LONGEST_LIST)[:MOST_HEADERS]:
+        pairs = mailaddresses.parse(line)
+        # Where there is nothing by the rules, the header as it is.
+        for person, address in pairs or [("", line.strip())]:
+            parsed.append(_address(person, address)[:LONGEST_ADDRESS])
+    return list(dict.fromkeys(filter(None, parsed)))[:MOST_ADDRESSES]
 
 
 def _address(person: str, address: str) -> str:

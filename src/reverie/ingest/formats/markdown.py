@@ -4,33 +4,18 @@ daily notes as diary entries.
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path, PurePosixPath
 from typing import cast
 
-import yaml
-
 from reverie import errors
 from reverie.ingest import charsets, drafts
-from reverie.ingest.formats import plain
+from reverie.ingest.formats import frontmatter, plain
 from reverie.vocabulary import calendar_words
 
-FENCE = re.compile(r"^---[ \t]*\n(.*?)(?:^|\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-LONGEST_FRONT = 100_000
-ALIAS = re.compile(r"(?:^|[\s\[,:-])\*\w", re.MULTILINE)
-MOST_ALIASES = 20
-# Besides YAMLError: dates such as 2023-02-31, keys that are lists, endless brackets.
-YAML_FAULTS = (
-    yaml.YAMLError,
-    ValueError,
-    TypeError,
-    KeyError,
-    AttributeError,
-    RecursionError,
-    OverflowError,
-)
 # Properties that a note or an entry has a field for.
 OWN_FIELDS = frozenset({"tags", "tag", "title", "pinned", "archived", "mood"})
 CREATED = ("created", "date", "date created", "created_at")
@@ -56,6 +41,7 @@ PATTERNS = {
 }  # fmt: skip
 
 
+SHORTEST_MONTH = 3  # letters that a month is known by
 GROUP = re.compile(r"<(\w+)>")
 DEFAULT_FORMAT = "YYYY-MM-DD"
 
@@ -78,26 +64,31 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
     if plain.is_binary(text):
         raise errors.Unreadable("not text: the file holds control characters")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    front, body = _front_matter(text)
-    if not body.strip() and not front:
+    front = frontmatter.read(text)
+    body = front.body
+    if not body.strip() and not front.values:
         yield drafts.Skip("", "the note is empty")
         return
-    custom = _custom(front)
+    for line in front.set_aside:
+        text = f"a line of the front matter cannot be read: {line[:200]}"
+        yield drafts.Remark("front matter", text)
+    custom = _custom(front.values)
+    if front.set_aside:
+        custom["set_aside"] = list(front.set_aside)
     if encoding not in {"utf-8", "utf-8-sig"}:
         custom["encoding"] = encoding
     custom.setdefault("modified", source.mtime)
-    tags = _tags(front, body)
+    tags = _tags(front.texts, body)
     day = _daily(source)
     if day is None:
-        note = _note(source, front, body, tags) | {"custom": custom}
+        note = _note(source, front, tags) | {"custom": custom}
         yield drafts.Draft("note", "", note)
     elif not body.strip():
         yield drafts.Skip("", "the daily note is empty")
     else:
-        mood = front.get("mood")
         fields = {
             "date": day,
-            "mood": str(mood) if mood else None,
+            "mood": frontmatter.words(front.texts.get("mood")) or None,
             "content": body.strip("\n"),
             "custom": custom | {"tags": tags},
         }
@@ -105,30 +96,30 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
 
 
 def _note(
-    source: drafts.SourceFile, front: Mapping[str, object], body: str, tags: list[str]
+    source: drafts.SourceFile, front: frontmatter.FrontMatter, tags: list[str]
 ) -> drafts.Fields:
     """The fields of a note."""
     return {
-        "title": _title(source, front, body),
-        "content": body.strip("\n"),
+        "title": _title(source, front),
+        "content": front.body.strip("\n"),
         "format": "markdown",
         "tags": tags or None,
-        "pinned": _flag(front, "pinned"),
-        "archived": _flag(front, "archived"),
+        "pinned": _flag(front.values, "pinned"),
+        "archived": _flag(front.values, "archived"),
     }
 
 
-def _title(source: drafts.SourceFile, front: Mapping[str, object], body: str) -> str:
+def _title(source: drafts.SourceFile, front: frontmatter.FrontMatter) -> str:
     """The title of the properties, else the first heading, else the name of the file,
     which in a vault is the name of the note.
     """
-    title = front.get("title")
+    title = ""
+    if front.values.get("title") is not None:
+        title = frontmatter.words(front.texts.get("title"))
     if not title and not source.vault:
-        heading = HEADING.search(body[:5000])
+        heading = HEADING.search(front.body[:5000])
         title = heading.group(1).strip().rstrip("#").strip() if heading else ""
-    if not title or isinstance(title, list | dict):
-        return source.relative.stem
-    return str(title)
+    return title or source.relative.stem
 
 
 def _flag(front: Mapping[str, object], name: str) -> bool | None:
@@ -137,59 +128,12 @@ def _flag(front: Mapping[str, object], name: str) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def _front_matter(text: str) -> tuple[drafts.Fields, str]:
-    """The properties and the rest. Front matter that is no YAML (braces of a template)
-    stays in the text.
-    """
-    match = FENCE.match(text.removeprefix("\ufeff"), 0, LONGEST_FRONT)
-    if match is None:
-        return {}, text
-    raw = match.group(1)
-    # Aliases make a page of YAML into gigabytes; nobody writes them by hand.
-    if len(raw) > LONGEST_FRONT or len(ALIAS.findall(raw)) > MOST_ALIASES:
-        return {}, text
-    try:
-        loaded: object = yaml.load(raw.replace("\t", "  "), _Loader)  # noqa: S506 - a subclass of SafeLoader
-    except YAML_FAULTS:
-        return {}, text
-    if loaded is None:
-        return {}, text[match.end() :]
-    if not isinstance(loaded, dict):
-        return {}, text
-    items = cast("dict[object, object]", loaded).items()
-    return {str(key): value for key, value in items}, text[match.end() :]
-
-
-class _Loader(yaml.SafeLoader):
-    """SafeLoader that leaves 12:30 and 1_000 as they are written, where YAML 1.1 makes
-    numbers of them.
-    """
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [
-        (tag, pattern)
-        for tag, pattern in resolvers
-        if tag not in {"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"}
-    ]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:int",
-    re.compile(r"^[-+]?(?:0|[1-9]\d{0,17})$"),
-    list("-+0123456789"),
-)
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"^[-+]?\d{1,17}\.\d{1,17}$"),
-    list("-+0123456789"),
-)
-
-
 def _custom(front: Mapping[str, object]) -> drafts.Fields:
     """Properties that a record has no field for, and its dates."""
     properties = {
-        name: value for name, value in front.items() if name not in OWN_FIELDS
+        name: _flattened(value)
+        for name, value in front.items()
+        if name not in OWN_FIELDS
     }
     custom: drafts.Fields = {}
     if properties:
@@ -199,6 +143,18 @@ def _custom(front: Mapping[str, object]) -> drafts.Fields:
         if moment is not None:
             custom[field] = moment
     return custom
+
+
+def _flattened(value: object) -> object:
+    """A value; of a link without quotes, which YAML takes for a list in a list
+    (`[[a note]]`), its words.
+    """
+    if not isinstance(value, list):
+        return value
+    inner = cast("list[object]", value)
+    if len(inner) == 1 and isinstance(inner[0], list):
+        return frontmatter.flat(inner)
+    return inner
 
 
 def _first_moment(
@@ -232,8 +188,7 @@ def _property_tags(value: object) -> list[str]:
     if isinstance(value, str):
         return re.split(r"[,\s]+", value)
     if isinstance(value, list):
-        words = cast("list[object]", value)
-        return [str(word) for word in words if word is not None]
+        return frontmatter.flat(cast("list[object]", value))
     return []
 
 
@@ -246,11 +201,13 @@ def _daily(source: drafts.SourceFile) -> date | None:
         match = DAY_NAME.match(source.relative.stem)
         return _day(*match.groups()) if match else None
     daily, inside = settings
-    name = inside.with_suffix("").as_posix()
-    if daily.folder:
-        if not name.casefold().startswith(daily.folder.casefold() + "/"):
+    # macOS writes an accent as a character of its own.
+    name = unicodedata.normalize("NFC", inside.with_suffix("").as_posix())
+    folder = unicodedata.normalize("NFC", daily.folder)
+    if folder:
+        if not name.casefold().startswith(folder.casefold() + "/"):
             return None
-        name = name[len(daily.folder) + 1 :]
+        name = name[len(folder) + 1 :]
     return _by_format(name, daily.format)
 
 
@@ -290,7 +247,7 @@ def _daily_settings(file: Path) -> Daily | None:
 
 def _by_format(name: str, moment_format: str) -> date | None:
     """The day that a name tells by a Moment.js format; None when it does not fit."""
-    match = re.fullmatch(_pattern(moment_format), name)
+    match = re.fullmatch(_pattern(unicodedata.normalize("NFC", moment_format)), name)
     if match is None:
         return None
     groups = {group: text or "" for group, text in match.groupdict().items()}
@@ -323,13 +280,20 @@ def _pattern(moment_format: str) -> str:
 
 
 def _month(name: str) -> str:
-    """The number of the month whose name begins so; "" when none does."""
-    if not name:
-        return ""
-    for number, month in enumerate(calendar_words.MONTHS["en"], start=1):
-        if month.startswith(name.lower()):
-            return str(number)
-    return ""
+    """The number of the month that is called so in a language we know, or abbreviated
+    so; "" when none is.
+    """
+    word = name.casefold()
+    number = calendar_words.MONTH_NUMBERS.get(word)
+    number = number or calendar_words.SHORT_MONTH_NUMBERS.get(word)
+    if number is None:
+        beginning = {
+            number
+            for month, number in calendar_words.MONTH_NUMBERS.items()
+            if len(word) >= SHORTEST_MONTH and month.startswith(word)
+        }
+        number = beginning.pop() if len(beginning) == 1 else None
+    return str(number or "")
 
 
 def _day(year: str, month: str, day: str) -> date | None:

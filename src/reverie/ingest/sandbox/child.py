@@ -127,9 +127,17 @@ def _read(
         yield wire.Began(detected.__module__.rpartition(".")[2])
         moment = datetime.fromtimestamp(order.mtime, UTC)
         yield from detected(
-            drafts.SourceFile(Path(order.path), relative, data, order.vault, moment)
+            drafts.SourceFile(_path(order), relative, data, order.vault, moment)
         )
     yield wire.Done()
+
+
+def _path(order: protocol.Order) -> Path:
+    """Where the file lies, by the name that people know it by: an upload lies under
+    its hash, and a name may be no UTF-8.
+    """
+    name = PurePosixPath(order.relative).name
+    return Path(order.path).with_name(name) if name else Path(order.path)
 
 
 def _fitting(message: wire.Message, order: protocol.Order) -> Iterator[bytes]:
