@@ -24,7 +24,11 @@ def refusal(path: Path) -> str:
         real = path.resolve()
     except (OSError, RuntimeError):
         real = path.absolute()
-    return next(filter(None, map(of_folder, (real, *real.parents))), "")
+    for folder in (real, *real.parents):
+        reason = of_folder(folder)
+        if reason:
+            return reason
+    return ""
 
 
 def of_folder(folder: Path) -> str:
