@@ -142,6 +142,7 @@ def _gateway_rules(settings: config.Config) -> gateway.GatewaySettings:
         known=acquaintances.known_values,
         patterns=rules.load(_pattern_files(settings)),
         model=settings.privacy.model,
+        unknown_languages=settings.privacy.unknown_languages,
     )
 
 

@@ -133,12 +133,14 @@ class Privacy(_Frozen):
     the owner's own patterns; a relative one is of the home, and `patterns.toml` there
     needs no naming. `model` asks a named-entity model for names as well, at some ten
     times the time; it needs `pip install 'reverie[ner]'` and a model of spaCy's for the
-    language.
+    language. Texts in a language whose words of health and the like are not known go to
+    no cloud, unless `unknown_languages` says so.
     """
 
     scope: Literal["user", "conversation"] = "conversation"
     patterns: tuple[Path, ...] = ()
     model: bool = False
+    unknown_languages: bool = False
 
 
 class History(_Frozen):

@@ -320,6 +320,7 @@ async def filled(database: db.Database, caller: callers.Caller) -> None:
             "INSERT INTO dead_letter VALUES (%s, 's', %s, 1, 1, 'r', now(), false)",
             (me, uuid4()),
         )
+        await tx.run("INSERT INTO upload VALUES (%s, 'd', 'user:me')", (me,))
         await tx.run("INSERT INTO imported_file VALUES (%s, 'p', 'd', now(), 1)", (me,))
         await tx.run(
             "INSERT INTO imported VALUES (%s, 'p', 'k', 'd', 'note', %s, now(), now(), 'o')",

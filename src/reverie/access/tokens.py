@@ -240,6 +240,22 @@ async def caller(database: db.Database, token: str) -> callers.Caller:
     )
 
 
+async def standing(tx: db.Transaction, caller: callers.Caller) -> callers.Caller | None:
+    """Somebody who asked earlier, as they may ask now: None when their token was
+    revoked or has ended, an agent no wider than it is by now.
+    """
+    by_token = caller.proof is not None and not caller.login
+    if by_token and not await tx.value(_ALIVE, (caller.user_id, caller.proof)):
+        return None
+    if caller.kind != "agent":
+        return caller
+    agent = (await agents.by_name(tx, caller.user_id)).get(caller.name)
+    if agent is None:
+        return caller
+    scopes = callers.intersection(caller.scopes, agent.scopes)
+    return replace(caller, scopes=scopes)
+
+
 async def as_agent(
     database: db.Database, person: callers.Caller, name: str
 ) -> callers.Caller:

@@ -12,7 +12,7 @@ from importlib import resources
 from reverie import config, db, errors
 from reverie.access import callers
 from reverie.llm import chat, embedding
-from reverie.privacy import sensitivity
+from reverie.privacy import languages, sensitivity
 from reverie.search import query as queries
 from reverie.search import results, search
 
@@ -108,13 +108,18 @@ async def answer(
 
 
 def _choices(sources: tuple[CitedSource, ...]) -> list[tuple[CitedSource, ...]]:
-    """Which sources are sent: all of them, or else those that are not critical."""
-    less_private = tuple(
-        source for source in sources if source.level < sensitivity.Level.CRITICAL
-    )
+    """Which sources are sent: all of them, or else those that are not critical and in a
+    known language.
+    """
+    less_private = tuple(source for source in sources if _may_leave(source))
     if 0 < len(less_private) < len(sources):
         return [sources, less_private]
     return [sources]
+
+
+def _may_leave(source: CitedSource) -> bool:
+    text = source.passage.text[:_LONGEST_PASSAGE]
+    return source.level < sensitivity.Level.CRITICAL and not languages.unknown(text)
 
 
 def _request(question: str, sources: Sequence[CitedSource]) -> chat.ChatRequest:

@@ -21,8 +21,8 @@ import dbos
 from dbos import DBOS
 
 from reverie import blobs, db, errors
-from reverie.access import callers, users
-from reverie.ingest import ingest_file, ingestions, steps
+from reverie.access import users
+from reverie.ingest import ingest_file, ingestions, requesters, steps
 
 log = logging.getLogger(__name__)
 
@@ -106,8 +106,9 @@ def _run(
     process = _process
     if process is None or process.stopping:
         raise _Stopping
-    caller = callers.Caller(UUID(user), "user", "ingestion", frozenset({"*:*"}))
-    context, ingestion_id = replace(process.context, caller=caller), UUID(ingestion)
+    # The books are kept by us; what is read runs as whoever asked (`steps`).
+    keeper = requesters.system(UUID(user))
+    context, ingestion_id = replace(process.context, caller=keeper), UUID(ingestion)
 
     async def placed() -> T:
         kind = await steps.patiently(

@@ -207,6 +207,7 @@ class _Collector:
     )
     numbers: set[int] = field(default_factory=set[int])
     known: bool = True
+    left_out: set[str] = field(default_factory=set[str])
     new: int = 0
     problem: str = ""
     document: bool = False
@@ -269,6 +270,7 @@ class _Collector:
             return item
         if item.domain in ("note", "file"):
             return item
+        self.left_out.add(item.domain)
         reason = f"of the kind {item.domain}, and inside another file: not taken over"
         return drafts.Skip(item.key, reason)
 
@@ -356,7 +358,7 @@ class _Collector:
         items = await self._prepared()
         async with self.context.database.transaction(caller) as tx:
             await saving.save(tx, caller, self.job, items)
-            _conclude(self.outcome.result, self.problem)
+            _conclude(self.outcome.result, self.problem, self.job.refused)
             await self._note(tx)
             await units_read.drop(tx, caller, digest)
             await self.options.ending(tx, self.outcome)
@@ -365,6 +367,9 @@ class _Collector:
         result = self.outcome.result
         items = result.imported + result.updated + result.unchanged
         state = result.status if result.status in ("skipped", "failed") else "imported"
+        # What was refused to this caller may come in for another: it is not settled.
+        if self.job.refused and state == "imported":
+            state = "skipped"
         await ledger.keep_file(
             tx,
             self.context.caller,
@@ -374,6 +379,8 @@ class _Collector:
             items=items,
             state=state,
             reason=result.reason,
+            domains=self.job.domains | self.left_out,
+            final=not self.job.refused,
         )
 
     def _document(self, whole: units_read.UnitsRead) -> drafts.Draft:
@@ -424,13 +431,14 @@ def _plain(name: str) -> str:
     return drafts.clean(name.replace("\\", "/").rpartition("/")[2].strip(". "))[:200]
 
 
-def _conclude(result: report.FileReport, problem: str) -> None:
+def _conclude(result: report.FileReport, problem: str, refused: str) -> None:
+    """Say what became of a file as a whole."""
     if problem:
         result.status, result.reason = "failed", saving.reason_of(problem)
     elif result.imported or result.updated:
         result.status = "imported"
     elif not result.unchanged:
         result.status = "skipped"
-        result.reason = "no records in it"
+        result.reason = refused or "no records in it"
         if len(result.skipped) == 1:
             result.reason = result.skipped.pop()["reason"]

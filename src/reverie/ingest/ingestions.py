@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 
 from reverie import db, errors
 from reverie.access import callers
+from reverie.ingest import requesters
 
 Kind = Literal["paths", "upload", "url"]
 State = Literal["waiting", "running", "stopped", "done", "failed"]
@@ -23,15 +24,15 @@ TRIES = 3
 """A file at which the process died so often is parked."""
 _KEPT = 100
 
-# Of the same request at the same time there is one.
+# Of the same request of the same caller at the same time there is one.
 _ASK = """
-INSERT INTO ingestion (user_id, id, kind, request, print, state) VALUES (%(user)s, %(id)s, %(kind)s, %(request)s,
-    %(print)s, 'waiting')
+INSERT INTO ingestion (user_id, id, kind, request, print, state, asker)
+VALUES (%(user)s, %(id)s, %(kind)s, %(request)s, %(print)s, 'waiting', %(asker)s)
 ON CONFLICT (user_id, print) WHERE state IN ('waiting', 'running', 'stopped') DO NOTHING
 """
 _OPEN = "SELECT id FROM ingestion WHERE user_id = %s AND print = %s AND state IN ('waiting', 'running', 'stopped')"
 _COLUMNS = """
-SELECT id, kind, request, state, reason, worker, created_at, started_at, scanned_at, finished_at FROM ingestion
+SELECT id, kind, request, state, reason, worker, created_at, started_at, scanned_at, finished_at, asker FROM ingestion
 """
 _GET = _COLUMNS + "WHERE user_id = %s AND id = %s"
 _LATEST = _COLUMNS + "WHERE user_id = %s ORDER BY created_at DESC, id LIMIT %s"
@@ -136,7 +137,9 @@ FROM ingestion_file WHERE user_id = %s AND ingestion_id = %s
 
 @dataclass(frozen=True, slots=True)
 class Ingestion:
-    """One request. `reason` says why it failed, or what it waits for while it runs."""
+    """One request. `reason` says why it failed, or what it waits for while it runs;
+    `asker` is who asked (`requesters`).
+    """
 
     id: UUID
     kind: Kind
@@ -148,6 +151,7 @@ class Ingestion:
     started_at: datetime | None
     scanned_at: datetime | None
     finished_at: datetime | None
+    asker: dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,13 +207,14 @@ async def ask(
     kind: Kind,
     request: Mapping[str, object],
 ) -> UUID:
-    """Ask for something to be taken in; the same request, while it is open, has the
-    same id.
+    """Ask for something to be taken in; the same request of the same caller, while it
+    is open, has the same id.
 
     A `password` in it is forgotten when it has ended.
     """
     public = {name: value for name, value in request.items() if name != "password"}
-    canonical = json.dumps([kind, public], sort_keys=True, ensure_ascii=False)
+    asker = requesters.as_json(caller)
+    canonical = json.dumps([kind, public, asker], sort_keys=True, ensure_ascii=False)
     stamp = hashlib.sha256(canonical.encode()).hexdigest()
     await tx.run(_PRUNE, {"user": caller.user_id, "kept": _KEPT})
     await tx.run(_NOTIFY)
@@ -221,6 +226,7 @@ async def ask(
             "kind": kind,
             "request": db.json(request),
             "print": stamp,
+            "asker": db.json(asker),
         }
         if await tx.run(_ASK, values):
             return new

@@ -2,7 +2,7 @@
 where, so that an import is idempotent.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -19,10 +19,11 @@ looked at again.
 _FILE = "SELECT digest, items, state, reason, readers FROM imported_file WHERE user_id = %s AND path = %s"
 _FILES = "SELECT path, digest, items, state, reason, readers FROM imported_file WHERE user_id = %s AND path = ANY(%s)"
 _KEEP_FILE = """
-INSERT INTO imported_file (user_id, path, digest, modified, items, state, reason, readers)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+INSERT INTO imported_file (user_id, path, digest, modified, items, state, reason, readers, domains)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)
 ON CONFLICT (user_id, path) DO UPDATE SET digest = excluded.digest, modified = excluded.modified,
-    items = excluded.items, state = excluded.state, reason = excluded.reason, readers = excluded.readers
+    items = excluded.items, state = excluded.state, reason = excluded.reason, readers = excluded.readers,
+    domains = excluded.domains
 """
 _UNDER = "SELECT path, digest FROM imported_file WHERE user_id = %s AND starts_with(path, %s) ORDER BY path"
 _MOVE_FILE = """
@@ -156,12 +157,15 @@ async def keep_file(
     items: int,
     state: str,
     reason: str,
+    domains: Collection[str] = (),
+    final: bool = True,
 ) -> None:
-    """Note what became of a file."""
-    await tx.run(
-        _KEEP_FILE,
-        (caller.user_id, path, digest, modified, items, state, reason, READERS),
-    )
+    """Note what became of a file, and of which kinds its records are. Not `final`:
+    somebody who may do more gets more out of the same bytes.
+    """
+    readers = READERS if final else ""
+    values = (path, digest, modified, items, state, reason, readers, sorted(domains))
+    await tx.run(_KEEP_FILE, (caller.user_id, *values))
 
 
 async def seen(

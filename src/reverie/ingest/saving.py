@@ -19,7 +19,8 @@ SOURCE = "import"
 @dataclass(slots=True)
 class SaveJob:
     """One file on its way in: `original` is the address of its bytes, `ids` the records
-    made of its keys so far.
+    made of its keys so far, `domains` the kinds of all that it told of; `refused` says
+    why the caller may not write some of it.
     """
 
     file: scan.ScannedFile
@@ -27,6 +28,8 @@ class SaveJob:
     original: str
     result: report.FileReport
     ids: dict[str, UUID] = field(default_factory=dict[str, UUID])
+    domains: set[str] = field(default_factory=set[str])
+    refused: str = ""
 
 
 async def save(
@@ -46,6 +49,10 @@ async def save(
         try:
             async with tx.savepoint():
                 await _save_draft(tx, caller, job, item)
+        except errors.Forbidden as refused:
+            job.refused = reason_of(refused.message)
+            name = item.draft.key or item.draft.domain
+            job.result.skipped.append({"item": name, "reason": job.refused})
         except (errors.Invalid, errors.Conflict, errors.NotFound) as refused:
             name = item.draft.key or item.draft.domain
             job.result.skipped.append(
@@ -68,6 +75,7 @@ async def _save_draft(
     key = draft.key or "file"
     seen = await ledger.seen(tx, caller, job.file.path, key, shared=bool(draft.key))
     content = prepare.content_of(draft, job.file.relative, seen, job.ids)
+    _need_writing(caller, job, content.domain)
     if seen is None or seen.domain != content.domain.name:
         record = await _create(tx, caller, job, content, prepared.record)
         job.result.imported += 1
@@ -88,6 +96,14 @@ async def _save_draft(
         modified=modified,
     )
     await ledger.keep(tx, caller, entry, job.original)
+
+
+def _need_writing(
+    caller: callers.Caller, job: SaveJob, domain: record_types.Domain[Any]
+) -> None:
+    """Raise Forbidden unless the caller may write records of this kind."""
+    job.domains.add(domain.name)
+    caller.need(domain.plural, "write")
 
 
 async def _create(
@@ -111,6 +127,7 @@ async def _create(
     except errors.Conflict:
         if content.domain.name != "diary":
             raise
+        _need_writing(caller, job, catalogue.domain("note"))
         note = prepare.diary_as_note(content.fields, job.file.relative)
         job.result.skipped.append(
             {

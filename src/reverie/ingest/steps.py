@@ -19,6 +19,7 @@ from reverie.ingest import (
     inspection,
     ledger,
     report,
+    requesters,
     saving,
     units_read,
     urls,
@@ -59,8 +60,11 @@ async def scan(context: ingest_file.Context, ingestion_id: UUID) -> int:
             ingestion = await ingestions.get(tx, context.caller, ingestion_id)
         if ingestion.state != "running":
             return 0
+        asking = await _as_asker(context, ingestion)
+        if asking is None:
+            return 0
         try:
-            await _list(context, ingestion)
+            await _list(asking, ingestion)
         except (errors.Unavailable, errors.DiskFull):
             raise
         except errors.ReverieError as refused:
@@ -98,6 +102,20 @@ async def take(context: ingest_file.Context, ingestion_id: UUID) -> int:
         return len(files) if all(done) else 0
 
     return await patiently(context, ingestion_id, take_next)
+
+
+async def _as_asker(
+    context: ingest_file.Context, ingestion: ingestions.Ingestion
+) -> ingest_file.Context | None:
+    """The context of whoever asked, with what they may do at this moment. None, and it
+    is ended with the reason, when their token is valid no longer.
+    """
+    async with context.database.transaction(context.caller) as tx:
+        asker = await requesters.standing(tx, context.caller, ingestion.asker)
+    if asker is None:
+        await _failed(context, ingestion.id, requesters.GONE)
+        return None
+    return replace(context, caller=asker)
 
 
 async def _ingest_in_turn(
@@ -306,8 +324,11 @@ async def _ingest_one(
         return
 
     async def ingest() -> None:
+        asking = await _as_asker(context, ingestion)
+        if asking is None:
+            raise _Stopped
         await ingest_file.take(
-            context, _scanned(context, file), _options(context, ingestion, file)
+            asking, _scanned(asking, file), _options(asking, ingestion, file)
         )
 
     try:

@@ -117,7 +117,7 @@ async def _move(
     for imported in await ledger.records_of(tx, caller, old):
         domain = catalogue.domain(imported.domain)
         record = await base.get(tx, caller, domain, imported.record_id, deleted=True)
-        if record.deleted_at is not None:
+        if record.deleted_at is not None or not caller.may(domain.plural, "write"):
             continue
         values: dict[str, object] = {
             "custom": {**record.custom, "imported_from": str(new.relative)}
@@ -133,7 +133,14 @@ async def _move(
 
 
 async def _remove(tx: db.Transaction, caller: callers.Caller, path: str) -> None:
-    """What came from this file alone is deleted, unless it was changed here since."""
+    """What came from this file alone is deleted, unless it was changed here since.
+
+    All of it stays where the caller may not write some of it.
+    """
+    records = await ledger.records_of(tx, caller, path)
+    domains = [catalogue.domain(imported.domain) for imported in records]
+    if not all(caller.may(domain.plural, "write") for domain in domains):
+        return
     for imported in await ledger.gone(tx, caller, path):
         domain = catalogue.domain(imported.domain)
         record = await base.get(tx, caller, domain, imported.record_id, deleted=True)

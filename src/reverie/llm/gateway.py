@@ -109,13 +109,14 @@ class _Route:
 @dataclass(slots=True)
 class _Call:
     """A call under way: its level is the same for whoever is asked, and it is masked
-    once.
+    once. `language` is the unknown one for which it goes to no cloud.
     """
 
     origin: Origin
     texts: Sequence[str]
     level: Level
     most_out: int
+    language: str = ""
     hidden: masking.MaskedTexts | None = None
     failure: errors.ReverieError | None = None
 
@@ -163,7 +164,8 @@ class GatewaySettings:
     private is sent.
 
     `patterns` are the shipped ones and the owner's, None for the shipped ones alone;
-    `model` is the named-entity one.
+    `model` is the named-entity one; with `unknown_languages` texts go to a cloud whose
+    language's words of health and the like are not known.
     """
 
     key: vault.Key | None = field(default=None, repr=False)
@@ -172,6 +174,7 @@ class GatewaySettings:
     known: masking.KnownValues = masking.nobody
     patterns: rules.Rules | None = None
     model: bool = False
+    unknown_languages: bool = False
 
 
 class Gateway:
@@ -203,14 +206,29 @@ class Gateway:
             return Level.CRITICAL
 
     async def judged(self, texts: Sequence[str], bases: Sequence[Level]) -> list[Level]:
-        """How private each text is by itself, its record's own level in `bases`."""
+        """How private each text is by itself, its record's own level in `bases`. In an
+        unknown language it is critical: it goes to no cloud.
+        """
         pairs = list(zip(texts, bases, strict=True))
-        patterns = self._rules.patterns
-        return await asyncio.to_thread(
-            lambda: [
-                routing.judged(text, base, patterns=patterns) for text, base in pairs
-            ]
-        )
+        return await asyncio.to_thread(lambda: [self._judged(*pair) for pair in pairs])
+
+    def _judged(self, text: str, base: Level) -> Level:
+        if self._unknown_language([text]):
+            return Level.CRITICAL
+        return routing.judged(text, base, patterns=self._rules.patterns)
+
+    def _unknown_language(self, texts: Sequence[str]) -> str:
+        if self._rules.unknown_languages:
+            return ""
+        return routing.unknown_language(texts)
+
+    async def _call(self, origin: Origin, texts: Sequence[str], most_out: int) -> _Call:
+        """A call with its level, and its language where that confines it."""
+        level = await self.level(origin, texts)
+        call = _Call(origin, texts, level, most_out)
+        if level is not Level.CRITICAL:
+            call.language = await asyncio.to_thread(self._unknown_language, texts)
+        return call
 
     async def call(
         self,
@@ -225,7 +243,7 @@ class Gateway:
         Raises Confined when none may, BudgetSpent, Invalid when it was refused, and
         else the last one's Unavailable.
         """
-        call = _Call(origin, texts, await self.level(origin, texts), most_out)
+        call = await self._call(origin, texts, most_out)
         async with aclosing(self._attempts(call, targets)) as attempts:
             async for attempt in attempts:
                 route = attempt.route
@@ -250,7 +268,7 @@ class Gateway:
         """The answer in pieces, restored; the last one is Routed. Once a piece was
         given, nobody else is asked.
         """
-        call = _Call(origin, texts, await self.level(origin, texts), most_out)
+        call = await self._call(origin, texts, most_out)
         async with aclosing(self._attempts(call, targets)) as attempts:
             async for attempt in attempts:
                 route = attempt.route
@@ -290,7 +308,8 @@ class Gateway:
 
     async def _route(self, call: _Call, target: Target) -> _Route | None:
         """What a model gets of a call, or None if it may not have it."""
-        action = routing.decide(call.level, target.place)
+        level = Level.CRITICAL if call.language else call.level
+        action = routing.decide(level, target.place)
         if action == "blocked":
             return None
         if action != "sent_pseudonymised":
@@ -397,6 +416,13 @@ class Gateway:
             return errors.Confined(
                 "This is too private to leave this machine, and there is no model here to ask.",
                 hint='Add one under [model]: provider = "ollama", or "builtin" to try.',
+            )
+        if call.language:
+            return errors.Confined(
+                f"A passage is in a language ({call.language}) whose words for health, "
+                "religion and the like are not known here, so it goes to no cloud.",
+                hint="Use a model on this machine, or set `unknown_languages = true` "
+                "under [privacy].",
             )
         return errors.Confined(
             "This could not be pseudonymised for sure, so it was not sent."

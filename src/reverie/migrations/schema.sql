@@ -386,7 +386,8 @@ CREATE TABLE imported_file (
     items integer NOT NULL,
     state text DEFAULT 'imported'::text NOT NULL,
     reason text DEFAULT ''::text NOT NULL,
-    readers text DEFAULT ''::text NOT NULL
+    readers text DEFAULT ''::text NOT NULL,
+    domains text[] DEFAULT '{}'::text[] NOT NULL
 );
 
 ALTER TABLE ONLY imported_file FORCE ROW LEVEL SECURITY;
@@ -404,6 +405,7 @@ CREATE TABLE ingestion (
     started_at timestamp with time zone,
     scanned_at timestamp with time zone,
     finished_at timestamp with time zone,
+    asker jsonb,
     CONSTRAINT ingestion_kind_check CHECK ((kind = ANY (ARRAY['paths'::text, 'upload'::text, 'url'::text]))),
     CONSTRAINT ingestion_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'running'::text, 'stopped'::text, 'done'::text, 'failed'::text])))
 );
@@ -797,6 +799,15 @@ CREATE TABLE unit (
 
 ALTER TABLE ONLY unit FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE upload (
+    user_id uuid NOT NULL,
+    digest text NOT NULL,
+    sender text NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE ONLY upload FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE users (
     user_id uuid NOT NULL,
     name text NOT NULL,
@@ -961,6 +972,9 @@ ALTER TABLE ONLY transaction
 ALTER TABLE ONLY unit
     ADD CONSTRAINT unit_pkey PRIMARY KEY (user_id, digest, readers, number);
 
+ALTER TABLE ONLY upload
+    ADD CONSTRAINT upload_pkey PRIMARY KEY (user_id, digest, sender);
+
 ALTER TABLE ONLY users
     ADD CONSTRAINT users_pkey PRIMARY KEY (user_id);
 
@@ -1000,7 +1014,11 @@ CREATE INDEX evidence_record ON evidence USING btree (user_id, record_id);
 
 CREATE INDEX feed_item_feed ON feed_item USING btree (user_id, feed_id);
 
+CREATE INDEX imported_file_digest ON imported_file USING btree (user_id, digest);
+
 CREATE INDEX imported_key ON imported USING btree (user_id, key);
+
+CREATE INDEX imported_original ON imported USING btree (user_id, original);
 
 CREATE INDEX imported_record ON imported USING btree (user_id, record_id);
 
@@ -1185,6 +1203,9 @@ ALTER TABLE ONLY token
 ALTER TABLE ONLY unit
     ADD CONSTRAINT unit_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
+ALTER TABLE ONLY upload
+    ADD CONSTRAINT upload_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
 ALTER TABLE agent ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE alias ENABLE ROW LEVEL SECURITY;
@@ -1353,6 +1374,8 @@ CREATE POLICY owner ON transaction USING ((user_id = (NULLIF(current_setting('re
 
 CREATE POLICY owner ON unit USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
+CREATE POLICY owner ON upload USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
 CREATE POLICY owner ON users USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 ALTER TABLE passage ENABLE ROW LEVEL SECURITY;
@@ -1386,6 +1409,8 @@ ALTER TABLE token ENABLE ROW LEVEL SECURITY;
 ALTER TABLE transaction ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE unit ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE upload ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE users ENABLE ROW LEVEL SECURITY;
 
@@ -1486,5 +1511,7 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE token TO reverie_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE transaction TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE unit TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE upload TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE users TO reverie_app;

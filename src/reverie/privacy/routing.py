@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
-from reverie.privacy import rules, sensitivity
+from reverie.privacy import languages, rules, sensitivity
 
 Level = sensitivity.Level
 Destination = Literal["local", "cloud"]
@@ -61,3 +61,17 @@ def judged(
         return max(base, sensitivity.of_text(text, with_rules=patterns))
     except Exception:  # noqa: BLE001 - whatever is wrong with a text or a pattern, it is no reason to send it
         return Level.CRITICAL
+
+
+def unknown_language(texts: Iterable[str]) -> str:
+    """The language or script of the first text that is in one whose words of health and
+    the like are not known, or "".
+    """
+    for text in texts:
+        try:
+            language = languages.unknown(text)
+        except Exception:  # noqa: BLE001 - what cannot be told is not known
+            return "?"
+        if language:
+            return language
+    return ""

@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from reverie import errors
-from reverie.privacy import check_digits, folding
+from reverie.privacy import check_digits, folding, special_categories
 from reverie.vocabulary import function_words
 
 LANGUAGES = ("en", "es", "de")
+SPECIAL_LANGUAGES = (
+    *("en", "es", "de", "fr", "it", "pt", "nl", "pl", "ca", "eu", "gl", "ru", "zh"),
+)
 TAKES = frozenset({"name", "capital", "listed", "place", "organisation", "address"})
 _KEYS = {
     "name",
@@ -31,6 +34,7 @@ _KEYS = {
     "only",
 }
 _REQUIRED_KEYS = {"name", "kind", "match"}
+_PAIR_KEYS = {"about", "words", "near"}
 _DEFAULT_SCORE = 0.8
 _HEADER = re.compile(r"^\s*\[\[\s*pattern\s*\]\]", re.MULTILINE)
 # What `[A-Z]` means in Latin, Greek and Cyrillic: the module re has no class for it.
@@ -76,34 +80,51 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """All patterns, and the lists of folded words by their name."""
+    """All patterns, the lists of folded words by their name, and the words of special
+    categories, compiled.
+    """
 
     patterns: tuple[Pattern, ...]
     words: Mapping[str, frozenset[str]]
+    special: special_categories.SpecialWords
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """What one file holds."""
+
+    patterns: tuple[Pattern, ...]
+    words: Mapping[str, frozenset[str]]
+    together: tuple[special_categories.WordPair, ...]
 
 
 def load(extra: Sequence[Path] = ()) -> Rules:
     """The shipped patterns and the owner's files on top. Raises errors.Misconfigured."""
     if not extra:
         return _shipped()
-    return _join([_shipped(), *map(_read, extra)])
+    return _join([*_shipped_files(), *map(_read, extra)])
 
 
 @cache
 def _shipped() -> Rules:
-    folder = resources.files("reverie.privacy").joinpath("patterns")
-    return _join(
-        [
-            _parse(folder.joinpath(f"{name}.toml").read_text("utf-8"), f"{name}.toml")
-            for name in _NAMES
-        ]
+    return _join(_shipped_files())
+
+
+@cache
+def _shipped_files() -> tuple[_File, ...]:
+    package = resources.files("reverie.privacy")
+    names = [f"patterns/{name}.toml" for name in _NAMES]
+    names += [f"special/{name}.toml" for name in ("any", *SPECIAL_LANGUAGES)]
+    return tuple(
+        _parse(package.joinpath(name).read_text("utf-8"), name.partition("/")[2])
+        for name in names
     )
 
 
 _NAMES = ("any", "secrets", *LANGUAGES)
 
 
-def _read(path: Path) -> Rules:
+def _read(path: Path) -> _File:
     try:
         return _parse(path.read_text("utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
@@ -112,15 +133,15 @@ def _read(path: Path) -> Rules:
         ) from error
 
 
-def _parse(text: str, name: str) -> Rules:
+def _parse(text: str, name: str) -> _File:
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise errors.Misconfigured(f"{name}: {error}") from error
-    unknown = set(content) - {"pattern", "words"}
+    unknown = set(content) - {"pattern", "words", "together"}
     if unknown:
         raise errors.Misconfigured(
-            f"{name}: unknown key {min(unknown)}; there are `pattern` and `words`."
+            f"{name}: unknown key {min(unknown)}; there are `pattern`, `words` and `together`."
         )
     lines = [text.count("\n", 0, header.end()) + 1 for header in _HEADER.finditer(text)]
     patterns: list[Mapping[str, Any]] = content.get("pattern", [])
@@ -130,18 +151,36 @@ def _parse(text: str, name: str) -> Rules:
     )
     words: Mapping[str, Sequence[str] | str] = content.get("words", {})
     lists = {key: _words(value) for key, value in words.items()}
+    language = name.removesuffix(".toml")
+    if language in SPECIAL_LANGUAGES:
+        special_categories.keep_short_words_apart(lists, language)
     if "function" in lists:
-        language = name.removesuffix(".toml")
         shared = function_words.FUNCTION_WORDS.get(language, frozenset())
         lists["function"] |= _words(sorted(shared))
         lists[f"function {language}"] = lists["function"]
-    return Rules(compiled, lists)
+    pairs: list[Mapping[str, Any]] = content.get("together", [])
+    return _File(compiled, lists, tuple(_pair(pair, name) for pair in pairs))
 
 
 def _words(value: Sequence[str] | str) -> frozenset[str]:
-    """A text is a list of words; a list may hold several words each."""
-    entries = value.split() if isinstance(value, str) else value
-    return frozenset(folding.plain(entry) for entry in entries)
+    """A text is a list of words; the texts of a list are phrases with commas between."""
+    if isinstance(value, str):
+        return frozenset(map(folding.plain, value.split()))
+    entries = (entry.strip() for text in value for entry in text.split(","))
+    return frozenset(map(folding.plain, entries)) - {""}
+
+
+def _pair(raw: Mapping[str, Any], where: str) -> special_categories.WordPair:
+    """One `[[together]]`, checked."""
+    if set(raw) != _PAIR_KEYS:
+        raise errors.Misconfigured(
+            f"{where}: [[together]] has the keys about, words and near."
+        )
+    about = str(raw["about"])
+    if about not in special_categories.CATEGORIES:
+        allowed = ", ".join(special_categories.CATEGORIES)
+        raise errors.Misconfigured(f"{where}: about is one of {allowed}.")
+    return special_categories.WordPair(about, _words(raw["words"]), _words(raw["near"]))
 
 
 def _pattern(raw: Mapping[str, Any], where: str) -> Pattern:
@@ -229,10 +268,11 @@ def _compile(text: str, flags: re.RegexFlag, where: str) -> re.Pattern[str]:
     return compiled
 
 
-def _join(parts: Sequence[Rules]) -> Rules:
+def _join(parts: Sequence[_File]) -> Rules:
     words: dict[str, frozenset[str]] = {}
     for part in parts:
         for key, value in part.words.items():
             words[key] = words.get(key, frozenset()) | value
     patterns = tuple(pattern for part in parts for pattern in part.patterns)
-    return Rules(patterns, words)
+    pairs = [pair for part in parts for pair in part.together]
+    return Rules(patterns, words, special_categories.SpecialWords(words, pairs))

@@ -1,9 +1,7 @@
 """Sensitivity classification: a level by domain, raised by what the text holds."""
 
 import enum
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
 from typing import Literal, cast
 
 from reverie.privacy import decoding, details, folding, rules, secret_values
@@ -57,15 +55,6 @@ _FIELDS: Mapping[str, Mapping[str, Level]] = {
     "event": {"attendees": _HIGH, "location": _NORMAL},
     "run": {"started_at": _LOW, "ended_at": _LOW},
 }
-_WORD = re.compile(r"[^\W\d_]++(?:-[^\W\d_]++)*+")
-# The longest phrases of the list of medical words have so many.
-_LONGEST_PHRASE = 4
-# Entries that end in * have four to twenty letters before it.
-_SHORTEST_BEGINNING = 4
-_LONGEST_BEGINNING = 20
-# Endings of plurals (English, Spanish, German), and how much of a word must remain.
-_PLURAL_ENDINGS = ("es", "en", "s", "n", "e")
-_SHORTEST_STEM = 4
 
 
 def of_domain(domain: str) -> Level:
@@ -84,16 +73,17 @@ def highest(levels: Iterable[Level]) -> Level:
 
 
 def of_text(text: str, *, with_rules: rules.Rules | None = None) -> Level:
-    """What a text by itself asks for: critical for medical words and secrets, high for
-    contact details, else low.
+    """What a text by itself asks for: critical for health, the other special
+    categories and secrets, high for contact details, else low.
     """
     if not text.strip():
         return _LOW
     ruleset = with_rules or rules.load()
     folded = folding.fold(text).text
-    medical = ruleset.words.get("medical", frozenset())
     views = decoding.views(text)
-    if any(_is_medical(said, medical) for said in (folded, *(v.text for v in views))):
+    readings = [folded]
+    readings += (view.text for view in views)
+    if any(map(ruleset.special.category, readings)):
         return _CRITICAL
     if secret_values.has(folded, views, ruleset):
         return _CRITICAL
@@ -170,47 +160,3 @@ def _as_text(value: object) -> str:
         items = cast("Iterable[object]", value)
         return "\n".join(_as_text(item) for item in items)
     return str(value)
-
-
-def _is_medical(text: str, words: frozenset[str]) -> bool:
-    """Whether any word, its plural or a phrase of up to four words is in the list of
-    medical words.
-    """
-    tokens = [folding.plain(word) for word in _WORD.findall(text)]
-    firsts = _first_words(words)
-    for at, token in enumerate(tokens):
-        if token in words or _singular(token) in words or _begins(token, words):
-            return True
-        if token in firsts and _begins_phrase(tokens[at : at + _LONGEST_PHRASE], words):
-            return True
-    return False
-
-
-def _begins_phrase(tokens: Sequence[str], words: frozenset[str]) -> bool:
-    """Whether the first two tokens or more are a phrase of the list."""
-    return any(
-        " ".join(tokens[:size]) in words for size in range(2, _LONGEST_PHRASE + 1)
-    )
-
-
-@lru_cache(maxsize=4)
-def _first_words(words: frozenset[str]) -> frozenset[str]:
-    """The words that phrases begin with."""
-    return frozenset(entry.split()[0] for entry in words if " " in entry)
-
-
-def _singular(word: str) -> str:
-    """A word without the ending of a plural, if enough of it remains."""
-    for ending in _PLURAL_ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
-            return word.removesuffix(ending)
-    return word
-
-
-@lru_cache(maxsize=50_000)
-def _begins(word: str, words: frozenset[str]) -> bool:
-    """Entries that end in * are beginnings: `onkolog*`."""
-    longest = min(len(word), _LONGEST_BEGINNING)
-    return any(
-        word[:size] + "*" in words for size in range(_SHORTEST_BEGINNING, longest + 1)
-    )

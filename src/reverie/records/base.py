@@ -60,7 +60,10 @@ async def prepared(
     wish = columns["sensitivity"]
     computed = await _level(domain, columns)
     level = sensitivity.decided(computed, sensitivity.named(wish) if wish else None)
-    columns["sensitivity"] = level.word
+    # Only a person asks for less than the content does.
+    columns["sensitivity"] = (
+        level if caller.kind == "user" else max(level, computed)
+    ).word
     return record_types.PreparedRecord(domain, columns)
 
 
@@ -109,6 +112,16 @@ async def create(
     """
     new = await prepared(caller, domain, values)
     return await insert(tx, caller, new, source=source, record_id=record_id)
+
+
+def _without_lowering(
+    caller: callers.Caller, old: record_types.Record, changed: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The changed columns without a lower sensitivity, unless a person changes them."""
+    wanted = sensitivity.named(changed.get("sensitivity", old.sensitivity))
+    if caller.kind == "user" or wanted >= sensitivity.named(old.sensitivity):
+        return changed
+    return {name: value for name, value in changed.items() if name != "sensitivity"}
 
 
 async def _level(domain: Domain[Any], values: Mapping[str, Any]) -> sensitivity.Level:
@@ -367,6 +380,7 @@ async def _write(
     """Write the changed columns of a locked record, with its change row and passages;
     what they replace is kept.
     """
+    changed = _without_lowering(caller, old, changed)
     if not changed:
         return old
     assignments = [

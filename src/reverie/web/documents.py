@@ -10,7 +10,7 @@ from starlette import requests, responses
 
 from reverie import app, blobs, db, errors
 from reverie.access import callers
-from reverie.ingest import ingest_file, ingestions, ledger, status
+from reverie.ingest import ingest_file, ingestions, originals, status
 from reverie.pipeline import holdings
 from reverie.records import base, catalogue, places, record_types
 from reverie.web import envelope, middleware, parameters, routes
@@ -78,6 +78,8 @@ async def _upload(reverie: app.App, request: requests.Request) -> responses.Resp
                 "The body is empty.", hint="Send the bytes of the file as the body."
             )
         address = await asyncio.to_thread(incoming.keep)
+    async with reverie.database.transaction(caller) as tx:
+        await originals.sent(tx, caller, address)
     return envelope.answer({"sha256": address, "size": incoming.size}, status=201)
 
 
@@ -119,7 +121,9 @@ async def _checked_upload(
         raise errors.Invalid(
             "An upload needs its `name`.", hint='Such as "report.pdf".'
         )
-    if not await asyncio.to_thread(
+    async with reverie.database.transaction(caller) as tx:
+        allowed = await originals.may_ingest(tx, caller, blob)
+    if not allowed or not await asyncio.to_thread(
         blobs.path_of(reverie.blobs, caller.user_id, blob).exists
     ):
         raise errors.NotFound(
@@ -213,7 +217,7 @@ async def _passages(reverie: app.App, request: requests.Request) -> responses.Re
         passages, total = await places.passages(
             tx, caller, record_id, after=query.after, limit=query.limit
         )
-        original = await _has_original_bytes(tx, caller, record_id)
+        original = await originals.openable(tx, caller, record_id)
     mime = str(getattr(record, "mime", ""))
     items = [_passage_json(record_id, passage, mime) for passage in passages]
     address = f"{middleware.PREFIX}/{domain.plural}/{record_id}"
@@ -285,16 +289,6 @@ def _number(request: requests.Request) -> int:
     return int(text)
 
 
-async def _has_original_bytes(
-    tx: db.Transaction, caller: callers.Caller, record_id: UUID
-) -> bool:
-    try:
-        await ledger.original(tx, caller, record_id)
-    except errors.NotFound:
-        return False
-    return True
-
-
 async def _page(reverie: app.App, request: requests.Request) -> responses.Response:
     """A page of a PDF or an image as PNG, drawn in a limited process of its own."""
     parameters.read(request, parameters.Parameters)
@@ -303,7 +297,7 @@ async def _page(reverie: app.App, request: requests.Request) -> responses.Respon
     number = _number(request)
     async with reverie.database.transaction(caller) as tx:
         _, record = await _readable(tx, caller, record_id)
-        address = await ledger.original(tx, caller, record_id)
+        address = await originals.address(tx, caller, record_id)
     content = await asyncio.to_thread(
         blobs.verified, reverie.blobs, caller.user_id, address
     )

@@ -12,7 +12,7 @@ from starlette import requests, responses
 from reverie import app, blobs, db, errors
 from reverie.access import callers
 from reverie.graph import warming
-from reverie.ingest import ledger
+from reverie.ingest import originals
 from reverie.records import (
     base,
     bulk,
@@ -128,7 +128,7 @@ async def _original(
         # First the record: an id of another domain, which this token may not read, is
         # unknown here.
         record = await base.get(tx, caller, domain, parameters.record_id(request))
-        address = await ledger.original(tx, caller, record.id)
+        address = await originals.address(tx, caller, record.id)
     data = await asyncio.to_thread(blobs.get, reverie.blobs, caller.user_id, address)
     return responses.Response(
         data,

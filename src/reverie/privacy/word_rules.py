@@ -1,0 +1,210 @@
+"""Word rules: entries of word lists compiled into one lookup per token (a dictionary
+of words and stems, phrases as sequences, pairs within a window).
+
+An entry is a word or a phrase; `*` stands for any letters before or behind a word, and
+a leading `-` makes it an exception: what it covers is not read. Chinese has no spaces,
+so its entries are found anywhere in a run of its signs.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from reverie.privacy import folding
+
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff"
+_TOKEN = re.compile(rf"[{_HAN}]+|[^\W_{_HAN}]+|[.!?]")
+_HAN_SIGN = re.compile(f"[{_HAN}]")
+_SENTENCE_END = re.compile(r"[.!?]")
+# What may stand between the two halves of a pair, in words (in Chinese: signs).
+_WINDOW = 10
+# Endings of plurals (English, Spanish, German), and how much of a word must remain.
+_PLURAL_ENDINGS = ("es", "en", "s", "n", "e")
+_SHORTEST_STEM = 5
+# Different words that are remembered; texts repeat theirs.
+_MOST_REMEMBERED = 100_000
+
+
+class WordMatch(NamedTuple):
+    """An entry that stands in a text: from its first word up to behind its last."""
+
+    start: int
+    end: int
+    list: str
+
+
+@dataclass(frozen=True, slots=True)
+class WordForms:
+    """A text as its words: of each, the forms of entries that it has."""
+
+    tokens: Sequence[str]
+    forms: Sequence[frozenset[str]]
+
+    def text(self, match: WordMatch) -> str:
+        """What matched."""
+        return " ".join(self.tokens[match.start : match.end])
+
+    def between(self, first: WordMatch, second: WordMatch) -> Sequence[str]:
+        """The words between two matches, whichever is the first."""
+        start, end = sorted((first, second))
+        return self.tokens[start.end : end.start]
+
+    def around(self, match: WordMatch, reach: int) -> Sequence[str]:
+        """The words near a match, itself left out."""
+        before = self.tokens[max(0, match.start - reach) : match.start]
+        return [*before, *self.tokens[match.end : match.end + reach]]
+
+
+class _Forms(dict[str, frozenset[str]]):
+    """Token -> the forms of entries that it has, computed at the first look-up."""
+
+    def __init__(self, forms: Iterable[str]) -> None:
+        super().__init__()
+        self._exact: set[str] = set()
+        self._stems: set[str] = set()
+        self._endings: set[str] = set()
+        self._insides: set[str] = set()
+        for form in forms:
+            bare = form.strip("*")
+            kinds = {
+                (False, False): self._exact,
+                (False, True): self._stems,
+                (True, False): self._endings,
+                (True, True): self._insides,
+            }
+            kinds[form.startswith("*"), form.endswith("*")].add(bare)
+        self._stem_lengths = sorted({len(stem) for stem in self._stems})
+        self._ending_lengths = sorted({len(ending) for ending in self._endings})
+
+    def __missing__(self, token: str) -> frozenset[str]:
+        if len(self) >= _MOST_REMEMBERED:
+            self.clear()
+        forms = frozenset(self._of(folding.plain(token)))
+        self[token] = forms
+        return forms
+
+    def _of(self, word: str) -> Iterator[str]:
+        yield from {word, _singular(word)} & self._exact
+        for length in self._stem_lengths:
+            if length > len(word):
+                break
+            if word[:length] in self._stems:
+                yield word[:length] + "*"
+        for length in self._ending_lengths:
+            if length > len(word):
+                break
+            if word[-length:] in self._endings:
+                yield "*" + word[-length:]
+        for inside in self._insides:
+            if inside in word:
+                yield f"*{inside}*"
+
+
+class WordRules:
+    """Lists of entries, compiled: reads a text in time linear in its length."""
+
+    def __init__(self, lists: Mapping[str, Iterable[str]]) -> None:
+        self._phrases: defaultdict[str, list[tuple[tuple[str, ...], str]]] = (
+            defaultdict(list)
+        )
+        self._han: defaultdict[str, set[str]] = defaultdict(set)
+        every_form: set[str] = set()
+        for name, entries in lists.items():
+            for entry in entries:
+                forms = _forms_of(entry)
+                if not forms:
+                    continue
+                label = "" if entry.startswith("-") else name
+                self._phrases[forms[0]].append((forms, label))
+                every_form.update(forms)
+        for form in every_form:
+            if _HAN_SIGN.match(form):
+                self._han[form[0]].add(form)
+        self._forms = _Forms(every_form)
+
+    def words(self, folded: str) -> WordForms:
+        """The words of a folded text."""
+        tokens = _TOKEN.findall(folded)
+        if _HAN_SIGN.search(folded):
+            return self._with_han(tokens)
+        return WordForms(tokens, list(map(self._forms.__getitem__, tokens)))
+
+    def matches(self, words: WordForms) -> list[WordMatch]:
+        """What stands in a text, without what an exception covers."""
+        found: list[WordMatch] = []
+        excepted: list[WordMatch] = []
+        for at, forms in enumerate(words.forms):
+            if not forms:
+                continue
+            for match in self._at(words.forms, at, forms):
+                (found if match.list else excepted).append(match)
+        if excepted:
+            covered = {at for match in excepted for at in range(match.start, match.end)}
+            return [match for match in found if not _is_covered(match, covered)]
+        return found
+
+    def _at(
+        self, text: Sequence[frozenset[str]], at: int, forms: frozenset[str]
+    ) -> Iterator[WordMatch]:
+        for first in forms:
+            for phrase, label in self._phrases.get(first, ()):
+                end = _end(text, at, phrase)
+                if end:
+                    yield WordMatch(at, end, label)
+
+    def _with_han(self, tokens: Iterable[str]) -> WordForms:
+        """Runs of Chinese signs are taken apart: one word a sign, with the entries that
+        begin there.
+        """
+        signs: list[str] = []
+        forms: list[frozenset[str]] = []
+        for token in tokens:
+            if not _HAN_SIGN.match(token):
+                signs.append(token)
+                forms.append(self._forms[token])
+                continue
+            for at, sign in enumerate(token):
+                entries = self._han.get(sign, ())
+                signs.append(sign)
+                forms.append(
+                    frozenset(form for form in entries if token.startswith(form, at))
+                )
+        return WordForms(signs, forms)
+
+
+def near(words: WordForms, first: WordMatch, second: WordMatch) -> bool:
+    """Whether two matches stand in one sentence, with few words between them."""
+    between = words.between(first, second)
+    return len(between) <= _WINDOW and not any(map(_SENTENCE_END.match, between))
+
+
+def _forms_of(entry: str) -> tuple[str, ...]:
+    """The forms of the words of an entry: `x-ray` has two."""
+    forms: list[str] = []
+    for part in re.split(r"[\s'-]+", entry.strip("- ")):
+        forms += re.findall(rf"[{_HAN}]+|\*?[^\W_{_HAN}]+\*?", part)
+    return tuple(forms)
+
+
+def _end(text: Sequence[frozenset[str]], at: int, phrase: Sequence[str]) -> int | None:
+    """Where a phrase ends that begins at a word, or None if it does not stand there."""
+    for form in phrase:
+        if at >= len(text) or form not in text[at]:
+            return None
+        at += len(form) if _HAN_SIGN.match(form) else 1
+    return at
+
+
+def _is_covered(match: WordMatch, places: Set[int]) -> bool:
+    own_places = range(match.start, match.end)
+    return all(at in places for at in own_places)
+
+
+def _singular(word: str) -> str:
+    """A word without the ending of a plural, if enough of it remains."""
+    for ending in _PLURAL_ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
+            return word.removesuffix(ending)
+    return word
