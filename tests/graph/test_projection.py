@@ -77,7 +77,7 @@ TOO_MUCH = [
     "RETURN size(range(1, 2000000000))",
     "WITH range(1, 3000) AS l UNWIND l AS a UNWIND l AS b UNWIND l AS c RETURN sum(a * b + c)",
     "WITH range(1, 10000) AS l UNWIND l AS a UNWIND l AS b RETURN collect(toString(a) + toString(b))",
-    "UNWIND range(1, 100000) AS x WITH x ORDER BY x RETURN collect([y IN range(1, 10000) | y + x])",
+    "UNWIND range(1, 100000) AS x WITH range(x, x + 10000) AS l RETURN collect([y IN l | y + 1])",
 ]
 
 
@@ -108,6 +108,7 @@ def large() -> projection.Rows:
             a, b, chance.choice(["mentions", "relates_to"]), "extracted", 0.5, SINCE
         )
         for a, b in ends
+        if a != b
     ]
 
 
@@ -447,7 +448,7 @@ async def test_odd_graphs_can_be_loaded() -> None:
         ],
     )
     assert await rows(held, "MATCH (n:Person) RETURN n.key, n.name, n.x, n.y") == [
-        [odd[0].key, odd[0].name, '[1, "a"]', '{"z": 1}']
+        [odd[0].key, odd[0].name, [1, "a"], '{"z": 1}']
     ]
     assert await rows(held, "MATCH (n:`Odd ``kind```) RETURN n.x, n.e, n.nan") == [
         [str(2**70), ["one"], None]

@@ -233,7 +233,7 @@ SUMMARY: Mapping[str, str] = {
     "feed": "Planet PostgreSQL",
     "feed_item": "Skip scan arrives",
     "health": "weight 71.4 kg 2026-11-01",
-    "transaction": "2026-10-05 -950.00 EUR Inmobiliaria Sol",
+    "transaction": "2026-10-05 -950.00 Inmobiliaria Sol",
     "run": "Refactor the importer",
     "chat": "Trip to Kyoto",
 }

@@ -780,7 +780,7 @@ CREATE TABLE transaction (
     custom jsonb CONSTRAINT record_custom_not_null NOT NULL,
     date date NOT NULL,
     amount numeric NOT NULL,
-    currency text NOT NULL,
+    currency text,
     counterparty text,
     text text,
     CONSTRAINT record_sensitivity_check CHECK ((sensitivity = ANY (ARRAY['low'::text, 'normal'::text, 'high'::text, 'critical'::text])))

@@ -16,26 +16,31 @@ Amount = Annotated[Decimal, pydantic.Field(allow_inf_nan=False, max_digits=30)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BankTransaction(record_types.Record):
-    """`amount` is negative when money went out; `currency` is an ISO 4217 code."""
+    """`amount` is negative when money went out; `currency` is an ISO 4217 code, None
+    where nobody said which it is.
+    """
 
     date: dt.date
     amount: Amount
-    currency: Currency = "EUR"
+    currency: Currency | None = None
     counterparty: str | None = None
     text: str | None = None
 
 
+def _money(payment: BankTransaction) -> str:
+    """The amount, with its currency where that is known."""
+    return f"{payment.amount} {payment.currency or ''}".rstrip()
+
+
 def _text(payment: BankTransaction) -> passages.Text:
-    title = (
-        payment.counterparty or payment.text or f"{payment.amount} {payment.currency}"
-    )
+    title = payment.counterparty or payment.text or _money(payment)
     noon = dt.datetime.combine(payment.date, dt.time(12), tzinfo=dt.UTC)
     sections = (
         [passages.Section(payment.text)]
         if payment.text and payment.text != title
         else []
     )
-    amount = f"{payment.amount} {payment.currency}"
+    amount = _money(payment)
     return passages.Text(
         title,
         sections,
@@ -47,7 +52,7 @@ def _text(payment: BankTransaction) -> passages.Text:
 
 def _line(payment: BankTransaction, now: dt.datetime) -> str:
     what = compact.clip(payment.counterparty or payment.text or "", 32)
-    return f"{payment.date} {payment.amount} {payment.currency} {what}".rstrip()
+    return f"{payment.date} {_money(payment)} {what}".rstrip()
 
 
 TRANSACTIONS = record_types.Domain(
@@ -56,7 +61,7 @@ TRANSACTIONS = record_types.Domain(
     record=BankTransaction,
     text=_text,
     summary=lambda payment: (
-        f"{payment.date} {payment.amount} {payment.currency} {payment.counterparty or ''}".rstrip()
+        f"{payment.date} {_money(payment)} {payment.counterparty or ''}".rstrip()
     ),
     line=_line,
     order="t.date DESC, t.id",

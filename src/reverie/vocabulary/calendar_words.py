@@ -18,7 +18,7 @@ def _numbered(table: str) -> dict[str, int]:
     for names in _LISTS[table].values():
         places = range(1, len(names) + 1)
         numbers.update(zip(names, places, strict=True))
-    other_spellings = _LISTS[f"{table}_also"]
+    other_spellings = _LISTS.get(f"{table}_also", {})
     for number, names in other_spellings.items():
         numbers.update(dict.fromkeys(names, int(number)))
     return numbers
@@ -28,5 +28,7 @@ MONTH_NUMBERS: Mapping[str, int] = _numbered("months")
 """Any name of a month -> 1 to 12."""
 SHORT_MONTH_NUMBERS: Mapping[str, int] = _numbered("months_abbreviated")
 """Any abbreviation of a month -> 1 to 12."""
+OTHER_MONTH_NUMBERS: Mapping[str, int] = _numbered("months_other")
+"""Names of months in languages that only tables of numbers are read in."""
 WEEKDAY_NUMBERS: Mapping[str, int] = _numbered("weekdays")
 """Any name of a weekday -> 1 (Monday) to 7, as `datetime.date.isoweekday()` has it."""

@@ -79,7 +79,10 @@ def _schema(
     """The schema of the tables that the child has made."""
     relations = {
         name: schema.SchemaRelation(
-            [(first, second) for first, second in table["pairs"]], table["properties"]
+            [(first, second) for first, second in table["pairs"]],
+            table["properties"],
+            table["name"],
+            table["looped"],
         )
         for name, table in shape["relations"].items()
     }

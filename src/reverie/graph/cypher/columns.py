@@ -7,10 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any, cast
 
+from reverie.graph.cypher.value_types import MIXED
+
 Row = Mapping[str, Any]
 Types = Mapping[str, str]
 
 _LARGEST_INTEGER = 2**63  # INT64
+TAGGED = "\x1e"  # before the JSON of a value in a column of several kinds
+_EMPTY = "\x1e"  # an empty list of texts
 _SEPARATOR = "\x1f"  # ASCII's unit separator, between the texts of a list
 _OWN_TYPES = {
     "confidence": "DOUBLE",
@@ -97,7 +101,8 @@ def _kinds(values: Sequence[object]) -> set[str]:
 def _kind(value: object) -> str:
     """The type of one value; `TEXT` for what only JSON holds, `[]` for an empty list."""
     if isinstance(value, int) and not isinstance(value, bool):
-        return "INT64" if -_LARGEST_INTEGER <= value < _LARGEST_INTEGER else "TEXT"
+        fits = -_LARGEST_INTEGER <= value < _LARGEST_INTEGER
+        return "INT64" if fits else MIXED
     if isinstance(value, list):
         return _list_kind(cast(list[object], value))
     for type_, kind in _SINGLE_KINDS:
@@ -111,26 +116,33 @@ def _list_kind(values: Sequence[object]) -> str:
         return "[]"
     if all(map(_separable, values)):
         return "STRING[]"
-    return "INT64[]" if set(map(_kind, values)) == {"INT64"} else "TEXT"
+    return "INT64[]" if set(map(_kind, values)) == {"INT64"} else MIXED
 
 
 def _separable(value: object) -> bool:
     """Whether a value of a list can be read back out of the joined text."""
-    return isinstance(value, str) and value != "" and _SEPARATOR not in value
+    return (
+        isinstance(value, str)
+        and value != ""
+        and _SEPARATOR not in value
+        and not value.startswith(_EMPTY)
+    )
 
 
 def _narrowest(kinds: set[str], declared: str) -> str:
     """The type that holds all these kinds of values."""
     filled = kinds - {"[]"}
     if not filled:
-        return declared if not kinds or declared.endswith("[]") else "STRING[]"
-    if filled == {"INT64", "DOUBLE"} or (filled == {"INT64"} and declared == "DOUBLE"):
+        return "STRING[]" if kinds else declared
+    if filled <= {"INT64", "DOUBLE"} and declared == "DOUBLE":
         return "DOUBLE"
-    if len(filled) > 1 or "TEXT" in filled:
+    if filled <= {"STRING", "TEXT"} and len(kinds) == len(filled):
         return "STRING"
+    if len(filled) > 1 or "TEXT" in filled:
+        return MIXED
     (kind,) = filled
     empty_lists = len(kinds) > 1
-    return "STRING" if empty_lists and not kind.endswith("[]") else kind
+    return MIXED if empty_lists and kind != "STRING[]" else kind
 
 
 # ---------------------------------------------------------------------------------- CSV
@@ -142,16 +154,23 @@ def fields(values: Sequence[Any], type_: str) -> list[str]:
     return ["" if value is None else write(value) for value in values]
 
 
+def stored(type_: str) -> str:
+    """The type of a column of the engine: one of several kinds holds texts."""
+    return "STRING" if type_ == MIXED else type_
+
+
 def file_type(type_: str) -> str:
     """The type of a column in the file: a list of texts is one text there."""
-    return "STRING" if type_ == "STRING[]" else type_
+    return "STRING" if type_ in ("STRING[]", MIXED) else type_
 
 
 def read_back(field: str, type_: str) -> str:
     """The expression of the engine that reads a column of the file."""
     if type_ != "STRING[]":
         return field
-    return f"string_split({field}, {text(_SEPARATOR)})"
+    split = f"string_split({field}, {text(_SEPARATOR)})"
+    empty = f"{field} = {text(_EMPTY)}"
+    return f"CASE WHEN {empty} THEN CAST([] AS STRING[]) ELSE {split} END"
 
 
 def quoted(name: str) -> str:
@@ -176,6 +195,13 @@ def _string_field(value: object) -> str:
     return _csv_text(value) if isinstance(value, str) else _json_field(value)
 
 
+def _mixed_field(value: object) -> str:
+    """A text as it is, anything else as JSON behind a mark."""
+    if isinstance(value, str) and not value.startswith(TAGGED):
+        return _csv_text(value)
+    return _csv_text(TAGGED + json.dumps(value, ensure_ascii=False, default=str))
+
+
 def _number_field(value: object) -> str:
     """NULL for infinity and for what is no number."""
     infinite = isinstance(value, float) and not math.isfinite(value)
@@ -198,7 +224,7 @@ def _list_field(value: object) -> str:
     if not isinstance(value, list):
         return _json_field(value)
     texts = map(str, cast(list[object], value))
-    return _csv_text(_SEPARATOR.join(texts)) if value else ""
+    return _csv_text(_SEPARATOR.join(texts) if value else _EMPTY)
 
 
 _WRITERS: Mapping[str, Callable[[object], str]] = {
@@ -209,4 +235,5 @@ _WRITERS: Mapping[str, Callable[[object], str]] = {
     "TIMESTAMP": _timestamp_field,
     "DATE": str,
     "STRING[]": _list_field,
+    MIXED: _mixed_field,
 }

@@ -51,6 +51,7 @@ class GraphDatabase:
         self.connection = ladybug.Connection(self.database, num_threads=_THREADS)
         self.nodes: dict[str, dict[str, Row]] = {}
         self.links: dict[str, dict[tuple[str, str], list[Row]]] = {}
+        self.relations: dict[str, str] = {}
         self._kinds: dict[str, str] = {}
         self._keys: dict[tuple[int, int], str] | None = None
 
@@ -115,7 +116,8 @@ class GraphDatabase:
         settled = columns.settled(tables, kinds, _NODE_COLUMNS)
         for kind, types in settled.items():
             listed = ", ".join(
-                f"{columns.quoted(name)} {type_}" for name, type_ in types.items()
+                f"{columns.quoted(name)} {columns.stored(type_)}"
+                for name, type_ in types.items()
             )
             table = columns.quoted(kind)
             self.connection.execute(
@@ -149,7 +151,16 @@ class GraphDatabase:
                     rows,
                     f" (from={columns.text(start)}, to={columns.text(stop)})",
                 )
-            shape[relation] = {"pairs": list(pairs), "properties": types}
+            looped = any(
+                row[" start"] == row[" stop"] for rows in pairs.values() for row in rows
+            )
+            self.relations[relation] = name
+            shape[relation] = {
+                "pairs": list(pairs),
+                "properties": types,
+                "name": name,
+                "looped": looped,
+            }
         return shape
 
     def _create_links(
@@ -163,7 +174,8 @@ class GraphDatabase:
             for start, stop in pairs
         ]
         listed = "".join(
-            f", {columns.quoted(name)} {type_}" for name, type_ in types.items()
+            f", {columns.quoted(name)} {columns.stored(type_)}"
+            for name, type_ in types.items()
         )
         self.connection.execute(
             f"CREATE REL TABLE {columns.quoted(relation)}({', '.join(ends)}{listed})"
@@ -204,7 +216,7 @@ class GraphDatabase:
             if isinstance(result, list):
                 raise TypeError("one statement, one result")
             while result.has_next() and page.open:
-                page.add(list(result.get_next()), self.key)
+                page.add(list(result.get_next()), self.key, self.relations)
             result.close()
         finally:
             # A query that went wrong has ended the transaction already.

@@ -8,14 +8,24 @@ the end of a list is NULL.
 from collections.abc import Callable, Sequence
 
 from reverie import errors
-from reverie.graph.cypher import fragments, lexer, literals, schema
+from reverie.graph.cypher import (
+    arithmetic,
+    comparing,
+    elements,
+    fragments,
+    lexer,
+    literals,
+    schema,
+    value_types,
+)
 
 _COMPARISONS = ("=", "<>", "<", ">", "<=", ">=")
-_PLAIN = frozenset({"string", "whole", "number", "truth", "list", "map"})
-_SINGLE = frozenset({"string", "whole", "number", "truth", "null"})
+_NO_PROPERTIES = frozenset(
+    {"path", "links", "list", "string", "whole", "number", "truth", "mixed"}
+)
 
 
-class ExpressionParser(literals.LiteralParser):
+class ExpressionParser(elements.ElementParser):
     """A parser that reads expressions."""
 
     def expression(self) -> fragments.Fragment:
@@ -37,7 +47,7 @@ class ExpressionParser(literals.LiteralParser):
         if len(parts) == 1:
             return parts[0]
         for part in parts:
-            self._require_truth(part, word)
+            self.require_truth(part, word)
         return literals.compose(
             f" {word} ".join(part.operand() for part in parts), parts, "truth"
         )
@@ -51,19 +61,12 @@ class ExpressionParser(literals.LiteralParser):
                 raise errors.Invalid("The query has too many NOTs in a row.")
         fragment = self._comparison()
         if count:
-            self._require_truth(fragment, "NOT")
+            self.require_truth(fragment, "NOT")
         for _ in range(count):
             fragment = literals.compose(
                 f"NOT {fragment.operand()}", [fragment], "truth"
             )
         return fragment
-
-    def _require_truth(self, fragment: fragments.Fragment, word: str) -> None:
-        """Raise Invalid for what cannot be a condition."""
-        if fragment.kind not in ("truth", "null", "pattern", ""):
-            raise errors.Invalid(
-                f"{word} takes what is true or false, not a {fragment.kind}."
-            )
 
     def _comparison(self) -> fragments.Fragment:
         """`predicate { = | <> | < | > | <= | >= predicate }`, a conjunction."""
@@ -76,7 +79,7 @@ class ExpressionParser(literals.LiteralParser):
         pairs = zip(parts, signs, parts[1:], strict=False)
         return literals.compose(
             " AND ".join(
-                _comparison_of(left, sign, right) for left, sign, right in pairs
+                comparing.comparison(left, sign, right) for left, sign, right in pairs
             ),
             parts,
             "truth",
@@ -87,38 +90,26 @@ class ExpressionParser(literals.LiteralParser):
         fragment = self._sum()
         while True:
             if self.accept("IS", "NOT", "NULL"):
-                fragment = literals.compose(
-                    f"{fragment.operand()} IS NOT NULL", [fragment], "truth"
-                )
+                fragment = _presence(fragment, "IS NOT NULL")
             elif self.accept("IS", "NULL"):
-                fragment = literals.compose(
-                    f"{fragment.operand()} IS NULL", [fragment], "truth"
-                )
+                fragment = _presence(fragment, "IS NULL")
             elif self.accept("IN"):
                 fragment = self._in(fragment, self._sum())
-            elif self.accept_sign("=~"):
-                other = self._sum()
-                fragment = literals.compose(
-                    f"{fragment.operand()} =~ {other.operand()}",
-                    [fragment, other],
-                    "truth",
-                )
             elif operator := self._text_operator():
                 other = self._sum()
-                fragment = literals.compose(
-                    f"{fragment.operand()} {operator} {other.operand()}",
-                    [fragment, other],
-                    "truth",
-                )
+                text = _of_texts(fragment, operator, other)
+                fragment = literals.compose(text, [fragment, other], "truth")
             else:
                 return fragment
 
     def _text_operator(self) -> str:
-        """STARTS WITH, ENDS WITH or CONTAINS, if it stands here."""
+        """STARTS WITH, ENDS WITH, CONTAINS or =~, if it stands here."""
         if self.accept("STARTS", "WITH"):
             return "STARTS WITH"
         if self.accept("ENDS", "WITH"):
             return "ENDS WITH"
+        if self.accept_sign("=~"):
+            return "=~"
         return "CONTAINS" if self.accept("CONTAINS") else ""
 
     def _in(
@@ -127,38 +118,12 @@ class ExpressionParser(literals.LiteralParser):
         """`value IN list`."""
         if other.kind not in ("list", "null", ""):
             raise errors.Invalid(f"IN takes a list, not a {other.kind}.")
-        return literals.compose(
-            f"{fragment.operand()} IN {other.operand()}", [fragment, other], "truth"
-        )
+        text = comparing.membership(fragment, other)
+        return literals.compose(text, [fragment, other], "truth")
 
     def _sum(self) -> fragments.Fragment:
         """`product { + | - product }`; + joins lists and their elements, too."""
-        fragment, chained = self._product(), False
-        while self.at_sign("+", "-"):
-            sign = self.advance().value
-            other = self._product()
-            if sign == "+" and fragment.kind == "list" and other.kind in _SINGLE:
-                fragment = literals.compose(
-                    f"list_append({fragment.text}, {other.text})",
-                    [fragment, other],
-                    "list",
-                    atomic=True,
-                )
-            elif sign == "+" and other.kind == "list" and fragment.kind in _SINGLE:
-                fragment = literals.compose(
-                    f"list_prepend({other.text}, {fragment.text})",
-                    [fragment, other],
-                    "list",
-                    atomic=True,
-                )
-            else:
-                kind = fragment.kind if fragment.kind == other.kind else ""
-                left = fragment.text if chained else fragment.operand()
-                fragment = literals.compose(
-                    f"{left} {sign} {other.operand()}", [fragment, other], kind
-                )
-            chained = True
-        return fragment
+        return self._left_associative(("+", "-"), self._product)
 
     def _product(self) -> fragments.Fragment:
         """`power { * | / | % power }`, and `signed { ^ signed }` below it."""
@@ -170,16 +135,12 @@ class ExpressionParser(literals.LiteralParser):
         self, signs: Sequence[str], below: Callable[[], fragments.Fragment]
     ) -> fragments.Fragment:
         """Operators of one level, the left ones first."""
-        fragment, left = below(), ""
+        fragment, chained = below(), False
         while self.at_sign(*signs):
             sign = self.advance().value
             other = below()
-            fragment = literals.compose(
-                f"{left or fragment.operand()} {sign} {other.operand()}",
-                [fragment, other],
-                "",
-            )
-            left = fragment.text
+            fragment = arithmetic.joined(fragment, sign, other, chained=chained)
+            chained = not fragment.atomic
         return fragment
 
     def _signed(self) -> fragments.Fragment:
@@ -190,11 +151,7 @@ class ExpressionParser(literals.LiteralParser):
         if minus and self.current.kind == "whole":
             return self._postfix(literals.integer(-int(self.advance().value)))
         fragment = self._postfix(self._atom())
-        return (
-            literals.compose(f"-{fragment.operand()}", [fragment], fragment.kind)
-            if minus
-            else fragment
-        )
+        return arithmetic.negative(fragment) if minus else fragment
 
     def _postfix(self, fragment: fragments.Fragment) -> fragments.Fragment:
         """`atom { .name | [ … ] | :Label }`."""
@@ -214,21 +171,29 @@ class ExpressionParser(literals.LiteralParser):
 
     def _property(self, fragment: fragments.Fragment, name: str) -> fragments.Fragment:
         """`value.name`. Raises Invalid for a kind that has no properties."""
-        if fragment.kind in (
-            "path",
-            "links",
-            "list",
-            "string",
-            "whole",
-            "number",
-            "truth",
-        ):
+        if fragment.kind in _NO_PROPERTIES:
             raise errors.Invalid(f"A {fragment.kind} has no property {name}.")
         if fragment.kind == "null":
             return fragment
-        return literals.compose(
-            f"{fragment.operand()}.{lexer.named(name)}", [fragment], "", atomic=True
-        )
+        if fragment.type.fields is not None:
+            return self._field(fragment, name)
+        of = value_types.UNKNOWN
+        if self.shape is not None and fragment.kind in ("node", "link"):
+            links = fragment.kind == "link"
+            of = value_types.of_column(schema.column(self.shape, name, links=links))
+        text = f"{fragment.operand()}.{lexer.named(name)}"
+        return literals.compose(text, [fragment], of.kind, atomic=True, of=of)
+
+    def _field(self, fragment: fragments.Fragment, name: str) -> fragments.Fragment:
+        """`map.name`: NULL for a name that the map does not have."""
+        fields = fragment.type.fields or {}
+        if name not in fields:
+            return literals.compose("null", [fragment], "null", atomic=True)
+        of = fields[name]
+        text = f"{fragment.operand()}.{lexer.named(name)}"
+        if of.kind == "null":
+            return literals.compose("null", [fragment], "null", atomic=True)
+        return literals.compose(text, [fragment], of.kind, atomic=True, of=of)
 
     def _bracket(self, fragment: fragments.Fragment) -> fragments.Fragment:
         """An element or a slice of a list, or a property: `[0]`, `[1..3]`, `['name']`."""
@@ -240,17 +205,30 @@ class ExpressionParser(literals.LiteralParser):
         self.expect("]", "after the place in a list")
         if first is None:
             raise self.unexpected("a place in the list")
-        if first.kind == "string" and fragment.kind not in ("list", "links", "path"):
-            token = self.tokens[self.position - 2]
-            if token.kind == "string":
-                return self._property(fragment, token.value)
-        name_of_list = first.kind == "string" and fragment.kind == "list"
-        if name_of_list or first.kind in ("number", "truth", "list", "map"):
+        if "null" in (fragment.kind, first.kind):
+            return literals.compose("null", [fragment, first], "null", atomic=True)
+        if fragment.kind in ("map", "node", "link"):
+            return self._named_property(fragment, first)
+        if fragment.kind == "path" or first.kind not in ("whole", ""):
             raise errors.Invalid(
                 f"A place in a list is a whole number, not a {first.kind}."
             )
         element = fragments.list_element(fragment, first)
-        return literals.compose(element.text, [fragment, first], "", atomic=True)
+        of = fragment.type.inner()
+        return literals.compose(
+            element.text, [fragment, first], of.kind, atomic=True, of=of
+        )
+
+    def _named_property(
+        self, fragment: fragments.Fragment, name: fragments.Fragment
+    ) -> fragments.Fragment:
+        """`value['name']`, for a name that is written out."""
+        token = self.tokens[self.position - 2]
+        if name.kind != "string" or token.kind != "string" or not name.atomic:
+            raise errors.Invalid(
+                "The name of a property in brackets has to be written out: n['name']."
+            )
+        return self._property(fragment, token.value)
 
     def _slice(
         self, fragment: fragments.Fragment, first: fragments.Fragment | None
@@ -258,9 +236,16 @@ class ExpressionParser(literals.LiteralParser):
         """`list[first..second]`, where the first is read already."""
         second = None if self.at_sign("]") else self.expression()
         self.expect("]", "after the part of a list")
-        text = fragments.list_slice(fragment, first, second).text
         parts = [part for part in (fragment, first, second) if part is not None]
-        return literals.compose(text, parts, "list", atomic=True)
+        if any(part.kind == "null" for part in parts):
+            return literals.compose("null", parts, "null", atomic=True)
+        if fragment.kind not in ("list", "links", ""):
+            raise errors.Invalid(f"A {fragment.kind} has no part from one to another.")
+        if any(part.kind not in ("whole", "") for part in parts[1:]):
+            raise errors.Invalid("A place in a list is a whole number.")
+        text = fragments.list_slice(fragment, first, second).text
+        of = fragment.type
+        return literals.compose(text, parts, "list", atomic=True, of=of)
 
     def _labelled(self, fragment: fragments.Fragment) -> fragments.Fragment:
         """`n:Person` as a condition."""
@@ -275,24 +260,42 @@ class ExpressionParser(literals.LiteralParser):
         else:
             tables = self.related([name for names in groups for name in names])
         listed = ", ".join(lexer.quoted(name) for name in tables)
-        return literals.compose(
-            f"label({fragment.text}) IN [{listed}]" if tables else "false",
-            [fragment],
-            "truth",
-        )
+        at = fragment.text
+        held = f"label({at}) IN [{listed}]" if tables else "false"
+        # The label of what OPTIONAL MATCH did not find may be one that it asked for.
+        text = f"(CASE WHEN id({at}) IS NULL THEN NULL ELSE {held} END)"
+        return literals.compose(text, [fragment], "truth", atomic=True)
 
     def related(self, names: Sequence[str]) -> list[str]:
         """The relations that are meant by these names."""
         return [schema.relation(self.shape, name) for name in names]
 
 
-def _comparison_of(
-    left: fragments.Fragment, sign: str, right: fragments.Fragment
+def _presence(fragment: fragments.Fragment, test: str) -> fragments.Fragment:
+    """`value IS [NOT] NULL`."""
+    value_types.require_found(fragment.kind)
+    if fragment.kind == "null":
+        text = "true" if test == "IS NULL" else "false"
+        return literals.compose(text, [fragment], "truth", atomic=True)
+    text = f"{fragment.operand()} {test}"
+    return literals.compose(text, [fragment], "truth")
+
+
+def _of_texts(
+    left: fragments.Fragment, operator: str, right: fragments.Fragment
 ) -> str:
-    """A comparison. The engine would turn words into numbers, so what is plainly of two
-    kinds is settled here.
+    """An operator of two texts; NULL for any other kind, which the engine would read
+    as text.
     """
-    kinds = {left.kind, right.kind}
-    if len(kinds) == 2 and kinds <= _PLAIN and kinds != {"whole", "number"}:
-        return {"=": "false", "<>": "true"}.get(sign, "CAST(NULL AS BOOL)")
-    return f"{left.operand()} {sign} {right.operand()}"
+    for side in (left, right):
+        comparing.require_one_kind(side)
+    if not {left.kind, right.kind} <= {"string", ""}:
+        return comparing.NOTHING
+    plain = f"{left.operand()} {operator} {right.operand()}"
+    if operator != "CONTAINS" or (
+        right.kind == "string" and len(right.text) > 2 and right.type.solid
+    ):
+        return plain
+    # The engine finds no empty text in another one.
+    empty = f"{right.operand()} = '' AND {left.operand()} IS NOT NULL"
+    return fragments.bounded(f"({plain} OR ({empty}))")

@@ -1,13 +1,21 @@
 """Recursive descent parser of Cypher's values: literals, calls, lists, maps, CASE."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from reverie import errors
-from reverie.graph.cypher import fragments, lexer, schema
+from reverie.graph.cypher import (
+    comparing,
+    fragments,
+    functions,
+    lexer,
+    schema,
+    value_types,
+)
+from reverie.graph.cypher.value_types import ValueType
 
 _QUANTIFIERS = ("ANY", "ALL", "NONE", "SINGLE")
-_CONSTANTS = {"TRUE": "truth", "FALSE": "truth", "NULL": "null"}
+_CONSTANTS = ("TRUE", "FALSE", "NULL")
 _LARGEST = 2**63
 
 
@@ -17,6 +25,8 @@ class Binding:
 
     engine: str
     kind: str
+    of: ValueType = value_types.UNKNOWN
+    value: fragments.Fragment | None = None  # if it stands for nothing else
 
 
 class LiteralParser(lexer.TokenCursor):
@@ -28,12 +38,15 @@ class LiteralParser(lexer.TokenCursor):
         self.scope: dict[str, Binding] = {}
         self.parameters: dict[str, str] = {}
         self.names: dict[str, str] = {}
+        self.given: Mapping[str, ValueType] = {}
 
-    def fresh(self, name: str, kind: str) -> Binding:
+    def fresh(
+        self, name: str, kind: str, of: ValueType = value_types.UNKNOWN
+    ) -> Binding:
         """A name of the query under a name of our own, so that no name of the caller's
         reaches the engine.
         """
-        binding = Binding(f"v{len(self.names) + 1}", kind)
+        binding = Binding(f"v{len(self.names) + 1}", kind, of)
         self.names[binding.engine] = name
         return binding
 
@@ -49,6 +62,14 @@ class LiteralParser(lexer.TokenCursor):
     def pattern(self) -> fragments.Fragment:
         """A pattern as a condition."""
         raise self.unexpected("no pattern")
+
+    def quantified(self, word: str) -> fragments.Fragment:
+        """A quantifier over a list."""
+        raise self.unexpected(f"no {word}")
+
+    def comprehension(self) -> fragments.Fragment:
+        """A list made of another one."""
+        raise self.unexpected("no list made of a list")
 
     def pattern_ahead(self) -> bool:
         """Whether the bracket here is the first node of a pattern with links."""
@@ -71,16 +92,13 @@ class LiteralParser(lexer.TokenCursor):
         match token.kind:
             case "string":
                 self.advance()
-                return fragments.Fragment(lexer.quoted(token.value), kind="string")
+                return _written(lexer.quoted(token.value), "string")
             case "whole":
                 return integer(int(self.advance().value))
             case "number":
                 return _number(self.advance().value)
             case "parameter":
-                name = self.parameters.setdefault(
-                    self.advance().value, f"p{len(self.parameters) + 1}"
-                )
-                return fragments.Fragment(f"${name}")
+                return self._parameter()
             case "sign":
                 return self._signs()
             case "name":
@@ -89,6 +107,15 @@ class LiteralParser(lexer.TokenCursor):
                 return self._variable()
             case "end":
                 raise self.unexpected("a value")
+
+    def _parameter(self) -> fragments.Fragment:
+        """`$name`, of the type of the value that it is given."""
+        name = self.advance().value
+        engine = self.parameters.setdefault(name, f"p{len(self.parameters) + 1}")
+        of = self.given.get(name, value_types.UNKNOWN)
+        if of.kind == "null":
+            return fragments.Fragment("null", kind="null")
+        return fragments.Fragment(f"${engine}", kind=of.kind, of=of)
 
     def _signs(self) -> fragments.Fragment:
         """`( expression )`, a pattern as a condition, `[ … ]` or `{ … }`."""
@@ -114,10 +141,12 @@ class LiteralParser(lexer.TokenCursor):
         if following == "{" and word in ("EXISTS", "COUNT"):
             return self.subquery(word)
         if following == "(":
-            return self._quantified(word) if word in _QUANTIFIERS else self._call()
+            return self.quantified(word) if word in _QUANTIFIERS else self._call()
         if word in _CONSTANTS:
             self.advance()
-            return fragments.Fragment(word.lower(), kind=_CONSTANTS[word])
+            if word == "NULL":
+                return fragments.Fragment("null", kind="null")
+            return _written(word.lower(), "truth")
         return self._variable()
 
     def _variable(self) -> fragments.Fragment:
@@ -134,11 +163,19 @@ class LiteralParser(lexer.TokenCursor):
     def bound(self, name: str) -> fragments.Fragment:
         """What a name stands for; a link of any length is a list of links."""
         binding = self.scope[name]
+        if binding.value is not None:
+            value = binding.value
+            return replace(value, text=value.operand(), atomic=True, variable="")
         if binding.kind == "links":
             return fragments.Fragment(
-                f"rels({binding.engine})", kind="list", variable=name
+                f"rels({binding.engine})",
+                kind="list",
+                variable=name,
+                of=value_types.LINKS,
             )
-        return fragments.Fragment(binding.engine, kind=binding.kind, variable=name)
+        return fragments.Fragment(
+            binding.engine, kind=binding.kind, variable=name, of=binding.of
+        )
 
     def _call(self) -> fragments.Fragment:
         """`name ( [DISTINCT] expression , … )`, or `count(*)`."""
@@ -154,51 +191,51 @@ class LiteralParser(lexer.TokenCursor):
             if not self.accept_sign(","):
                 break
         self.expect(")", "at the end of the arguments")
-        return fragments.call(name, parts, distinct=distinct)
+        return functions.call(name, parts, distinct=distinct, shape=self.shape)
 
     def _case(self) -> fragments.Fragment:
         """`CASE [value] WHEN … THEN … [ELSE …] END`."""
         self.advance()
-        parts: list[fragments.Fragment] = []
+        value = None if self.at_word("WHEN") else self.expression()
+        parts: list[fragments.Fragment] = [] if value is None else [value]
+        outcomes: list[fragments.Fragment] = []
         text = "CASE"
-        if not self.at_word("WHEN"):
-            parts.append(self.expression())
-            text += f" {parts[-1].operand()}"
         while self.accept("WHEN"):
             parts.append(self.expression())
+            condition = self._case_condition(value, parts[-1])
             self.expect_word("THEN", "after WHEN")
-            parts.append(self.expression())
-            text += f" WHEN {parts[-2].operand()} THEN {parts[-1].operand()}"
-        if len(parts) < 2:
+            outcomes.append(self.expression())
+            text += f" WHEN {condition} THEN {outcomes[-1].operand()}"
+        if not outcomes:
             raise self.unexpected("WHEN in CASE")
         if self.accept("ELSE"):
-            parts.append(self.expression())
-            text += f" ELSE {parts[-1].operand()}"
+            outcomes.append(self.expression())
+            text += f" ELSE {outcomes[-1].operand()}"
         self.expect_word("END", "at the end of CASE")
-        return compose(f"{text} END", parts, "")
+        type_ = functions.one_type(outcomes, "THEN and ELSE")
+        whole = compose(f"{text} END", [*parts, *outcomes], type_.kind, of=type_)
+        return replace(whole, text=fragments.bounded(whole.text))
 
-    def _quantified(self, word: str) -> fragments.Fragment:
-        """`ANY | ALL | NONE | SINGLE ( name IN list WHERE condition )`."""
-        self.advance()
-        self.expect("(", f"after {word}")
-        name, source = self._element_source()
-        with _InnerScope(self, name) as own:
-            self.expect_word("WHERE", f"in {word}")
-            condition = self.expression()
-        self.expect(")", f"at the end of {word}")
-        text = f"{word}({own} IN {source.operand()} WHERE {condition.text})"
-        return compose(text, [source, condition], "truth", atomic=True)
+    def _case_condition(
+        self, value: fragments.Fragment | None, when: fragments.Fragment
+    ) -> str:
+        """What follows WHEN as a condition: equality with the value, if there is one."""
+        if value is not None:
+            return comparing.equality(value, when)
+        self.require_truth(when, "WHEN")
+        return when.operand()
 
-    def _element_source(self) -> tuple[str, fragments.Fragment]:
-        """`name IN list`: the name of each element, and the list."""
-        name = self.name("a name for each element")
-        self.expect_word("IN", "after the name of the element")
-        return name, self.expression()
+    def require_truth(self, fragment: fragments.Fragment, word: str) -> None:
+        """Raise Invalid for what cannot be a condition."""
+        if fragment.kind not in ("truth", "null", "pattern", ""):
+            raise errors.Invalid(
+                f"{word} takes what is true or false, not a {fragment.kind}."
+            )
 
     def _list(self) -> fragments.Fragment:
         """`[ expression , … ]`, or a list comprehension."""
         if self._comprehension_ahead():
-            return self._comprehension()
+            return self.comprehension()
         if self.at_sign("(") and self.pattern_ahead():
             raise errors.Invalid(
                 "A list made of a pattern is not read here.",
@@ -210,9 +247,7 @@ class LiteralParser(lexer.TokenCursor):
             if not self.accept_sign(","):
                 break
         self.expect("]", "at the end of the list")
-        _check_kinds(parts)
-        text = f"[{', '.join(part.text for part in parts)}]"
-        return compose(text, parts, "list", atomic=True)
+        return listed(parts)
 
     def _comprehension_ahead(self) -> bool:
         """Whether `[name IN …` stands here."""
@@ -221,29 +256,19 @@ class LiteralParser(lexer.TokenCursor):
         following = self.peek()
         return following.kind == "name" and following.value.upper() == "IN"
 
-    def _comprehension(self) -> fragments.Fragment:
-        """`[x IN list WHERE … | …]` by the engine's own functions over lists."""
-        name, source = self._element_source()
-        parts, text = [source], source.text
-        with _InnerScope(self, name) as own:
-            if self.accept("WHERE"):
-                parts.append(self.expression())
-                text = f"list_filter({text}, {own} -> {parts[-1].text})"
-            if self.accept_sign("|"):
-                parts.append(self.expression())
-                if parts[-1].aggregate:
-                    raise errors.Invalid("Nothing can be counted inside a list.")
-                text = f"list_transform({text}, {own} -> {parts[-1].text})"
-        self.expect("]", "at the end of the list")
-        return compose(text, parts, "list", atomic=True)
-
     def _map(self) -> fragments.Fragment:
         """`{ name : expression , … }`; an empty one needs other words."""
-        parts = self.pairs()
-        if not parts:
-            return fragments.Fragment("map([], [])", kind="map")
-        text = ", ".join(f"{lexer.named(name)}: {part.text}" for name, part in parts)
-        return compose(f"{{{text}}}", [part for _, part in parts], "map", atomic=True)
+        pairs = tuple(self.pairs())
+        _check_names([name for name, _ in pairs])
+        fields = {name: part.type for name, part in pairs}
+        solid = all(_solid(part) for _, part in pairs)
+        of = ValueType("map", fields=fields, solid=solid)
+        if not pairs:
+            return fragments.Fragment("map([], [])", kind="map", of=of, entries=())
+        text = ", ".join(f"{lexer.named(name)}: {part.text}" for name, part in pairs)
+        parts = [part for _, part in pairs]
+        whole = compose(f"{{{text}}}", parts, "map", atomic=True, of=of)
+        return replace(whole, entries=pairs)
 
     def pairs(self) -> list[tuple[str, fragments.Fragment]]:
         """`name: value, …}` after the opening bracket."""
@@ -258,53 +283,68 @@ class LiteralParser(lexer.TokenCursor):
         return pairs
 
 
-class _InnerScope:
-    """A name that is known only inside a list's own expression."""
-
-    def __init__(self, parser: LiteralParser, name: str) -> None:
-        self._parser, self._name = parser, name
-
-    def __enter__(self) -> str:
-        self._outside = self._parser.scope
-        binding = self._parser.fresh(self._name, "")
-        self._parser.scope = {**self._outside, self._name: binding}
-        return binding.engine
-
-    def __exit__(self, *_: object) -> None:
-        self._parser.scope = self._outside
-
-
-def _check_kinds(parts: Sequence[fragments.Fragment]) -> None:
-    """Raise Invalid for a list of several kinds; whole and other numbers are one."""
-    kinds = {part.kind for part in parts} - {"", "null"}
-    if "whole" in kinds:
-        kinds.discard("number")
-    if len(kinds) > 1:
+def listed(parts: Sequence[fragments.Fragment]) -> fragments.Fragment:
+    """A list that is written out. Raises Invalid for one of several kinds."""
+    unknown = any(not part.kind for part in parts)
+    element = value_types.common([part.type for part in parts if part.kind])
+    if element is None or element.kind == "mixed":
         raise errors.Invalid(
-            "A list holds values of one kind.", hint="Make a list for each kind."
+            "A list holds values of one kind.",
+            hint="Make a list for each kind; write 1.0 for 1 beside other numbers.",
+        )
+    inner = value_types.UNKNOWN if unknown else element
+    solid = all(_solid(part) for part in parts)
+    of = ValueType("list", inner if parts else None, solid=solid)
+    text = f"[{', '.join(part.text for part in parts)}]"
+    return replace(compose(text, parts, "list", atomic=True, of=of), items=tuple(parts))
+
+
+def _solid(part: fragments.Fragment) -> bool:
+    """Whether a part of a list or a map is no NULL and has none inside."""
+    return comparing.never_null(part) and part.type.solid
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Raise Invalid for names that the engine takes for one."""
+    if len({name.lower() for name in names}) < len(names):
+        raise errors.Invalid(
+            "Two names of a map may not differ by nothing but their case here."
         )
 
 
 def compose(
-    text: str, parts: Sequence[fragments.Fragment], kind: str, *, atomic: bool = False
+    text: str,
+    parts: Sequence[fragments.Fragment],
+    kind: str,
+    *,
+    atomic: bool = False,
+    of: ValueType = value_types.UNKNOWN,
 ) -> fragments.Fragment:
     """A fragment that was made of others."""
     return fragments.Fragment(
-        text, atomic=atomic, kind=kind, aggregate=any(part.aggregate for part in parts)
+        text,
+        atomic=atomic,
+        kind=kind,
+        aggregate=any(part.aggregate for part in parts),
+        of=of,
+        beside=fragments.beside(parts),
     )
+
+
+def _written(text: str, kind: str) -> fragments.Fragment:
+    """A single value that is written out."""
+    return fragments.Fragment(text, kind=kind, of=ValueType(kind, solid=True))
 
 
 def integer(number: int) -> fragments.Fragment:
     """A whole number, if the engine can hold it."""
     if not -_LARGEST <= number < _LARGEST:
         raise errors.Invalid(f"{str(number)[:30]} is too large a number.")
-    return fragments.Fragment(str(number), kind="whole")
+    return _written(str(number), "whole")
 
 
 def _number(text: str) -> fragments.Fragment:
     number = float(text)
     if number == float("inf"):
         raise errors.Invalid(f"{text[:30]} is too large a number.")
-    return fragments.Fragment(
-        f"0{text}" if text.startswith(".") else text, kind="number"
-    )
+    return _written(f"0{text}" if text.startswith(".") else text, "number")

@@ -6,11 +6,13 @@ quotes, strings and numbers from their values. A statement that writes, defines,
 a file or the network, or calls a procedure has no rule here and is refused by name.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reverie import errors
-from reverie.graph.cypher import fragments, literals, patterns, schema
+from reverie.graph.cypher import comparing, fragments, literals, patterns, schema
+from reverie.graph.cypher.value_types import ValueType
 
 ROWS = 200
 COLUMNS = 100
@@ -59,22 +61,32 @@ class _Column:
     fragment: fragments.Fragment
 
 
-def checked(text: str, shape: schema.Schema | None = None) -> Checked:
+def checked(
+    text: str,
+    shape: schema.Schema | None = None,
+    given: Mapping[str, ValueType] | None = None,
+) -> Checked:
     """Read a query and write it anew; raises Invalid with a sentence for everything
     that is not allowed.
 
     With the shape of a graph, labels and relations that it does not know are refused
-    too, with the shape as the hint.
+    too, with the shape as the hint. `given` are the types of the parameters.
     """
     parser = _QueryParser(text, shape)
+    parser.given = given or {}
     written, columns = parser.query()
+    _require_no_walk_in_case(written)
     notes = tuple(dict.fromkeys(parser.notes))
     names = tuple(column.name for column in columns)
     return Checked(written, names, dict(parser.parameters), dict(parser.names), notes)
 
 
 class _QueryParser(patterns.PatternParser):
-    """A recursive descent parser of whole queries."""
+    """A recursive descent parser of whole queries. `_ordered` and `_cut` say whether
+    rows were put in order by WITH, and whether some were left out then.
+    """
+
+    _ordered = _cut = False
 
     def query(self) -> tuple[str, Sequence[_Column]]:
         """A query, its parts joined by UNION; the engine's text and the columns."""
@@ -114,10 +126,11 @@ class _QueryParser(patterns.PatternParser):
     def _single_query(self, *, limited: bool) -> tuple[str, Sequence[_Column]]:
         """Clauses up to RETURN. `limited`: no more rows than an answer has, plus one."""
         self.scope = {}
+        self._ordered = self._cut = False
         texts: list[str] = []
         while True:
             if self.accept("OPTIONAL", "MATCH"):
-                texts.append("OPTIONAL " + self.match_clause())
+                texts.append("OPTIONAL " + self.match_clause(optional=True))
             elif self.accept("MATCH"):
                 texts.append(self.match_clause())
             elif self.accept("UNWIND"):
@@ -145,11 +158,14 @@ class _QueryParser(patterns.PatternParser):
         source = self.expression()
         if source.aggregate:
             raise errors.Invalid("UNWIND cannot count; count in WITH first.")
+        if source.kind not in ("list", "null", ""):
+            raise errors.Invalid(f"UNWIND takes a list, not a {source.kind}.")
         self.expect_word("AS", "after UNWIND")
         name = self.name("a name for each element")
         if name in self.scope:
             raise errors.Invalid(f"{name[:60]} stands for something else already.")
-        binding = self.scope[name] = self.fresh(name, "")
+        inner = source.type.inner()
+        binding = self.scope[name] = self.fresh(name, inner.kind, inner)
         return f"UNWIND {source.text} AS {binding.engine}"
 
     def _with(self) -> str:
@@ -164,9 +180,23 @@ class _QueryParser(patterns.PatternParser):
             texts.append(f"{column.fragment.text} AS {binding.engine}")
         text = f"WITH {'DISTINCT ' if distinct else ''}{', '.join(texts)}"
         closed = distinct or any(column.fragment.aggregate for column in columns)
+        self._require_no_order(columns, distinct=distinct)
         text += self._order_and_limit(bindings, closed=closed, limited=False)
+        self._ordered |= " ORDER BY " in text
+        self._cut |= self._ordered and (" SKIP " in text or " LIMIT " in text)
         self.scope = bindings
         return text + self._where()
+
+    def _require_no_order(self, columns: Sequence[_Column], *, distinct: bool) -> None:
+        """Raise Invalid for summing up rows whose order counts: the engine forgets it."""
+        summed = distinct or any(column.fragment.aggregate for column in columns)
+        collected = any("collect(" in column.fragment.text for column in columns)
+        if (summed and self._cut) or (collected and self._ordered):
+            raise errors.Invalid(
+                "What WITH … ORDER BY has put in order cannot be counted, collected or"
+                " made DISTINCT after it.",
+                hint="Count first, or return the rows in order.",
+            )
 
     def _passed_on(
         self, column: _Column, taken: Mapping[str, literals.Binding]
@@ -174,7 +204,7 @@ class _QueryParser(patterns.PatternParser):
         """What a column of WITH is bound to: as before if it is a name only."""
         binding = self.scope.get(column.fragment.variable)
         if binding is None or binding.kind == "links" or binding in taken.values():
-            return self.fresh(column.name, column.fragment.kind)
+            return self.fresh(column.name, column.fragment.kind, column.fragment.type)
         return binding
 
     def _where(self) -> str:
@@ -187,7 +217,9 @@ class _QueryParser(patterns.PatternParser):
         distinct = self.accept("DISTINCT")
         columns = self._columns(named=False)
         bindings = {
-            column.name: literals.Binding(f"c{place}", column.fragment.kind)
+            column.name: literals.Binding(
+                f"c{place}", column.fragment.kind, column.fragment.type
+            )
             for place, column in enumerate(columns)
         }
         texts = [
@@ -196,6 +228,7 @@ class _QueryParser(patterns.PatternParser):
         ]
         text = f"RETURN {'DISTINCT ' if distinct else ''}{', '.join(texts)}"
         closed = distinct or any(column.fragment.aggregate for column in columns)
+        self._require_no_order(columns, distinct=distinct)
         text += self._order_and_limit(bindings, closed=closed, limited=limited)
         return text, columns
 
@@ -211,6 +244,7 @@ class _QueryParser(patterns.PatternParser):
             while self.accept_sign(","):
                 columns.append(self._column(named=named))
         _check_names([column.name for column in columns])
+        _check_beside([column.fragment for column in columns])
         return columns
 
     def _column(self, *, named: bool) -> _Column:
@@ -271,6 +305,13 @@ class _QueryParser(patterns.PatternParser):
     def _sort_key(self, *, closed: bool) -> str:
         """`expression [ASC | ASCENDING | DESC | DESCENDING]`."""
         fragment = self.expression()
+        comparing.require_one_kind(fragment)
+        if fragment.kind == "number" and self._divides():
+            raise errors.Invalid(
+                "Numbers are not put in order where something is divided: what is no"
+                " number (0.0 / 0.0) would come first and not last.",
+                hint="Pass the quotient on as toInteger, or order by its parts.",
+            )
         if fragment.aggregate and not closed:
             raise errors.Invalid("ORDER BY cannot count unless the columns do.")
         if self.accept("DESC") or self.accept("DESCENDING"):
@@ -279,6 +320,9 @@ class _QueryParser(patterns.PatternParser):
             self.accept("ASCENDING")
         return fragment.text
 
+    def _divides(self) -> bool:
+        return any(token.kind == "sign" and token.value == "/" for token in self.tokens)
+
     def _amount(self, word: str) -> fragments.Fragment:
         """The number after SKIP and LIMIT, or a parameter for it."""
         fragment = self.expression()
@@ -286,6 +330,49 @@ class _QueryParser(patterns.PatternParser):
         if not integer or fragment.text.startswith("-"):
             raise errors.Invalid(f"{word} takes a whole number that is not negative.")
         return fragment
+
+
+_MARK = re.compile(
+    r"'(?:[^'\\]|\\.)*'|`[^`]*`"
+    r"|(?P<case>\bCASE\b)|(?P<end>\bEND\b)"
+    r"|(?P<walk>\b(?:any|list_filter|list_transform)\()",
+    re.DOTALL,
+)
+
+
+def _require_no_walk_in_case(text: str) -> None:
+    """Raise Invalid for a list whose elements are asked inside CASE: the engine takes
+    the elements of another row's list.
+    """
+    depth = 0
+    for mark in _MARK.finditer(text):
+        if mark["case"]:
+            depth += 1
+        elif mark["end"]:
+            depth -= 1
+        elif mark["walk"] and depth:
+            raise errors.Invalid(
+                "What is asked of a list's elements cannot stand inside CASE, or in an"
+                " element of such a list.",
+                hint="Compute it in WITH first.",
+            )
+
+
+_KEY = re.compile(r"v[0-9]+(?:\.`[^`]+`)*")
+
+
+def _check_beside(columns: Sequence[fragments.Fragment]) -> None:
+    """Raise Invalid for what stands beside an aggregate and is no column of its own."""
+    keys = {column.text for column in columns if not column.aggregate}
+    for column in columns:
+        for text in column.beside:
+            plain = text.strip("()")
+            if plain not in keys or not _KEY.fullmatch(plain):
+                raise errors.Invalid(
+                    "Beside what is counted may stand only a name or a property that is"
+                    " a column of its own.",
+                    hint="Pass it on with WITH first.",
+                )
 
 
 def _check_names(names: Sequence[str]) -> None:

@@ -6,11 +6,19 @@ gets one.
 """
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from reverie import errors
-from reverie.graph.cypher import expressions, fragments, lexer, literals, schema
+from reverie.graph.cypher import (
+    comparing,
+    expressions,
+    fragments,
+    lexer,
+    literals,
+    schema,
+    value_types,
+)
 
 UNBOUNDED = 8
 FARTHEST = 30
@@ -22,6 +30,7 @@ class _Link:
     engine: str
     relations: frozenset[str]
     many: bool
+    may_be_none: bool  # a path of any length may have no link
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +56,32 @@ class PatternParser(expressions.ExpressionParser):
         self.conditions: list[str] = []
         self.notes: list[str] = []
         self._links: list[_Link] = []
+        self._optional = False
+        self._existence = False
 
-    def match_clause(self) -> str:
+    def match_clause(self, *, optional: bool = False) -> str:
         """The patterns after MATCH, with WHERE."""
+        self._optional, before = optional, dict(self.scope)
         outside, self.conditions, self._links = (self.conditions, self._links), [], []
         texts = [self._path()]
         while self.accept_sign(","):
             texts.append(self._path())
         conditions = [*self.conditions, *_distinct_links(self._links)]
         self.conditions, self._links = outside
+        self._optional = False
         condition = self.where_condition()
+        if optional:
+            self._mark_missing(before)
         if condition is not None:
             conditions.append(condition.operand())
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         return f"MATCH {', '.join(texts)}{where}"
+
+    def _mark_missing(self, before: Mapping[str, literals.Binding]) -> None:
+        """Paths that may be missing: the engine tells of one that is there."""
+        for name, binding in self.scope.items():
+            if binding.kind == "path" and before.get(name) != binding:
+                self.scope[name] = replace(binding, kind=value_types.MISSING)
 
     def where_condition(self) -> fragments.Fragment | None:
         """The condition after WHERE, if there is one."""
@@ -69,7 +90,7 @@ class PatternParser(expressions.ExpressionParser):
         condition = self.expression()
         if condition.aggregate:
             raise errors.Invalid("WHERE cannot count; count in WITH, then ask.")
-        self._require_truth(condition, "WHERE")
+        self.require_truth(condition, "WHERE")
         return condition
 
     def subquery(self, word: str) -> fragments.Fragment:
@@ -78,18 +99,44 @@ class PatternParser(expressions.ExpressionParser):
         self.expect("{", f"after {word}")
         self.accept("MATCH")
         outside, self.scope = self.scope, dict(self.scope)
+        start, state = self.position, (self._existence, self._optional)
+        self._existence = word == "EXISTS"
         text = self.match_clause()
+        self._existence, self._optional = state
+        self._require_no_circle(start)
         self.scope = outside
         self.expect("}", f"at the end of {word}")
         return fragments.Fragment(
             f"{word} {{ {text} }}", kind="truth" if word == "EXISTS" else "whole"
         )
 
+    def _require_no_circle(self, start: int) -> None:
+        """Raise Invalid for a pattern as a condition that names a node twice: the engine
+        does not see that it is the same one.
+        """
+        names = [
+            after.value
+            for token, after in itertools.pairwise(self.tokens[start : self.position])
+            if token.kind == "sign" and token.value == "("
+            if after.kind in ("name", "quoted") and after.value in self.scope
+            if self.scope[after.value].kind in ("node", "")
+        ]
+        for name in names:
+            if names.count(name) > 1:
+                raise errors.Invalid(
+                    f"{name[:60]} stands twice in a pattern that is a condition.",
+                    hint="Use MATCH for a circle, then count or compare.",
+                )
+
     def pattern(self) -> fragments.Fragment:
         """A pattern as a condition; it binds no names."""
         outside, self.scope = self.scope, dict(self.scope)
         state, self.conditions, self._links = (self.conditions, self._links), [], []
+        start, nested = self.position, (self._existence, self._optional)
+        self._existence, self._optional = True, False
         text = self._element()
+        self._existence, self._optional = nested
+        self._require_no_circle(start)
         conditions = [*self.conditions, *_distinct_links(self._links)]
         self.conditions, self._links = state
         new = [name for name in self.scope if name not in outside]
@@ -114,6 +161,7 @@ class PatternParser(expressions.ExpressionParser):
             if name in self.scope:
                 raise errors.Invalid(f"{name[:60]} stands for something else already.")
             self.scope[name] = self.fresh(name, "path")
+        before = len(self._links)
         if self.current.kind == "name" and self.current.value.lower() in (
             "shortestpath",
             "allshortestpaths",
@@ -130,7 +178,21 @@ class PatternParser(expressions.ExpressionParser):
             text = self._element()
         if not name:
             return text
+        self._check_named(name, self._links[before:])
         return f"{self.scope[name].engine} = {text}"
+
+    def _check_named(self, name: str, links: Sequence[_Link]) -> None:
+        """Raise Invalid for paths that the engine tells wrongly."""
+        several = len(links) > 1
+        if self._optional and any(link.many for link in links):
+            told = "may be missing, and the engine would tell of one that is there"
+        elif several and any(link.may_be_none for link in links):
+            told = "may have no link in a part of it, and a node would be told twice"
+        else:
+            return
+        raise errors.Invalid(
+            f"The path {name[:60]} {told}.", hint="Return its nodes by their names."
+        )
 
     def _element(self, manner: str = "TRAIL") -> str:
         """`node { link node }`."""
@@ -166,7 +228,7 @@ class PatternParser(expressions.ExpressionParser):
                 text += ":" + "|".join(lexer.named(kind) for kind in kinds)
             else:
                 self.conditions.append("false")
-        text += self._properties()
+        text += self._properties(links=False)
         self.expect(")", "at the end of a node")
         return f"({text})"
 
@@ -185,7 +247,7 @@ class PatternParser(expressions.ExpressionParser):
             raise errors.Invalid(f"{name[:60]} is a {binding.kind} and no {kind}.")
         return binding.engine
 
-    def _properties(self) -> str:
+    def _properties(self, *, links: bool) -> str:
         """`{ name : value , … }`, if it stands here."""
         if self.current.kind == "parameter":
             raise errors.Invalid(
@@ -198,8 +260,29 @@ class PatternParser(expressions.ExpressionParser):
             raise errors.Invalid("A pattern cannot count.")
         if not pairs:
             return ""
+        for name, value in pairs:
+            self._check_property(name, value, links=links)
         texts = [f"{lexer.named(name)}: {value.text}" for name, value in pairs]
         return f" {{{', '.join(texts)}}}"
+
+    def _check_property(
+        self, name: str, value: fragments.Fragment, *, links: bool
+    ) -> None:
+        """A property of another kind than the value is never equal to it; the engine
+        would turn one into the other. Raises Invalid where that cannot be told.
+        """
+        comparing.require_one_kind(value)
+        if self.shape is None:
+            return
+        kind = value_types.of_column(schema.column(self.shape, name, links=links)).kind
+        kinds = {kind, value.kind}
+        if "mixed" in kinds or kinds == {"whole", "number"} or kind == "list":
+            raise errors.Invalid(
+                f"{name[:60]} cannot be compared inside a pattern.",
+                hint=f"Use WHERE: n.{name[:60]} = ….",
+            )
+        if value.kind == "null" or (len(kinds) == 2 and "" not in kinds):
+            self.conditions.append("false")
 
     def _link(self, manner: str) -> str:
         """`[<] - [ detail ] - [>]`."""
@@ -211,7 +294,23 @@ class PatternParser(expressions.ExpressionParser):
         right = self.accept_sign(">")
         if left and right:
             left = right = False  # either direction, as without arrows
+        if not left and not right:
+            self._require_no_loops()
         return f"{'<' if left else ''}-[{detail}]-{'>' if right else ''}"
+
+    def _require_no_loops(self) -> None:
+        """Raise Invalid for a link of either direction that may lead from a node to
+        itself: the engine finds that one twice.
+        """
+        if self.shape is None or self._existence:
+            return
+        meant = self._links[-1].relations or self.shape.relations.keys()
+        if any(self.shape.relations[table].looped for table in meant):
+            raise errors.Invalid(
+                "A link leads from a node to itself in this graph, and a pattern without"
+                " an arrow would find it twice.",
+                hint="Give the link a direction: -->.",
+            )
 
     def _detail(self, manner: str) -> str:
         """`[name] [:RELATION | …] [*lengths] [properties] ]`."""
@@ -223,7 +322,7 @@ class PatternParser(expressions.ExpressionParser):
                 self.accept_sign(":")
                 relations.append(self.name("a relation"))
         lengths = self._lengths(manner) if self.accept_sign("*") else ""
-        properties = self._properties()
+        properties = self._properties(links=True)
         self.expect("]", "at the end of a link")
         return self._link_text(
             _LinkDetail(name, relations, lengths, properties), manner
@@ -239,8 +338,8 @@ class PatternParser(expressions.ExpressionParser):
         relations = self.related(detail.relations)
         if len(self._links) >= _MOST_LINKS:
             raise errors.Invalid(f"A MATCH has at most {_MOST_LINKS} links.")
-        many = bool(detail.lengths)
-        self._links.append(_Link(binding.engine, frozenset(relations), many))
+        many, none = bool(detail.lengths), " 0.." in detail.lengths
+        self._links.append(_Link(binding.engine, frozenset(relations), many, none))
         types = "|".join(map(lexer.named, relations))
         text = f"{binding.engine}:{types}" if types else binding.engine
         return f"{text}{detail.lengths}{detail.properties}"
@@ -249,6 +348,12 @@ class PatternParser(expressions.ExpressionParser):
         """The name that a link has in the engine's text."""
         name = detail.name
         before = self.scope.get(name) if name else None
+        if self._optional and (before is not None or (name and detail.lengths)):
+            raise errors.Invalid(
+                f"{name[:60]} may be missing, and the engine would tell of one that is"
+                " there.",
+                hint="Give the link another name, or leave it without one.",
+            )
         binding = self.fresh(name, "links" if detail.lengths else "link")
         if before is not None:
             self._require_same(name, before, binding)

@@ -20,7 +20,7 @@ from typing import Any
 from uuid import UUID
 
 from reverie import errors
-from reverie.graph.cypher import child, parser, rendering, schema
+from reverie.graph.cypher import child, parser, rendering, schema, value_types
 
 # Limits of docs/decisions/0017: seconds of a query, bytes of an answer, seconds until an
 # idle child ends, and how many projections are kept.
@@ -160,7 +160,11 @@ class Projection:
         """Ask the graph. Raises Invalid for a query that is not allowed, makes no
         sense, or takes too much.
         """
-        query = parser.checked(text, self.schema)
+        types = {
+            name: value_types.of_value(value)
+            for name, value in (parameters or {}).items()
+        }
+        query = parser.checked(text, self.schema, types)
         values = _engine_parameters(query, parameters or {})
         message: dict[str, object] = {
             "run": query.text,

@@ -8,6 +8,8 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, NamedTuple, cast
 
+from reverie.graph.cypher import columns
+
 _INTERNAL = ("_ID", "_LABEL", "_SRC", "_DST")
 _DEEPEST = 12
 
@@ -58,13 +60,13 @@ class AnswerRows:
         self._left = size
         self._limits = _FULL if verbose else _BRIEF
 
-    def add(self, row: Sequence[Any], key: KeyOf) -> None:
+    def add(self, row: Sequence[Any], key: KeyOf, relations: Mapping[str, str]) -> None:
         """One row more, or the end of the page."""
         if len(self.rows) >= self._most:
             self.open = False
             return
         for limits in (self._limits, _BRIEF):
-            renderer = _Renderer(key, limits)
+            renderer = _Renderer(key, limits, relations)
             rendered = [renderer.plain(value) for value in row]
             size = _json_size(rendered)
             if size <= self._left:
@@ -87,10 +89,13 @@ class _Renderer:
 
     key: KeyOf
     limits: _Limits
+    relations: Mapping[str, str]  # by their tables
 
     def plain(self, value: Any, depth: int = 0) -> Any:
         """Any value as JSON has it; `depth` is how many others it is inside of."""
         match value:
+            case str() if value.startswith(columns.TAGGED):
+                return self.plain(json.loads(value[len(columns.TAGGED) :]), depth)
             case str():
                 return self._short(value)
             case None | bool() | int() | float() | datetime() | date() | Decimal():
@@ -149,7 +154,7 @@ class _Renderer:
         if "_SRC" not in value or "_DST" not in value:
             return {"kind": value["_LABEL"]}
         return {
-            "relation": value["_LABEL"],
+            "relation": self.relations.get(value["_LABEL"], value["_LABEL"]),
             "from": self.key(value["_SRC"]),
             "to": self.key(value["_DST"]),
         }

@@ -26,6 +26,8 @@ _TEXTS = (
 )
 _STRENGTH = {"relationship_type": "STRING", "relevance": "INT64", "notes": "STRING"}
 
+UNLABELLED = "~"  # the kind of nodes without a label
+
 # The kinds of every graph and the properties that a query may name whether or not a
 # node has them.
 KINDS: Mapping[str, Mapping[str, str]] = {
@@ -70,6 +72,8 @@ class SchemaRelation:
 
     pairs: Sequence[tuple[str, str]]
     properties: Mapping[str, str]
+    name: str = ""  # if the engine's table has another one
+    looped: bool = False  # a link leads from a node to itself
 
     def ends(self) -> str:
         """The kinds that it joins, for whoever has to write a query."""
@@ -97,6 +101,7 @@ class Schema:
         lines.append("Links:")
         bare: list[str] = []
         for name, shape in self.relations.items():
+            name = shape.name or name
             if shape.pairs:
                 properties = _in_braces(shape.properties)
                 lines.append(f"[{name} {properties}] {shape.ends()}")
@@ -131,17 +136,59 @@ def labelled(shape: Schema | None, groups: Sequence[Sequence[str]]) -> list[str]
 
 
 def relation(shape: Schema | None, name: str) -> str:
-    """The relation that is meant; raises Invalid, with the schema, for one that is not
-    known.
+    """The table of the relation that is meant; raises Invalid, with the schema, for one
+    that is not known.
     """
     if shape is None:
         return name
-    meant = _cased(shape.relations, name)
+    tables = {table.name or own: own for own, table in shape.relations.items()}
+    meant = _cased(tables, name)
     if meant is None:
         raise errors.Invalid(
             f"There is no relation {name[:60]} in this graph.", hint=str(shape)
         )
-    return meant
+    return tables[meant]
+
+
+def column(shape: Schema, name: str, *, links: bool) -> str:
+    """The type of a property's column, or nothing if there is none. Raises Invalid for
+    a name that the engine would take for another one.
+    """
+    tables = (
+        [relation.properties for relation in shape.relations.values()]
+        if links
+        else list(shape.nodes.values())
+    )
+    for columns in tables:
+        if name in columns:
+            return columns[name]
+    for columns in tables:
+        for other in columns:
+            if other.lower() == name.lower():
+                raise errors.Invalid(
+                    f"There is no property {name[:60]}.", hint=f"There is {other}."
+                )
+    return ""
+
+
+def own_labels(shape: Schema | None) -> Mapping[str, Sequence[str]]:
+    """The labels of each kind that is not its own single one."""
+    if shape is None or not shape.labels:
+        return {}
+    found: dict[str, list[str]] = {}
+    for kind in shape.nodes:
+        labels = sorted(name for name, kinds in shape.labels.items() if kind in kinds)
+        if labels != [kind] or kind == UNLABELLED:
+            found[kind] = [name for name in labels if name != UNLABELLED]
+    return found
+
+
+def renamed(shape: Schema | None) -> Mapping[str, str]:
+    """The relations whose tables have another name, by their tables."""
+    if shape is None:
+        return {}
+    relations = shape.relations.items()
+    return {table: of.name for table, of in relations if of.name not in ("", table)}
 
 
 def _label(shape: Schema, name: str) -> frozenset[str]:

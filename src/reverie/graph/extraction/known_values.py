@@ -7,7 +7,7 @@ from uuid import UUID
 
 from reverie import db
 from reverie.graph import nodes
-from reverie.graph.extraction import gazetteer
+from reverie.graph.extraction import gazetteer, given_names
 
 # A given name of fewer letters means nobody; of more namesakes none is looked at.
 _SHORTEST, _MOST_NAMESAKES = 3, 50
@@ -85,31 +85,43 @@ def _known_nodes(
 ) -> Iterator[gazetteer.KnownNode]:
     """The nodes that have a name of their own."""
     times = Counter(alias for row in rows for alias in row["aliases"])
-    given_names = Counter(
+    given_times = Counter(
         _given_name(row).lower() for row in rows if row["kind"] == "person"
     )
     for row in rows:
         if "@" in row["name"]:
             continue
         names = [
-            alias for alias in row["aliases"] if times[alias] == 1 and "@" not in alias
+            alias
+            for alias in row["aliases"]
+            if times[alias] == 1 and "@" not in alias and _tells(row, alias)
         ]
-        if _known_by_given_name(row, given_names):
+        if _known_by_given_name(row, given_times):
             names.append(_given_name(row))
         if names:
+            # A node is found by its names alone: the one it shows may tell nothing.
+            shown = row["name"] if _tells(row, row["name"]) else names[0]
             yield gazetteer.KnownNode(
-                row["key"], row["kind"], row["name"], row["type"], tuple(names)
+                row["key"], row["kind"], shown, row["type"], tuple(names)
             )
 
 
-def _known_by_given_name(
-    row: Mapping[str, Any], given_names: Mapping[str, int]
-) -> bool:
-    """Whether nobody else has a person's given name."""
+def _tells(row: Mapping[str, Any], name: str) -> bool:
+    """Whether a name alone says who is meant: no person's that is one word and means
+    something else as well.
+    """
+    if row["kind"] != "person" or " " in name.strip():
+        return True
+    return not given_names.ambiguous(name)
+
+
+def _known_by_given_name(row: Mapping[str, Any], times: Mapping[str, int]) -> bool:
+    """Whether nobody else has a person's given name, and it means nothing else."""
     if row["kind"] != "person" or " " not in row["name"]:
         return False
     name = _given_name(row)
-    return len(name) >= _SHORTEST and given_names[name.lower()] == 1
+    known = len(name) >= _SHORTEST and times[name.lower()] == 1
+    return known and not given_names.ambiguous(name)
 
 
 def _given_name(row: Mapping[str, Any]) -> str:

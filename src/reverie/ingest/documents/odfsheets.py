@@ -22,6 +22,8 @@ HEAD = 64 * 1024
 REPEATED = 100
 MOST_REPEATED_ROWS = 2_000_000
 SPREADSHEET = re.compile(rb"<office:spreadsheet[\s/>]")
+# What a format adds to the digits of a number: thousands parted, a currency, words.
+_SHOWN_MARKS = re.compile(r"[^\d.,\s+-]|\d[.,\s\u202f'’]\d{3}(?!\d)|\d\s?/\s?\d")
 SECONDS = re.compile(r"T(\d\d:\d\d)(:00(\.0+)?)?$")
 
 
@@ -132,11 +134,21 @@ def _shown(element: trees.Element) -> tuple[str, bool]:
     shown = spacing.clean(" ".join(paragraphs))
     if kind == "float":
         value = officeparts.attribute(element, "value")
-        return officeparts.number(value) or shown, True
+        return figure(value, shown), True
     if kind == "date":
         stored = officeparts.attribute(element, "date-value")
         return _moment(stored) or shown, True
     return shown, kind in {"percentage", "currency", "time"}
+
+
+def figure(stored: str, shown: str) -> str:
+    """A number as the sheet shows it; the stored one where its column is too narrow or
+    it is shown without some of its digits.
+    """
+    plain = officeparts.number(stored)
+    if not shown or "#" in shown or not _SHOWN_MARKS.search(shown):
+        return plain or shown
+    return shown
 
 
 def _moment(stored: str) -> str:

@@ -7,7 +7,7 @@ import xlrd
 from xlrd import biffh, book, sheet, xldate
 
 from reverie import errors
-from reverie.ingest.documents import officeparts, sheetrows, spacing, units
+from reverie.ingest.documents import numberformats, sheetrows, spacing, units
 
 NUMBERS = frozenset([xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_DATE])
 
@@ -17,13 +17,7 @@ def read(source: units.DocumentSource) -> Iterator[units.Read]:
     raises is for the caller.
     """
     try:
-        opened = xlrd.open_workbook(
-            file_contents=source.data,
-            logfile=io.StringIO(),
-            on_demand=True,
-            ragged_rows=True,
-            formatting_info=False,
-        )
+        opened = _opened(source.data)
     except biffh.XLRDError as error:
         if "encrypted" in str(error):
             raise errors.Locked("it is encrypted") from error
@@ -37,6 +31,26 @@ def read(source: units.DocumentSource) -> Iterator[units.Read]:
         opened.unload_sheet(at)
 
 
+def _opened(data: bytes) -> book.Book:
+    """The workbook with its number formats; without them where they are broken."""
+    try:
+        return _open(data, formatted=True)
+    except biffh.XLRDError:
+        raise
+    except Exception:  # noqa: BLE001 - the styles of a broken file raise anything
+        return _open(data, formatted=False)
+
+
+def _open(data: bytes, *, formatted: bool) -> book.Book:
+    return xlrd.open_workbook(
+        file_contents=data,
+        logfile=io.StringIO(),
+        on_demand=True,
+        ragged_rows=True,
+        formatting_info=formatted,
+    )
+
+
 def _rows(opened: book.Book, page: sheet.Sheet) -> Iterator[sheetrows.Row]:
     """The rows of a sheet that say something."""
     for number in range(page.nrows):
@@ -44,13 +58,25 @@ def _rows(opened: book.Book, page: sheet.Sheet) -> Iterator[sheetrows.Row]:
         values = page.row_values(number)
         cells: list[sheetrows.Cell] = []
         for column, (kind, value) in enumerate(zip(kinds, values, strict=True)):
-            if text := _text(opened, kind, value):
+            code = _code(opened, page, number, column) if kind in NUMBERS else ""
+            if text := _text(opened, kind, value, code):
                 cells.append(sheetrows.Cell(column, text, number=kind in NUMBERS))
         if cells:
             yield sheetrows.Row(number + 1, cells)
 
 
-def _text(opened: book.Book, kind: int, value: object) -> str:
+def _code(opened: book.Book, page: sheet.Sheet, row: int, column: int) -> str:
+    """The number format of a cell, "" where it is not known."""
+    if not opened.formatting_info:
+        return ""
+    try:
+        style = opened.xf_list[page.cell_xf_index(row, column)]
+        return str(opened.format_map[style.format_key].format_str)
+    except (IndexError, KeyError, AttributeError):
+        return ""
+
+
+def _text(opened: book.Book, kind: int, value: object, code: str) -> str:
     """What a cell shows; an error shows nothing."""
     if kind == xlrd.XL_CELL_TEXT:
         return spacing.clean(str(value))
@@ -63,7 +89,8 @@ def _text(opened: book.Book, kind: int, value: object) -> str:
             return _moment(opened, value)
         except (xldate.XLDateError, ValueError, OverflowError):
             pass  # no date after all: the number as it stands
-    return officeparts.decimal(float(value)) if kind in NUMBERS else ""
+        code = ""
+    return numberformats.shown(float(value), code) if kind in NUMBERS else ""
 
 
 def _moment(opened: book.Book, serial: float) -> str:

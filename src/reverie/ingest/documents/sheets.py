@@ -10,6 +10,7 @@ import datetime as dt
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import cast
 
 from openpyxl.styles import numbers
@@ -18,6 +19,7 @@ from openpyxl.utils import datetime as serials
 from reverie import errors
 from reverie.ingest.documents import (
     compound,
+    numberformats,
     numbering,
     officeparts,
     oldsheets,
@@ -42,13 +44,13 @@ BOOLEANS = {"1": "TRUE", "0": "FALSE"}
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """What the sheets of a workbook share: its texts, which cell styles show dates, and
-    where dates begin.
+    """What the sheets of a workbook share: its texts, the number format of each cell
+    style, and where dates begin.
     """
 
     package: packed.Package
     texts: Sequence[str]
-    dates: Sequence[str]
+    formats: Sequence[str]
     late: bool
 
 
@@ -140,9 +142,7 @@ def _is_reading(run: trees.Element) -> bool:
 
 
 def _formats(root: trees.Element | None) -> list[str]:
-    """For each cell style "date", "time" (a length of time) or "": what a number in it
-    is shown as. [] without styles.
-    """
+    """For each cell style the code of its number format. [] without styles."""
     if root is None:
         return []
     codes: dict[str, str] = {
@@ -152,12 +152,10 @@ def _formats(root: trees.Element | None) -> list[str]:
         number = officeparts.attribute(number_format, "numFmtId")
         codes[number] = officeparts.attribute(number_format, "formatCode")
     styles = trees.children(officeparts.child(root, "cellXfs"))
-    return [
-        _moment_kind(codes.get(officeparts.attribute(style, "numFmtId"), ""))
-        for style in styles
-    ]
+    return [codes.get(officeparts.attribute(style, "numFmtId"), "") for style in styles]
 
 
+@lru_cache(maxsize=1000)
 def _moment_kind(code: str) -> str:
     """ "date", "time" (a length of time) or "" by a number format's code."""
     if not numbers.is_date_format(code):
@@ -245,13 +243,26 @@ def _shared(book: Book, text: str) -> str:
 def _number(book: Book, style: str, text: str) -> str:
     """A number as people write it, or the moment that its style shows it as."""
     index = int(style) if WHOLE.fullmatch(style) else 0
-    kind = book.dates[index] if index < len(book.dates) else ""
+    code = book.formats[index] if index < len(book.formats) else ""
+    try:
+        figure = float(text)
+    except ValueError:
+        return officeparts.number(text.strip())
+    kind = _moment_kind(code)
     if kind:
         try:
-            return _moment(float(text), kind, late=book.late)
+            moment = _moment(figure, kind, late=book.late)
+            return moment if _has_seconds(code) else moment.removesuffix(":00")
         except (ValueError, OverflowError):
-            pass  # no date after all: the number as it stands
-    return officeparts.number(text.strip())
+            code = ""  # no date after all: the number as it stands
+    if code in ("", "General"):
+        return officeparts.number(text.strip())
+    return numberformats.shown(figure, code)
+
+
+def _has_seconds(code: str) -> bool:
+    """Whether a length of time is shown with its seconds; others have none at zero."""
+    return _moment_kind(code) != "time" or "s" in code.lower()
 
 
 def _moment(serial: float, kind: str, *, late: bool) -> str:

@@ -10,6 +10,7 @@ from reverie import errors
 from reverie.ingest import charsets, drafts
 from reverie.ingest.documents import cutting, units
 from reverie.ingest.formats import (
+    plain,
     table_contacts,
     table_headers,
     table_health,
@@ -21,8 +22,13 @@ LARGEST = 64 * 1024 * 1024
 LONGEST_TEXT = 4_000_000
 PREAMBLE = 30  # banks write the account, the period and the balance above the header
 _MOST_COLUMNS = 200
-_BINARY_SAMPLE = 10_000
+_MOST_BROKEN = 20
 _ENGLISH = re.compile(r"\b(date|amount|description|time|name|balance|day)\b")
+_NOT_ENGLISH = re.compile(
+    r"\b(datum|betrag|umsatz|saldo|waehrung|wahrung|buchung\w*|verwendungszweck|wertstellung|zeit|uhrzeit|wert|tag"
+    r"|fecha|importe|concepto|divisa|nombre|valor|libelle|montant|bedrag|omschrijving|importo|descrizione|descricao"
+    r"|data|kwota|geburtstag|vorname|nachname|apellidos?)\b"
+)
 _TAB_SEPARATED = frozenset({".tsv", ".tab"})
 
 
@@ -33,19 +39,39 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
     if len(source.data) > LARGEST:
         raise errors.Unreadable(f"a table larger than {LARGEST // 1024 // 1024} MB")
     text, encoding = charsets.decode(source.data)
-    if "\x00" in text[:_BINARY_SAMPLE]:
+    if plain.is_binary(text):
         raise errors.Unreadable("not a table: the file holds binary data")
     rows, delimiter, broken = table_rows.parse(text)
     if not rows:
-        yield drafts.Skip("", broken or "the table is empty")
+        yield drafts.Skip("", "the table is empty")
         return
     records = _records(source, rows, delimiter)
-    if records is None:
+    made = False
+    for item in _or_failures(records) if records else ():
+        made = True
+        yield item
+    if not made:
         yield _file(source, rows, encoding, broken)
-        return
-    yield from records
-    if broken:
-        yield drafts.Skip("", broken)
+        if records is not None:
+            yield drafts.Remark("", "no row of it could be read: kept as a table")
+    if "\x00" in text:
+        yield drafts.Remark("", "it holds NUL bytes, which were left out")
+    for place in broken[:_MOST_BROKEN]:
+        yield drafts.Remark("", place)
+
+
+def _or_failures(
+    records: Iterator[drafts.DraftOrSkip],
+) -> Iterator[drafts.DraftOrSkip]:
+    """The records of a table and its failures; nothing when there are failures only."""
+    failures: list[drafts.DraftOrSkip] = []
+    for item in records:
+        if isinstance(item, drafts.Draft):
+            yield from failures
+            yield item
+            yield from records
+            return
+        failures.append(item)
 
 
 def _records(
@@ -55,8 +81,11 @@ def _records(
     for at, row in enumerate(rows[:PREAMBLE]):
         headers = [name.strip() for name in row]
         # Where the comma is the decimal mark, files are cut by semicolons.
-        english = delimiter != ";" and _is_english(headers)
-        table = table_rows.Table(headers, rows[at + 1 :], delimiter, english)
+        language = _is_english(headers)
+        english = delimiter != ";" and language
+        table = table_rows.Table(
+            headers, rows[at + 1 :], delimiter, english, local=not language
+        )
         if columns := table_headers.transaction(headers):
             preamble = " ".join(" ".join(line) for line in rows[:at])
             return table_transactions.records(table, columns, preamble)
@@ -68,12 +97,20 @@ def _records(
 
 
 def _is_english(headers: Sequence[str]) -> bool:
-    """Whether a header has an English word for what banks list."""
-    return any(_ENGLISH.search(table_headers.plain(header)) for header in headers)
+    """Whether the headers have an English word for what banks list, and none of
+    another language.
+    """
+    plain_headers = " ".join(map(table_headers.plain, headers))
+    if _NOT_ENGLISH.search(plain_headers):
+        return False
+    return _ENGLISH.search(plain_headers) is not None
 
 
 def _file(
-    source: drafts.SourceFile, rows: Sequence[Sequence[str]], encoding: str, broken: str
+    source: drafts.SourceFile,
+    rows: Sequence[Sequence[str]],
+    encoding: str,
+    broken: Sequence[str],
 ) -> drafts.Draft:
     """The table as one file, whose rows are its passages."""
     blocks, complete = _blocks(rows)
@@ -82,7 +119,7 @@ def _file(
         "rows": len(rows) - 1,
         "columns": [name.strip() for name in rows[0]][:_MOST_COLUMNS],
         "encoding": encoding,
-        "broken": broken,
+        "broken": broken[:_MOST_BROKEN],
         "cut": not complete or None,
     }
     fields: drafts.Fields = {

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from reverie.ingest import drafts
-from reverie.ingest.formats import contentlines, table_rows, table_values
+from reverie.ingest.formats import contentlines, table_dates, table_rows
 
 # Google puts several values of one label into one cell, parted by " ::: ".
 _GOOGLE_SEPARATOR = ":::"
@@ -44,11 +44,12 @@ def records(
     """Field -> columns as `table_headers.contact` says."""
     used: set[int] = set()
     used.update(*columns.values())
+    order = table.date_order(next(iter(columns.get("birthday", ())), None))
     seen: set[str] = set()
     for number, row in enumerate(table.rows, start=1):
         values = _values(row, columns)
         others = table.other_cells(row, used)
-        contact = _contact(values, table, others)
+        contact = _contact(values, order, others)
         if contact is None:
             reason = "a row without a name, an address or a number"
             yield drafts.Skip(f"row {number}", reason)
@@ -57,6 +58,8 @@ def records(
         else:
             seen.add(contact.key)
             yield contact
+    if order.guessed:
+        yield drafts.Remark("", order.remark)
 
 
 def _values(row: Sequence[str], columns: Mapping[str, Sequence[int]]) -> _Row:
@@ -72,7 +75,7 @@ def _values(row: Sequence[str], columns: Mapping[str, Sequence[int]]) -> _Row:
 
 
 def _contact(
-    row: _Row, table: table_rows.Table, others: Mapping[str, str]
+    row: _Row, order: table_dates.DateOrder, others: Mapping[str, str]
 ) -> drafts.Draft | None:
     """None for a row without a name, an address and a number."""
     emails = [email for email in row.all("emails") if "@" in email]
@@ -81,7 +84,7 @@ def _contact(
     display = _display_name(row) or reached
     if not display:
         return None
-    birthday, birthday_text = _birthday(row.first("birthday"), not table.english)
+    birthday, birthday_text = _birthday(row.first("birthday"), order.day_first)
     fields: drafts.Fields = {
         "display_name": display,
         "given": row.optional("given"),
@@ -127,5 +130,5 @@ def _birthday(text: str, day_first: bool) -> tuple[date | None, str]:
     """The date, or the text as it stands where it is none: --03-04 has no year."""
     if not text or text.startswith("--"):
         return None, text
-    birthday = table_values.day(text, day_first)
+    birthday = table_dates.day(text, day_first)
     return birthday, "" if birthday else text

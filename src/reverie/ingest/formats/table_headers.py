@@ -17,22 +17,30 @@ TRANSACTION: dict[str, tuple[str, ...]] = {
         "valuta", "wertstellungsdatum",
         "fecha operacion", "fecha de operacion", "fecha contable", "f operacion", "fecha movimiento",
         "fecha", "fecha valor", "f valor",
-        "value date", "started date",
+        "txn date", "tran date", "post date", "effective date", "transaction posted", "date of transaction",
+        "date operation", "date de l operation", "date comptable", "boekdatum", "data operazione", "data contabile",
+        "data", "data operacji", "data movimento",
+        "value date", "value dt", "started date",
     ),
     "amount": (
         "amount", "transaction amount", "amount eur", "amount usd", "amount gbp", "betrag", "betrag eur",
         "betrag in eur", "umsatz",
         "umsatz in eur", "betrag chf", "importe", "importe eur", "cantidad", "monto", "importe euros",
-        "amount account currency",
+        "amount account currency", "txn amount", "amt", "montant", "bedrag", "importo", "montante", "kwota",
+        "summe",
         "valor",
     ),
     "debit": (
-        "debit", "debit amount", "paid out", "money out", "withdrawal", "withdrawals", "withdrawal amount",
+        "debit", "debits", "dr", "debit amt", "withdrawal amt", "withdrawals dr", "withdrawal dr", "money spent",
+        "debit amount", "paid out", "out", "outgoing", "debits out", "sortie", "uscite", "uscita", "dare",
+        "addebiti", "money out", "withdrawal", "withdrawals", "withdrawal amount",
         "soll", "belastung",
         "ausgabe", "ausgaben", "lastschrift", "cargo", "cargos", "debe", "gasto", "gastos", "debito",
     ),
     "credit": (
-        "credit", "credit amount", "paid in", "money in", "deposit", "deposits", "deposit amount", "haben",
+        "credit", "credits", "cr", "credit amt", "deposit amt", "deposits cr", "deposit cr", "money received", "in",
+        "incoming", "entrate", "entrata", "avere", "accrediti",
+        "credit amount", "paid in", "money in", "deposit", "deposits", "deposit amount", "haben",
         "gutschrift", "einnahme",
         "einnahmen", "abono", "abonos", "haber", "ingreso", "ingresos", "credito",
     ),
@@ -48,7 +56,9 @@ TRANSACTION: dict[str, tuple[str, ...]] = {
         "beneficiario ordenante", "emisor",
     ),
     "text": (
-        "description", "transaction description", "narrative", "memo", "details", "transaction details",
+        "description", "transaction description", "narration", "particulars", "transaction", "transaction remarks",
+        "libelle", "descrizione", "descricao", "omschrijving", "naam omschrijving", "mededelingen", "opis",
+        "narrative", "memo", "details", "transaction details",
         "payment reference", "reference",
         "notes", "verwendungszweck", "buchungstext", "buchungsdetails", "vorgang verwendungszweck",
         "beschreibung", "zahlungsgrund",
@@ -60,7 +70,8 @@ TRANSACTION: dict[str, tuple[str, ...]] = {
         "umsatzart", "tipo",
     ),
     "balance": (
-        "balance", "running balance", "account balance", "saldo", "kontostand", "saldo nach buchung",
+        "balance", "closing balance", "available balance", "solde", "saldo na transakcji",
+        "running balance", "account balance", "saldo", "kontostand", "saldo nach buchung",
         "saldo disponible",
     ),
     "iban": (
@@ -199,6 +210,7 @@ _NO_CONTACT_VALUE = re.compile(
     r"\b(label|type|yomi|phonetic|display name|typ|etiqueta|tipo)$"
 )
 _UNIT_IN_BRACKETS = re.compile(r"^(.*?)\s*[\[(]([^\])]{1,12})[\])]\s*$")
+_CURRENCY_AT_END = re.compile(r" (?:in )?(?:eur|euro|usd|gbp|chf|inr|cad|aud|pln|sek)$")
 # Without one of these beside a date and an amount, it may be a table of anything.
 _STATEMENT_CONTEXT = frozenset({"counterparty", "text", "currency", "balance", "iban"})
 
@@ -236,14 +248,16 @@ def transaction(headers: list[str]) -> dict[str, int]:
     return columns if is_statement else {}
 
 
-def _variants(header: str) -> tuple[str, str]:
-    """A header as its plain name, with and without the unit in it."""
+def _variants(header: str) -> tuple[str, ...]:
+    """A header as its plain name, with and without the unit or the currency in it."""
     name, _ = without_unit(header)
-    return plain(header), name
+    whole = plain(header)
+    bare = _CURRENCY_AT_END.sub("", whole)
+    return whole, name, bare
 
 
 def _best_column(
-    names: Sequence[tuple[str, str]], field_names: Sequence[str]
+    names: Sequence[tuple[str, ...]], field_names: Sequence[str]
 ) -> int | None:
     """The column with the earliest of a field's names; the leftmost of the same name."""
     ranked = [

@@ -8,7 +8,12 @@ from datetime import datetime
 from typing import Self
 
 from reverie.ingest import drafts
-from reverie.ingest.formats import table_headers, table_rows, table_values
+from reverie.ingest.formats import (
+    table_dates,
+    table_headers,
+    table_rows,
+    table_values,
+)
 
 # The identifiers of Apple Health's export: HKQuantityTypeIdentifierBodyMass.
 _APPLE_IDENTIFIER = re.compile(r"^HK(Quantity|Category)TypeIdentifier")
@@ -27,7 +32,7 @@ class _ValueColumn:
     @classmethod
     def of(cls, table: table_rows.Table, kind: str, at: int) -> Self:
         """A column with its decimal mark and its unit."""
-        mark = table_values.decimal_mark(table.column(at))
+        mark = table.decimal_mark(table.column(at))
         _, unit = table_headers.without_unit(table.headers[at])
         return cls(kind, at, decimal_mark=mark, unit=unit)
 
@@ -36,15 +41,14 @@ def records(
     table: table_rows.Table, columns: Mapping[str, int], source: drafts.SourceFile
 ) -> Iterator[drafts.DraftOrSkip]:
     """Field or kind -> column as `table_headers.health` says."""
-    dates = table.column(columns["at"])
-    day_first = table_values.day_first(dates, not table.english)
+    order = table.date_order(columns["at"])
     values = _value_columns(table, columns)
     seen: Counter[str] = Counter()
     for number, row in enumerate(table.rows, start=1):
-        at = table_values.moment(
+        at = table_dates.moment(
             table_rows.cell(row, columns["at"]),
             table_rows.cell(row, columns.get("clock")),
-            day_first,
+            order.day_first,
             source.mtime.tzinfo,
         )
         if at is None:
@@ -57,6 +61,8 @@ def records(
                 continue
             measure = _measure(row, columns, column, raw, at, seen)
             yield measure or drafts.Skip(f"row {number}", f"no measure in: {raw[:80]}")
+    if order.guessed:
+        yield drafts.Remark("", order.remark)
 
 
 def _value_columns(
