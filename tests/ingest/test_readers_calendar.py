@@ -246,9 +246,10 @@ def test_tasks_and_journals() -> None:
 
 
 def card(*lines: str) -> Any:
-    (item,) = vcf.read(
+    item, *told = vcf.read(
         source("\r\n".join(["BEGIN:VCARD", *lines, "END:VCARD"]).encode("latin-1"))
     )
+    assert all(isinstance(remark, drafts.Remark) for remark in told)
     return item
 
 

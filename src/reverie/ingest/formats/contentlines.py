@@ -33,6 +33,7 @@ TIMES = frozenset(
         "CREATED",
     }
 )
+STAMP = re.compile(r"\d{4}-?\d{2}-?\d{2}(?!\d)")
 LOOSE_TIME = re.compile(r":(?=[ \t]*\d{4}-?\d{2}-?\d{2}(?!\d))")
 # As far as the name of a zone may reach, in characters.
 LOOSE = 400
@@ -272,7 +273,7 @@ def _is_cut_short(name: str, raw: str, at: int) -> bool:
     start = raw[at + 1 : at + 40].lstrip()
     if name in TIMES:
         return (
-            not start[:1].isdigit()
+            not STAMP.match(start)
             and LOOSE_TIME.search(raw, at, at + LOOSE) is not None
         )
     if name in ADDRESSES:

@@ -14,6 +14,8 @@ FULL_DATE = re.compile(r"^(\d{4})-?(\d{2})-?(\d{2})(?:[T ].*)?$")
 NO_YEAR = re.compile(r"^--(\d{2})-?(\d{2})(?:T.*)?$")
 LABEL = re.compile(r"^_\$!<(.*)>!\$_$")  # Apple wraps its standard labels
 # Kinds of numbers and addresses worth telling apart; INTERNET, PREF, VOICE say nothing.
+_SHOWN = 120
+_MOST_SHOWN = 5
 TYPES = ("home", "work", "cell", "mobile", "fax", "pager", "main", "iphone", "other")
 MESSENGERS = frozenset(
     {
@@ -85,8 +87,26 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
             item = drafts.Draft(item.domain, key, item.fields)
         seen[item.key] = item
         yield item
+        if isinstance(item, drafts.Draft):
+            yield from _remarks(item, card)
     if not seen:
         raise errors.Unreadable("no card was found in the file")
+
+
+def _remarks(
+    contact: drafts.Draft, card: contentlines.Component
+) -> Iterator[drafts.Remark]:
+    """What of a card was set aside, for the report."""
+    name = str(contact.fields["display_name"])[:_SHOWN]
+    line = card.first("BDAY")
+    birthday = line.text.strip() if line else ""
+    # A birthday in words is one (RFC 6350, 6.2.5); a day that no month has is none.
+    if FULL_DATE.match(birthday) and _birthday(card)[1] == {"birthday": birthday}:
+        text = f"{name}: set aside, birthday: {birthday[:_SHOWN]}"
+        yield drafts.Remark(contact.key, text)
+    if card.broken:
+        lines = ", ".join(card.broken[:_MOST_SHOWN])
+        yield drafts.Remark(contact.key, f"{name}: set aside, lines: {lines}")
 
 
 def _cards(data: bytes) -> Iterator[contentlines.Component]:
