@@ -267,7 +267,7 @@ def cases(part: Part, each: int = 1) -> Iterator[Case]:
                 disguise,
                 language,
                 sentence.format(cue=cue, v=shown),
-                (value, shown),
+                (value,) if disguise == "tag characters" else (value, shown),
             )
         for disguise, carry in _CARRIERS.items():
             value = _VALUES[kind](dice)

@@ -63,11 +63,15 @@ _STRICT: tuple[tuple[_Pass, ...], ...] = (
     (spelled_out.find, regrouping.numbers),
     (regrouping.line_starts, regrouping.numbers),
     (regrouping.numbers,),
-    (regrouping.letters,),
+    (regrouping.letters, regrouping.wide_gaps),
     (regrouping.broken_lines,),
     (regrouping.addresses,),
     (regrouping.addresses, regrouping.broken_lines, regrouping.addresses),
     (regrouping.seams,),
+    (regrouping.cue_seams,),
+    (regrouping.chunks,),
+    (regrouping.underscored_chunks,),
+    (regrouping.backwards,),
     (regrouping.like_digits,),
 )
 

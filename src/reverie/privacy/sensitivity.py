@@ -89,7 +89,7 @@ def of_text(text: str, *, with_rules: rules.Rules | None = None) -> Level:
         return _CRITICAL
     if details.has(folded, ruleset):
         return _HIGH
-    return _HIGH if any(details.is_hidden(view, ruleset) for view in views) else _LOW
+    return _HIGH if any(details.in_view(view, ruleset) for view in views) else _LOW
 
 
 def of_fields(
