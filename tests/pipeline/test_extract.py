@@ -458,3 +458,69 @@ async def test_what_was_written_before_its_name_was_known_is_tied_to_it(
     found = await facts(database, owner)
     assert ("A talk by Oriel Brant", "mentions", "Oriel Brant") in found
     assert ("Way", "relates_to", "Plan C") in found
+
+
+async def works_at(
+    database: db.Database, owner: callers.Caller, name: str, as_of: str
+) -> list[tuple[str, bool]]:
+    """Where somebody works as of a day, and whether a beginning is told."""
+    async with database.transaction(owner) as tx:
+        person = await lookups.named(tx, owner, name)
+        found = await lookups.links_of(
+            tx, owner, [person.id], as_of=datetime.fromisoformat(as_of)
+        )
+        held = [link for link in found if link.relation == "works_at"]
+        ends = [(await nodes.get(tx, owner, link.to_id)).name for link in held]
+    return [
+        (end, link.valid_from is not None) for end, link in zip(ends, held, strict=True)
+    ]
+
+
+async def test_a_card_without_a_date_tells_no_beginning(
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings
+) -> None:
+    card = await kept(
+        database, owner, "contact", display_name="Ana Ruiz", company="Acme"
+    )
+    long_ago, later = "1999-01-01T00:00:00+00:00", "2999-01-01T00:00:00+00:00"
+    async with following(database, embeddings):
+        await quiet(database, owner)
+        for day in (long_ago, later):
+            assert await works_at(database, owner, "Ana Ruiz", day) == [("Acme", False)]
+        async with database.transaction(owner) as tx:
+            contact = catalogue.domain("contact")
+            await base.update(tx, owner, contact, card, {"company": "Globex"})
+        await quiet(database, owner)
+        for day in (long_ago, later):
+            found = await works_at(database, owner, "Ana Ruiz", day)
+            assert found == [("Globex", False)]
+        # What a text tells with a date begins then, and the card's ends there.
+        await kept(
+            database,
+            owner,
+            "note",
+            title="News",
+            content="Ana Ruiz works at Palanca Foods since May 2999.",
+        )
+        await quiet(database, owner)
+    assert await works_at(database, owner, "Ana Ruiz", long_ago) == [("Globex", False)]
+
+
+async def test_a_lone_first_name_that_is_a_word_or_a_firm_is_nobody(
+    database: db.Database, owner: callers.Caller, embeddings: embedding.Embeddings
+) -> None:
+    words = "Apple April Rose Mark Will Grace Paris Mercedes Jordan Amazon Luz Ernst"
+    for given in [*words.split(), "Owen", "Marta"]:
+        await kept(database, owner, "contact", display_name=f"{given} Vance")
+        content = f"{given} announced a new phone today."
+        await kept(database, owner, "note", title=f"Of {given}", content=content)
+        content = f"{given} Vance brought soup."
+        await kept(database, owner, "note", title=f"Soup, {given}", content=content)
+    async with following(database, embeddings):
+        await quiet(database, owner)
+    found = await facts(database, owner)
+    for given in words.split():
+        assert (f"Of {given}", "mentions", f"{given} Vance") not in found
+        assert (f"Soup, {given}", "mentions", f"{given} Vance") in found
+    for given in ("Owen", "Marta"):
+        assert (f"Of {given}", "mentions", f"{given} Vance") in found

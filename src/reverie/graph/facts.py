@@ -34,7 +34,8 @@ class Link:
 @dataclass(frozen=True, slots=True)
 class Fact:
     """What somebody says about two nodes. `at` is when it was said: of an exclusive
-    relation it holds from then on, unless `valid_from` tells better.
+    relation it holds from then on, unless `valid_from` tells better. `undated`: `at` is
+    only when it was recorded, and nothing is known of its beginning.
     """
 
     from_id: UUID
@@ -47,6 +48,7 @@ class Fact:
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     at: datetime | None = None
+    undated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

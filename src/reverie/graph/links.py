@@ -59,9 +59,15 @@ async def relate(
     """
     await versions.bump(tx, user)
     exclusive = relations.exclusive(fact.relation)
+    told = fact.valid_from
     fact = _sound(fact, exclusive=exclusive)
     rivals = await link_rows.rivals(tx, user, fact, exclusive=exclusive)
     same = [row for row in rivals if row["to_id"] == fact.to_id]
+    undated = exclusive and fact.undated and told is None
+    if undated and not await _contradicted(tx, user, fact, rivals, proof):
+        # Nothing else is known, so that the day of the recording ends nothing.
+        same = [_undated(row, fact) for row in same]
+        fact = replace(fact, valid_from=None)
     interval = facts.Interval(fact.valid_from, fact.valid_to)
     kept = facts.about(same, interval, exclusive=exclusive)
     if fact.link_type != "manual" and _deleted_by_hand(same, kept):
@@ -72,6 +78,30 @@ async def relate(
     if link is not None and proof is not None:
         await _say(tx, user, link.id, fact, proof)
     return link
+
+
+async def _contradicted(
+    tx: db.Transaction,
+    user: db.HasUser,
+    fact: Fact,
+    rivals: Sequence[Mapping[str, Any]],
+    proof: Evidence | None,
+) -> bool:
+    """Whether another record says, or a hand said, what excludes a fact."""
+    for row in rivals:
+        if row["to_id"] == fact.to_id or row["gone"]:
+            continue
+        said_in = {record for record, _ in await evidence.of_link(tx, user, row["id"])}
+        if proof is None or said_in != {proof.record_id}:
+            return True
+    return False
+
+
+def _undated(row: dict[str, Any], fact: Fact) -> dict[str, Any]:
+    """A link without the beginning that was the day of its recording."""
+    if fact.valid_from is None or row["valid_from"] != fact.valid_from:
+        return row
+    return {**row, "valid_from": None}
 
 
 def _deleted_by_hand(

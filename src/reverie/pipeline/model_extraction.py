@@ -123,6 +123,7 @@ async def _apply(
         by="model",
         named=named,
         stated=record_entities.stated_facts(entities.relations),
+        undated=record.undated,
     )
     async with work.database.transaction(work.user) as tx:
         await update.apply(tx, work.user, extraction)

@@ -12,6 +12,8 @@ from reverie.records import bulk, catalogue, record_types
 
 # More of a long record is not read by rules.
 _MOST_PASSAGES = 60
+# Of these the time of the card is when they were made or imported here.
+_WITHOUT_TIME = frozenset({"contact"})
 _TEXTS = """
 SELECT card.record_id, passage.ordinal, passage.text, card.title, card.at
 FROM card LEFT JOIN passage ON passage.user_id = card.user_id AND passage.record_id = card.record_id
@@ -23,7 +25,7 @@ WHERE card.user_id = %(user)s AND card.record_id = ANY(%(records)s) ORDER BY car
 @dataclass(frozen=True, slots=True)
 class ReadableRecord:
     """A record as a reader gets it: itself, its title and passages (ordinal, text), and
-    when it was.
+    when it was. `undated`: it has no time of its own, and `at` is when it was recorded.
     """
 
     record: record_types.Record
@@ -31,6 +33,7 @@ class ReadableRecord:
     title: str
     at: datetime | None
     passages: Sequence[tuple[int, str]]
+    undated: bool = False
 
 
 async def fetch(
@@ -67,6 +70,8 @@ def _readable(
 ) -> ReadableRecord:
     """A record without a card has no title and no passages."""
     title = rows[0]["title"] if rows else ""
-    at = (rows[0]["at"] if rows else None) or record_types.created_at(record)
+    own = rows[0]["at"] if rows else None
+    at = own or record_types.created_at(record)
+    undated = own is None or domain in _WITHOUT_TIME
     passages = [(row["ordinal"], row["text"]) for row in rows if row["text"]]
-    return ReadableRecord(record, domain, title, at, passages)
+    return ReadableRecord(record, domain, title, at, passages, undated)

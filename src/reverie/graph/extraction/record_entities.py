@@ -70,6 +70,7 @@ def extract(
         fields=record_fields.of(source.record),
         named=named,
         stated=facts,
+        undated=source.undated,
     )
     return RecordEntities(extraction, list(dict.fromkeys(linked)))
 

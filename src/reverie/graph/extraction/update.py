@@ -54,7 +54,7 @@ class LinkedRecord:
 @dataclass(frozen=True, slots=True)
 class Extraction:
     """All that one reader (rules: `system`, or a model) has got out of a record. `at`
-    is the record's own time.
+    is the record's own time; `undated`: it has none, and `at` is when it was recorded.
     """
 
     domain: str
@@ -68,6 +68,7 @@ class Extraction:
     named: Sequence[NamedEntity] = ()
     stated: Sequence[StatedFact] = ()
     records: Sequence[LinkedRecord] = ()
+    undated: bool = False
 
 
 async def apply(tx: db.Transaction, user: db.HasUser, extraction: Extraction) -> None:
@@ -319,6 +320,7 @@ def _fact(
         stated.valid_from,
         stated.valid_to,
         at=extraction.at,
+        undated=extraction.undated,
     )
 
 
