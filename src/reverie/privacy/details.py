@@ -7,7 +7,10 @@ from collections.abc import Iterator
 
 from reverie.privacy import check_digits, folding, mapped_text, numbers, rules, spans
 
-KINDS = frozenset(
+SECRETS = frozenset({"secret", "password"})
+"""Kinds whose word may be in disguise where the value is not."""
+
+_KINDS = frozenset(
     {"email", "phone", "card", "iban", "national_id", "passport"}
     | {"licence", "password", "secret", "medical_id", "account", "crypto"}
 )
@@ -48,7 +51,7 @@ def find(text: str, ruleset: rules.Rules) -> Iterator[spans.FoldedSpan]:
 def _all(text: str, ruleset: rules.Rules) -> Iterator[spans.FoldedSpan]:
     lowered = folding.lower(text)
     for pattern in ruleset.patterns:
-        if pattern.take or not (pattern.kind in KINDS or pattern.raises):
+        if pattern.take or not (pattern.kind in _KINDS or pattern.raises):
             continue
         for match in pattern.match.finditer(lowered if pattern.lowered else text):
             group = "value" if "value" in pattern.match.groupindex else 0

@@ -93,7 +93,7 @@ def _hidden(
         for span in _trim(view.text, candidates):
             if span.score < _HIDDEN_SCORE:
                 continue
-            if span.kind in details.KINDS or view.is_changed(span.start, span.end):
+            if span.kind in details.SECRETS or view.is_changed(span.start, span.end):
                 start, end = view.back(span.start, span.end)
                 yield spans.FoldedSpan(start, end, span.kind, span.score)
 

@@ -40,16 +40,25 @@ _ANY = re.compile(r"[0-9A-Za-z+/_]{10}|[0-9A-Fa-f]{2}[ :,;\n-]|[0-9]{2},|<~")
 _READABLE = 0.7
 
 
-def find(text: str) -> list[Edit]:
-    """The runs of a text that say something when decoded, none overlapping."""
+def find(text: str, *, digits: bool = True) -> list[Edit]:
+    """The runs of a text that say something when decoded, none overlapping; without
+    `digits`, runs of digits alone are left.
+    """
     if not _ANY.search(text):
         return []
     edits: list[Edit] = []
     for pattern, decode in _DECODERS:
         for match in pattern.finditer(text):
-            if match.end() - match.start() <= _MOST:
+            if match.end() - match.start() > _MOST:
+                continue
+            if digits or any(char.isalpha() for char in match.group()):
                 edits += decode(match)
     return _apart(edits)
+
+
+def find_lettered(text: str) -> list[Edit]:
+    """Runs that hold a letter: in what was decoded already, digits are digits."""
+    return find(text, digits=False)
 
 
 def _apart(edits: list[Edit]) -> list[Edit]:

@@ -38,6 +38,7 @@ _HYPHENATED = re.compile(r"(?<=[^\W\d_])-[ \t]*\n[ \t]*(?:[>|#*]+[ \t]*)*(?=[^\W
 _AROUND_AT = re.compile(
     r"(?<=[\w.])(?P<left>[\s|*_~`>\"'()\[\]{}<]{1,12})?(?P<at>[@.])(?P<right>[\s|*_~`>\"'()\[\]{}<]{1,12})?(?=\w)"
 )
+_CLOSING = ")]}\"'"
 # Where a word of letters alone meets digits, or digits meet a word.
 _SEAM = re.compile(
     r"_|(?<![^\W_])[^\W\d_]{2,30}(?=\d{4})|(?<![^\W_])\d{4,20}(?=[^\W\d_]{3})"
@@ -47,13 +48,22 @@ _CUE_SEAM = re.compile(
     r"|apikey|mail|email|correo|reisepassnummer|passportnumber|n[uú]merodepasaporte|dateofbirth|birthday|geburtsdatum|fechadenacimiento)(?=[A-Za-z]{0,4}\d)",
     re.IGNORECASE,
 )
-_CHUNK = re.compile(r"[^\s|>*~`,;]{1,8}")
-_UNDERSCORED_CHUNK = re.compile(r"[^\s|>*~`,;_]{1,8}")
+_CHUNK = re.compile(r"(?<![^\s|>*~`,;])[^\s|>*~`,;]{1,8}(?![^\s|>*~`,;])")
+_UNDERSCORED_CHUNK = re.compile(
+    r"(?<![^\s|>*~`,;_])[^\s|>*~`,;_]{1,8}(?![^\s|>*~`,;_])"
+)
 _WIDE_GAP = re.compile(r"(?<=\w) {2,5}(?=\w)")
 _LONG_KEY = 20
 _MOST_BETWEEN = 6
 _FEWEST_CHUNKS = 3
-_REVERSIBLE = re.compile(r"(?<!\S)[^\s]{7,64}(?!\S)")
+# A number alone is read backwards only behind a word for it: some reversed numbers have
+# valid check digits by chance.
+_NUMBER_CUE = re.compile(
+    r"card|tarjeta|karte|phone|tel|m[oó]vil|handy|mobil|ssn", re.IGNORECASE
+)
+_CUE_REACH = 60
+_LETTER = re.compile(r"[^\W\d_]")
+_REVERSIBLE = re.compile(r"(?<![^\s(])[^\s()]{7,64}(?![^\s)])")
 _BACKWARDS = re.compile(r"(?<!\S)[.!?][^\W\d_]{2}|[a-zà-ÿ]{2}[A-ZÀ-Þ](?!\w)")
 _LONGEST_BACKWARDS = 20_000
 _KEYISH = 8
@@ -139,7 +149,9 @@ def addresses(text: str) -> Iterator[Edit]:
         if not match["left"] and not match["right"]:
             continue
         near = text[max(0, match.start() - 70) : match.end() + 70]
-        if match["at"] == "." and ("@" not in near or not match["left"]):
+        if match["at"] == "." and "@" not in near:
+            continue
+        if match["at"] == "." and not (match["left"] or "").strip(_CLOSING):
             continue
         yield Edit(match.start(), match.end(), match["at"])
 
@@ -216,6 +228,10 @@ def backwards(text: str) -> Iterator[Edit]:
         return
     for match in _REVERSIBLE.finditer(text):
         word = match.group().rstrip(".,;")
+        if not _LETTER.search(word) and not _NUMBER_CUE.search(
+            text, max(0, match.start() - _CUE_REACH), match.start()
+        ):
+            continue
         digits = sum(char.isdigit() for char in word)
         if digits * 2 >= len(word) or (digits and len(word) >= _LONG_KEY):
             yield Edit(match.start(), match.start() + len(word), word[::-1])

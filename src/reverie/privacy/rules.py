@@ -61,9 +61,10 @@ class Pattern:
 
     `check` names a function of check_digits.py; `cue` must stand in the 60 characters
     before; `when` names a list of words of which the text must hold two; `only` is the
-    language it is for; what `raises` makes a text private whatever its kind is. `take` says that what follows the match is wanted and not the match
-    itself: a `name`, a name with its `capital`, a `listed` name, a `place`, an
-    `organisation` or an `address`, as names.py and addresses.py cut them out. In
+    language it is for; what `raises` makes a text private whatever its kind is. `take`
+    says that what follows the match is wanted and not the match itself: a `name`, a name
+    with its `capital`, a `listed` name, a `place`, an `organisation` or an `address`, as
+    names.py and addresses.py cut them out. In
     `match`, {Cap} stands for a capitalised word and {Org} for up to five of them.
     """
 

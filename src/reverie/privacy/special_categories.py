@@ -42,10 +42,7 @@ class SpecialWords:
     def __init__(
         self, lists: Mapping[str, frozenset[str]], pairs: Sequence[WordPair]
     ) -> None:
-        entries: dict[str, frozenset[str]] = {}
-        for name, words in lists.items():
-            if _is_special(name):
-                entries[name] = words
+        entries = {name: words for name, words in lists.items() if _is_special(name)}
         self._about: dict[str, str] = {}
         for number, pair in enumerate(pairs):
             self._about[f"pair{number}"] = pair.about
