@@ -255,13 +255,12 @@ def _cases(data: Path | None, part: str) -> list[disguises.Case]:
     if data is not None:
         lines = data.read_text("utf-8").splitlines()
         return [disguises.read(line) for line in lines if line.strip()]
-    parts: tuple[disguises.Part, ...] = ("tuning", "kept")
-    chosen = [name for name in parts if part in (name, "both")]
-    return [
-        case
-        for name in chosen
-        for case in (*disguises.cases(name), *disguises.critical(name))
-    ]
+    made: list[disguises.Case] = []
+    if part in ("tuning", "both"):
+        made += [*disguises.cases("tuning"), *disguises.critical("tuning")]
+    if part in ("kept", "both"):
+        made += [*disguises.cases("kept"), *disguises.critical("kept")]
+    return made
 
 
 if __name__ == "__main__":
