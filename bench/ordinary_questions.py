@@ -2,9 +2,11 @@
 
     python bench/ordinary_questions.py [--data FILE.json] [--keep HOME] [--json]
 
-`sets/ordinary_questions.json` is the half that search was tuned on. A question:
-{query, language, kind, expect: [titles], domain?: its only right domain, now?: ISO}.
-It is asked on `NOW` unless it says when.
+`sets/ordinary_questions.json` is the half that search was tuned on;
+`sets/ordinary_questions_kept_aside.json` was written by somebody else and is only
+scored. A question: {query, language, kind, expect: [titles], domain?: its only right
+domain, now?: ISO}, asked on `NOW` unless it says when; or {query, titles} under
+`questions`, with one `now` for all.
 """
 
 import argparse
@@ -45,6 +47,20 @@ class Answer:
     found: Sequence[str]
 
 
+def read(file: Path) -> list[dict[str, Any]]:
+    """The questions of a file: a list, or what stands under `questions` with the `now`
+    of all beside it.
+    """
+    loaded: Any = json.loads(file.read_text("utf-8"))
+    if "questions" not in loaded:
+        return list(loaded)
+    shared = {"kind": "kept aside", "now": loaded["now"]}
+    return [
+        {**shared, **question, "expect": question["titles"]}
+        for question in loaded["questions"]
+    ]
+
+
 def _is_answer(hit: searched.Hit, question: dict[str, Any]) -> bool:
     wanted = {terms.fold(title) for title in question["expect"]}
     is_domain = hit.domain == question.get("domain", hit.domain)
@@ -54,6 +70,8 @@ def _is_answer(hit: searched.Hit, question: dict[str, Any]) -> bool:
 async def asked(home: kept.Home, held: kept.Held, question: dict[str, Any]) -> Answer:
     """One question to the product's search."""
     now = datetime.fromisoformat(question["now"]) if "now" in question else NOW
+    if now.tzinfo is None:
+        now = now.replace(tzinfo=NOW.tzinfo)
     query = queries.Query(text=question["query"], now=now)
     found = await searching.search(
         home.life.database, held.caller, home.embeddings, query
@@ -118,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--keep", type=Path, metavar="HOME")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args(arguments)
-    questions = json.loads(given.data.read_text("utf-8"))
+    questions = read(given.data)
     folder = given.keep or Path(tempfile.mkdtemp(prefix="rev-ordinary-", dir="/tmp"))
     folder = folder.absolute()
     folder.mkdir(exist_ok=True)

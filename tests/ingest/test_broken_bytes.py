@@ -28,6 +28,11 @@ OPML = (
     b' xmlUrl="https://example.org/feed"/></body></opml>'
 )
 TABLE = b"Date,Description,Amount\n2026-03-02,Kiln\x00 opening \xff,-4.80\n"
+CHAT = (
+    b'[{"title": "Kiln\x00 opening", "create_time": 1700000000, "mapping": {"u": {"id": "u", "parent": null,'
+    b' "children": [], "message": {"id": "u", "author": {"role": "user"}, "create_time": 1700000000,'
+    b' "content": {"content_type": "text", "parts": ["hi\x00 there"]}}}}, "current_node": "u"}]'
+)
 FILES: dict[str, tuple[bytes, str]] = {
     "a.ics": (EVENT, "events"),
     "a.vcf": (CARD, "contacts"),
@@ -35,6 +40,7 @@ FILES: dict[str, tuple[bytes, str]] = {
     "a.html": (HTML, "files"),
     "a.rss": (FEED, "feed-items"),
     "a.opml": (OPML, "feeds"),
+    "conversations.json": (CHAT, "chats"),
     "a.csv": (TABLE, "transactions"),
     "a.txt": (b"Kiln\x00 opening is on Friday, come along all of you", "notes"),
     "a.md": (b"# Kiln\x00 opening\n\nIt is on Friday.", "notes"),

@@ -13,6 +13,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 _spellings = importlib.import_module("sets.spellings")
+_special = importlib.import_module("sets.special_categories")
 
 _MEDICAL = (
     "The biopsy of {} was clear.",
@@ -82,6 +83,15 @@ def critical(number: int) -> str:
     """
     forms = _MEDICAL if number % 2 else _QUIET
     return forms[number // 2 % len(forms)].format(f"krit{number:04d}zzq")
+
+
+def special() -> list[str]:
+    """A sentence of each special category in each language."""
+    first: dict[tuple[str, str], str] = {}
+    for sentence in _special.sentences():
+        if sentence.category != "none" and sentence.half == "tune":
+            first.setdefault((sentence.language, sentence.category), sentence.text)
+    return list(first.values())
 
 
 def names(count: int) -> list[str]:

@@ -256,6 +256,65 @@ async def test_not_a_value_that_was_planted(
     assert not [value for one in given for value in one.values if value in written]
 
 
+OTHER_LANGUAGES = (
+    "Jag har fått veta att jag har sockersjuka.",
+    "Cukorbeteg vagyok és inzulint kapok.",
+    "Έχω διαβήτη και παίρνω ινσουλίνη.",
+    "私は糖尿病です。",
+    "أعاني من مرض السكري",
+    "The dinner is at eight.\n\nAm o boală de inimă și iau medicamente.",
+)
+
+
+async def test_not_a_byte_of_the_special_categories(
+    database: db.Database,
+    owner: callers.Caller,
+    stub: model_server.Server,
+    models: chat.Models,
+    vectors: embedding.Embeddings,
+) -> None:
+    """By every way out, in thirteen languages; and nothing in a language whose words
+    are not known.
+    """
+    texts = [*plants.special(), *OTHER_LANGUAGES]
+    for shift in range(2):
+        found = await everything(models, vectors, owner, texts[shift:])
+        assert set(found) <= {"Confined", "RerankerUnavailable"}
+    assert not stub.asked
+    assert {row["outcome"] for row in await rows(database, owner)} == {"refused"}
+
+
+async def test_the_owner_lets_other_languages_go(
+    database: db.Database, owner: callers.Caller, stub: model_server.Server
+) -> None:
+    text = OTHER_LANGUAGES[0]
+    given = {**settings_of(stub.url, local=False, timeout_s=60), "retries": 5}
+    settings = config.Model.model_validate(given)
+    closed = chat.Models(
+        settings, gateway.Gateway(database, gateway.GatewaySettings(KEY))
+    )
+    with pytest.raises(errors.Confined, match="language") as refused:
+        await closed.ask(owner, request(text, chat.Level.NORMAL))
+    assert "unknown_languages = true" in refused.value.hint
+    assert not stub.asked
+    allowed = gateway.GatewaySettings(KEY, unknown_languages=True)
+    opened = chat.Models(settings, gateway.Gateway(database, allowed))
+    answer = await opened.ask(owner, request(text, chat.Level.NORMAL))
+    assert answer.text == text
+
+
+async def test_a_model_here_gets_other_languages(
+    database: db.Database, owner: callers.Caller, stub: model_server.Server
+) -> None:
+    given = {**settings_of(stub.url, local=True, timeout_s=60), "retries": 5}
+    settings = config.Model.model_validate(given)
+    here = chat.Models(
+        settings, gateway.Gateway(database, gateway.GatewaySettings(KEY))
+    )
+    answer = await here.ask(owner, request(OTHER_LANGUAGES[0], chat.Level.NORMAL))
+    assert answer.text == OTHER_LANGUAGES[0]
+
+
 async def test_vectors_elsewhere_want_to_know_who_asks(
     vectors: embedding.Embeddings, stub: model_server.Server
 ) -> None:

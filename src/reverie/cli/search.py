@@ -228,8 +228,10 @@ def _remarks(answer: results.Results) -> None:
     semantic = answer.signals["semantic"]
     if answer.reason:
         terminal.line(answer.reason)
-    elif semantic.startswith("left out"):
+    elif semantic.startswith("left out") and semantic != results.ONLY_TIME:
         why = semantic.removeprefix("left out: ")
         terminal.note(f"Meaning was not searched: {why}")
+    for remark in results.remarks(answer):
+        terminal.note(remark)
     if answer.hidden_cold:
         terminal.note(f"{answer.hidden_cold} cold records are not shown.")

@@ -65,14 +65,15 @@ def _hits(table: str, words: Iterable[str]) -> Counter[str]:
 
 
 def is_likely(language: str, nearby: Iterable[str], word: str) -> bool:
-    """Whether a word is of a language: no other known one has more function words near
-    it. Where there are none, an English word is taken for English.
+    """Whether a word is of a language: no other known one has twice its function words
+    near it. Where there are none, an English word is taken for English.
     """
     hits = _hits("known", (neighbour.lower() for neighbour in nearby))
     most = max(hits.values(), default=0)
-    if not most and language != "en":
-        return not lists.english(folding.plain(word))
-    return hits[language] == most
+    if most:
+        # Half: neighbours like Catalan and Spanish share many.
+        return hits[language] * 2 >= most
+    return language == "en" or not lists.english(folding.plain(word))
 
 
 def unknown(text: str) -> str:
@@ -113,6 +114,8 @@ def _unknown(sentence: str) -> str:
         if cyrillic and (language := _cyrillic(cyrillic)):
             return language
         words = [word for word in words if _script(word) == "LATIN"]
+    if not words:
+        return ""
     return _latin(sentence, _prose(words))
 
 
@@ -138,16 +141,16 @@ def _weight(word: str) -> int:
 
 
 def _strange_script(by_script: Mapping[str, int]) -> str:
-    strange = {
-        script: count
-        for script, count in by_script.items()
-        if script not in _KNOWN_SCRIPTS
-    }
-    count = sum(strange.values())
-    alone = len(strange) == len(by_script)
-    if count >= _FOREIGN_AMONG_OTHERS or (alone and count >= _FEWEST_HITS):
-        return max(strange, key=lambda script: strange[script]).capitalize()
-    return ""
+    count = 0
+    strange: list[str] = []
+    for script, weight in by_script.items():
+        if script not in _KNOWN_SCRIPTS:
+            strange.append(script)
+            count += weight
+    least = _FOREIGN_AMONG_OTHERS
+    if len(strange) == len(by_script):
+        least = _FEWEST_HITS
+    return strange[0].capitalize() if count >= least else ""
 
 
 def _cyrillic(words: Sequence[str]) -> str:
@@ -165,23 +168,26 @@ def _prose(words: Sequence[str]) -> list[str]:
     """The words in lower case, names left out: those with a capital, unless all have
     one.
     """
-    small = [word for word in words if word[0].islower()]
-    if len(small) * 2 < len(words) and all(word.isupper() for word in words):
+    if all(word.isupper() for word in words):
         return [word.lower() for word in words]
-    first = [words[0].lower()] if words and words[0][0].isupper() else []
-    return first + small
+    small = [word for word in words[1:] if word[0].islower()]
+    return [words[0].lower(), *small]
 
 
 def _latin(sentence: str, words: Sequence[str]) -> str:
     parts = [part for word in words for part in word.split("'")]
     known, other = _best("known", parts), _best("other", parts)
     strange = sum(bool(_UNKNOWN_LETTERS.search(word)) for word in words)
-    if other[0] + strange >= _FEWEST_HITS and other[0] + strange > known[0]:
+    against = other[0] + strange
+    if against >= _FEWEST_HITS and against > known[0]:
         return other[1] or "Latin"
-    if len(words) >= _LONG_SENTENCE and known[0] < _LOWEST_SHARE * len(words):
-        return "" if _is_listed(words) or "," in sentence else "Latin"
-    if len(words) >= _FEWEST_WORDS and not known[0] and "," not in sentence:
-        return "" if _is_listed(words) else "Latin"
+    if "," in sentence:
+        return ""
+    count = len(words)
+    none = count >= _FEWEST_WORDS and not known[0]
+    few = count >= _LONG_SENTENCE and known[0] < _LOWEST_SHARE * count
+    if (none or few) and not _is_listed(words):
+        return "Latin"
     return ""
 
 
@@ -191,9 +197,9 @@ def _is_listed(words: Sequence[str]) -> bool:
 
 
 def _is_word(word: str) -> bool:
-    return (
-        lists.english(folding.plain(word)) or lists.spanish(word) or lists.german(word)
-    )
+    if lists.english(folding.plain(word)):
+        return True
+    return lists.spanish(word) or lists.german(word)
 
 
 def _best(table: str, words: Iterable[str]) -> tuple[int, str]:

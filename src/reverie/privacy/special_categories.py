@@ -42,7 +42,7 @@ class SpecialWords:
     def __init__(
         self, lists: Mapping[str, frozenset[str]], pairs: Sequence[WordPair]
     ) -> None:
-        entries = {name: words for name, words in lists.items() if _is_special(name)}
+        entries = {name: lists[name] for name in filter(_is_special, lists)}
         self._about: dict[str, str] = {}
         for number, pair in enumerate(pairs):
             self._about[f"pair{number}"] = pair.about

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from reverie.privacy import folding
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
-_TOKEN = re.compile(rf"[{_HAN}]+|[^\W_{_HAN}]+|[.!?]")
+_TOKEN = re.compile(rf"[{_HAN}]+|[^\W_{_HAN}]+|[.!?](?=\s|$)")
 _HAN_SIGN = re.compile(f"[{_HAN}]")
 _SENTENCE_END = re.compile(r"[.!?]")
 # What may stand between the two halves of a pair, in words (in Chinese: signs).
@@ -53,8 +53,11 @@ class WordForms:
 
     def around(self, match: WordMatch, reach: int) -> Sequence[str]:
         """The words near a match, itself left out."""
-        before = self.tokens[max(0, match.start - reach) : match.start]
-        return [*before, *self.tokens[match.end : match.end + reach]]
+        start = max(0, match.start - reach)
+        end = match.end + reach
+        before = self.tokens[start : match.start]
+        after = self.tokens[match.end : end]
+        return [*before, *after]
 
 
 class _Forms(dict[str, frozenset[str]]):
@@ -67,16 +70,20 @@ class _Forms(dict[str, frozenset[str]]):
         self._endings: set[str] = set()
         self._insides: set[str] = set()
         for form in forms:
-            bare = form.strip("*")
-            kinds = {
-                (False, False): self._exact,
-                (False, True): self._stems,
-                (True, False): self._endings,
-                (True, True): self._insides,
-            }
-            kinds[form.startswith("*"), form.endswith("*")].add(bare)
+            self._keep(form)
         self._stem_lengths = sorted({len(stem) for stem in self._stems})
         self._ending_lengths = sorted({len(ending) for ending in self._endings})
+
+    def _keep(self, form: str) -> None:
+        bare = form.strip("*")
+        if form == bare:
+            self._exact.add(bare)
+        elif not form.startswith("*"):
+            self._stems.add(bare)
+        elif not form.endswith("*"):
+            self._endings.add(bare)
+        else:
+            self._insides.add(bare)
 
     def __missing__(self, token: str) -> frozenset[str]:
         if len(self) >= _MOST_REMEMBERED:
@@ -90,13 +97,15 @@ class _Forms(dict[str, frozenset[str]]):
         for length in self._stem_lengths:
             if length > len(word):
                 break
-            if word[:length] in self._stems:
-                yield word[:length] + "*"
+            stem = word[:length]
+            if stem in self._stems:
+                yield f"{stem}*"
         for length in self._ending_lengths:
             if length > len(word):
                 break
-            if word[-length:] in self._endings:
-                yield "*" + word[-length:]
+            ending = word[-length:]
+            if ending in self._endings:
+                yield f"*{ending}"
         for inside in self._insides:
             if inside in word:
                 yield f"*{inside}*"
@@ -141,7 +150,9 @@ class WordRules:
             for match in self._at(words.forms, at, forms):
                 (found if match.list else excepted).append(match)
         if excepted:
-            covered = {at for match in excepted for at in range(match.start, match.end)}
+            covered: set[int] = set()
+            for match in excepted:
+                covered.update(range(match.start, match.end))
             return [match for match in found if not _is_covered(match, covered)]
         return found
 
@@ -166,12 +177,14 @@ class WordRules:
                 forms.append(self._forms[token])
                 continue
             for at, sign in enumerate(token):
-                entries = self._han.get(sign, ())
                 signs.append(sign)
-                forms.append(
-                    frozenset(form for form in entries if token.startswith(form, at))
-                )
+                forms.append(self._beginning(token, at))
         return WordForms(signs, forms)
+
+    def _beginning(self, token: str, at: int) -> frozenset[str]:
+        """The entries that begin at a sign of a run."""
+        entries = self._han.get(token[at], ())
+        return frozenset(form for form in entries if token.startswith(form, at))
 
 
 def near(words: WordForms, first: WordMatch, second: WordMatch) -> bool:
@@ -191,7 +204,9 @@ def _forms_of(entry: str) -> tuple[str, ...]:
 def _end(text: Sequence[frozenset[str]], at: int, phrase: Sequence[str]) -> int | None:
     """Where a phrase ends that begins at a word, or None if it does not stand there."""
     for form in phrase:
-        if at >= len(text) or form not in text[at]:
+        if at >= len(text):
+            return None
+        if form not in text[at]:
             return None
         at += len(form) if _HAN_SIGN.match(form) else 1
     return at

@@ -76,6 +76,9 @@ def of_text(title: str, text: str, keywords: str = "") -> Terms:
     its keywords.
     """
     spoken = language.detect(words(f"{title} {text}"))
+    # A text too short to tell its language is looked for by the stems of all: a payment
+    # to "Nimbo Sofas" is one for a sofa.
+    languages = (spoken,) if spoken else language.LANGUAGES
     weights: dict[str, float] = {}
     length = 0
     for part, weight, counts in (
@@ -83,7 +86,7 @@ def of_text(title: str, text: str, keywords: str = "") -> Terms:
         (text, 1.0, True),
         (keywords, 1.0, False),
     ):
-        for term, is_word in _scan(part, (spoken,) if spoken else ()):
+        for term, is_word in _scan(part, languages):
             weights[term] = weights.get(term, 0.0) + weight
             length += is_word and counts
     return Terms(

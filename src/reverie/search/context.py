@@ -59,6 +59,7 @@ FROM (
 _NEIGHBOURS = f"{_NEIGHBOURS_CTE}{packed_columns.SELECT_PACKED}{_FROM_NEIGHBOURS}"
 _CARDS = """
 SELECT card.record_id, card.domain, card.title, card.at, card.tags, card.sensitivity,
+    coalesce(card.people[1], '') AS author,
     (card.at AT TIME ZONE %(zone)s)::date AS day,
     coalesce(heat.heat, 0) AS heat, coalesce(heat.accesses, 0) AS accesses, heat.accessed_at
 FROM card LEFT JOIN (
@@ -70,7 +71,10 @@ WHERE card.user_id = %(user)s AND card.record_id = ANY(%(records)s)
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What results show of a record before it is read, its day, and how warm it is."""
+    """What results show of a record before it is read, its day, and how warm it is.
+
+    `author` is who comes first of its people, folded: of a mail the sender.
+    """
 
     record_id: UUID
     domain: str
@@ -82,11 +86,12 @@ class Card:
     accesses: float
     accessed_at: datetime | None
     sensitivity: str
+    author: str
 
     @classmethod
     def gone(cls, record_id: UUID) -> "Card":
         """The card of a record that was deleted since the signals looked."""
-        return cls(record_id, "", "", None, [], None, 0.0, 0.0, None, "critical")
+        return cls(record_id, "", "", None, [], None, 0.0, 0.0, None, "critical", "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,11 +66,12 @@ class Fused:
 @dataclass(frozen=True, slots=True)
 class PassageBonuses:
     """The bonuses that a query's own words give, an entry for each passage: for the day
-    that it names, and for its phrases in quotes.
+    that it names, for its phrases in quotes, and for what answers its type.
     """
 
     time: Floats
     phrase: Floats
+    answer: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,13 @@ class RecordFeatures:
 
     `graph` is the share of what the query names that a record is linked to; `domain`
     the boost of the kind that the query speaks of; `soon` that of what is close in time
-    to an event of what is named.
+    to an event of what is named; `answer` that of what answers a question of this type.
     """
 
     graph: Floats
     domain: Floats
     soon: Floats
+    answer: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,7 @@ def fuse(
         (scored.lexical > 0)
         | ((scored.semantic > 0) & meaning)
         | (bonuses.phrase > 0)
+        | (bonuses.answer > 0)
         | (features.graph[scored.record] > 0)
     )
     rows = _best_rows(scored, parts.total(), matching, most)
@@ -177,6 +180,7 @@ def _bonuses(scored: context.Scored, bonuses: PassageBonuses) -> dict[str, Float
         "manner": scored.turn,
         "time": bonuses.time,
         "phrase": bonuses.phrase,
+        "answer": bonuses.answer,
     }
 
 
@@ -187,6 +191,7 @@ def _boosts(
         "heat": 1 + weights.HEAT_BOOST * heat,
         "hint": features.domain[scored.record],
         "soon": features.soon[scored.record],
+        "answer": features.answer[scored.record],
     }
 
 

@@ -25,7 +25,8 @@ class Gathered:
     became of each signal.
 
     `phrased` are the passages that hold a phrase in quotes word by word, `similar`
-    those that are near in meaning.
+    those that are near in meaning, `typed` those of the kinds that answer a question of
+    this type.
     """
 
     matches: lexical.LexicalMatches
@@ -34,6 +35,7 @@ class Gathered:
     linked: graph.GraphMatches
     model_query: query_model.ModelQuery | None
     statuses: Mapping[str, str]
+    typed: Hits = ()
 
     @property
     def hits(self) -> list[candidates.PassageHit]:
@@ -42,7 +44,7 @@ class Gathered:
         Records that nothing but the graph knows of come soon after the first: their
         neighbourhoods want room, too.
         """
-        in_turn = zip_longest(self.phrased, self.matches.hits, self.similar)
+        in_turn = zip_longest(self.phrased, self.typed, self.matches.hits, self.similar)
         by_passage = {
             hit.passage_id: hit for hits in in_turn for hit in hits if hit is not None
         }
@@ -65,9 +67,10 @@ async def gather(
     *,
     depth: int,
     phrases: Sequence[str] = (),
+    floor: float = embedding.FLOOR,
 ) -> Gathered:
-    """Ask every retriever. What is below the model's floor means nothing, and gibberish
-    means nothing (docs/decisions/0007).
+    """Ask every retriever. What is below the floor means nothing, and gibberish means
+    nothing (docs/decisions/0007).
     """
     statuses = {"lexical": "ok", "semantic": "ok", "heat": "ok"}
     by_words = asyncio.create_task(_by_words(database, caller, query, depth, phrases))
@@ -76,7 +79,8 @@ async def gather(
     similar: Hits = []
     try:
         model_query = await query_model.embed(database, caller, embeddings, query.text)
-        similar = await _by_meaning(database, caller, query, model_query, depth)
+        nearest = await _by_meaning(database, caller, query, model_query, depth)
+        similar = [hit for hit in nearest if hit.score >= floor]
     except errors.EmbedderUnavailable as failure:
         statuses["semantic"] = f"left out: {failure.message}"
     except BaseException:
@@ -88,10 +92,16 @@ async def gather(
     graph_ran = linked.status == "ok"
     statuses["graph"] = "ok" if graph_ran else f"left out: {linked.status}"
     only_similar = similar and not matches.hits and not phrased
-    if only_similar and not await embeddings.makes_sense(query.text):
+    if only_similar and not await _makes_sense(embeddings, query.text):
         similar = []
         statuses["semantic"] = _GIBBERISH
     return Gathered(matches, phrased, similar, linked, model_query, statuses)
+
+
+async def _makes_sense(embeddings: embedding.Embeddings, text: str) -> bool:
+    """Whether meaning may answer alone: a number that nothing holds means nothing."""
+    has_letters = any(character.isalpha() for character in text)
+    return has_letters and await embeddings.makes_sense(text)
 
 
 async def _by_words(
@@ -127,5 +137,4 @@ async def _by_meaning(
 ) -> Hits:
     settings = vector.hnsw_settings(model_query.own)
     async with database.snapshot(caller, settings=settings) as tx:
-        hits = await vector.retrieve(tx, caller, query, model_query, depth=depth)
-    return [hit for hit in hits if hit.score >= embedding.FLOOR]
+        return await vector.retrieve(tx, caller, query, model_query, depth=depth)

@@ -13,6 +13,7 @@ from reverie.access import callers
 from reverie.records import postings, terms
 from reverie.search import candidates, query_intent, scope, weights
 from reverie.search import query as queries
+from reverie.vocabulary import kinship
 
 Floats = NDArray[np.float32]
 Scores = list[tuple[int, float]]
@@ -77,8 +78,8 @@ WHERE passage.user_id = %(user)s AND passage.id = ANY(%(ids)s) AND {scope}
 
 
 def query_terms(text: str) -> list[terms.QueryTerm]:
-    """The terms that a query looks for, with other forms of the names in it: Bob finds
-    Robert.
+    """The terms that a query looks for, with other forms of the names in it (Bob finds
+    Robert) and other words for a relative (mum finds mamá).
     """
     looked_for = terms.of_query(text)
     by_term = {term.term: term for term in looked_for}
@@ -88,7 +89,10 @@ def query_terms(text: str) -> list[terms.QueryTerm]:
             continue
         looked_for += [
             terms.QueryTerm(form, name.group, weights.NICKNAME_WEIGHT, exact=False)
-            for form in query_intent.nicknames(word)
+            for form in (
+                *query_intent.nicknames(word),
+                *kinship.other_words(terms.fold(word)),
+            )
             if form not in by_term
         ]
     return looked_for

@@ -1,15 +1,16 @@
 """Query understanding: a search's words, scope, filters, and what the words imply."""
 
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from reverie import errors
 from reverie.access import callers
-from reverie.records import catalogue, record_types
-from reverie.search import query_intent
-from reverie.search.dates import timewords
+from reverie.records import catalogue, record_types, terms
+from reverie.search import query_intent, question_frames, question_type
+from reverie.search.dates import time_lexicon, timewords
 
 LONGEST = 1000
 
@@ -82,11 +83,22 @@ def checked(caller: callers.Caller, query: Query) -> Query:
 @dataclass(frozen=True, slots=True)
 class Understood:
     """What a query says of the time, the kinds of record, the people and the very words
-    that it wants.
+    that it wants; which type of question it is; and when it is asked.
     """
 
     when: timewords.When | None
     intent: query_intent.Intent
+    question: question_type.Question | None
+    now: datetime
+
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        """What is to be found word by word: what stands in quotes, and the very words
+        of a question for the number of something (passport number).
+        """
+        if self.question is None or self.question.type != "number":
+            return self.intent.phrases
+        return (*self.intent.phrases, self.question.text)
 
     def as_json(self) -> dict[str, Any]:
         """What was understood, for whoever asks why."""
@@ -95,6 +107,8 @@ class Understood:
             "domains": sorted(self.intent.domains),
             "phrases": list(self.intent.phrases),
         }
+        if self.question is not None:
+            understood["question"] = self.question.type
         return {name: value for name, value in understood.items() if value}
 
 
@@ -106,9 +120,48 @@ def _time_as_json(when: timewords.When) -> dict[str, Any]:
 
 
 def understand(query: Query, *, timezone: str) -> Understood:
-    """Read the time words and the intent of a query."""
+    """Read the time words, the intent and the type of a query."""
     now = query.now or datetime.now(UTC)
-    return Understood(
-        timewords.read(query.text, now=now, timezone=timezone),
-        query_intent.read(query.text),
-    )
+    if now.tzinfo is None:
+        now = now.replace(tzinfo=UTC)
+    when = timewords.read(query.text, now=now, timezone=timezone)
+    today = now.astimezone(ZoneInfo(timezone)).date()
+    question = question_type.read(query.text) or _agenda(query.text, when, today)
+    if when is not None and question is not None and question.order == "next":
+        when = _coming(query.text, when, today)
+    return Understood(when, query_intent.read(query.text), question, now)
+
+
+def _coming(text: str, when: timewords.When, today: date) -> timewords.When:
+    """The day of the week that is ahead, where what takes place is asked for and no word
+    says that it is over: `appointments on Friday`.
+    """
+    words = set(terms.words(terms.fold(text)))
+    is_weekday = not words.isdisjoint(time_lexicon.WEEKDAYS)
+    is_past = when.last is not None and when.last < today
+    if not is_weekday or not is_past or words & question_frames.PAST:
+        return when
+    if when.first is None or when.first != when.last:
+        return when
+    day = when.first + timedelta(7)
+    return replace(when, first=day, last=day)
+
+
+def _agenda(
+    text: str, when: timewords.When | None, today: date
+) -> question_type.Question | None:
+    """The question for what takes place at a time: `events tomorrow`, `Termine am
+    Freitag`, `what do I have tomorrow`, `birthdays in May`.
+    """
+    if when is None or when.session is not None:
+        return None
+    words = timewords.content(text, when)
+    kinds = [query_intent.kind_of(word) for word in words]
+    is_ahead = when.firm and when.first is not None and when.first > today
+    if set(words) <= question_frames.BIRTHDAYS | {"whose", "who"} and words:
+        return question_type.Question(
+            "agenda", ("contact", "event"), " ".join(words), order="next"
+        )
+    if None in kinds or ("event" not in kinds and (words or not is_ahead)):
+        return None
+    return question_type.Question("agenda", ("event", "task"), "", order="next")

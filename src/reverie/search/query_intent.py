@@ -120,6 +120,11 @@ def _is_kind(folded: list[str], at: int) -> bool:
     return bool(after) and after[0] in _FROM
 
 
+def kind_of(word: str) -> str | None:
+    """The domain that a folded word may name, be it a common word or not."""
+    return _BY_WORD.get(word)
+
+
 def holds(text: str, phrase: str) -> bool:
     """Whether a text has a phrase word by word; case and accents do not matter."""
     return f" {_spaced(phrase)} " in f" {_spaced(text)} "

@@ -18,6 +18,8 @@ _PASSAGES = (
     "SELECT id, record_id, place, text FROM passage WHERE user_id = %s AND id = ANY(%s)"
 )
 _WORD = re.compile(r"\w+")
+ONLY_TIME = "left out: only a time is asked for"
+"""What is said of words and meaning where a time is all that is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +198,21 @@ def nothing(query: queries.Query, statuses: Mapping[str, str]) -> str:
     )
 
 
+def remarks(results: Results) -> list[str]:
+    """What an answer should be read with: the time it was narrowed to, the order it is
+    in, and phrases that nothing holds.
+    """
+    told: list[str] = []
+    time = results.signals.get("time", "")
+    if time.startswith("only "):
+        told.append(f"{time[:1].upper()}{time[1:]} was searched.")
+    elif time and not time.startswith("more of "):
+        told.append(f"Time: {time}.")
+    if phrases := results.signals.get("phrases"):
+        told.append(f"{phrases[:1].upper()}{phrases[1:]}: what follows is near it.")
+    return told
+
+
 def as_json(results: Results) -> dict[str, Any]:
     """The JSON form, with the provenance of every score."""
     return {
@@ -204,6 +221,7 @@ def as_json(results: Results) -> dict[str, Any]:
         "results": [_hit_as_json(hit) for hit in results.hits],
         "signals": results.signals,
         "formula": "score = (sum of weight * score over signals + sum of bonuses) * product of boosts",
+        "remarks": remarks(results),
         "hidden_cold": results.hidden_cold,
         "reason": results.reason,
     }

@@ -1,11 +1,8 @@
 """Hybrid search: query understanding, retrievers, rank fusion, reranker, results."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date
+from dataclasses import dataclass, replace
 from uuid import UUID
-
-import numpy as np
 
 from reverie import config, db, errors
 from reverie.access import callers
@@ -14,13 +11,14 @@ from reverie.privacy import sensitivity
 from reverie.records import passages, terms
 from reverie.search import (
     advanced,
+    by_time,
     candidates,
     context,
     fusion,
     gather,
-    graph,
     heat,
-    query_intent,
+    query_features,
+    question_features,
     results,
     temporal,
     weights,
@@ -28,10 +26,6 @@ from reverie.search import (
 from reverie.search import query as queries
 from reverie.search.dates import timewords
 
-_TEXTS = (
-    "SELECT id, record_id, text, head FROM passage WHERE user_id = %s AND id = ANY(%s)"
-)
-_ONLY_TIME = "left out: only a time is asked for"
 _DEFAULT = config.SearchTuning()
 
 
@@ -60,23 +54,35 @@ async def search(
     """
     query = queries.checked(caller, query)
     understood = queries.understand(query, timezone=caller.timezone)
+    in_order = await _in_order(
+        database, caller, embeddings, query, understood, settings
+    )
+    if in_order is not None:
+        return in_order
     stated = await temporal.stated(database, caller, query, understood.when)
     if _is_only_time(query, understood, stated):
         return await _all_of_time(database, caller, query, understood, stated)
+    scoped = stated.scoped or query
+    typed = await _of_type(database, caller, embeddings, scoped, understood)
+    understood = question_features.answerable(understood, typed)
     gathered = await gather.gather(
         database,
         caller,
         embeddings,
-        stated.scoped or query,
+        replace(scoped, text=question_features.text_of(query, understood.question)),
         depth=settings.depth,
-        phrases=understood.intent.phrases,
+        phrases=understood.phrases,
     )
+    gathered = replace(gathered, typed=typed)
     async with database.snapshot(caller) as tx:
-        scored = await context.score(tx, caller, query.text, gathered)
+        text = question_features.text_of(query, understood.question)
+        scored = await context.score(tx, caller, text, gathered)
         fused = fusion.fuse(
             scored,
-            await _bonuses(tx, caller, scored, understood),
-            _features(scored.records, understood.intent, gathered.linked),
+            await query_features.bonuses(
+                tx, caller, scored, understood, gathered.typed
+            ),
+            query_features.features(scored.records, understood, gathered.linked),
             meaning=gathered.model_query is not None,
             settings=settings,
             most=_kept(query),
@@ -85,7 +91,9 @@ async def search(
             # Neighbours of what was found may be of another time.
             fused = await temporal.only(tx, caller, stated.scoped, fused)
         cards = {card.record_id: card for card in scored.records}
-        statuses = {**gathered.statuses, **stated.statuses}
+        missing = _missing_phrases(understood, gathered)
+        missing |= stated.statuses or by_time.missed(understood)
+        statuses = {**gathered.statuses, **missing}
         answer = _Answer(query, understood, cards, statuses)
         if not embeddings.reranks:
             return await _results(tx, caller, answer, _by_record(fused, query))
@@ -139,6 +147,88 @@ def _raw_scores(
     return [advanced.RawScore(hit.record_id, hit.passage_id, hit.score) for hit in hits]
 
 
+async def _of_type(
+    database: db.Database,
+    caller: callers.Caller,
+    embeddings: embedding.Embeddings,
+    query: queries.Query,
+    understood: queries.Understood,
+) -> gather.Hits:
+    """What the domains that answer a question of this type have of it."""
+    question = understood.question
+    typed = question_features.typed(caller, query, question)
+    if question is None or typed is None:
+        return []
+    of_type = await gather.gather(
+        database,
+        caller,
+        embeddings,
+        typed,
+        depth=weights.TYPED_DEPTH,
+        floor=weights.TYPED_FLOOR if question.replaces else embedding.FLOOR,
+    )
+    return of_type.hits
+
+
+def _missing_phrases(
+    understood: queries.Understood, gathered: gather.Gathered
+) -> dict[str, str]:
+    """What is to be said of phrases in quotes that nothing holds."""
+    if not understood.intent.phrases or gathered.phrased:
+        return {}
+    quoted = ", ".join(f'"{phrase}"' for phrase in understood.intent.phrases)
+    return {"phrases": f"nothing holds {quoted} word by word"}
+
+
+# What is asked for in an order of time -------------------------------------------------
+
+
+async def _in_order(
+    database: db.Database,
+    caller: callers.Caller,
+    embeddings: embedding.Embeddings,
+    query: queries.Query,
+    understood: queries.Understood,
+    settings: config.SearchTuning,
+) -> results.Results | None:
+    """The newest or the next of what is asked for; None where no order is asked for, or
+    nothing is of then.
+    """
+    async with database.snapshot(caller) as tx:
+        hits = await by_time.retrieve(tx, caller, query, understood)
+        cards = await context.cards(tx, caller, [hit.record_id for hit in hits])
+    if not hits:
+        return None
+    statuses = by_time.shown(understood)
+    words = by_time.looked_for(understood)
+    if not words:
+        ranking = _listed(hits, cards)
+        return await _shown(
+            database, caller, query, understood, cards, statuses, ranking
+        )
+    narrow = replace(
+        query, text=" ".join(words), records=tuple(hit.record_id for hit in hits)
+    )
+    gathered = await gather.gather(
+        database, caller, embeddings, narrow, depth=settings.depth
+    )
+    async with database.snapshot(caller) as tx:
+        scored = await context.score(tx, caller, narrow.text, gathered)
+        fused = fusion.fuse(
+            scored,
+            await query_features.bonuses(tx, caller, scored, understood),
+            query_features.features(scored.records, understood, gathered.linked),
+            meaning=gathered.model_query is not None,
+            settings=settings,
+            most=_kept(query),
+        )
+    ranking = by_time.ordered(_by_record(fused, query), hits)
+    if not by_time.is_meant(ranking, understood):
+        return None
+    statuses = {**gathered.statuses, **statuses}
+    return await _shown(database, caller, query, understood, cards, statuses, ranking)
+
+
 # Where nothing but a time is asked for ------------------------------------------------
 
 
@@ -165,29 +255,56 @@ async def _all_of_time(
     async with database.snapshot(caller) as tx:
         records = list({hit.record_id for hit in stated.hits})
         cards = await context.cards(tx, caller, records)
-        fused: list[fusion.Fused] = []
-        for rank, hit in enumerate(stated.hits, start=1):
-            card = cards.get(hit.record_id)
-            if card is None:
-                continue  # deleted since the signals looked
-            by_time = fusion.SignalScore(hit.score, 1.0, rank, hit.score)
-            fused.append(
-                fusion.Fused(
-                    record_id=card.record_id,
-                    passage_id=hit.passage_id,
-                    evidence={"time": by_time},
-                    heat=card.heat,
-                    boosts=_boosts_of_time(query, understood, card),
-                )
+    fused = [
+        replace(passage, boosts=_boosts_of_time(query, understood, card))
+        for passages in _listed(stated.hits, cards)
+        for passage in passages
+        if (card := cards.get(passage.record_id))
+    ]
+    ranking = _by_record(fusion.ordered(fused), query)
+    return await _shown(
+        database, caller, query, understood, cards, stated.statuses, ranking
+    )
+
+
+def _listed(
+    hits: Sequence[candidates.PassageHit], cards: Mapping[UUID, context.Card]
+) -> list[list[fusion.Fused]]:
+    """Passages found by their time alone, in their order, without what was deleted since
+    the signals looked.
+    """
+    return [
+        [
+            fusion.Fused(
+                record_id=hit.record_id,
+                passage_id=hit.passage_id,
+                evidence={"time": fusion.SignalScore(hit.score, 1.0, rank, hit.score)},
+                heat=cards[hit.record_id].heat,
             )
-        statuses = {
-            "lexical": _ONLY_TIME,
-            "semantic": _ONLY_TIME,
-            "heat": "ok",
-            **stated.statuses,
-        }
-        answer = _Answer(query, understood, cards, statuses)
-        ranking = _by_record(fusion.ordered(fused), query)
+        ]
+        for rank, hit in enumerate(hits, start=1)
+        if hit.record_id in cards
+    ]
+
+
+async def _shown(
+    database: db.Database,
+    caller: callers.Caller,
+    query: queries.Query,
+    understood: queries.Understood,
+    cards: Mapping[UUID, context.Card],
+    statuses: Mapping[str, str],
+    ranking: Sequence[list[fusion.Fused]],
+) -> results.Results:
+    """The results of a ranking by time, with what became of the other signals."""
+    told = {
+        "lexical": results.ONLY_TIME,
+        "semantic": results.ONLY_TIME,
+        "heat": "ok",
+        **statuses,
+    }
+    answer = _Answer(query, understood, cards, told)
+    async with database.snapshot(caller) as tx:
         return await _results(tx, caller, answer, ranking)
 
 
@@ -249,7 +366,7 @@ async def _embedded_texts(
     """The texts of passages as an embedder reads them, by id."""
     ids = [passage.passage_id for passage in best]
     async with database.snapshot(caller) as tx:
-        rows = await tx.rows(_TEXTS, (caller.user_id, ids))
+        rows = await tx.rows(query_features.TEXTS, (caller.user_id, ids))
     return {
         row["id"]: passages.embedded_text(
             answer.cards[row["record_id"]].title, row["text"], row["head"]
@@ -297,93 +414,3 @@ def _by_record(
 def _kept(query: queries.Query) -> int:
     """How many passages are kept beside the best of each record."""
     return max(weights.KEPT_PASSAGES, weights.KEPT_PER_RESULT * query.limit)
-
-
-# What the query's own words add -------------------------------------------------------
-
-
-async def _bonuses(
-    tx: db.Transaction,
-    caller: callers.Caller,
-    scored: context.Scored,
-    understood: queries.Understood,
-) -> fusion.PassageBonuses:
-    phrases = understood.intent.phrases
-    return fusion.PassageBonuses(
-        time=_time_bonus(scored, understood.when),
-        phrase=await _phrase_bonus(tx, caller, scored, phrases),
-    )
-
-
-def _features(
-    records: Sequence[context.Card],
-    intent: query_intent.Intent,
-    linked: graph.GraphMatches,
-) -> fusion.RecordFeatures:
-    shares = [linked.shares.get(card.record_id, 0.0) for card in records]
-    domain = [
-        weights.DOMAIN_BOOST if card.domain in intent.domains else 1.0
-        for card in records
-    ]
-    soon = [
-        1 + weights.PROXIMITY_BOOST * linked.proximity(card.record_id, card.at)
-        for card in records
-    ]
-    return fusion.RecordFeatures(
-        graph=np.array(shares, np.float32),
-        domain=np.array(domain, np.float32),
-        soon=np.array(soon, np.float32),
-    )
-
-
-def _time_bonus(scored: context.Scored, when: timewords.When | None) -> fusion.Floats:
-    """The bonus of each passage for the day that the query names: all of it on the day,
-    less for each day away.
-    """
-    if when is None or when.session is not None:
-        return np.zeros(len(scored.ids), np.float32)
-    most = weights.TIME_BONUS
-    if not when.firm:
-        most *= weights.DOUBTFUL_TIME
-    away = [_days_away(card.day, when) for card in scored.records]
-    near = np.maximum(0, 1 - np.array(away, np.float32) / (weights.NEAR_DAYS + 1))
-    return (most * near)[scored.record].astype(np.float32)
-
-
-def _days_away(day: date | None, when: timewords.When) -> int:
-    """How many days a day is from the time; too many for a bonus where it is none."""
-    if day is None:
-        return weights.NEAR_DAYS + 1
-    first, last = when.first or date.min, when.last or date.max
-    return max((first - day).days, (day - last).days, 0)
-
-
-async def _phrase_bonus(
-    tx: db.Transaction,
-    caller: callers.Caller,
-    scored: context.Scored,
-    phrases: Sequence[str],
-) -> fusion.Floats:
-    """The bonus of each passage for the phrases in quotes that it, or its title, holds
-    word by word.
-    """
-    if not phrases:
-        return np.zeros(len(scored.ids), np.float32)
-    ids: list[int] = scored.ids.tolist()
-    rows = await tx.rows(_TEXTS, (caller.user_id, ids))
-    texts = {row["id"]: row["text"] for row in rows}
-    numbers: list[int] = scored.record.tolist()
-    titles = [scored.records[number].title for number in numbers]
-    share = [
-        _phrase_share(texts.get(passage_id, ""), title, phrases)
-        for passage_id, title in zip(ids, titles, strict=True)
-    ]
-    return np.array(share, np.float32) * np.float32(weights.PHRASE_BONUS)
-
-
-def _phrase_share(text: str, title: str, phrases: Sequence[str]) -> float:
-    matching = sum(
-        query_intent.holds(text, phrase) or query_intent.holds(title, phrase)
-        for phrase in phrases
-    )
-    return matching / len(phrases)

@@ -161,6 +161,28 @@ COLD_AFTER = timedelta(days=7)
 # been silent then. Set by hand.
 TIME_PROBE = 20
 
+# Ordinary questions, question_type.py, by_time.py -------------------------------------
+
+# Chosen on bench/sets/ordinary_questions.json, on a plateau each.
+# The boost of the domains that answer a type of question, and of what is by the author
+# whom it names.
+ANSWER_BOOST = 1.5
+AUTHOR_BOOST = 1.5
+# For the contact whom a question about a person names, and for a record of a domain
+# that answers, as much as it holds of what is asked for.
+NAMED_CONTACT = 3.0
+ANSWERED = 1.0
+# Of what is looked for in an order of time, so many records, within so many days from
+# now on; what scores less than this share of the best is not what is meant.
+IN_ORDER = 500
+TYPED_DEPTH = 20
+# Within the domain that answers, what is nearest counts though it is not near, down to
+# this similarity; by its rank, at most so much of what holds all the words counts.
+TYPED_FLOOR = 0.0
+NEAREST_ANSWERS = 0.6
+DAYS_AHEAD = 400
+MEANT = 0.6
+
 # Exploring, explore.py; set by hand ---------------------------------------------------
 
 # How similar a description must be to what is looked for (0..1).

@@ -212,8 +212,9 @@ def _remarks(results: search_results.Results) -> str:
     """The time that was searched, and what had no part in this answer."""
     signals = dict(results.signals)
     time = signals.pop("time", "")
-    remarks: list[str] = []
-    if time:
+    signals.pop("phrases", "")
+    remarks = search_results.remarks(results)
+    if time.startswith("more of "):
         remarks.append(f"Time: {time}.")
     missing = [
         _missing(name, state) for name, state in signals.items() if state != "ok"

@@ -92,7 +92,8 @@ def _load(data: bytes) -> object:
         raise errors.Unreadable(f"a JSON file larger than {LARGEST // 1024 // 1024} MB")
     try:
         text, _ = charsets.decode(data)
-        return json.loads(text)
+        # Not strict: a raw control character in a string costs only itself.
+        return json.loads(text, strict=False)
     except RecursionError as error:
         raise errors.Unreadable("the JSON is nested too deeply") from error
     except ValueError as error:

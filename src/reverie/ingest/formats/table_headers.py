@@ -59,7 +59,7 @@ TRANSACTION: dict[str, tuple[str, ...]] = {
         "description", "transaction description", "narration", "particulars", "transaction", "transaction remarks",
         "libelle", "descrizione", "descricao", "omschrijving", "naam omschrijving", "mededelingen", "opis",
         "narrative", "memo", "details", "transaction details",
-        "payment reference", "reference",
+        "payment reference", "reference", "text", "texto",
         "notes", "verwendungszweck", "buchungstext", "buchungsdetails", "vorgang verwendungszweck",
         "beschreibung", "zahlungsgrund",
         "concepto", "descripcion", "detalle", "observaciones", "movimiento", "mas datos", "referencia",
@@ -195,7 +195,7 @@ KIND = re.compile(
 VALUE = re.compile(r"value|wert|valor|quantity|result|ergebnis|resultado")
 UNIT = re.compile(r"units?|einheit|unidad|unidades")
 REMARK = re.compile(
-    r"notes?|comments?|notizen?|bemerkung(en)?|kommentar|notas?|comentarios?"
+    r"notes?|comments?|text|notizen?|bemerkung(en)?|kommentar|notas?|comentarios?|texto"
 )
 # In this order: the first that fits a header names its column.
 _HEALTH_COLUMNS: tuple[tuple[str, re.Pattern[str]], ...] = (

@@ -43,7 +43,7 @@ WEEKDAYS = {
     for weekday, number in _folded(calendar_words.WEEKDAY_NUMBERS).items()
 }
 
-DAYS = {  # days from today
+_WORDS_FOR_DAYS: dict[str, int] = {  # days from today
     "the day before yesterday": -2, "day before yesterday": -2, "the day after tomorrow": 2, "day after tomorrow": 2,
     "last night": -1, "yesterday": -1, "tomorrow": 1, "today": 0, "tonight": 0,
     "earlier this morning": 0, "earlier in the morning": 0, "earlier today": 0,
@@ -55,6 +55,40 @@ DAYS = {  # days from today
     "ayer por la manana": -1, "ayer por la tarde": -1, "ayer por la noche": -1, "esta manana": 0, "esta tarde": 0,
     "esta noche": 0, "hoy por la manana": 0, "hoy por la tarde": 0, "manana por la manana": 1, "manana": 1,
 }  # fmt: skip
+
+_PARTS_OF_DAY = {
+    ("tomorrow", "today", "yesterday"): "morning afternoon evening night midday noon",
+    (
+        "morgen",
+        "heute",
+        "gestern",
+        "ubermorgen",
+        "vorgestern",
+    ): "fruh morgen vormittag mittag nachmittag abend nacht",
+}
+_SPANISH_DAYS = ("manana", "hoy", "ayer", "pasado manana", "anteayer")
+_SPANISH_PARTS = ("manana", "tarde", "noche")
+
+
+def _parts_of_days() -> dict[str, int]:
+    """`tomorrow evening`, `morgen Abend`, `mañana por la tarde`: the day that they are
+    of.
+    """
+    days: dict[str, int] = {}
+    for names, parts in _PARTS_OF_DAY.items():
+        for name in names:
+            day = _WORDS_FOR_DAYS[name]
+            days |= {f"{name} {part}": day for part in parts.split()}
+    for name in _SPANISH_DAYS:
+        for part in _SPANISH_PARTS:
+            days[f"{name} por la {part}"] = _WORDS_FOR_DAYS[name]
+            days[f"{name} a la {part}"] = _WORDS_FOR_DAYS[name]
+    return days
+
+
+# As people write it in haste.
+_HASTY = {"tmrw": 1, "tomorow": 1, "tommorow": 1, "tommorrow": 1, "later today": 0}
+DAYS = _WORDS_FOR_DAYS | _parts_of_days() | _HASTY
 
 SMALL = _by_word(
     {
@@ -282,6 +316,7 @@ ASKING = words(
     "fasse zusammen im am vom seit bis vor nach zwischen wahrend in an um es war waren denn que hice hicimos hizo "
     "hacer hacia paso pasaba hablamos hable hablado discutimos charlamos escribi escribimos escrito dime "
     "muestrame muestra todo cosas cosa sobre acerca de del la el las en durante desde hasta entre antes despues "
+    "tengo tenemos hay have has got on steht stehen planned geplant "
     "resume resumen nuestra nuestro nuestras nuestros unsere unserer unserem unseren lo he hemos"
 )
 
