@@ -13,7 +13,7 @@ from psycopg import sql
 
 from reverie import db, embedded, errors
 from reverie.access import callers, users
-from reverie.graph import links, merging, nodes
+from reverie.graph import attestations, links, merging, nodes
 from reverie.ingest import ingestions, units_read
 from reverie.ingest.documents import units
 from reverie.records import base, catalogue
@@ -337,6 +337,8 @@ async def graph(tx: db.Transaction, caller: callers.Caller) -> None:
     ]
     ana, bo, cy, dee = [one.id for one in made if one is not None]
     said = links.Evidence(uuid4())
+    called = attestations.Attestation(ana, ("Ana",))
+    await attestations.keep(tx, caller, said.record_id, [called], by="system")
     assert await links.relate(
         tx, caller, links.Fact(ana, bo, "collaborates_with"), said
     )

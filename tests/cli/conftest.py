@@ -73,7 +73,7 @@ class Home:
     ) -> subprocess.CompletedProcess[str]:
         """Run a command to its end; it must exit with `code`, and never show a stack."""
         process = self.start(*arguments, **more)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=300)
         assert process.returncode == code, (
             f"{arguments}: {process.returncode}\n{out}\n{err}"
         )

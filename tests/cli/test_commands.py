@@ -1,6 +1,7 @@
 """The commands as processes: what they print, what they keep, how they end."""
 
 import json
+import os
 import signal
 import stat
 from collections import Counter
@@ -324,3 +325,24 @@ def test_a_postgresql_of_ones_own(home: Home) -> None:
     finally:
         server.release()
         elsewhere.end()
+
+
+def test_a_name_that_is_no_utf8_stops_nothing(warm_home: Home) -> None:
+    home = warm_home
+    home.file("latin/a.txt", "the first kiln")
+    home.file("latin/b.md", "the second kiln")
+    home.file("latin/ü.txt", "the third kiln")
+    folder = home.file("latin/c.txt", "gone").parent
+    (folder / "c.txt").unlink()
+    odd = os.fsencode(folder) + b"/caf\xe9 latin1.txt"
+    Path(os.fsdecode(odd)).write_text("the fourth kiln")
+    told = home.json("import", folder)
+    assert (told["imported"], told["failed"]) == (4, 0)
+    assert {file["path"] for file in told["files"]} == {
+        "a.txt",
+        "b.md",
+        "ü.txt",
+        "café latin1.txt",
+    }
+    again = home.json("import", folder)
+    assert (again["imported"], again["unchanged"]) == (0, 4)

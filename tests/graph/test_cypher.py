@@ -201,9 +201,9 @@ def test_unknown_labels_and_relations_answer_with_the_schema() -> None:
     ids=range(10),
 )
 def test_a_long_text_is_read_in_short_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert len(parser.checked(text).text) < 100 * len(text)
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
 
 
 _CLAUSES = [

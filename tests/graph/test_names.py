@@ -226,10 +226,10 @@ def test_numbers_must_agree_in_every_kind_and_length() -> None:
 
 
 def test_a_very_long_name_is_compared_quickly() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert 0 <= keys.similarity("ab " * 20_000, "ba " * 20_000) <= 1
     assert 0 <= keys.similarity("x" * 20_000, "y" * 20_000, kind="place") <= 1
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 # ------------------------------------------------------------------------------------------------------------ profiles

@@ -188,9 +188,9 @@ def test_hostile_texts_take_linear_time() -> None:
         "[[" * 50_000,
         "I moved to Oslo and " * 5_000,
     ):
-        started = time.perf_counter()
+        started = time.process_time()
         text_relations.find(text, mentions.find(text))
-        assert time.perf_counter() - started < 20, text[:20]
+        assert time.process_time() - started < 20, text[:20]
     noise = "".join(chance.choice("Aa .,-'’\n<>&#[]1é") for _ in range(20_000))
     for one in mentions.find(noise):
         assert noise[one.start : one.end] == one.text

@@ -414,8 +414,9 @@ def test_history_by_day() -> None:
     assert [turn["speaker"] for turn in draft.fields["turns"]] == ["Ana", "assistant"]
 
 
-def test_other_json_is_skipped() -> None:
-    assert isinstance(chat({"a": 1})[0], drafts.Skip)
+def test_other_json_is_kept_as_text() -> None:
+    _, unit = chat({"a": 1})
+    assert [block.text for block in unit.blocks] == ['{"a": 1}']
 
 
 def zipped(name: str, data: bytes) -> bytes:

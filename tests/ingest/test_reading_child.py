@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path, PurePosixPath
 
@@ -89,13 +90,15 @@ async def test_a_reader_that_breaks_leaves_a_reason(
     odd: pool.WorkerPool, name: str, reason: str, cause: str, found: int
 ) -> None:
     started = time.monotonic()
-    began, *messages, last = await read(odd, name)
+    # On a busy machine a second is over before much memory is taken.
+    allowed = SHORT if cause == "time" else replace(SHORT, seconds=20)
+    began, *messages, last = await read(odd, name, allowed=allowed)
     assert began == wire.Began(name)
     assert isinstance(last, wire.Broken)
     assert (last.reason, last.cause, last.locked) == (reason, cause, False)
     assert len(messages) == found
     assert last.peak < SHORT.memory * 1.1
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < allowed.seconds + 3
     assert isinstance((await read(odd, "plain"))[-1], wire.Done)
 
 

@@ -2,19 +2,24 @@
 kinds: imported and read back through the API, against values written by hand.
 """
 
+import base64
+import io
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 import pytest_asyncio
+from msoffcrypto.format import ooxml
 
 from reverie import app
 from reverie.access import tokens, users
-from reverie.ingest import importer, ingest_file, report, scan
+from reverie.ingest import ingest_file, report, scan
 from reverie.web import server
 from tests.conftest import WORKER_POOL
+from tests.ingest import broken
 
 REPORTS = Path(__file__).parent / "reports"
 
@@ -33,14 +38,15 @@ class Import:
     async def case(self, name: str) -> report.Report:
         return await self.paths(REPORTS / name)
 
-    async def file(self, name: str, content: str | bytes) -> report.FileReport:
-        """One file of that name and content."""
+    def written(self, name: str, content: str | bytes) -> Path:
+        """A file of that name and content."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return (await self.paths(path)).files[0]
+        return path
 
-    async def paths(self, *paths: Path) -> report.Report:
+    async def paths(self, *paths: Path, password: str = "") -> report.Report:
+        """Everything under some paths, for a person of its own."""
         database = self._reverie.database
         user = await users.create(database, name="somebody", timezone="Europe/Madrid")
         token = await tokens.mint(database, user.user_id, name="reader")
@@ -49,9 +55,14 @@ class Import:
         context = ingest_file.Context(
             database, caller, self._reverie.blobs, WORKER_POOL
         )
-        return await importer.run(
-            context, list(scan.find(paths)), progress=lambda number, file: None
-        )
+        options = ingest_file.Options(password=password)
+        done = report.Report()
+        waiting = list(scan.find(paths))
+        while waiting:
+            outcome = await ingest_file.take(context, waiting.pop(0), options)
+            waiting = [*outcome.inside, *waiting]
+            done.files.append(outcome.result)
+        return done
 
     async def all(self, domain: str) -> list[dict[str, Any]]:
         answer = await self._client.get(
@@ -209,3 +220,100 @@ async def test_names_that_are_no_utf8(imported: Import) -> None:
         "grün.txt",
         "plain.txt",
     }
+
+
+async def test_marks_of_an_exporter(imported: Import) -> None:
+    await imported.case("chatgpt-markers")
+    chat = await imported.only("chats")
+    texts = [turn["text"] for turn in chat["turns"]]
+    assert texts[1] == "The survey by Maren Ostholt names three sites."
+    assert texts[3] == (
+        "[document: Kiln checklist]\n1. Check the thermocouple\n2. Vent the flue"
+    )
+    assert texts[4] == "I made the checklist."
+    assert not any("\ue000" <= letter <= "\uf8ff" for letter in "".join(texts))
+
+
+async def test_markup_in_titles(imported: Import) -> None:
+    await imported.case("rss-odd")
+    titles = {item["title"] for item in await imported.all("feed-items")}
+    assert titles == {"Fish & chips plate", "No guid"}
+    assert (await imported.only("feeds"))["title"] == "Kiln & Clay"
+
+
+async def test_a_letter_that_is_attached_as_a_file(imported: Import) -> None:
+    """Not as message/rfc822: its text is found, and no second mail is made of it."""
+    inner = base64.b64encode(
+        b"From: Maren <maren@example.org>\nTo: ilka@example.org\nSubject: Keys\n"
+        b"Message-ID: <inner-9@example.org>\n\nUnder the third flowerpot.\n"
+    ).decode()
+    done = await imported.paths(
+        imported.written(
+            "m.eml",
+            "From: a@example.org\nTo: b@example.org\nSubject: Fwd\n"
+            'Content-Type: multipart/mixed; boundary="b"\n\n--b\n\nSee file.\n--b\n'
+            'Content-Type: application/octet-stream; name="letter.eml"\n'
+            "Content-Disposition: attachment\nContent-Transfer-Encoding: base64\n\n"
+            f"{inner}\n--b--\n",
+        )
+    )
+    assert [file.status for file in done.files] == ["imported", "imported"]
+    assert (await imported.only("emails"))["subject"] == "Fwd"
+    file = await imported.only("files")
+    assert file["name"] == "letter.eml"
+    assert "Under the third flowerpot." in file["text"]
+    assert "maren@example.org" in file["text"]
+
+
+SOURCES = (
+    ("settings.yaml", "kiln:\n  cone: 6\n  note: heliotrope\n"),
+    ("kiln.py", "def fire():\n    return 'heliotrope'\n"),
+    ("data.xml", "<?xml version='1.0'?><kilns><kiln>heliotrope</kiln></kilns>"),
+    ("data.json", '{"kilns": [{"name": "heliotrope"}]}'),
+    ("broken.json", '{"kilns": [{"name": "heliotrope"}'),
+    ("lines.jsonl", '{"name": "heliotrope"}\n{"name": "other"}\n'),
+    ("main.rs", 'fn main() { println!("heliotrope"); }\n'),
+    ("style.css", ".heliotrope { color: purple }\n"),
+    ("query.sql", "select 'heliotrope';\n"),
+    ("plan.tex", "\\section{heliotrope}\n"),
+    ("app.properties", "from=a\nto=b\ncolour=heliotrope\n"),
+    ("mail.yml", "from: a\nto: b\nsubject: heliotrope\n"),
+    ("board.canvas", '{"nodes":[{"text":"heliotrope"}]}'),
+    ("Dockerfile", "FROM scratch\nRUN heliotrope\n"),
+    ("wide.ini", "[kiln]\ncolour = heliotrope\n".encode("utf-16-le")),
+)
+
+
+async def test_texts_of_any_kind(imported: Import) -> None:
+    for name, content in SOURCES:
+        imported.written(name, content)
+    done = await imported.paths(imported.folder)
+    assert {file.status for file in done.files} == {"imported"}, done.files
+    kept = {file["name"] for file in await imported.all("files") if _says(file)}
+    kept |= {note["title"] for note in await imported.all("notes") if _says(note)}
+    assert kept == {name for name, _ in SOURCES}
+
+
+def _says(record: dict[str, Any]) -> bool:
+    return "heliotrope" in (record.get("text") or record.get("content") or "")
+
+
+def encrypted_file(kind: str) -> bytes:
+    """A file of today's office whose password is "cobalt"."""
+    plain = io.BytesIO(broken.around(kind, "The glaze is cobalt blue."))
+    locked = io.BytesIO()
+    ooxml.OOXMLFile(plain).encrypt("cobalt", locked)
+    return locked.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["docx", "xlsx", "pptx"])
+async def test_encrypted_office_files(imported: Import, kind: str) -> None:
+    path = imported.written(f"a.{kind}", encrypted_file(kind))
+    locked = (await imported.paths(path)).files[0]
+    assert locked.status == "failed"
+    assert locked.reason == "it is encrypted: give its password with --password"
+    wrong = (await imported.paths(path, password="umber")).files[0]
+    assert wrong.reason == "it is encrypted, and the password is wrong"
+    opened = (await imported.paths(path, password="cobalt")).files[0]
+    assert opened.status == "imported"
+    assert "The glaze is cobalt blue." in (await imported.only("files"))["text"]

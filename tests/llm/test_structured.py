@@ -76,9 +76,9 @@ def test_strings_keep_their_commas_and_slashes() -> None:
     ["[" * 200_000, "{" * 200_000, '{"a":' * 50_000, '"' * 200_000, "[{" * 100_000],
 )
 def test_brackets_without_end_end(text: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert structured.items(text, Person).items == ()
-    assert time.perf_counter() - begun < 20
+    assert time.process_time() - begun < 20
 
 
 def test_the_schema_has_an_object_at_the_top_and_its_parts_beside() -> None:

@@ -425,8 +425,8 @@ def test_it_ends(home: Path, how: str) -> None:
             process.stdout.close()
             process.stdin.write(_tool(1, "list_changes", since="2020-01-01T00:00:00Z"))
             process.stdin.flush()
-        assert process.wait(timeout=10) == 0
-        assert time.monotonic() - start < 5
+        assert process.wait(timeout=60) == 0
+        assert time.monotonic() - start < 15  # most of it is the interpreter's own end
 
 
 def test_it_ends_though_nobody_reads_its_answers(home: Path) -> None:
@@ -440,12 +440,12 @@ def test_it_ends_though_nobody_reads_its_answers(home: Path) -> None:
         time.sleep(1)
         assert process.poll() is None
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=60) == 0
 
 
 def test_it_ends_before_anything_was_said(home: Path) -> None:
     with _started(home, stdin=subprocess.DEVNULL) as process:
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0
         assert process.stdout
         assert process.stdout.read() == b""
 
@@ -460,7 +460,7 @@ def test_sockets_as_standard_streams(home: Path) -> None:
         said = ours.makefile("rb")
         assert [json.loads(said.readline())["id"] for _ in range(2)] == [0, 1]
         ours.shutdown(socket.SHUT_WR)
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=60) == 0
 
 
 def test_files_as_standard_streams(home: Path, tmp_path: Path) -> None:
@@ -471,7 +471,7 @@ def test_files_as_standard_streams(home: Path, tmp_path: Path) -> None:
         answered.open("wb") as sink,
         _started(home, stdin=source, stdout=sink) as process,
     ):
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0
     assert [json.loads(line)["id"] for line in answered.read_bytes().splitlines()] == [
         0,
         1,

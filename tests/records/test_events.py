@@ -186,11 +186,11 @@ async def test_a_daily_event_of_long_ago_is_quick(
         start="1970-01-01T08:30:00Z",
         recurrence="FREQ=HOURLY",
     )
-    started = time.perf_counter()
+    started = time.process_time()
     assert days_of(event, "2026-11-28", "2026-11-28") == [
         f"11-28 {hour:02d}:30" for hour in range(24)
     ]
-    assert time.perf_counter() - started < 0.25
+    assert time.process_time() - started < 0.25
 
 
 @pytest.mark.parametrize(

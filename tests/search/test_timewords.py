@@ -465,7 +465,7 @@ def test_fast() -> None:
     texts = [row[0] for row in DAYS] + NOT_A_TIME
     for text in texts:
         timewords.read(text, now=NOW, timezone=MADRID)
-    began = time.perf_counter()
+    began = time.process_time()
     for text in texts:
         timewords.read(text, now=NOW, timezone=MADRID)
-    assert (time.perf_counter() - began) / len(texts) < 0.001
+    assert (time.process_time() - began) / len(texts) < 0.001

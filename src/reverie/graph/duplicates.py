@@ -8,7 +8,7 @@ from uuid import UUID
 
 from reverie import db
 from reverie.access import callers
-from reverie.graph import links, merging, nodes, visibility
+from reverie.graph import links, merging, nodes, redaction, visibility
 from reverie.graph.resolution import keys, matching
 
 KINDS: tuple[nodes.Kind, ...] = ("person", "concept", "entity")
@@ -56,7 +56,7 @@ async def suggested(
     tx: db.Transaction, caller: callers.Caller, kind: nodes.Kind, *, limit: int = 50
 ) -> list[Duplicate]:
     """The likeliest first, without those that somebody has said are two."""
-    rows = await tx.rows(_PROFILES, (caller.user_id, kind))
+    rows = await _rows(tx, caller, kind)
     apart = await merging.kept_apart(tx, caller)
     profiles = [_profile(kind, row) for row in rows]
     pairs: dict[tuple[UUID, UUID], matching.Verdict] = {}
@@ -72,10 +72,33 @@ async def suggested(
     ranked = sorted(
         pairs.items(), key=lambda item: (-item[1].certain, -item[1].score, item[0])
     )
-    likeliest = [item for item in ranked if item[0] not in apart][:limit]
+    shown = {row["id"] for row in rows}
+    likeliest = [
+        item for item in ranked if item[0] not in apart and shown.issuperset(item[0])
+    ][:limit]
     ids = [node_id for pair, _ in likeliest for node_id in pair]
-    by_id = await nodes.several(tx, caller, ids)
+    by_id = await visibility.several(tx, caller, ids)
     return [_duplicate(by_id, pair, verdict) for pair, verdict in likeliest]
+
+
+async def _rows(
+    tx: db.Transaction, caller: callers.Caller, kind: nodes.Kind
+) -> list[dict[str, Any]]:
+    """The nodes of a kind that show, with the names and addresses by which they do."""
+    if visibility.sees_all(caller):
+        return await tx.rows(_PROFILES, (caller.user_id, kind))
+    domains = visibility.open_to(caller)
+    shown, _ = await redaction.listed(tx, caller, domains, kind=kind)
+    return [
+        {
+            "id": node.id,
+            "name": node.name,
+            "properties": node.properties,
+            "names": [alias for alias, kind_ in told.spelled if kind_ == "name"],
+            "emails": [alias for alias, kind_ in told.spelled if kind_ == "email"],
+        }
+        for node, told in sorted(shown, key=lambda entry: entry[0].id)
+    ]
 
 
 def _duplicate(

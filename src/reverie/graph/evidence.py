@@ -8,11 +8,11 @@ from uuid import UUID
 from reverie import db
 
 _SAY = """
-INSERT INTO evidence (user_id, link_id, record_id, by, ordinal, at)
-SELECT %(user)s, new.link_id, %(record)s, %(by)s, new.ordinal, coalesce(%(at)s::timestamptz, now())
-FROM unnest(%(links)s::uuid[], %(ordinals)s::int[]) AS new (link_id, ordinal)
+INSERT INTO evidence (user_id, link_id, record_id, by, ordinal, at, properties)
+SELECT %(user)s, new.link_id, %(record)s, %(by)s, new.ordinal, coalesce(%(at)s::timestamptz, now()), new.properties
+FROM unnest(%(links)s::uuid[], %(ordinals)s::int[], %(properties)s::jsonb[]) AS new (link_id, ordinal, properties)
 ON CONFLICT (user_id, link_id, record_id, by) DO UPDATE SET ordinal = excluded.ordinal,
-    at = coalesce(%(at)s, evidence.at)
+    at = coalesce(%(at)s, evidence.at), properties = excluded.properties
 """
 # What a merge hides as a double is said as long as the double is: its evidence stays,
 # so that undoing finds it.
@@ -39,8 +39,9 @@ _HAND_ON = (
     "UPDATE evidence SET link_id = %s WHERE user_id = %s AND link_id = %s AND at >= %s"
 )
 _SHARE = """
-INSERT INTO evidence (user_id, link_id, record_id, by, ordinal, at)
-SELECT user_id, %(to)s, record_id, by, ordinal, at FROM evidence WHERE user_id = %(user)s AND link_id = %(from)s
+INSERT INTO evidence (user_id, link_id, record_id, by, ordinal, at, properties)
+SELECT user_id, %(to)s, record_id, by, ordinal, at, properties FROM evidence
+WHERE user_id = %(user)s AND link_id = %(from)s
 ON CONFLICT DO NOTHING RETURNING record_id, by
 """
 _UNSHARE = """
@@ -54,21 +55,22 @@ async def add(
     tx: db.Transaction,
     user: db.HasUser,
     record_id: UUID,
-    ends: Sequence[tuple[UUID, int | None]],
+    ends: Sequence[tuple[UUID, int | None, Mapping[str, Any]]],
     *,
     by: str,
     at: datetime | None = None,
 ) -> None:
-    """A record says some links, each (link, ordinal of the passage); `at` is the moment
-    that it says them of.
+    """A record says some links, each (link, ordinal of the passage, what it tells of the
+    link); `at` is the moment that it says them of.
     """
     values = {"user": user.user_id, "record": record_id, "by": by, "at": at}
     await tx.run(
         _SAY,
         values
         | {
-            "links": [link_id for link_id, _ in ends],
-            "ordinals": [ordinal for _, ordinal in ends],
+            "links": [link_id for link_id, _, _ in ends],
+            "ordinals": [ordinal for _, ordinal, _ in ends],
+            "properties": [db.json(dict(properties)) for _, _, properties in ends],
         },
     )
 

@@ -197,7 +197,7 @@ async def _say(
         tx,
         user,
         proof.record_id,
-        [(link_id, proof.ordinal)],
+        [(link_id, proof.ordinal, fact.properties)],
         by=fact.by,
         at=fact.valid_from or fact.at,
     )
@@ -234,8 +234,8 @@ async def mention(
     rows = await link_rows.mention(
         tx, user, source_id, ends, relation=relation, link_type=link_type, by=by
     )
-    ordinals = {node_id: ordinal for node_id, _, _, ordinal in ends}
-    passages = [(link_id, ordinals[node_id]) for link_id, node_id in rows]
+    told = {node_id: (ordinal, properties) for node_id, _, properties, ordinal in ends}
+    passages = [(link_id, *told[node_id]) for link_id, node_id in rows]
     await evidence.add(tx, user, record_id, passages, by=by)
     return [link_id for link_id, _ in rows]
 

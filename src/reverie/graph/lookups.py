@@ -143,13 +143,14 @@ async def listed(
         "offset": offset,
     }
     if name:
-        values["name"] = _like_literal(keys.normalised(name))
+        values["name"] = pattern(name)
     page = await tx.all(nodes.Node, _LIST, values)
     return page, int(await tx.value(_COUNT, values))
 
 
-def _like_literal(text: str) -> str:
-    """A text that stands for itself in SQL's LIKE."""
+def pattern(name: str) -> str:
+    """A name, normalised, that stands for itself in SQL's LIKE."""
+    text = keys.normalised(name)
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
@@ -162,10 +163,21 @@ async def named(tx: db.Transaction, user: db.HasUser, name: str) -> nodes.Node:
         return await nodes.by_key(tx, user, meant.hex) or await nodes.get(
             tx, user, meant
         )
-    aliases = [
-        alias for alias in {keys.normalised(name), name.strip().lower()} if alias
-    ]
-    candidates = await _called(tx, user, name, aliases)
+    aliases = spellings(name)
+    return chosen(name, aliases, await _called(tx, user, name, aliases))
+
+
+def spellings(name: str) -> list[str]:
+    """A name as an alias, or an address as one."""
+    return [alias for alias in {keys.normalised(name), name.strip().lower()} if alias]
+
+
+def chosen(
+    name: str, aliases: Sequence[str], candidates: Sequence[nodes.Node]
+) -> nodes.Node:
+    """The one of some nodes that is meant by a name, or an address. Raises NotFound,
+    Conflict if several fit.
+    """
     exact = [node for node in candidates if keys.normalised(node.name) in aliases]
     matches = exact or candidates
     if not matches:

@@ -1,13 +1,14 @@
 """Manual edits of the graph: nodes, links, merges made, changed or deleted by hand."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from reverie import db, errors
 from reverie.access import callers
 from reverie.graph import (
+    attestations,
     links,
     lookups,
     merging,
@@ -16,6 +17,7 @@ from reverie.graph import (
     relations,
     visibility,
 )
+from reverie.graph.resolution import keys
 
 KINDS: tuple[nodes.Kind, ...] = ("person", "concept", "entity", "artifact")
 # What a node of each kind may tell beside name, type and description.
@@ -42,31 +44,117 @@ async def create(
     """
     await nodes.bump(tx, caller)
     mails = _addresses(new)
-    for matches in (await nodes.find(tx, caller, mails)).values():
-        for node in matches:
-            if node.kind == "person":
-                raise _taken(
-                    "Somebody with this address is in the graph already.", node
-                )
     new = replace(
         new,
         properties=properties(new.kind, new.properties),
         emails=mails,
         by=by(caller),
     )
+    for existing in await _of_address(tx, caller, mails):
+        refusal = "Somebody with this address is in the graph already."
+        if not await _stands_apart(tx, caller, existing, new, refusal):
+            return await _adopted(tx, caller, existing, new)
+        new = replace(new, apart=str(uuid4()))
     existing = await nodes.by_key(tx, caller, node_data.key_of(caller, new))
-    if existing is not None and not mails:
-        raise _taken(f"There is a {existing.kind} of this name already.", existing)
-    if existing is not None:
+    if existing is not None and mails:
         new = replace(new, apart=mails[0])
+    elif existing is not None:
+        refusal = f"There is a {existing.kind} of this name already."
+        if not await _stands_apart(tx, caller, existing, new, refusal):
+            return await _adopted(tx, caller, existing, new)
+        new = replace(new, apart=str(uuid4()))
     node = await nodes.add(tx, caller, new)
     if node is None:
         raise errors.Conflict(
             "A node of this name was deleted by hand or erased, and stays away.",
             hint="Give it another name.",
         )
+    await _attest(tx, caller, node.id, new)
     await nodes.recount(tx, caller, [node.id])
     return node
+
+
+async def _of_address(
+    tx: db.Transaction, user: db.HasUser, mails: Sequence[str]
+) -> list[nodes.Node]:
+    """The people of some addresses, each once."""
+    found = await nodes.find(tx, user, mails)
+    people = [
+        node for mail in mails for node in found.get(mail, ()) if node.kind == "person"
+    ]
+    return list({node.id: node for node in people}.values())
+
+
+async def _stands_apart(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    existing: nodes.Node,
+    new: nodes.NodeDraft,
+    refusal: str,
+) -> bool:
+    """Whether what is to be made gets a node beside one that has its name or address.
+
+    Raises Conflict for whoever may know that it has. Whoever sees the node by another
+    name alone must not learn that both are one; whoever does not see it makes it.
+    """
+    if await _may_know(tx, caller, existing, new):
+        raise _taken(refusal, await visibility.get(tx, caller, existing.id))
+    return bool(await visibility.several(tx, caller, [existing.id]))
+
+
+async def _adopted(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    existing: nodes.Node,
+    new: nodes.NodeDraft,
+) -> nodes.Node:
+    """A node that is there, and that the caller does not see: what they say of it is
+    kept beside what is known.
+    """
+    added = {
+        name: value
+        for name, value in new.properties.items()
+        if name not in existing.properties
+    }
+    description = existing.description or new.description
+    changed = await nodes.change(
+        tx, caller, existing, properties=added, description=description
+    )
+    await nodes.also(
+        tx, caller, existing.id, names_=[new.name, *new.names], emails=new.emails
+    )
+    await _attest(tx, caller, existing.id, new)
+    return changed
+
+
+async def _may_know(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    existing: nodes.Node,
+    new: nodes.NodeDraft,
+) -> bool:
+    """Whether the caller may know that a node has this name or one of these addresses."""
+    if visibility.sees_all(caller):
+        return True
+    known = {alias for alias, _ in await visibility.aliases(tx, caller, existing.id)}
+    if new.emails:
+        return not known.isdisjoint(mail.strip().lower() for mail in new.emails)
+    return keys.normalised(new.name) in known
+
+
+async def _attest(
+    tx: db.Transaction, caller: callers.Caller, node_id: UUID, said: nodes.NodeDraft
+) -> None:
+    """Keep what somebody says of a node by hand."""
+    told = attestations.Attestation(
+        node_id,
+        (said.name, *said.names),
+        said.emails,
+        said.type,
+        said.description,
+        said.properties,
+    )
+    await attestations.add(tx, caller, attestations.BY_HAND, told, by=by(caller))
 
 
 async def change(
@@ -87,9 +175,19 @@ async def change(
     kept = properties(
         node.kind, {name: value for name, value in changed.items() if value is not None}
     )
+    # What the caller does not see of it stays.
+    complete = await nodes.get(tx, caller, node.id)
     changed_node = await nodes.change(
-        tx, caller, node, **{**values, "properties": {**kept, **removed}}
+        tx, caller, complete, **{**values, "properties": {**kept, **removed}}
     )
+    said = nodes.NodeDraft(
+        node.kind,
+        values.get("name", ""),
+        values.get("type", ""),
+        values.get("description", ""),
+        kept,
+    )
+    await _attest(tx, caller, node.id, said)
     await nodes.recount(tx, caller, [changed_node.id])
     return changed_node
 
@@ -199,6 +297,16 @@ async def merge(
     for node_id in (winner, loser):
         await visibility.get(tx, caller, node_id)
     return await merging.merge(tx, caller, winner=winner, loser=loser, by=caller.label)
+
+
+async def unmerge(
+    tx: db.Transaction, caller: callers.Caller, merge_id: UUID
+) -> merging.MergeEntry:
+    """Undo a merge of a node that shows. Raises NotFound, Conflict."""
+    undone = await merging.undo(tx, caller, merge_id)
+    if not await visibility.several(tx, caller, [undone.winner_id]):
+        raise merging.missing()  # which takes the undoing back
+    return undone
 
 
 async def keep_apart(

@@ -132,7 +132,7 @@ async def undo(tx: db.Transaction, user: db.HasUser, merge_id: UUID) -> MergeEnt
     await nodes.bump(tx, user)
     entry = await tx.one(MergeEntry, _GET, (user.user_id, merge_id))
     if entry is None or entry.undone_at is not None:
-        raise errors.NotFound("There is no such merge, or it was undone.")
+        raise missing()
     later = await tx.all(MergeEntry, _LATER, (user.user_id, entry.id))
     if any(_touched(merge) & _touched(entry) for merge in later):
         raise errors.Conflict(
@@ -161,6 +161,11 @@ async def undo(tx: db.Transaction, user: db.HasUser, merge_id: UUID) -> MergeEnt
     await tx.run(_UNDONE, (user.user_id, entry.id))
     await nodes.recount(tx, user, [*touched, entry.winner_id, entry.loser_id])
     return entry
+
+
+def missing() -> errors.NotFound:
+    """The answer for a merge that is unknown, foreign, hidden or undone."""
+    return errors.NotFound("There is no such merge, or it was undone.")
 
 
 async def history(

@@ -1,17 +1,18 @@
-"""Visibility of the graph (authorisation): no records of domains closed to the caller.
+"""Visibility of the graph (authorisation): nothing known from closed domains alone.
 
-Such records are left out as nodes, as ends of links, as evidence and as steps of a
-path.
+Records of domains closed to the caller are left out as nodes, as ends of links, as
+evidence and as steps of a path; what only they tell of others is, too (`redaction`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from reverie import db, errors
 from reverie.access import callers
-from reverie.graph import links, lookups, merging, nodes
+from reverie.graph import links, lookups, merging, nodes, redaction
 from reverie.records import catalogue
 
 # Links that one step of a breadth-first search looks at; set by hand.
@@ -25,16 +26,6 @@ ORDER BY evidence.link_id, evidence.record_id, evidence.ordinal NULLS LAST
 """
 _LINKS = f"SELECT {links.COLUMNS} FROM link WHERE user_id = %s AND id = ANY(%s)"
 _NAMES = "SELECT id, name FROM node WHERE user_id = %s AND id = ANY(%s)"
-_HIDDEN_NODES = f"""
-SELECT count(*) FROM node WHERE user_id = %(user)s AND {nodes.LIVE} AND domain IS NOT NULL
-    AND NOT (domain = ANY(%(domains)s))
-"""
-_HIDDEN_LINKS = f"""
-SELECT relation, count(*) AS count FROM link WHERE user_id = %(user)s AND {links.LIVE} AND EXISTS (
-    SELECT FROM node WHERE node.user_id = link.user_id AND node.id IN (link.from_id, link.to_id)
-        AND node.domain IS NOT NULL AND NOT (node.domain = ANY(%(domains)s))
-) GROUP BY relation
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +84,6 @@ def open_to(caller: callers.Caller) -> frozenset[str]:
     )
 
 
-def sees(caller: callers.Caller, node: nodes.Node) -> bool:
-    """Whether a node may be shown."""
-    return node.domain is None or node.domain in open_to(caller)
-
-
 def missing() -> errors.NotFound:
     """The answer for a node that is unknown, foreign, hidden, deleted or merged."""
     return nodes.missing()
@@ -114,24 +100,52 @@ async def get(tx: db.Transaction, caller: callers.Caller, node_id: UUID) -> node
 async def several(
     tx: db.Transaction, caller: callers.Caller, ids: Iterable[UUID]
 ) -> dict[UUID, nodes.Node]:
-    """Those of some nodes that may be shown, by id."""
-    domains = open_to(caller)
+    """Those of some nodes that may be shown, by id, as they may be shown."""
     candidates = await nodes.several(tx, caller, list(dict.fromkeys(ids)))
-    return {
-        node.id: node
-        for node in candidates.values()
-        if node.domain is None or node.domain in domains
-    }
+    return await permitted(tx, caller, candidates.values())
+
+
+async def permitted(
+    tx: db.Transaction, caller: callers.Caller, candidates: Iterable[nodes.Node]
+) -> dict[UUID, nodes.Node]:
+    """Those of some nodes that may be shown, by id, as they may be shown."""
+    if sees_all(caller):
+        return {node.id: node for node in candidates}
+    shown_ = await redaction.redacted(tx, caller, open_to(caller), candidates)
+    return {node_id: node for node_id, (node, _) in shown_.items()}
+
+
+async def permitted_links(
+    tx: db.Transaction, caller: callers.Caller, candidates: Sequence[links.Link]
+) -> Sequence[links.Link]:
+    """Those of some links that may be shown by their evidence, as they may be shown;
+    their ends are the caller's to look at.
+    """
+    if sees_all(caller):
+        return candidates
+    return await redaction.redacted_links(tx, caller, open_to(caller), candidates)
 
 
 async def named(tx: db.Transaction, caller: callers.Caller, name: str) -> nodes.Node:
     """The node that somebody means by a name, an address or an id. Raises NotFound,
     Conflict.
     """
-    node = await lookups.named(tx, caller, name)
-    if not sees(caller, node):
-        raise missing()
-    return node
+    if sees_all(caller):
+        return await lookups.named(tx, caller, name)
+    with suppress(ValueError):
+        meant = UUID(name)
+        node = await nodes.by_key(tx, caller, meant.hex)
+        return await get(tx, caller, node.id if node else meant)
+    aliases = lookups.spellings(name)
+    domains = open_to(caller)
+    ids = await redaction.called(tx, caller, domains, aliases) if aliases else []
+    candidates = list((await several(tx, caller, ids)).values())
+    if not candidates and aliases:
+        near, _ = await redaction.listed(
+            tx, caller, domains, kind=None, name=name, limit=5
+        )
+        candidates = [node for node, _ in near]
+    return lookups.chosen(name, aliases, candidates)
 
 
 async def listed(
@@ -147,28 +161,21 @@ async def listed(
     """Nodes by how many links they have, and how many there are; records only when
     asked for (`source`).
     """
-    if kind != "source" or _sees_all(caller):
+    if sees_all(caller):
         return await lookups.listed(
             tx, caller, kind=kind, type_=type_, name=name, limit=limit, offset=offset
         )
-    sources: list[nodes.Node] = []
-    total = 0
-    for domain in sorted(open_to(caller)):  # the type of a record's node is its domain
-        if type_ not in (None, domain):
-            continue
-        page, count = await lookups.listed(
-            tx,
-            caller,
-            kind=kind,
-            type_=domain,
-            name=name,
-            limit=limit + offset,
-            offset=0,
-        )
-        sources += page
-        total += count
-    sources.sort(key=lambda node: (-node.links, node.name, node.id))
-    return sources[offset : offset + limit], total
+    page, total = await redaction.listed(
+        tx,
+        caller,
+        open_to(caller),
+        kind=kind,
+        type_=type_,
+        name=name,
+        limit=limit,
+        offset=offset,
+    )
+    return [node for node, _ in page], total
 
 
 async def shown(
@@ -178,9 +185,10 @@ async def shown(
     left out.
     """
     ends = await several(tx, caller, _end_ids(candidates))
-    visible = [
+    between = [
         link for link in candidates if link.from_id in ends and link.to_id in ends
     ]
+    visible = await permitted_links(tx, caller, between)
     proofs = await _proofs(tx, caller, [link.id for link in visible])
     return [
         Shown(link, ends[link.from_id], ends[link.to_id], proofs[link.id])
@@ -227,22 +235,61 @@ async def whole(
     """A node with its names, its links, and what was merged into it."""
     # One more than is shown tells whether there are more; with hidden ends among them,
     # all are looked at.
-    most = limit + 1 if _sees_all(caller) else _MOST_LINKS
+    most = limit + 1 if sees_all(caller) else _MOST_LINKS
     candidates = await lookups.links_of(
         tx, caller, [node.id], as_of=as_of, ended=ended, limit=most
     )
     visible = await shown(tx, caller, candidates)
-    history = await merging.history(tx, caller, node.id)
+    # What was merged into a node is known to whoever may know all of it.
+    history = await merging.history(tx, caller, node.id) if sees_all(caller) else []
     loser_ids = [entry.loser_id for entry in history]
     losers = await tx.rows(_NAMES, (caller.user_id, loser_ids)) if history else []
     return Whole(
         node,
-        await nodes.aliases(tx, caller, node.id),
+        await aliases(tx, caller, node.id),
         visible[:limit],
         len(visible) > limit or len(candidates) >= most,
         history,
         {row["id"]: row["name"] for row in losers},
     )
+
+
+async def aliases(
+    tx: db.Transaction, caller: callers.Caller, node_id: UUID
+) -> list[tuple[str, str]]:
+    """All (alias, kind) of a node that may be shown."""
+    if sees_all(caller):
+        return await nodes.aliases(tx, caller, node_id)
+    raw = (await nodes.several(tx, caller, [node_id])).values()
+    shown_ = await redaction.redacted(tx, caller, open_to(caller), raw)
+    return shown_[node_id][1].spelled if node_id in shown_ else []
+
+
+async def spelled(
+    tx: db.Transaction, caller: callers.Caller, keys: Iterable[str]
+) -> dict[str, list[str]]:
+    """By its key, the names and addresses that may be shown of each of some nodes."""
+    named_ = [await nodes.by_key(tx, caller, key) for key in keys]
+    present = [node for node in named_ if node is not None]
+    shown_ = await redaction.redacted(tx, caller, open_to(caller), present)
+    return {node.key: sorted(told.aliases) for node, told in shown_.values()}
+
+
+async def subgraph(
+    tx: db.Transaction, caller: callers.Caller, *, limit: int
+) -> tuple[lookups.Subgraph, Mapping[UUID, float]]:
+    """The nodes with most links, the links among them, and how warm each is. Nodes are
+    warm by records of all domains: to whoever may not read all, they are cold.
+    """
+    if sees_all(caller):
+        return await lookups.subgraph(tx, caller, limit=limit)
+    page, _ = await redaction.listed(
+        tx, caller, open_to(caller), kind=None, limit=limit
+    )
+    top = [node for node, _ in page]
+    ids = [node.id for node in top]
+    among = await lookups.among(tx, caller, ids, limit=limit * 10)
+    return lookups.Subgraph(top, await permitted_links(tx, caller, among)), {}
 
 
 async def connections(
@@ -256,7 +303,7 @@ async def connections(
     limit: int = 200,
 ) -> list[Reached]:
     """What is within `depth` links of a node, nearest first."""
-    if not _sees_all(caller):
+    if not sees_all(caller):
         steps = await _search(
             tx, caller, begin, depth=depth, confidence=confidence, as_of=as_of
         )
@@ -300,7 +347,7 @@ async def path(
     """A shortest path: its nodes in order, and the links between them. None if there is
     none.
     """
-    if _sees_all(caller):
+    if sees_all(caller):
         part = await lookups.path(
             tx,
             caller,
@@ -343,23 +390,10 @@ async def path(
 
 async def stats(tx: db.Transaction, caller: callers.Caller) -> lookups.Stats:
     """How many nodes and links there are, without those of hidden records."""
-    total = await lookups.stats(tx, caller)
-    if _sees_all(caller):
-        return total
-    values = {"user": caller.user_id, "domains": list(open_to(caller))}
-    hidden = {
-        row["relation"]: row["count"] for row in await tx.rows(_HIDDEN_LINKS, values)
-    }
-    sources = total.nodes.get("source", 0) - int(await tx.value(_HIDDEN_NODES, values))
-    kinds = {**total.nodes, "source": sources}
-    relations = {
-        name: count - hidden.get(name, 0) for name, count in total.links.items()
-    }
-    return replace(
-        total,
-        nodes={name: count for name, count in kinds.items() if count},
-        links={name: count for name, count in relations.items() if count},
-    )
+    if sees_all(caller):
+        return await lookups.stats(tx, caller)
+    kinds, relations = await redaction.counts(tx, caller, open_to(caller))
+    return lookups.Stats(kinds, relations, await nodes.version(tx, caller))
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,6 +427,7 @@ async def _search(
             as_of=as_of,
             limit=_MOST_LINKS,
         )
+        candidates = await permitted_links(tx, caller, candidates)
         visible = await several(tx, caller, _end_ids(candidates))
         reached: set[UUID] = set()
         for link in sorted(candidates, key=lambda link: link.id):
@@ -413,5 +448,6 @@ def _directions(link: links.Link) -> tuple[tuple[UUID, UUID], tuple[UUID, UUID]]
     return (link.from_id, link.to_id), (link.to_id, link.from_id)
 
 
-def _sees_all(caller: callers.Caller) -> bool:
+def sees_all(caller: callers.Caller) -> bool:
+    """Whether nothing of the graph is closed to the caller."""
     return len(open_to(caller)) == len(catalogue.DOMAINS)

@@ -17,6 +17,7 @@ from reverie.ingest.formats import (
     markdown,
     plain,
     table,
+    tnef,
     vcf,
 )
 
@@ -30,9 +31,8 @@ STREAMS = {kinds.WORD, kinds.SLIDES, kinds.SHEETS, kinds.OLD, kinds.OUTLOOK}
 
 _MOVING = "audio and video are not read yet"
 _OTHER_IMAGE = "images of this kind are not read yet"
-_JSON_LINES = "JSON lines are not read yet"
 _PACKED = "a packed file: unpack it first"
-MAGIC: tuple[tuple[bytes, kinds.DocumentFormat | str], ...] = (
+MAGIC: tuple[tuple[bytes, Detected], ...] = (
     (b"%PDF-", kinds.PDF),
     (b"\x89PNG\r\n", kinds.IMAGE),
     (b"\xff\xd8\xff", kinds.IMAGE),
@@ -53,13 +53,14 @@ MAGIC: tuple[tuple[bytes, kinds.DocumentFormat | str], ...] = (
     (b"\x7fELF", "programs are not read"),
     (b"MZ", "programs are not read"),
     (b"{\\rtf", kinds.RTF),
+    (tnef.SIGNATURE, tnef.read),
 )
 # Short marks that a text may begin with by chance: only believed when the rest is
 # binary too.
 WEAK = {b"BM", b"MZ", b"ID3", b"BZh"}
 BY_SUFFIX: Mapping[str, kinds.DocumentFormat | str] = {
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".webp", ".tif", ".tiff", ".bmp"), kinds.IMAGE),
-    **dict.fromkeys((".heic", ".svg", ".ico"), _OTHER_IMAGE),
+    **dict.fromkeys((".heic", ".ico"), _OTHER_IMAGE),
     **dict.fromkeys((".mp3", ".m4a", ".wav", ".ogg", ".flac"), _MOVING),
     **dict.fromkeys((".mp4", ".mov", ".mkv", ".webm", ".avi"), _MOVING),
     **dict.fromkeys((".docx", ".docm", ".dotx", ".dotm"), kinds.WORD),
@@ -78,9 +79,6 @@ BY_SUFFIX: Mapping[str, kinds.DocumentFormat | str] = {
     ".srt": kinds.SUBTITLES,
     ".vtt": kinds.SUBTITLES,
     ".base": "an Obsidian base: a view of notes, not a note",
-    ".canvas": "an Obsidian canvas is not read yet",
-    ".css": "a style sheet",
-    ".js": "a program",
 }  # fmt: skip
 # Names that cannot be told from their content, since plain text looks like any of them.
 TEXTS: dict[str, drafts.Reader] = {
@@ -104,13 +102,17 @@ CONTENT_LINES: tuple[tuple[bytes, drafts.Reader], ...] = (
 # In these, a letter or JSON is what the text is about.
 PROSE = frozenset({".md", ".markdown", ".csv"})
 TEXTUAL = PROSE | {".txt"}
-JSON_SUFFIXES: Mapping[str, drafts.Reader | str] = {
+NO_MAIL = PROSE | {
+    ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".json", ".py", ".js", ".ts",
+    ".rst", ".org", ".tex", ".properties",
+}  # fmt: skip
+JSON_SUFFIXES: Mapping[str, drafts.Reader] = {
     ".json": chats.read,
-    ".jsonl": _JSON_LINES,
-    ".ndjson": _JSON_LINES,
 }
 HTML_SUFFIXES = frozenset({".htm", ".html", ".xhtml"})
 FEED_SUFFIXES = frozenset({".rss", ".atom", ".rdf", ".cdf"})
+# Bytes that stand in no text: all below the space, but for white space and escape.
+CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1b"))
 HEADER_LINE = re.compile(
     rb"[!-9;-~]{1,76}:(?=[ \t\r\n])[^\r\n]*\r?\n(?:[ \t]+[^\r\n]*\r?\n)*"
 )
@@ -146,9 +148,20 @@ def look(source_head: bytes, path: PurePath) -> Detected:
         return BY_SUFFIX[suffix]
     if suffix in TEXTS:
         return TEXTS[suffix]
-    if b"\x00" in head[:4096]:
+    if not _is_text(head):
         return "a binary file of an unknown kind"
-    return plain.read if not suffix else f"files of the kind {suffix} are not read"
+    return kinds.TEXT if suffix else plain.read
+
+
+def _is_text(head: bytes) -> bool:
+    """Whether bytes of an unknown kind are text: in UTF-8, or nearly without control
+    characters.
+    """
+    sample = head[:4096]
+    if b"\x00" in sample:
+        return False
+    controls = len(sample) - len(sample.translate(None, CONTROLS))
+    return controls * 50 <= len(sample)
 
 
 def _hidden(path: PurePath, head: bytes) -> str:
@@ -208,7 +221,7 @@ def _by_text(head: bytes, path: PurePath) -> Detected | None:
         return _markup(head, suffix)
     if _is_mbox(start):
         return mail.read_mbox
-    if suffix not in PROSE and _is_mail(head):
+    if suffix not in NO_MAIL and _is_mail(head):
         return mail.read
     return JSON_SUFFIXES.get(suffix)
 
@@ -239,16 +252,12 @@ def _is_mail(head: bytes) -> bool:
     return False
 
 
-def _json(start: bytes, suffix: str) -> drafts.Reader | str:
+def _json(start: bytes, suffix: str) -> Detected:
     if re.match(rb"\[\s*(?:\[\s*)?\"vcalendar\"", start):
         return "jCal: the same calendar as JSON, import the .ics"
     if re.match(rb"\[\s*\"vcard\"", start):
         return "jCard: the same contact as JSON, import the .vcf"
-    if suffix in {".jsonl", ".ndjson"}:
-        return _JSON_LINES
-    if suffix in {".json", ""}:
-        return chats.read
-    return f"files of the kind {suffix} are not read"
+    return chats.read if suffix in {".json", ""} else kinds.TEXT
 
 
 def _markup(head: bytes, suffix: str) -> Detected | None:
@@ -264,7 +273,7 @@ def _markup(head: bytes, suffix: str) -> Detected | None:
         return _html(upper, suffix)
     if suffix in FEED_SUFFIXES:
         return feeds.read
-    return "XML of a kind that is not known" if suffix == ".xml" else None
+    return kinds.TEXT if suffix == ".xml" else None
 
 
 def _html(upper: bytes, suffix: str) -> Detected | None:

@@ -77,8 +77,10 @@ class SourceFile:
 
 
 DEEPEST = 20  # lists and mappings inside one another; set by hand
-Reader = Callable[[SourceFile], Iterator[DraftOrSkip | units.EmbeddedFile]]
-"""An attachment follows the draft of what it came with."""
+Reader = Callable[[SourceFile], Iterator[DraftOrSkip | units.Read]]
+"""An attachment follows the draft of what it came with; units make a document of the
+file.
+"""
 
 
 def clean(text: str) -> str:

@@ -20,6 +20,7 @@ from reverie.ingest import (
     drafts,
     inspection,
     ledger,
+    letters,
     prepare,
     report,
     saving,
@@ -32,7 +33,7 @@ from reverie.ingest.sandbox import pool, wire
 LARGEST = inspection.LARGEST
 _BATCH = 50
 _OFTEN_S = 0.5
-_DEEPEST = 3
+_DEEPEST = 5  # three letters in one another, and what is attached to the last
 _MOST_REMARKS = 100
 
 Transaction = db.Transaction
@@ -270,9 +271,22 @@ class _Collector:
             return item
         if item.domain in ("note", "file"):
             return item
+        if item.domain == "email":
+            return self._letter(item)
         self.left_out.add(item.domain)
         reason = f"of the kind {item.domain}, and inside another file: not taken over"
         return drafts.Skip(item.key, reason)
+
+    def _letter(self, letter: drafts.Draft) -> drafts.Draft:
+        """A letter inside another file as a document: it is found, and no mail comes in
+        that somebody else says was sent.
+        """
+        data = blobs.path_of(
+            self.context.blobs, self.context.caller.user_id, self.outcome.digest
+        )
+        return letters.as_document(
+            letter, self.file, self.outcome.digest, data.stat().st_size
+        )
 
     async def _keep(self) -> None:
         caller = self.context.caller

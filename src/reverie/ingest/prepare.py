@@ -17,7 +17,7 @@ from uuid import UUID
 from reverie import db, errors
 from reverie.access import callers
 from reverie.ingest import drafts, ledger, scan
-from reverie.records import base, catalogue, record_types
+from reverie.records import base, catalogue, limits, record_types
 
 # Stands for a record that is saved in the same transaction, while there is no such yet.
 _LATER = UUID(int=0)
@@ -27,11 +27,13 @@ _LATER = UUID(int=0)
 class Content:
     """What a draft says as fields of a domain. `references` are those of the fields that
     name other records, by their ids; `unresolved` says that one of these is missing.
+    `remarks` say what was cut because it is too long to be kept.
     """
 
     domain: record_types.Domain[Any]
     fields: Mapping[str, Any]
     references: Mapping[str, UUID | None]
+    remarks: Sequence[str] = ()
 
     @property
     def unresolved(self) -> bool:
@@ -165,10 +167,11 @@ def content_of(
     references = {name: ids.get(key) for name, key in draft.refs.items()}
     fields: dict[str, Any] = {**draft.fields, **references}
     fields["custom"] = {**_custom(draft), "imported_from": str(relative)}
+    fields, remarks = limits.clipped(fields)
     if seen is not None and (seen.domain, domain.name) == ("note", "diary"):
         note = catalogue.domain("note")
-        return Content(note, diary_as_note(fields, relative), references)
-    return Content(domain, fields, references)
+        return Content(note, diary_as_note(fields, relative), references, remarks)
+    return Content(domain, fields, references, remarks)
 
 
 def _custom(draft: drafts.Draft) -> dict[str, Any]:

@@ -75,6 +75,8 @@ async def _save_draft(
     key = draft.key or "file"
     seen = await ledger.seen(tx, caller, job.file.path, key, shared=bool(draft.key))
     content = prepare.content_of(draft, job.file.relative, seen, job.ids)
+    for remark in content.remarks:
+        job.result.skipped.append({"item": draft.key or draft.domain, "reason": remark})
     _need_writing(caller, job, content.domain)
     if seen is None or seen.domain != content.domain.name:
         record = await _create(tx, caller, job, content, prepared.record)

@@ -41,6 +41,22 @@ CREATE TABLE attempt (
 
 ALTER TABLE ONLY attempt FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE attestation (
+    user_id uuid NOT NULL,
+    node_id uuid NOT NULL,
+    record_id uuid NOT NULL,
+    by text NOT NULL,
+    names text[] NOT NULL,
+    emails text[] NOT NULL,
+    aliases text[] NOT NULL COLLATE pg_catalog."C",
+    type text DEFAULT ''::text NOT NULL,
+    description text DEFAULT ''::text NOT NULL,
+    properties jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT attestation_by_check CHECK ((by = ANY (ARRAY['user'::text, 'model'::text, 'system'::text])))
+);
+
+ALTER TABLE ONLY attestation FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE bookmark (
     user_id uuid CONSTRAINT record_user_id_not_null NOT NULL,
     id uuid CONSTRAINT record_id_not_null NOT NULL,
@@ -251,6 +267,7 @@ CREATE TABLE evidence (
     by text NOT NULL,
     ordinal integer,
     at timestamp with time zone DEFAULT now() NOT NULL,
+    properties jsonb,
     CONSTRAINT evidence_by_check CHECK ((by = ANY (ARRAY['user'::text, 'model'::text, 'system'::text])))
 );
 
@@ -831,6 +848,9 @@ ALTER TABLE ONLY apart
 ALTER TABLE ONLY attempt
     ADD CONSTRAINT attempt_pkey PRIMARY KEY (user_id, who);
 
+ALTER TABLE ONLY attestation
+    ADD CONSTRAINT attestation_pkey PRIMARY KEY (user_id, node_id, record_id, by);
+
 ALTER TABLE ONLY bookmark
     ADD CONSTRAINT bookmark_pkey PRIMARY KEY (user_id, id);
 
@@ -980,6 +1000,8 @@ ALTER TABLE ONLY users
 
 CREATE INDEX alias_node ON alias USING btree (user_id, node_id);
 
+CREATE INDEX attestation_record ON attestation USING btree (user_id, record_id);
+
 CREATE INDEX change_order ON change USING btree (user_id, xid, seq);
 
 CREATE INDEX change_record ON change USING btree (user_id, record_id, seq);
@@ -1088,6 +1110,12 @@ ALTER TABLE ONLY apart
 
 ALTER TABLE ONLY attempt
     ADD CONSTRAINT attempt_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY attestation
+    ADD CONSTRAINT attestation_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
+
+ALTER TABLE ONLY attestation
+    ADD CONSTRAINT attestation_user_id_node_id_fkey FOREIGN KEY (user_id, node_id) REFERENCES node(user_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY card
     ADD CONSTRAINT card_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
@@ -1214,6 +1242,8 @@ ALTER TABLE apart ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE attempt ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE attestation ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE bookmark ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY by_hash ON login FOR SELECT USING ((hash = decode(NULLIF(current_setting('reverie.token_hash'::text, true), ''::text), 'hex'::text)));
@@ -1285,6 +1315,8 @@ CREATE POLICY owner ON alias USING ((user_id = (NULLIF(current_setting('reverie.
 CREATE POLICY owner ON apart USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON attempt USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
+CREATE POLICY owner ON attestation USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON bookmark USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
@@ -1423,6 +1455,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE alias TO reverie_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE apart TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE attempt TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE attestation TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE bookmark TO reverie_app;
 

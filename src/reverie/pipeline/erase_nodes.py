@@ -21,12 +21,12 @@ async def erase(tx: db.Transaction, caller: callers.Caller, node_id: UUID) -> No
     """
     await nodes.bump(tx, caller)
     rows = await tx.rows(_DOMAIN, (caller.user_id, node_id))
-    if not rows or (
-        rows[0]["domain"] is not None
-        and rows[0]["domain"] not in visibility.open_to(caller)
-    ):
+    live = (await nodes.several(tx, caller, [node_id])).values()
+    hidden = live and not await visibility.permitted(tx, caller, live)
+    closed = rows and rows[0]["domain"] not in (None, *visibility.open_to(caller))
+    if not rows or hidden or closed:
         raise visibility.missing()
-    for node in (await nodes.several(tx, caller, [node_id])).values():
+    for node in live:
         manual.keep_owner(node)
     around = await manual.neighbours(tx, caller, node_id)
     await embed.drop(tx, caller, await nodes.erase(tx, caller, node_id))
@@ -41,11 +41,9 @@ async def clean(
     """
     if really:
         await nodes.bump(tx, caller)
-    removed = [
-        node
-        for node in await nodes.orphans(tx, caller)
-        if visibility.sees(caller, node)
-    ]
+    orphans = await nodes.orphans(tx, caller)
+    shown = await visibility.permitted(tx, caller, orphans)
+    removed = [node for node in orphans if node.id in shown]
     if really:
         hashes = [
             node_data.hash_of(node.kind, node.name, node.description, node.properties)
@@ -53,4 +51,4 @@ async def clean(
         ]
         await nodes.drop(tx, caller, [node.id for node in removed])
         await embed.drop(tx, caller, [digest for digest in hashes if digest])
-    return removed
+    return [shown[node.id] for node in removed]

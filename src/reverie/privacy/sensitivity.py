@@ -1,7 +1,8 @@
 """Sensitivity classification: a level by domain, raised by what the text holds."""
 
 import enum
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, cast
 
 from reverie.privacy import decoding, details, folding, rules, secret_values
@@ -24,6 +25,10 @@ class Level(enum.IntEnum):
 
 
 _LOW, _NORMAL, _HIGH, _CRITICAL = Level
+# Characters that are looked through at once, and those that two pieces share; set by
+# hand.
+_WINDOW, _OVERLAP = 40_000, 2_000
+_ENCODED = re.compile(r"[A-Za-z0-9+/=_-]+")
 _DOMAINS: Mapping[str, Level] = {
     "event": _LOW,
     "bookmark": _LOW,
@@ -79,6 +84,36 @@ def of_text(text: str, *, with_rules: rules.Rules | None = None) -> Level:
     if not text.strip():
         return _LOW
     ruleset = with_rules or rules.load()
+    level = _LOW
+    for window in _windows(text):
+        level = max(level, _of_window(window, ruleset))
+        if level == _CRITICAL:
+            break
+    return level
+
+
+def _windows(text: str) -> Iterator[str]:
+    """A long text in overlapping pieces: one regular expression over a megabyte lets no
+    other thread run until it is through. What may be encoded is not cut.
+    """
+    start = 0
+    while len(text) - start > _WINDOW:
+        run = _ENCODED.match(text, start + _WINDOW)
+        end = run.end() if run else start + _WINDOW
+        yield text[start:end]
+        start = _start_of_run(text, end - _OVERLAP, after=start)
+    yield text[start:]
+
+
+def _start_of_run(text: str, position: int, *, after: int) -> int:
+    """Where the run of letters that may be encoded begins in which a position lies."""
+    before = position
+    while before > after + 1 and _ENCODED.match(text[before - 1]):
+        before -= 1
+    return before if before > after + 1 else position
+
+
+def _of_window(text: str, ruleset: rules.Rules) -> Level:
     folded = folding.fold(text).text
     views = decoding.views(text)
     readings = [folded]

@@ -16,12 +16,26 @@ from reverie import db
 from reverie.access import callers
 from reverie.records import postings, terms
 
+_Columns = dict[str, list[object]]
+
 LIMIT = 300
 FRAGMENT = 60
 _LONG = 20_000
+_BATCH = 200  # passages a statement; set by hand
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n")
 
+# Further passages of a long text.
+_WRITE_MORE = """
+WITH made AS (
+    INSERT INTO passage (user_id, record_id, ordinal, place, text, head, hash, length, terms)
+    SELECT %(user)s, %(record)s, %(before)s + ordinality, place, text, head, hash, length, terms
+    FROM unnest(%(places)s::jsonb[], %(texts)s::text[], %(heads)s::text[], %(hashes)s::bytea[], %(lengths)s::int[],
+        %(terms)s::bytea[]) WITH ORDINALITY AS new (place, text, head, hash, length, terms, ordinality)
+    RETURNING id
+)
+INSERT INTO fresh (user_id, passage_id) SELECT %(user)s, id FROM made
+"""
 # Card and passages in one round trip.
 _WRITE = """
 WITH new_card AS (
@@ -167,7 +181,7 @@ async def write(
         await _drop(tx, caller, record_id)
     # A long document takes seconds, in which others want to be answered.
     long = sum(len(section.text) for section in new.sections) > _LONG
-    pieces = await asyncio.to_thread(_split, new) if long else _split(new)
+    columns = await asyncio.to_thread(_columns, new) if long else _columns(new)
     card: dict[str, object] = {
         "user": caller.user_id,
         "record": record_id,
@@ -180,16 +194,34 @@ async def write(
         "origin": terms.fold(new.origin),
         "sensitivity": sensitivity,
     }
-    await tx.run(_WRITE, card | _columns(new.title, pieces))
+    keys = {"user": caller.user_id, "record": record_id}
+    first, *rest = _batches(columns)
+    await tx.run(_WRITE, card | first)
+    for batch in rest:
+        await tx.run(_WRITE_MORE, keys | batch)
 
 
-def _columns(title: str, pieces: Sequence[_Passage]) -> dict[str, object]:
+def _batches(columns: _Columns) -> list[dict[str, object]]:
+    """The columns in pieces that the driver makes parameters of in some milliseconds."""
+    batches: list[dict[str, object]] = []
+    for start in range(0, max(len(columns["texts"]), 1), _BATCH):
+        batch: dict[str, object] = {"before": start}
+        for name, values in columns.items():
+            batch[name] = values[start : start + _BATCH]
+        batches.append(batch)
+    return batches
+
+
+def _columns(text: Text) -> _Columns:
     """The columns of a record's passages, each a list in their order."""
+    pieces = _split(text)
     return {
         "places": [db.json(piece.place) for piece in pieces],
         "texts": [piece.text for piece in pieces],
         "heads": [piece.head for piece in pieces],
-        "hashes": [content_hash(title, piece.text, piece.head) for piece in pieces],
+        "hashes": [
+            content_hash(text.title, piece.text, piece.head) for piece in pieces
+        ],
         "lengths": [piece.terms.length for piece in pieces],
         "terms": [postings.packed(piece.terms.weights) for piece in pieces],
     }

@@ -6,6 +6,7 @@ time; a segment never changes. As segments grow many they are packed together, w
 also rids them of passages that are gone.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -211,6 +212,17 @@ async def pack(
     )
     ids = np.array([row["id"] for row in rows], IDS).tobytes()
     segment = await tx.value(_SEGMENT, (user.user_id, len(rows), words, ids))
+    # A pile of passages takes a while, in which others want to be answered.
+    entries, terms, starts = await asyncio.to_thread(_inverted, rows, lengths, average)
+    await _insert(tx, user, segment, entries, terms[starts], _parts(entries, starts))
+
+
+def _inverted(
+    rows: Sequence[Mapping[str, Any]], lengths: NDArray[np.float32], average: float
+) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
+    """The entries of all passages in the order of their terms, with the term of each,
+    and where each term's list begins.
+    """
     packed_terms = [row["terms"] or b"" for row in rows]
     at = np.repeat(
         np.arange(len(rows), dtype=np.uint32),
@@ -224,12 +236,10 @@ async def pack(
         every["tf"][order].astype(np.float32), lengths[entries["at"]], average
     )
     terms = every["term"][order]
-    starts = (
-        np.flatnonzero(np.diff(terms, prepend=terms[:1] - 1))
-        if len(terms)
-        else np.empty(0, np.int64)
-    )
-    await _insert(tx, user, segment, entries, terms[starts], _parts(entries, starts))
+    starts = np.empty(0, np.int64)
+    if len(terms):
+        starts = np.flatnonzero(np.diff(terms, prepend=terms[:1] - 1))
+    return entries, terms, starts
 
 
 def _parts(entries: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int64]:

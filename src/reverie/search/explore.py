@@ -12,7 +12,7 @@ from rapidfuzz.distance import JaroWinkler
 
 from reverie import config, db, errors
 from reverie.access import callers
-from reverie.graph import links, lookups, nodes
+from reverie.graph import links, lookups, node_data, nodes, redaction, visibility
 from reverie.graph.resolution import keys
 from reverie.llm import embedding
 from reverie.records import catalogue
@@ -98,26 +98,20 @@ async def explore(
         sources = await _source_nodes(tx, caller, records)
         hits = _best_of_each_kind([*named, *nearest, *sources], readable=readable)
         ids = [hit.node.id for hit in hits]
-        around = await lookups.links_of(
+        linked = await lookups.links_of(
             tx,
             caller,
             ids,
             confidence=lookups.CONFIDENT,
             limit=weights.EXPLORE_LINKS,
         )
+        around = await visibility.permitted_links(tx, caller, linked)
         kept, beside = _ego_network(hits, around, owner)
-        nodes_beside = await nodes.several(tx, caller, beside)
-    neighbours = _readable(nodes_beside.values(), readable)
+        nodes_beside = await visibility.several(tx, caller, beside)
+    neighbours = list(nodes_beside.values())
     shown = {node.id for node in neighbours} | _ids(hits, owner)
     kept = [link for link in kept if {link.from_id, link.to_id} <= shown]
     return Explored(hits, records, kept, neighbours, signals | missing, owner)
-
-
-def _readable(
-    every: Iterable[nodes.Node], readable: frozenset[str]
-) -> list[nodes.Node]:
-    """The nodes that are no record's, or of a domain that the caller may read."""
-    return [node for node in every if node.domain is None or node.domain in readable]
 
 
 def _ids(hits: Iterable[NodeHit], owner: UUID | None) -> set[UUID]:
@@ -151,7 +145,8 @@ async def _source_nodes(
     tx: db.Transaction, caller: callers.Caller, records: Mapping[UUID, results.Hit]
 ) -> list[NodeHit]:
     """The nodes of the records that search found, by their share of the best score."""
-    rows = await tx.all(nodes.Node, _OF_RECORDS, (caller.user_id, list(records)))
+    every = await tx.all(nodes.Node, _OF_RECORDS, (caller.user_id, list(records)))
+    rows = (await visibility.permitted(tx, caller, every)).values()
     best = max((hit.fused.score for hit in records.values()), default=1.0) or 1.0
     return [
         NodeHit(
@@ -190,16 +185,53 @@ async def _nearest_nodes(
         }
         async with database.snapshot(caller) as tx:
             rows = await tx.rows(_NEAREST_NODES, parameters)
-        for row in rows:
-            cosine = row.pop("cosine")
+            cosines = [row.pop("cosine") for row in rows]
+            near = await _with_the_same_text(tx, caller, rows)
+        for node, cosine in zip(near, cosines, strict=True):
             score = (
                 model_query.vector.offset
                 + model_query.vector.calibration.scale * cosine
             )
-            if score >= ask.threshold:
-                node = nodes.Node(**row)
+            if node is not None and score >= ask.threshold:
                 hits.append(NodeHit(node, _unit(score), f"near “{ask.query}”"))
     return hits, {}
+
+
+async def _with_the_same_text(
+    tx: db.Transaction, caller: callers.Caller, rows: Sequence[dict[str, Any]]
+) -> list[nodes.Node | None]:
+    """The nodes of some rows as they show; None for those whose vectors are made of
+    more than the caller may know.
+    """
+    every = [nodes.Node(**row) for row in rows]
+    shown = await visibility.permitted(tx, caller, every)
+    near = [(node, shown.get(node.id)) for node in every]
+    return [
+        told if told is not None and _text(told) == _text(node) else None
+        for node, told in near
+    ]
+
+
+def _text(node: nodes.Node) -> str:
+    """What a node's vector is made of."""
+    return node_data.text_of(node.kind, node.name, node.description, node.properties)
+
+
+async def _spelled(
+    tx: db.Transaction, caller: callers.Caller
+) -> list[tuple[str, UUID]]:
+    """All names of nodes that the caller may know, each with its node."""
+    if visibility.sees_all(caller):
+        rows = await tx.rows(_NAMES, (caller.user_id,))
+        return [(row["alias"], row["node_id"]) for row in rows]
+    domains = visibility.open_to(caller)
+    shown, _ = await redaction.listed(tx, caller, domains, kind=None)
+    return [
+        (alias, node.id)
+        for node, told in shown
+        for alias, kind in told.spelled
+        if kind == "name" and node.kind != "artifact"
+    ]
 
 
 async def _named_nodes(
@@ -209,11 +241,9 @@ async def _named_nodes(
     question is looked through for whole names.
     """
     async with database.snapshot(caller) as tx:
-        rows = await tx.rows(_NAMES, (caller.user_id,))
         owner = await nodes.owner(tx, caller)
-        aliases = [(row["alias"], row["node_id"]) for row in rows]
-        scores = _name_scores(texts, aliases)
-        named = await nodes.several(tx, caller, list(scores))
+        scores = _name_scores(texts, await _spelled(tx, caller))
+        named = await visibility.several(tx, caller, list(scores))
     hits = [NodeHit(node, *scores[node_id]) for node_id, node in named.items()]
     return hits, owner.id if owner else None
 

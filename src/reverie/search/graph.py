@@ -9,7 +9,7 @@ from uuid import UUID
 
 from reverie import db
 from reverie.access import callers
-from reverie.graph import links, nodes
+from reverie.graph import links, nodes, visibility
 from reverie.graph.extraction import known_values
 from reverie.graph.resolution import keys
 from reverie.privacy import lists
@@ -124,7 +124,7 @@ async def _names_in(
     }
     if not spans:
         return {}
-    index = await known_values.meant(tx, caller, sorted(spans))
+    index = await _known(tx, caller, sorted(spans))
     names: dict[str, str] = {}
     at = 0
     while index and at < len(words):
@@ -134,6 +134,26 @@ async def _names_in(
             names[key] = " ".join(words[at : at + size])
         at += max(size, 1)
     return names
+
+
+async def _known(
+    tx: db.Transaction, caller: callers.Caller, spans: Sequence[str]
+) -> dict[str, str]:
+    """The keys of the nodes that some normalised names mean, as far as the caller may
+    know that they do.
+    """
+    index = await known_values.meant(tx, caller, spans)
+    if not index or visibility.sees_all(caller):
+        return index
+    by_name = await visibility.spelled(tx, caller, set(index.values()))
+    return {
+        name: key
+        for name, key in index.items()
+        if any(
+            alias == name or alias.startswith(f"{name} ")
+            for alias in by_name.get(key, ())
+        )
+    }
 
 
 def _name_length(

@@ -99,7 +99,7 @@ async def traverse(
 
     async def rows() -> projection.Rows:
         async with toolbox.database.snapshot(caller) as tx:
-            return await snapshot.rows(tx, caller, domains)
+            return await snapshot.rows(tx, caller)
 
     async with toolbox.database.transaction(caller) as tx:
         version = await nodes.version(tx, caller)

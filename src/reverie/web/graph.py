@@ -6,7 +6,7 @@ What changes it is in web/graph_changes.py.
 from starlette import requests, responses
 
 from reverie import app, errors
-from reverie.graph import duplicates, forms, lookups, visibility
+from reverie.graph import duplicates, forms, visibility
 from reverie.web import envelope, graphforms, middleware, parameters, routes
 
 
@@ -102,7 +102,7 @@ async def _subgraph(reverie: app.App, request: requests.Request) -> responses.Re
     query = parameters.read(request, graphforms.SubgraphQuery)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        part, heats = await lookups.subgraph(tx, caller, limit=query.limit)
+        part, heats = await visibility.subgraph(tx, caller, limit=query.limit)
     return envelope.answer(
         {
             "nodes": [

@@ -3,7 +3,7 @@
 from starlette import requests, responses
 
 from reverie import app
-from reverie.graph import forms, links, manual, merging, nodes, visibility
+from reverie.graph import forms, links, manual, nodes, visibility
 from reverie.pipeline import erase_nodes
 from reverie.web import envelope, graphforms, middleware, parameters, routes
 
@@ -75,7 +75,7 @@ async def _unmerge(reverie: app.App, request: requests.Request) -> responses.Res
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
     async with reverie.database.transaction(caller) as tx:
-        undone = await merging.undo(tx, caller, parameters.record_id(request))
+        undone = await manual.unmerge(tx, caller, parameters.record_id(request))
         both = await visibility.several(tx, caller, [undone.winner_id, undone.loser_id])
     entry = {
         name: value

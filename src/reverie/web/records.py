@@ -19,6 +19,7 @@ from reverie.records import (
     catalogue,
     changes,
     history,
+    limits,
     record_types,
     versions,
 )
@@ -61,6 +62,7 @@ async def _create(
     parameters.read(request, parameters.Parameters)
     values = await parameters.json_object(request)
     caller = middleware.caller_of(request)
+    limits.check(domain.name, values)
     new = await base.prepared(caller, domain, values)
     async with reverie.database.transaction(caller) as tx:
         record = await base.insert(tx, caller, new)
@@ -90,6 +92,7 @@ async def _update(
     parameters.read(request, parameters.Parameters)
     values = await parameters.json_object(request)
     caller = middleware.caller_of(request)
+    limits.check(domain.name, values)
     record = await base.revise(
         reverie.database, caller, domain, parameters.record_id(request), values
     )

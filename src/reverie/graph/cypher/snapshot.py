@@ -1,4 +1,4 @@
-"""Snapshot of a user's whole graph: the rows of the projection for Cypher."""
+"""Snapshot of a user's graph, as a caller sees it: the rows of a projection for Cypher."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -6,7 +6,8 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from reverie import db
-from reverie.graph import links, nodes
+from reverie.access import callers
+from reverie.graph import links, nodes, visibility
 from reverie.graph.cypher import projection
 
 _NODES = (
@@ -25,22 +26,19 @@ def held_by(user: db.HasUser, domains: Collection[str]) -> UUID:
 
 
 async def rows(
-    tx: db.Transaction, user: db.HasUser, domains: Collection[str]
+    tx: db.Transaction, caller: callers.Caller
 ) -> tuple[list[projection.ProjectedNode], list[projection.ProjectedEdge]]:
-    """Every node and link that is live, without the records of other domains and what
-    leads to them.
-    """
-    visible = [
-        node
-        for node in await tx.all(nodes.Node, _NODES, (user.user_id,))
-        if node.domain in (None, *domains)
-    ]
+    """Every node and link that is live and shows to the caller, as it shows."""
+    every_node = await tx.all(nodes.Node, _NODES, (caller.user_id,))
+    visible = (await visibility.permitted(tx, caller, every_node)).values()
     keys = {node.id: node.key for node in visible}
-    edges = [
-        _edge(link, keys)
-        for link in await tx.all(links.Link, _LINKS, (user.user_id,))
+    between = [
+        link
+        for link in await tx.all(links.Link, _LINKS, (caller.user_id,))
         if link.from_id in keys and link.to_id in keys
     ]
+    shown = await visibility.permitted_links(tx, caller, between)
+    edges = [_edge(link, keys) for link in shown]
     return [_node(node) for node in visible], edges
 
 

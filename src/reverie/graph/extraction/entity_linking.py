@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from reverie import db
-from reverie.graph import nodes
+from reverie.graph import attestations, nodes
 from reverie.graph.extraction import record_fields
 from reverie.graph.resolution import keys
 
@@ -20,7 +20,10 @@ _CERTAIN = 1.0
 
 @dataclass(frozen=True, slots=True)
 class NamedEntity:
-    """Something that a text names: a known node by its `key`, or what is to become one."""
+    """Something that a text names: a known node by its `key`, or what is to become one.
+
+    `written` is what stands in the text, where `name` is what the node is called.
+    """
 
     kind: nodes.Kind
     name: str
@@ -29,6 +32,7 @@ class NamedEntity:
     key: str = ""
     confidence: float = 0.7
     ordinal: int | None = None
+    written: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +54,16 @@ class NodeIndex:
     join them.
 
     `deleted` are (kind, alias) of what was deleted by hand, `by_name` the node of each
-    normalised name of the record, for its facts.
+    normalised name of the record, for its facts, `attested` what the record calls them
+    and tells of them.
     """
 
     by_alias: dict[str, list[nodes.Node]]
     deleted: set[tuple[nodes.Kind, str]]
     by_name: dict[str, nodes.Node] = field(default_factory=dict[str, nodes.Node])
+    attested: list[attestations.Attestation] = field(
+        default_factory=list[attestations.Attestation]
+    )
 
     def of_kind(self, alias: str, kind: nodes.Kind) -> list[nodes.Node]:
         """The nodes of a kind that have a name or an address."""
@@ -119,6 +127,14 @@ async def link_person(
     node = await _with_details(tx, user, node, person, own_card=own_card)
     await _add_aliases(tx, user, index_, node, person)
     index_.by_name[alias] = node
+    index_.attested.append(
+        attestations.Attestation(
+            node.id,
+            (person.name, *person.names),
+            person.emails,
+            properties=person.properties if own_card else {},
+        )
+    )
     properties = {"role": person.role} if person.role else {}
     return MentionedNode(person.relation, node.id, properties=properties)
 
@@ -209,6 +225,14 @@ async def link_organisation(
         return None
     index_.add(alias, node)
     index_.by_name.setdefault(alias, node)
+    index_.attested.append(
+        attestations.Attestation(
+            node.id,
+            (organisation.name,),
+            type=organisation.type,
+            properties=organisation.properties,
+        )
+    )
     properties = {"role": organisation.role} if organisation.role else {}
     return MentionedNode("mentions", node.id, properties=properties)
 
@@ -252,6 +276,13 @@ async def link_entity(
         node = await nodes.change(tx, user, node, description=entity.description)
     index_.add(alias, node)
     index_.by_name.setdefault(alias, node)
+    # A known node's name may be longer than what stands in the text.
+    written = entity.written or ("" if entity.key else entity.name)
+    index_.attested.append(
+        attestations.Attestation(
+            node.id, (written,), type=entity.type, description=entity.description
+        )
+    )
     return MentionedNode("mentions", node.id, entity.confidence, ordinal=entity.ordinal)
 
 

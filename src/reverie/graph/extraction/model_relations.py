@@ -11,7 +11,7 @@ from importlib import resources
 from typing import Any
 
 from reverie import db, errors
-from reverie.graph import links, lookups, nodes, relations
+from reverie.graph import attestations, links, lookups, nodes, relations
 from reverie.graph.extraction import update
 from reverie.graph.resolution import keys
 from reverie.llm import chat
@@ -114,6 +114,14 @@ class _Tools:
                 description=node.description or description[:_LONGEST_DESCRIPTION],
                 properties={"notes": kept or None},
             )
+            properties = {"notes": notes[:_LONGEST_NOTES]} if notes else {}
+            told = attestations.Attestation(
+                node.id,
+                description=description[:_LONGEST_DESCRIPTION],
+                properties=properties,
+            )
+            record_id = self.extraction.record_id
+            await attestations.add(tx, self.user, record_id, told, by="model")
         return "kept"
 
 

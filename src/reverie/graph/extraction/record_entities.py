@@ -117,6 +117,7 @@ def _entity(mention: mentions.Mention, ordinal: int | None) -> update.NamedEntit
         key=mention.key,
         confidence=mention.score,
         ordinal=ordinal,
+        written=mention.text if mention.key else "",
     )
 
 

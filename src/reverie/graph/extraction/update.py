@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from reverie import db
-from reverie.graph import links, nodes, relations
+from reverie.graph import attestations, links, nodes, relations
 from reverie.graph.extraction import entity_linking, record_fields
 from reverie.graph.resolution import keys
 
@@ -102,6 +102,9 @@ async def apply(tx: db.Transaction, user: db.HasUser, extraction: Extraction) ->
     facts += await _relate_all(
         tx, user, index, extraction, extraction.stated, link_type="extracted"
     )
+    await attestations.keep(
+        tx, user, extraction.record_id, index.attested, by=extraction.by
+    )
     kept = [*mention_ids, *(fact.id for fact in facts)]
     unsupported = await links.withdraw(
         tx, user, extraction.record_id, by=extraction.by, kept=kept
@@ -118,6 +121,7 @@ async def withdraw(tx: db.Transaction, user: db.HasUser, record_id: UUID) -> Non
     await nodes.bump(tx, user)
     source = await nodes.source_of(tx, user, record_id)
     unsupported = await links.withdraw(tx, user, record_id)
+    await attestations.withdraw(tx, user, record_id)
     await _settle(tx, user, [], [*unsupported, source] if source else unsupported)
 
 
@@ -137,6 +141,8 @@ async def owner(
         return None
     await nodes.also(tx, user, node.id, names_=[name], emails=addresses)
     await nodes.own(tx, user, node.id)
+    told = attestations.Attestation(node.id, (name,), addresses)
+    await attestations.add(tx, user, attestations.BY_HAND, told, by="user")
     return await nodes.get(tx, user, node.id)
 
 

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 import trafilatura
 
 from reverie import errors
-from reverie.ingest.documents import markup, officeparts, packed, spacing, trees, units
+from reverie.ingest.documents import (
+    markup,
+    officeparts,
+    packed,
+    spacing,
+    titles,
+    trees,
+    units,
+)
 
 KIND = "a web page"
 # Elements, and roles (WAI-ARIA), that surround an article.
@@ -246,13 +254,13 @@ def _about(root: trees.Element, encoding: str) -> units.About:
     """Title, author and date by the page's metadata."""
     properties = _metadata(root)
     element = next(root.iter("title"), None)
-    title = spacing.clean(trees.full_text(element))
+    title = titles.plain(spacing.clean(trees.full_text(element)))
     author = _first(properties, WHO)
     if re.match(r"https?://", author):
         author = ""
     created = _first(properties, WHEN) or _time(root)
     return units.About(
-        title=title or _first(properties, NAMED),
+        title=title or titles.plain(_first(properties, NAMED)),
         author=author,
         created=officeparts.iso(created.strip().replace("/", "-")),
         encoding=encoding,

@@ -25,6 +25,7 @@ EPUB = DocumentFormat("epub", "books")
 HTML = DocumentFormat("html", "web pages")
 OUTLOOK = DocumentFormat("outlook", "Outlook .msg files")
 SUBTITLES = DocumentFormat("subtitles", "subtitles")
+TEXT = DocumentFormat("sourcetext", "texts")
 DOCUMENTS = (
     PDF,
     IMAGE,
@@ -38,4 +39,5 @@ DOCUMENTS = (
     HTML,
     OUTLOOK,
     SUBTITLES,
+    TEXT,
 )

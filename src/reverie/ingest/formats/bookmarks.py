@@ -10,6 +10,7 @@ from urllib import parse
 
 from reverie import errors
 from reverie.ingest import charsets, drafts
+from reverie.ingest.documents import titles
 
 # Tokens instead of a tree: the format never closes DT and DD, and is no valid HTML in
 # any browser's version.
@@ -170,7 +171,7 @@ def _take_list(walk: FolderWalk, closing: bool) -> None:
         return
     if len(walk.folders) > 200:
         raise errors.Unreadable("folders are nested more than 200 deep")
-    walk.folders.append(" ".join(walk.pending.split()))
+    walk.folders.append(titles.plain(walk.pending))
     walk.pending = ""
 
 
@@ -182,7 +183,7 @@ def _bookmark(mark: Mark) -> drafts.DraftOrSkip:
         return refused
     fields: drafts.Fields = {
         "url": url,
-        "title": " ".join(mark.title.split()) or url,
+        "title": titles.plain(mark.title) or url,
         "excerpt": mark.description.strip() or None,
         "tags": _tags(mark) or None,
         "folder": "/".join(filter(None, mark.folders)) or None,

@@ -7,12 +7,12 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import cast
+from collections.abc import Iterable, Iterator, Sequence
 
 from reverie import errors
 from reverie.ingest import charsets, drafts
+from reverie.ingest.documents import sourcetext, units
+from reverie.ingest.formats import chatmarks, jsonvalues
 
 LARGEST = 200 * 1024 * 1024
 RATIO = 100
@@ -39,16 +39,39 @@ UNSPOKEN = frozenset(
         "tether_browsing_display",
     }
 )
+ROLES = frozenset({"user", "assistant", "system", "tool"})
+TIMES = ("timestamp", "created_at", "create_time", "createdAt")
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 UNKNOWN_SHAPE = (
     "JSON of a shape that is not known: neither a chat export nor a dialogue history"
 )
-Object = Mapping[str, object]
+EXPORT_MARKS = (b'"mapping"', b'"chat_messages"')
+Object = jsonvalues.Object
 
 
-def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
-    """Every chat of a JSON export."""
-    yield from _export(_load(source.data))
+def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip | units.Read]:
+    """Every chat of a JSON export; JSON of any other shape is kept as text."""
+    try:
+        loaded = _load(source.data)
+    except _BrokenJson as broken:
+        if any(mark in source.data for mark in EXPORT_MARKS):
+            raise  # a chat export that was cut off: get it anew
+        yield drafts.Remark("", f"kept as text: {broken.message}")
+        yield from _as_text(source)
+        return
+    if _is_export(loaded):
+        yield from _export(loaded)
+    else:
+        yield from _as_text(source)
+
+
+def _as_text(source: drafts.SourceFile) -> Iterator[units.Read]:
+    name = source.relative.name
+    yield from sourcetext.read(units.DocumentSource(source.data, name))
+
+
+class _BrokenJson(errors.Unreadable):
+    """What begins like JSON is none."""
 
 
 def read_zip(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
@@ -98,45 +121,68 @@ def _load(data: bytes) -> object:
         raise errors.Unreadable("the JSON is nested too deeply") from error
     except ValueError as error:
         reason = str(error)[:120]
-        raise errors.Unreadable(f"broken JSON: {reason}") from error
+        raise _BrokenJson(f"broken JSON: {reason}") from error
+
+
+def _is_export(loaded: object) -> bool:
+    """Whether this is of one of the shapes we know."""
+    conversations = jsonvalues.sequence(loaded) or jsonvalues.sequence(
+        jsonvalues.mapping(loaded).get("conversations")
+    )
+    if any(_is_chat(jsonvalues.mapping(item)) for item in conversations[:50]):
+        return True
+    return _is_chat(jsonvalues.mapping(loaded)) or is_history(loaded)
 
 
 def _export(loaded: object) -> Iterator[drafts.DraftOrSkip]:
     """Chats of any of the shapes we know."""
-    conversations = _list(loaded) or _list(_object(loaded).get("conversations"))
-    if any(_is_chat(_object(item)) for item in conversations[:50]):
+    conversations = jsonvalues.sequence(loaded) or jsonvalues.sequence(
+        jsonvalues.mapping(loaded).get("conversations")
+    )
+    if any(_is_chat(jsonvalues.mapping(item)) for item in conversations[:50]):
         for number, item in enumerate(conversations, start=1):
-            yield _conversation(_object(item), number)
-    elif _is_chat(_object(loaded)):
-        yield _conversation(_object(loaded), 1)
+            yield _conversation(jsonvalues.mapping(item), number)
+    elif _is_chat(jsonvalues.mapping(loaded)):
+        yield _conversation(jsonvalues.mapping(loaded), 1)
     elif is_history(loaded):
-        yield from _history(_object(loaded))
+        yield from _history(jsonvalues.mapping(loaded))
     else:
         yield drafts.Skip("", UNKNOWN_SHAPE)
 
 
 def _is_chat(item: Object) -> bool:
-    """ChatGPT has a tree of messages in "mapping", Claude a list in "chat_messages"."""
-    return "mapping" in item or "chat_messages" in item
+    """ChatGPT has a tree of messages in "mapping", Claude a list in "chat_messages",
+    many others one in "messages".
+    """
+    if "mapping" in item or "chat_messages" in item:
+        return True
+    return any(map(_is_message, jsonvalues.sequence(item.get("messages"))[:20]))
+
+
+def _is_message(message: object) -> bool:
+    """Whether this is {"role": "user", "content": ...}, as programs keep chats."""
+    role = jsonvalues.string(jsonvalues.mapping(message), "role")
+    return role in ROLES and "content" in jsonvalues.mapping(message)
 
 
 def _conversation(chat: Object, number: int) -> drafts.DraftOrSkip:
     """One chat of ChatGPT or Claude; `number` counts from 1."""
-    is_chatgpt = "mapping" in chat
-    title = _first_string(chat, "title", "name")
-    turns = _chatgpt(chat) if is_chatgpt else _claude(chat)
+    app, turns = _turns_of(chat)
+    title = jsonvalues.first_string(chat, "title", "name")
     if not turns:
         key = _key(chat, title, number)
         return drafts.Skip(key, f"a chat without messages: {title or 'untitled'}")
     first = turns[0]
     key = _key(chat, title, first["at"])
-    started = _first_time(chat, "create_time", "created_at") or _time(first["at"])
+    started = jsonvalues.first_time(
+        chat, "create_time", "created_at"
+    ) or jsonvalues.time(first["at"])
     custom = {
-        "app": "ChatGPT" if is_chatgpt else "Claude",
-        "updated": _first_time(chat, "update_time", "updated_at"),
-        "model": _first_string(chat, "default_model_slug", "model"),
-        "summary": _string(chat, "summary"),
-        "project": _string(_object(chat.get("project")), "name"),
+        "app": app,
+        "updated": jsonvalues.first_time(chat, "update_time", "updated_at"),
+        "model": jsonvalues.first_string(chat, "default_model_slug", "model"),
+        "summary": jsonvalues.string(chat, "summary"),
+        "project": jsonvalues.string(jsonvalues.mapping(chat.get("project")), "name"),
         "archived": chat.get("is_archived") or None,
         "starred": chat.get("is_starred") or None,
     }
@@ -149,6 +195,44 @@ def _conversation(chat: Object, number: int) -> drafts.DraftOrSkip:
     return drafts.Draft("chat", key, fields)
 
 
+def _turns_of(chat: Object) -> tuple[str | None, list[drafts.Fields]]:
+    """The program that a chat was had with, if that can be told, and its turns."""
+    if "mapping" in chat:
+        return "ChatGPT", _chatgpt(chat)
+    if "chat_messages" in chat:
+        return "Claude", _claude(chat)
+    return None, _messages(chat)
+
+
+def _messages(chat: Object) -> list[drafts.Fields]:
+    """The turns of a chat kept as {"role": ..., "content": ...}."""
+    turns: list[drafts.Fields] = []
+    for message in map(jsonvalues.mapping, jsonvalues.sequence(chat.get("messages"))):
+        role = jsonvalues.string(message, "role")
+        content = message.get("content")
+        parts = [content] if isinstance(content, str) else jsonvalues.sequence(content)
+        text = _joined(map(_message_part, parts)).strip()
+        if text and role in ("user", "assistant"):
+            at = next(filter(None, map(message.get, TIMES)), None)
+            turns.append(_turn(jsonvalues.string(message, "id"), role, at, text))
+    return turns
+
+
+def _message_part(part: object) -> str:
+    if isinstance(part, str):
+        return chatmarks.clean(part)
+    kind = jsonvalues.mapping(part).get("type")
+    if kind in ("text", "input_text", "output_text"):
+        return chatmarks.clean(
+            jsonvalues.string(jsonvalues.mapping(part), "text") or ""
+        )
+    if kind == "tool_use":
+        return chatmarks.written(
+            jsonvalues.mapping(jsonvalues.mapping(part).get("input"))
+        )
+    return "[image]" if "image" in str(kind) else ""
+
+
 def _first_line(text: str) -> str:
     """How a chat without a title begins."""
     line, _, _ = text.partition("\n")
@@ -157,7 +241,7 @@ def _first_line(text: str) -> str:
 
 def _key(chat: Object, title: str | None, began: object) -> str:
     """The identity of a chat; without one of its own, its title and its beginning."""
-    identity = _first_string(chat, "conversation_id", "id", "uuid")
+    identity = jsonvalues.first_string(chat, "conversation_id", "id", "uuid")
     if identity:
         return f"chat:{identity}"
     return f"chat:{title or ''}|{began}"
@@ -167,20 +251,39 @@ def _chatgpt(chat: Object) -> list[drafts.Fields]:
     """The turns of the branch the user saw last."""
     turns: list[drafts.Fields] = []
     for node in _last_branch(chat):
-        message = _object(node.get("message"))
-        text = _content(_object(message.get("content")))
-        if not text or not _is_shown(message):
+        message = jsonvalues.mapping(node.get("message"))
+        text = _chatgpt_text(message)
+        if not text:
             continue
-        identity = _string(message, "id") or _string(node, "id")
+        identity = jsonvalues.string(message, "id") or jsonvalues.string(node, "id")
         at = message.get("create_time")
         turns.append(_turn(identity, _speaker(message), at, text))
     return turns
 
 
+def _chatgpt_text(message: Object) -> str:
+    """What the user saw of a message: its words, the document it wrote onto the canvas,
+    the names of its files.
+    """
+    text = _content(jsonvalues.mapping(message.get("content")))
+    recipient = jsonvalues.string(message, "recipient") or ""
+    if recipient.startswith("canmore."):
+        is_written = recipient != "canmore.comment_textdoc"
+        return chatmarks.written(chatmarks.call_of(text)) if is_written and text else ""
+    if not _is_shown(message):
+        return ""
+    files = jsonvalues.sequence(
+        jsonvalues.mapping(message.get("metadata")).get("attachments")
+    )
+    names = [jsonvalues.string(jsonvalues.mapping(file), "name") for file in files]
+    marks = [f"[file: {name}]" for name in names if name]
+    return "\n".join(filter(None, (chatmarks.clean(text).strip(), *marks)))
+
+
 def _last_branch(chat: Object) -> list[Object]:
     """The nodes from the root to current_node."""
-    mapping = _object(chat.get("mapping"))
-    at = _string(chat, "current_node")
+    mapping = jsonvalues.mapping(chat.get("mapping"))
+    at = jsonvalues.string(chat, "current_node")
     if at not in mapping:
         at = _newest_leaf(mapping)
     branch: list[Object] = []
@@ -188,55 +291,50 @@ def _last_branch(chat: Object) -> list[Object]:
     # A circle of parents ends where it began.
     while at and at in mapping and at not in seen:
         seen.add(at)
-        node = _object(mapping[at])
+        node = jsonvalues.mapping(mapping[at])
         branch.append(node)
-        at = _string(node, "parent")
+        at = jsonvalues.string(node, "parent")
     return branch[::-1]
 
 
 def _is_shown(message: Object) -> bool:
     """Whether the user saw a message: not one that is hidden, or sent to a tool."""
-    metadata = _object(message.get("metadata"))
+    metadata = jsonvalues.mapping(message.get("metadata"))
     if metadata.get("is_visually_hidden_from_conversation"):
         return False
     is_spoken = _speaker(message) in {"user", "assistant"}
-    return is_spoken and _string(message, "recipient") in {None, "all"}
+    return is_spoken and jsonvalues.string(message, "recipient") in {None, "all"}
 
 
 def _speaker(message: Object) -> str:
     """The role of the author: "user", "assistant", "tool" or "system"."""
-    return _string(_object(message.get("author")), "role") or ""
+    return jsonvalues.string(jsonvalues.mapping(message.get("author")), "role") or ""
 
 
 def _newest_leaf(mapping: Object) -> str | None:
     """The last message without an answer, where no node is current."""
 
     def created(name: str) -> float:
-        message = _object(_object(mapping[name]).get("message"))
-        return _number(message.get("create_time"))
+        message = jsonvalues.mapping(jsonvalues.mapping(mapping[name]).get("message"))
+        return jsonvalues.number(message.get("create_time"))
 
     leaves = [
         name
         for name, node in mapping.items()
-        if not _list(_object(node).get("children"))
+        if not jsonvalues.sequence(jsonvalues.mapping(node).get("children"))
     ]
     return max(leaves, key=created, default=None)
-
-
-def _number(value: object) -> float:
-    """The value, or 0 in place of any other."""
-    return float(value) if isinstance(value, int | float) else 0.0
 
 
 def _content(content: Object) -> str:
     """The words of a message; pictures and files by a mark, so that the answer to them
     can be understood.
     """
-    if _string(content, "content_type") in UNSPOKEN:
+    if jsonvalues.string(content, "content_type") in UNSPOKEN:
         return ""
-    parts = _list(content.get("parts"))
+    parts = jsonvalues.sequence(content.get("parts"))
     text = _joined(map(_part_text, parts))
-    other_text = _first_string(content, "text", "result") or ""
+    other_text = jsonvalues.first_string(content, "text", "result") or ""
     return (text or other_text).strip()
 
 
@@ -244,9 +342,11 @@ def _part_text(part: object) -> str:
     """The words of one part, or the mark of a picture."""
     if isinstance(part, str):
         return part
-    kind = _string(_object(part), "content_type") or ""
+    kind = jsonvalues.string(jsonvalues.mapping(part), "content_type") or ""
     if kind == "audio_transcription":
-        return _string(_object(part), "text") or ""
+        return jsonvalues.string(jsonvalues.mapping(part), "text") or ""
+    if kind == "text":
+        return jsonvalues.string(jsonvalues.mapping(part), "text") or ""
     return "[image]" if "image" in kind else ""
 
 
@@ -258,42 +358,57 @@ def _joined(texts: Iterable[str]) -> str:
 def _claude(chat: Object) -> list[drafts.Fields]:
     """The turns in their order: an export of Claude has no branches."""
     turns: list[drafts.Fields] = []
-    for item in _list(chat.get("chat_messages")):
-        message = _object(item)
+    for item in jsonvalues.sequence(chat.get("chat_messages")):
+        message = jsonvalues.mapping(item)
         text = _claude_text(message)
         if text:
-            by_user = _string(message, "sender") == "human"
+            by_user = jsonvalues.string(message, "sender") == "human"
             speaker = "user" if by_user else "assistant"
-            identity = _string(message, "uuid")
+            identity = jsonvalues.string(message, "uuid")
             at = message.get("created_at")
             turns.append(_turn(identity, speaker, at, text))
     return turns
 
 
 def _claude_text(message: Object) -> str:
-    """The words of a message, and the names of the files that came with it."""
-    parts = map(_object, _list(message.get("content")))
-    text = _joined(
-        _string(part, "text") or "" for part in parts if part.get("type") == "text"
-    )
-    text = text or _string(message, "text") or ""
-    marks = [f"[file: {name}]" for name in _file_names(message)]
-    return "\n".join([text.strip(), *marks]).strip()
+    """The words of a message, the documents it wrote, and the files that came with it:
+    what was pasted with its text, others by their names.
+    """
+    parts = map(jsonvalues.mapping, jsonvalues.sequence(message.get("content")))
+    text = _joined(map(_claude_part, parts))
+    text = text or chatmarks.clean(jsonvalues.string(message, "text") or "")
+    text = chatmarks.without_thoughts(text)
+    return "\n".join([text.strip(), *_claude_files(message)]).strip()
 
 
-def _file_names(message: Object) -> Iterable[str]:
-    """The names of the files that came with a message of Claude, once each."""
-    names: dict[str, None] = {}
+def _claude_part(part: Object) -> str:
+    """The words of one part; of the call of a tool, the document that it writes."""
+    kind = part.get("type")
+    if kind == "text":
+        return chatmarks.clean(jsonvalues.string(part, "text") or "")
+    if kind == "tool_use":
+        return chatmarks.written(jsonvalues.mapping(part.get("input")))
+    return ""
+
+
+def _claude_files(message: Object) -> Iterable[str]:
+    """The files that came with a message of Claude, once each; of what was pasted, the
+    text.
+    """
+    texts: dict[str, str] = {}
     for field in ("attachments", "files"):
-        for file in map(_object, _list(message.get(field))):
-            if name := _string(file, "file_name"):
-                names[name] = None
-    return names
+        for file in map(jsonvalues.mapping, jsonvalues.sequence(message.get(field))):
+            name = jsonvalues.string(file, "file_name") or ""
+            text = (jsonvalues.string(file, "extracted_content") or "").strip()
+            mark = f"[file: {name}]" if name else f"[pasted: {len(texts) + 1}]"
+            if name or text:
+                texts[mark] = texts.get(mark) or text
+    return [f"{mark}\n{text}".strip() for mark, text in texts.items()]
 
 
 def _turn(identity: str | None, speaker: str, at: object, text: str) -> drafts.Fields:
     """A turn as records of chats keep it."""
-    moment = _time(at)
+    moment = jsonvalues.time(at)
     return {
         "id": identity or "",
         "speaker": speaker,
@@ -304,7 +419,7 @@ def _turn(identity: str | None, speaker: str, at: object, text: str) -> drafts.F
 
 def is_history(loaded: object) -> bool:
     """Whether this is person -> history -> date -> [{query, response}]."""
-    people = list(_object(loaded).values())[:20]
+    people = list(jsonvalues.mapping(loaded).values())[:20]
     return any(
         isinstance(exchanges, list) and DAY.match(day)
         for person in people
@@ -314,14 +429,14 @@ def is_history(loaded: object) -> bool:
 
 def _days(person: object) -> Object:
     """Date -> exchanges of one person."""
-    return _object(_object(person).get("history"))
+    return jsonvalues.mapping(jsonvalues.mapping(person).get("history"))
 
 
 def _history(people: Object) -> Iterator[drafts.DraftOrSkip]:
     """A chat for each person and day."""
     for name, person in people.items():
         for day, exchanges in _days(person).items():
-            yield _history_day(name, day, _list(exchanges))
+            yield _history_day(name, day, jsonvalues.sequence(exchanges))
 
 
 def _history_day(
@@ -329,14 +444,14 @@ def _history_day(
 ) -> drafts.DraftOrSkip:
     """The queries and responses of a day as turns."""
     key = f"chat:{name}/{day}"
-    started = _time(day)
+    started = jsonvalues.time(day)
     if started is None:
         return drafts.Skip(key, f"a day that is no date: {day}")
     speakers = {"query": name, "response": "assistant"}
     turns: list[drafts.Fields] = []
-    for number, exchange in enumerate(map(_object, exchanges), start=1):
+    for number, exchange in enumerate(map(jsonvalues.mapping, exchanges), start=1):
         for field, speaker in speakers.items():
-            text = (_string(exchange, field) or "").strip()
+            text = (jsonvalues.string(exchange, field) or "").strip()
             if text:
                 turn: drafts.Fields = {
                     "id": f"{day}:{number}:{speaker}",
@@ -354,48 +469,3 @@ def _history_day(
         "custom": {"person": name},
     }
     return drafts.Draft("chat", key, fields)
-
-
-def _time(value: object) -> datetime | None:
-    """Seconds since 1970 or ISO 8601, as an aware time."""
-    try:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return datetime.fromtimestamp(value, UTC)
-        if isinstance(value, str) and value:
-            moment = datetime.fromisoformat(value)
-            return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    except (ValueError, OverflowError, OSError):
-        return None
-    return None
-
-
-def _object(value: object) -> Object:
-    """The value, or an empty object in place of any other."""
-    return cast("Object", value) if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> Sequence[object]:
-    """The value, or an empty list in place of any other."""
-    return cast("Sequence[object]", value) if isinstance(value, list) else []
-
-
-def _string(holder: Object, name: str) -> str | None:
-    """A value that is a text and not empty."""
-    value = holder.get(name)
-    return value if isinstance(value, str) and value else None
-
-
-def _first_string(holder: Object, *names: str) -> str | None:
-    """The first of some fields that has a text."""
-    for name in names:
-        if text := _string(holder, name):
-            return text
-    return None
-
-
-def _first_time(holder: Object, *names: str) -> datetime | None:
-    """The first of some fields that has a time."""
-    for name in names:
-        if moment := _time(holder.get(name)):
-            return moment
-    return None

@@ -17,6 +17,7 @@ import feedparser
 
 from reverie import errors
 from reverie.ingest import charsets, drafts
+from reverie.ingest.documents import titles
 from reverie.ingest.formats import pagetext
 
 LARGEST = 64 * 1024 * 1024
@@ -156,7 +157,7 @@ def _feed(
         "broken": str(parsed.get("bozo_exception") or "")[:200],
     }
     fields: drafts.Fields = {
-        "title": _text(feed, "title") or url,
+        "title": _title(feed) or url,
         "url": url,
         "site_url": link,
         "description": _text(feed, "subtitle") or _text(feed, "info"),
@@ -169,7 +170,7 @@ def _item(entry: Mapping[str, object], feed_key: str, address: str) -> drafts.Dr
     """One item; `address` is that of its feed."""
     summary = _text(entry, "summary")
     content = _content(entry) or summary
-    title = _text(entry, "title")
+    title = _title(entry)
     url = _text(entry, "link")
     guid = _text(entry, "id") or url or _content_hash(title, content)
     custom: drafts.Fields = {
@@ -244,6 +245,11 @@ def _text(holder: Mapping[str, object], name: str) -> str | None:
     return None
 
 
+def _title(holder: Mapping[str, object]) -> str | None:
+    """Its title in plain words, however often it was escaped."""
+    return titles.plain(_text(holder, "title") or "") or None
+
+
 def _tags(holder: Mapping[str, object]) -> list[str]:
     """Its categories, once each."""
     terms: dict[str, None] = {}
@@ -289,7 +295,8 @@ class _Outline:
     @property
     def label(self) -> str:
         """Its title."""
-        return self.attributes.get("title") or self.attributes.get("text") or ""
+        label = self.attributes.get("title") or self.attributes.get("text") or ""
+        return titles.plain(label)
 
     @property
     def link(self) -> str | None:

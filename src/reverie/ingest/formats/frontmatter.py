@@ -35,9 +35,18 @@ YAML_FAULTS = (
     OverflowError,
 )
 # A property at the start of a line; what is indented below it, or a list, goes with it.
-PROPERTY = re.compile(r"([\w][\w .@/-]{0,80}?)\s*:(?:[ \t]+|$)")
+PROPERTY = re.compile(r"([\w][\w .@/-]{0,80}?)[ \t]*:(?=\s|$)[ \t]*")
 ENTRY = re.compile(r"([\w.\"'-]{1,80})\s*=")
-JSON_KEYS = frozenset({"title", "date", "tags", "categories", "slug", "draft"})
+JSON_KEYS = frozenset(
+    {
+        "title",
+        "date",
+        "tags",
+        "categories",
+        "slug",
+        "draft",
+    }
+)
 # Properties by which lines are known for front matter though none of them is YAML.
 USUAL = frozenset({"title", "tags", "tag", "date", "created", "aliases", "author"})
 DEEPEST = 20
@@ -128,6 +137,7 @@ def _line_by_line(raw: str) -> FrontMatter | None:
     is_front_matter = False
     for lines in _properties(raw):
         chunk = "\n".join(lines)
+        stripped = chunk.strip()
         name = PROPERTY.match(chunk)
         try:
             loaded: object = yaml.load(chunk, _Loader)  # noqa: S506 - a subclass of SafeLoader
@@ -142,7 +152,7 @@ def _line_by_line(raw: str) -> FrontMatter | None:
             values[name[1]] = texts[name[1]] = plain
             is_front_matter = is_front_matter or name[1].casefold() in USUAL
         else:
-            set_aside.append(chunk.strip())
+            set_aside.append(stripped)
     if not is_front_matter or len(set_aside) > len(values):
         return None
     return FrontMatter(values, texts, tuple(set_aside[:MOST_SET_ASIDE]))
@@ -169,9 +179,14 @@ def _plain(written: str) -> str:
     that a bracket or a quote was forgotten of.
     """
     text = written.strip()
-    if "\n" in text or text[:1] in ("[", "{", '"', "'", "|", ">"):
+    if "\n" in text or text[:1] in ("{", "|", ">"):
         return ""
-    return text
+    if text.startswith("["):
+        return text if "]" in text[:-1] and not text.endswith("]") else ""
+    # 'It's mine' and "Quoted" words.
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        return text[1:-1]
+    return "" if text.count(text[:1]) == 1 and text[:1] in ("'", '"') else text
 
 
 def _toml(raw: str) -> FrontMatter | None:

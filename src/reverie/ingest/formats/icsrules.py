@@ -29,7 +29,10 @@ def _within(
     def fits(text: str) -> bool:
         if not pattern.fullmatch(text):
             return False
-        return lowest <= (abs(int(text)) if signed else int(text)) <= highest
+        number = int(text)
+        if signed:
+            number = abs(number)
+        return lowest <= number <= highest
 
     return fits
 
@@ -63,7 +66,9 @@ def recurrence(
     """
     if line.name in {"RRULE", "EXRULE"}:
         rule, broken = _rule(line.value, start, zones)
-        return [f"{line.name}:{rule}"] if rule else [], broken
+        if not rule:
+            return [], broken
+        return [f"{line.name}:{rule}"], broken
     lines: list[str] = []
     broken: list[str] = []
     values = map(str.strip, line.value.split(","))
@@ -116,8 +121,9 @@ def _part(
             return "", True
     setting = setting.upper()
     if name in _SINGLE:
-        fits = _SINGLE[name].fullmatch(setting)
-        return (setting, False) if fits else ("", True)
+        if _SINGLE[name].fullmatch(setting):
+            return setting, False
+        return "", True
     if name not in _VALUES:
         return "", True
     values = [text.strip() for text in setting.split(",")]
@@ -144,8 +150,10 @@ def _later_end(parts: dict[str, str], start: icstimes.Moment) -> str:
     series = _built(rule, start)
     until = _stamp(parts["UNTIL"], start)
     later = "UNTIL"
-    if series is not None and any(at > until for at in islice(series, _COUNTED)):
-        later = "COUNT"
+    if series is not None:
+        last = max(islice(series, _COUNTED), default=until)
+        if last > until:
+            later = "COUNT"
     return f"{later}={parts.pop(later)}"
 
 

@@ -37,7 +37,8 @@ def words(data: bytes, moment: datetime) -> str:
 
 def _method(data: bytes) -> str:
     for root in contentlines.components(data):
-        method = (root.text("METHOD") or "").strip().upper()
+        stated = root.text("METHOD") or ""
+        method = stated.strip().upper()
         return METHODS.get(method, "Event")
     return "Event"
 
@@ -46,7 +47,9 @@ def _told(fields: drafts.Fields | object, method: str) -> str:
     """One event or task."""
     item = cast("drafts.Fields", fields)
     lines = [f"{method}: {item.get('title') or '(no title)'}"]
-    start, end = item.get("start") or item.get("due"), item.get("end")
+    start = item.get("start")
+    start = start or item.get("due")
+    end = item.get("end")
     if isinstance(start, date):
         lines.append(f"When: {_when(start, end)}")
     place = item.get("location")

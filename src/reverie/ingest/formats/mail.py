@@ -19,7 +19,10 @@ from reverie.ingest.formats import mailcontent, mailheaders
 
 # A line "From …" inside a letter looks like the start of the next one; only with a time
 # and a year is it one.
-MBOX_FROM = re.compile(rb"^From [^\n]*\d{1,2}:\d{2}[^\n]*\d{4}[^\n]*$", re.MULTILINE)
+# Looked for near its beginning only, or a long line would take long.
+MBOX_FROM = re.compile(
+    rb"^From (?=[^\n]{0,300}?\d:\d\d[^\n]{0,40}?\d{4})[^\n]*$", re.MULTILINE
+)
 QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 # ":" is not allowed in names everywhere.
 MAILDIR_FLAGS = re.compile(r"[:;!_]2,([A-Za-z]*)$")

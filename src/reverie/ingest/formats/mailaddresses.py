@@ -24,9 +24,12 @@ class _Mailbox:
 
     def pair(self) -> tuple[str, str]:
         """The name and the address; either may be ""."""
-        words = " ".join("".join(self.words).split())
-        comment = " ".join("".join(self.comment).split())
-        address = "".join("".join(self.address).split())
+        words = "".join(self.words)
+        words = " ".join(words.split())
+        comment = "".join(self.comment)
+        comment = " ".join(comment.split())
+        address = "".join(self.address)
+        address = "".join(address.split())
         if self.angled:
             # A route (obsolete): "@one,@two:address".
             if address.startswith("@") and ":" in address:

@@ -19,28 +19,29 @@ OWN = 12  # words of its own for which a plain text is kept beside the page
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class BodyVersion:
     """The text of a part; `page` when it was taken from HTML."""
 
     text: str
     page: bool = False
 
 
-def fullest(versions: Sequence[Version]) -> Version:
+def fullest(versions: Sequence[BodyVersion]) -> BodyVersion:
     """The text of a letter that comes in several versions."""
     plain = _joined([version for version in versions if not version.page])
     page = _joined([version for version in versions if version.page])
     if not says_more(page, plain):
-        return Version(plain or page, page=not plain)
-    own = _words(plain) - _words(page)
+        return BodyVersion(plain or page, page=not plain)
+    own = _words(plain)
+    own -= _words(page)
     if len(own) >= OWN and not says_more(plain, page):
         own = set[str]()
     if len(own) < OWN:
-        return Version(page, page=True)
-    return Version(f"{plain}\n\n{page}")
+        return BodyVersion(page, page=True)
+    return BodyVersion(f"{plain}\n\n{page}")
 
 
-def in_order(versions: Sequence[Version]) -> str:
+def in_order(versions: Sequence[BodyVersion]) -> str:
     """The texts of parts that follow one another; a page that says again what stands
     before it is left out.
     """
@@ -54,14 +55,15 @@ def in_order(versions: Sequence[Version]) -> str:
 
 def says_more(page: str, plain: str) -> bool:
     """Whether the first text has much that the second one has not."""
-    wanted, there = _words(page), _words(plain)
+    wanted = _words(page)
+    there = _words(plain)
     missing = len(wanted - there)
     if not there:
         return missing > 0
     return missing >= FEWEST and missing > MISSING * len(wanted)
 
 
-def _joined(versions: Sequence[Version]) -> str:
+def _joined(versions: Sequence[BodyVersion]) -> str:
     return "\n\n".join(version.text for version in versions if version.text)
 
 

@@ -50,7 +50,9 @@ PARSER_FAULTS = (
 class Contents:
     """What the parts of one message add up to."""
 
-    texts: list[mailbody.Version] = field(default_factory=list[mailbody.Version])
+    texts: list[mailbody.BodyVersion] = field(
+        default_factory=list[mailbody.BodyVersion]
+    )
     pages: list[str] = field(default_factory=list[str])
     attachments: list[drafts.Fields] = field(default_factory=list[drafts.Fields])
     files: list[units.EmbeddedFile] = field(default_factory=list[units.EmbeddedFile])
@@ -95,7 +97,7 @@ def opened(raw: bytes) -> tuple[email.message.Message, Contents]:
         part = _parsed(leaf)
         inner = not part.get_payload() and part.get("From") is not None
         if inner:
-            contents.texts.append(mailbody.Version(_heading(part)))
+            contents.texts.append(mailbody.BodyVersion(_heading(part)))
         elif not part.is_multipart():
             _collect(part, contents, 1)
     if len(leaves) > PARTS:
@@ -145,7 +147,7 @@ def _collect(part: email.message.Message, contents: Contents, depth: int) -> Non
             _collect(child, contents, depth + 1)
     # Without a boundary that works all of it is one text.
     elif kind.startswith("multipart/"):
-        contents.texts.append(mailbody.Version(_text(part).strip()))
+        contents.texts.append(mailbody.BodyVersion(_text(part).strip()))
     elif kind == CALENDAR:
         _invite(part, contents)
     elif _is_body(part, kind):
@@ -168,9 +170,9 @@ def _add_text(text: str, kind: str, contents: Contents) -> None:
     """A text to read, of a page its words."""
     if kind == "text/html":
         contents.pages.append(text)
-        contents.texts.append(mailbody.Version(pagetext.text(text), page=True))
+        contents.texts.append(mailbody.BodyVersion(pagetext.text(text), page=True))
     elif kind not in SOURCES:
-        contents.texts.append(mailbody.Version(text.strip()))
+        contents.texts.append(mailbody.BodyVersion(text.strip()))
 
 
 def _invite(part: email.message.Message, contents: Contents) -> None:
@@ -204,7 +206,7 @@ def _enclosed(
     if part.get_content_disposition() == "attachment" or depth > 1:
         contents.attachments.append(_listed(part, inner))
     if depth:
-        contents.texts.append(mailbody.Version(_heading(inner)))
+        contents.texts.append(mailbody.BodyVersion(_heading(inner)))
     _collect(inner, contents, depth + 1)
 
 
@@ -296,7 +298,7 @@ def _unpacked(data: bytes, contents: Contents) -> bool:
         mime = mime or "application/octet-stream"
         _add_file(units.EmbeddedFile(file.name, mime, file.data), contents, "")
     if container.text:
-        contents.texts.append(mailbody.Version(container.text, page=True))
+        contents.texts.append(mailbody.BodyVersion(container.text, page=True))
     return bool(container.text or container.files)
 
 

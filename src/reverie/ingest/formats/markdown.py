@@ -13,6 +13,7 @@ from typing import cast
 
 from reverie import errors
 from reverie.ingest import charsets, drafts
+from reverie.ingest.documents import sourcetext
 from reverie.ingest.formats import frontmatter, plain
 from reverie.vocabulary import calendar_words
 
@@ -61,7 +62,7 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
             f"a text larger than {plain.LARGEST // 1024 // 1024} MB"
         )
     text, encoding = charsets.decode(source.data)
-    if plain.is_binary(text):
+    if sourcetext.is_binary(text):
         raise errors.Unreadable("not text: the file holds control characters")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     front = frontmatter.read(text)
@@ -188,7 +189,8 @@ def _property_tags(value: object) -> list[str]:
     if isinstance(value, str):
         return re.split(r"[,\s]+", value)
     if isinstance(value, list):
-        return frontmatter.flat(cast("list[object]", value))
+        words = frontmatter.flat(cast("list[object]", value))
+        return [word for word in words if word not in ("null", "~")]
     return []
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from reverie import errors
 from reverie.ingest import charsets, drafts
+from reverie.ingest.documents import sourcetext
 
 LARGEST = 32 * 1024 * 1024
 
@@ -13,7 +14,7 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
     if len(source.data) > LARGEST:
         raise errors.Unreadable(f"a text larger than {LARGEST // 1024 // 1024} MB")
     text, encoding = charsets.decode(source.data)
-    if is_binary(text):
+    if sourcetext.is_binary(text):
         raise errors.Unreadable("not text: the file holds control characters")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
@@ -30,12 +31,3 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
             "custom": custom,
         },
     )
-
-
-def is_binary(text: str) -> bool:
-    """Whether this looks like bytes of something else that were taken for text."""
-    sample = text[:20_000]
-    strange = sum(
-        letter < " " and letter not in "\t\n\r\f\x1b" for letter in sample
-    ) + sample.count("\ufffd")
-    return strange * 20 > len(sample)

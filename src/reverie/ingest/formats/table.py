@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from reverie import errors
 from reverie.ingest import charsets, drafts
-from reverie.ingest.documents import cutting, units
+from reverie.ingest.documents import cutting, sourcetext, units
 from reverie.ingest.formats import (
-    plain,
     table_contacts,
     table_headers,
     table_health,
@@ -39,7 +38,7 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
     if len(source.data) > LARGEST:
         raise errors.Unreadable(f"a table larger than {LARGEST // 1024 // 1024} MB")
     text, encoding = charsets.decode(source.data)
-    if plain.is_binary(text):
+    if sourcetext.is_binary(text):
         raise errors.Unreadable("not a table: the file holds binary data")
     rows, delimiter, broken = table_rows.parse(text)
     if not rows:

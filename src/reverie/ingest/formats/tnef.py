@@ -271,10 +271,12 @@ def _padded(length: int) -> int:
 def _text(properties: dict[int, tuple[int, bytes]], name: int, encoding: str) -> str:
     kind, value = properties.get(name, (0, b""))
     if kind == WIDE:
-        return value.decode("utf-16-le", "replace").replace("\0", "")
+        text = value.decode("utf-16-le", "replace")
+        return text.replace("\0", "")
     return _narrow(value, encoding)
 
 
 def _narrow(value: bytes, encoding: str) -> str:
     """A text in the container's own encoding, without the NUL at its end."""
-    return charsets.decode(value.rstrip(b"\0"), encoding or None)[0].replace("\0", "")
+    text, _ = charsets.decode(value.rstrip(b"\0"), encoding or None)
+    return text.replace("\0", "")

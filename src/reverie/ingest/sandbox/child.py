@@ -24,6 +24,7 @@ _BESIDE_DATA = 64 * 1024
 class Readers(Protocol):
     """The module that knows the readers: `reverie.ingest.sandbox.readers`."""
 
+    opened: Callable[[bytes, str], bytes]
     find: Callable[[bytes, PurePosixPath], drafts.Reader | kinds.DocumentFormat | str]
     reader: Callable[[kinds.DocumentFormat], units.Reader | None]
     warm: Callable[[int], None]
@@ -104,6 +105,7 @@ def _read(
     order: protocol.Order, data: bytes, readers: Readers
 ) -> Iterator[wire.Message]:
     relative = PurePosixPath(order.relative)
+    data = readers.opened(data, order.password)
     detected = readers.find(data, relative)
     if order.page:
         yield units.EmbeddedFile(

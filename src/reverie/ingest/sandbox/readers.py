@@ -60,6 +60,16 @@ def find(data: bytes, relative: PurePath) -> detect.Detected:
     return detected
 
 
+def opened(data: bytes, password: str) -> bytes:
+    """An office file without its encryption, all other files as they are. Raises
+    Locked.
+    """
+    if not data.startswith(_OLE):
+        return data
+    encrypted: Any = importlib.import_module(f"{_READERS}.encrypted")
+    return bytes(encrypted.opened(data, password))
+
+
 def _in_archive(data: bytes) -> kinds.DocumentFormat | str | None:
     """What an archive is a document of; None if it is none, or too broken to tell."""
     try:
