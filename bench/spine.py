@@ -313,6 +313,10 @@ async def api(life: app.App) -> dict[str, float]:
             body = {"title": " ".join(speaker.words(3)), "content": speaker.text(50)}
             return lambda: ok(client.post("/api/v1/notes", json=body))
 
+        def changed(identity: str) -> Callable[[], Awaitable[object]]:
+            body = {"content": speaker.text(50)}
+            return lambda: ok(client.patch(f"/api/v1/notes/{identity}", json=body))
+
         await milliseconds([listed(), written()])
         found = percentiles("list", await milliseconds([listed()] * 100))
         found |= percentiles(
@@ -321,6 +325,9 @@ async def api(life: app.App) -> dict[str, float]:
         found |= percentiles(
             "write", await milliseconds([written() for _ in range(200)])
         )
+        newest = (await client.get("/api/v1/notes", params={"limit": "200"})).json()
+        changes = [changed(note["id"]) for note in newest["items"]]
+        found |= percentiles("update", await milliseconds(changes))
     return found
 
 

@@ -11,6 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from concurrent import futures
 from typing import Any
 
 import psutil
@@ -56,7 +57,7 @@ class Service:
             f"http://127.0.0.1:{self.port}/api/v1{path}", data=data, headers=headers
         )
         try:
-            with urllib.request.urlopen(request, timeout=20) as answer:
+            with urllib.request.urlopen(request, timeout=120) as answer:
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as refused:
             with refused:
@@ -149,6 +150,43 @@ def test_a_killed_database_comes_back(service: Service) -> None:
     titles = [one["title"] for one in service.get("/search?q=kill")[1]["results"]]
     assert set(titles) == {"Before the kill", "After the kill"}
     assert service.process.poll() is None
+
+
+def _slowness() -> float:
+    """How many times longer a piece of work takes here just now than it would on a
+    processor of its own.
+    """
+    wall, processor = time.perf_counter(), time.thread_time()
+    while time.thread_time() - processor < 0.05:
+        pass
+    return (time.perf_counter() - wall) / 0.05
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ['"', "1-", "a1 ", "Aaa Bbb ", "ana@example.org, +34 600 000 011\n"],
+    ids=["quotes", "dashes", "letters and digits", "names", "addresses"],
+)
+def test_a_long_text_keeps_nobody_waiting(home: Home, piece: str) -> None:
+    service = Service(home)
+    content = (piece * 1_000_000)[:900_000]
+    longest = 0.0
+    with futures.ThreadPoolExecutor(1) as pool:
+        kept = pool.submit(service.get, "/notes", {"content": content})
+        while not kept.done():
+            began = time.perf_counter()
+            assert service.get("/health", token=False)[0] == 200
+            waited = time.perf_counter() - began
+            longest = max(longest, waited / _slowness())
+        assert kept.result()[0] == 201
+    assert longest < 0.25
+    status, refused = service.get("/notes", {"content": "x" * 1_000_001})
+    assert status == 422
+    assert "longer than 1000000 characters" in refused["error"]["message"]
+    assert "belongs into a file" in refused["error"]["hint"]
+    status, refused = service.get("/notes", {"content": "x", "title": "x" * 1001})
+    assert status == 422
+    assert "title: longer than 1000 characters" in refused["error"]["message"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

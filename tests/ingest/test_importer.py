@@ -359,15 +359,33 @@ async def test_two_exports_of_one_calendar_do_not_fight(desk: Desk) -> None:
 
 
 async def test_an_older_file_does_not_win(desk: Desk) -> None:
+    """Nor does it vanish: what is not plainly a newer version is a second record."""
     desk.file("new.ics", calendar(x="Dentist at eleven"))
     await desk.run()
+    (mine,) = await desk.all(events.EVENTS)
     desk.file("old/backup.ics", calendar(x="Dentist"), age=5000)
+    done = await desk.run()
+    assert (done.imported, done.updated) == (1, 0)
+    assert any(
+        "both are kept" in item["remark"] for one in done.files for item in one.remarks
+    )
+    held = {one.id: one for one in await desk.all(events.EVENTS)}
+    assert {one.title for one in held.values()} == {"Dentist at eleven", "Dentist"}
+    assert held[mine.id] == mine
+    assert counts(await desk.run()) == (0, 0, 2)
+
+
+async def test_an_older_copy_of_a_mail_does_not_move_it(desk: Desk) -> None:
+    text = MAIL.format(subject="Hi", number=1, body="hello")
+    desk.file("Archive/one.eml", text)
+    await desk.run()
+    desk.file("Inbox/one.eml", text, age=5000)
     done = await desk.run()
     assert (done.imported, done.updated) == (0, 0)
     assert any(
         "newer version" in item["reason"] for one in done.files for item in one.skipped
     )
-    assert [one.title for one in await desk.all(events.EVENTS)] == ["Dentist at eleven"]
+    assert [one.folder for one in await desk.all(emails.EMAILS)] == ["Archive"]
 
 
 async def test_a_named_source_is_known_wherever_it_lies(

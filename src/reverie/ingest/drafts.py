@@ -23,6 +23,8 @@ class Draft:
     fields: Mapping[str, object]
     # field -> key of a draft yielded earlier
     refs: Mapping[str, str] = field(default_factory=dict[str, str])
+    # one of many in a file that grows, as a mailbox does: another one may have its key
+    collected: bool = False
 
     def __post_init__(self) -> None:
         # Here and nowhere else: whatever a reader lets through, no draft can hold text

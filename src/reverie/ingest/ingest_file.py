@@ -9,7 +9,7 @@ import itertools
 import mimetypes
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import cast
@@ -34,7 +34,6 @@ LARGEST = inspection.LARGEST
 _BATCH = 50
 _OFTEN_S = 0.5
 _DEEPEST = 5  # three letters in one another, and what is attached to the last
-_MOST_REMARKS = 100
 
 Transaction = db.Transaction
 OnProgress = Callable[[db.Transaction, int, int], Awaitable[None]]
@@ -224,7 +223,7 @@ class _Collector:
             case drafts.Draft() | drafts.Skip():
                 self.items.append(self._allowed(message))
             case drafts.Remark():
-                self._remark(message)
+                self.job.remark(message.key, message.text)
             case units.EmbeddedFile():
                 await self._attachment(message)
             case units.About():
@@ -241,12 +240,6 @@ class _Collector:
                 pass
         if self._is_due():
             await self._keep()
-
-    def _remark(self, remark: drafts.Remark) -> None:
-        """Remarks count for the report only; of many the first are enough."""
-        remarks = self.job.result.remarks
-        if len(remarks) < _MOST_REMARKS:
-            remarks.append({"item": remark.key, "remark": remark.text})
 
     def _add_to_document(self, part: units.About | units.Unit, number: int) -> None:
         self.document = True
@@ -437,7 +430,7 @@ def _with_custom(draft: drafts.Draft, custom: Mapping[str, object]) -> drafts.Dr
     if isinstance(own, Mapping):
         custom = {**cast("Mapping[str, object]", own), **custom}
     fields = {**draft.fields, "custom": custom}
-    return drafts.Draft(draft.domain, draft.key, fields, draft.refs)
+    return replace(draft, fields=fields)
 
 
 def _plain(name: str) -> str:

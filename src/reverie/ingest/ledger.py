@@ -47,26 +47,29 @@ SELECT domain, record_id, version FROM imported AS mine WHERE user_id = %(user)s
     WHERE other.user_id = mine.user_id AND other.record_id = mine.record_id AND other.path <> mine.path
 )
 """
-# The row of this very file first, then whichever other file told of the same thing
+# The rows of this very file first, then those of whichever other file told of the thing
 # last. The version is the newest that any file gave: what another file changed was not
 # changed here.
-_SEEN = """
-SELECT path, key, digest, domain, record_id, modified, (
+_MENTIONS = """
+SELECT path, key, digest, domain, record_id, modified, content, (
     SELECT max(version) FROM imported AS any_file
     WHERE any_file.user_id = imported.user_id AND any_file.record_id = imported.record_id
 ) AS version FROM imported
-WHERE user_id = %(user)s AND key = %(key)s AND (path = %(path)s OR %(shared)s)
-ORDER BY path = %(path)s DESC, modified DESC LIMIT 1
+WHERE user_id = %(user)s AND {which}
+ORDER BY path = %(path)s DESC, modified DESC LIMIT 100
 """
+_OWN = db.compose(_MENTIONS, which=db.text("key = ANY(%(keys)s) AND path = %(path)s"))
+_ANY = db.compose(_MENTIONS, which=db.text("key = ANY(%(keys)s)"))
+_OF_RECORD = db.compose(_MENTIONS, which=db.text("record_id = %(record)s"))
 _IMPORTED_KEYS = (
     "SELECT DISTINCT key FROM imported WHERE user_id = %s AND key = ANY(%s)"
 )
 _KEEP = """
-INSERT INTO imported (user_id, path, key, digest, domain, record_id, version, modified, original)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)
+INSERT INTO imported (user_id, path, key, digest, domain, record_id, version, modified, content, original)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 ON CONFLICT (user_id, path, key) DO UPDATE SET digest = excluded.digest, domain = excluded.domain,
     record_id = excluded.record_id, version = excluded.version, modified = excluded.modified,
-    original = excluded.original
+    content = excluded.content, original = excluded.original
 """
 _ORIGINAL = "SELECT original FROM imported WHERE user_id = %s AND record_id = %s ORDER BY modified DESC LIMIT 1"
 _TURN = "SELECT pg_advisory_xact_lock(hashtextextended('import:' || %s::text, 0))"
@@ -85,8 +88,9 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A thing that some file told of before: what it said (`digest`), and the record
-    with its version then.
+    """A thing that some file told of before: what it said (`digest`), what of it makes it
+    this thing (`content`, see identity; None before that was kept), and the record with
+    its version then.
     """
 
     path: str
@@ -96,6 +100,7 @@ class Seen:
     record_id: UUID
     version: datetime
     modified: datetime
+    content: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +173,30 @@ async def keep_file(
     await tx.run(_KEEP_FILE, (caller.user_id, *values))
 
 
-async def seen(
-    tx: db.Transaction, caller: callers.Caller, path: str, key: str, *, shared: bool
+async def mentions(
+    tx: db.Transaction, caller: callers.Caller, path: str, keys: Sequence[str]
+) -> list[Seen]:
+    """What was said under some keys before: in this file, then in others, the last one
+    first.
+    """
+    names = {"user": caller.user_id, "keys": list(keys), "path": path}
+    return await tx.all(Seen, _ANY, names)
+
+
+async def own_mentions(
+    tx: db.Transaction, caller: callers.Caller, path: str, key: str
+) -> list[Seen]:
+    """What this file said before under a key that is its own."""
+    names = {"user": caller.user_id, "keys": [key], "path": path}
+    return await tx.all(Seen, _OWN, names)
+
+
+async def last_mention(
+    tx: db.Transaction, caller: callers.Caller, record_id: UUID
 ) -> Seen | None:
-    """What was said of a thing before, in this file or, when `shared`, in any."""
-    names = {"user": caller.user_id, "key": key, "path": path, "shared": shared}
-    return await tx.one(Seen, _SEEN, names)
+    """Which file told of a record last."""
+    names = {"user": caller.user_id, "record": record_id, "path": ""}
+    return await tx.one(Seen, _OF_RECORD, names)
 
 
 async def imported_keys(
@@ -198,6 +221,7 @@ async def keep(
         seen.record_id,
         seen.version,
         seen.modified,
+        seen.content,
         original,
     )
     await tx.run(_KEEP, (caller.user_id, *values))

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from reverie import db, errors
 from reverie.access import callers
-from reverie.ingest import drafts, ledger, scan
+from reverie.ingest import drafts, ledger, matching, scan
 from reverie.records import base, catalogue, limits, record_types
 
 # Stands for a record that is saved in the same transaction, while there is no such yet.
@@ -100,11 +100,11 @@ async def _imported_before(
         imported = await ledger.imported_keys(tx, caller, keys)
         for item in items:
             if item.key in imported or (known and not item.key):
-                seen = await ledger.seen(
-                    tx, caller, file.path, item.key or "file", shared=bool(item.key)
+                match = await matching.match(
+                    tx, caller, file.path, item, digest_of(item)
                 )
-                if seen is not None:
-                    before[item.key] = await _looked_at(tx, caller, item, seen)
+                if match.seen is not None:
+                    before[item.key] = await _looked_at(tx, caller, item, match.seen)
     return before
 
 

@@ -2,18 +2,27 @@
 when both sides changed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from reverie import db, errors
 from reverie.access import callers
-from reverie.ingest import drafts, ledger, prepare, report, scan
+from reverie.ingest import (
+    contact_merging,
+    drafts,
+    ledger,
+    matching,
+    prepare,
+    report,
+    scan,
+)
 from reverie.records import base, catalogue, record_types
 
 SOURCE = "import"
+MOST_REMARKS = 100
 
 
 @dataclass(slots=True)
@@ -30,6 +39,11 @@ class SaveJob:
     ids: dict[str, UUID] = field(default_factory=dict[str, UUID])
     domains: set[str] = field(default_factory=set[str])
     refused: str = ""
+
+    def remark(self, item: str, remark: str) -> None:
+        """Say something of an item that is kept; of many remarks the first are enough."""
+        if len(self.result.remarks) < MOST_REMARKS:
+            self.result.remarks.append({"item": item, "remark": remark})
 
 
 async def save(
@@ -72,30 +86,35 @@ async def _save_draft(
     prepared: prepare.PreparedDraft,
 ) -> None:
     draft = prepared.draft
-    key = draft.key or "file"
-    seen = await ledger.seen(tx, caller, job.file.path, key, shared=bool(draft.key))
+    match = await matching.match(tx, caller, job.file.path, draft, prepared.digest)
+    seen = match.seen
     content = prepare.content_of(draft, job.file.relative, seen, job.ids)
     for remark in content.remarks:
         job.result.skipped.append({"item": draft.key or draft.domain, "reason": remark})
     _need_writing(caller, job, content.domain)
+    if match.remark:
+        job.remark(draft.key, match.remark)
     if seen is None or seen.domain != content.domain.name:
         record = await _create(tx, caller, job, content, prepared.record)
         job.result.imported += 1
         version = record.updated_at
     else:
-        record, version = await _again(tx, caller, job, content, seen, prepared)
+        record, version = await _again(tx, caller, job, content, match, prepared)
+    # It is the last one now, to which the files that follow belong.
+    job.ids.pop(draft.key, None)
     job.ids[draft.key] = record.id
     modified = job.modified
     if seen and seen.path != job.file.path:
         modified = max(modified, seen.modified)
     entry = ledger.Seen(
         path=job.file.path,
-        key=key,
+        key=match.key,
         digest=prepared.digest,
         domain=_domain_name(record),
         record_id=record.id,
         version=version,
         modified=modified,
+        content=match.content or None,
     )
     await ledger.keep(tx, caller, entry, job.original)
 
@@ -147,39 +166,103 @@ async def _again(
     caller: callers.Caller,
     job: SaveJob,
     content: prepare.Content,
-    seen: ledger.Seen,
+    match: matching.ItemMatch,
     prepared: prepare.PreparedDraft,
 ) -> tuple[record_types.Record, datetime]:
-    """A thing that was imported before: unchanged, newer in the file, or changed on
-    both sides (both are kept).
+    """A thing that was imported before: unchanged, newer in the file, known better by
+    another source, or changed on both sides (both are kept).
 
     With the version that came from a file, so that what was changed here stays known as
     changed here.
     """
-    domain = content.domain
-    record = await base.get(tx, caller, domain, seen.record_id, deleted=True)
-    same = seen.digest == prepared.digest
-    older = seen.path != job.file.path and job.modified < seen.modified
-    if same or older or record.deleted_at is not None:
+    seen = match.seen
+    if seen is None:
+        raise LookupError(match.key)
+    record = await base.get(tx, caller, content.domain, seen.record_id, deleted=True)
+    is_same = seen.digest == prepared.digest
+    if reason := _left_alone(job, match, record, is_same=is_same):
         job.result.unchanged += 1
-        if not same:
-            reason = (
-                "you deleted it"
-                if record.deleted_at is not None
-                else f"{seen.path} has a newer version"
-            )
+        if not is_same:
             job.result.skipped.append({"item": seen.key, "reason": reason})
         return record, seen.version
-    if record.updated_at != seen.version:
-        job.result.imported += 1
-        job.result.skipped.append(
-            {"item": seen.key, "reason": "changed here and in the file: both are kept"}
-        )
-        record = await _create(tx, caller, job, content, prepared.record)
-    else:
+    if match.how == "person" or _has_sources(record):
+        return await _add(tx, caller, job, content, match, record)
+    if record.updated_at == seen.version:
         job.result.updated += 1
         record = await _update(tx, caller, content, seen, prepared.change)
+        return record, record.updated_at
+    job.result.imported += 1
+    job.result.skipped.append(
+        {"item": seen.key, "reason": "changed here and in the file: both are kept"}
+    )
+    record = await _create(tx, caller, job, content, prepared.record)
     return record, record.updated_at
+
+
+def _left_alone(
+    job: SaveJob,
+    match: matching.ItemMatch,
+    record: record_types.Record,
+    *,
+    is_same: bool,
+) -> str:
+    """Why a record stays as it is, or "" if the file has something to say."""
+    seen = match.seen
+    if record.deleted_at is not None:
+        return "you deleted it"
+    if is_same or seen is None:
+        return "unchanged"
+    if match.how != "copy":
+        return ""
+    if job.modified < seen.modified:
+        return f"{seen.path} has a newer version"
+    if match.content and record.updated_at != seen.version:
+        return "a copy of what you changed here"
+    return ""
+
+
+def _has_sources(record: record_types.Record) -> bool:
+    """Whether several sources told of a contact."""
+    return bool(record.custom.get("merged_from"))
+
+
+async def _add(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    job: SaveJob,
+    content: prepare.Content,
+    match: matching.ItemMatch,
+    record: record_types.Record,
+) -> tuple[record_types.Record, datetime]:
+    """What a source of a contact adds to what others know. The first source may change
+    what it said itself; none takes anything away.
+    """
+    relative = str(job.file.relative)
+    is_first = relative == record.custom.get("imported_from")
+    known = matching.fields_of(record)
+    changes = contact_merging.merged(known, content.fields, newer=is_first)
+    version = match.seen.version if match.seen else record.updated_at
+    if not changes:
+        job.result.unchanged += 1
+        return record, version
+    sources = list(record.custom.get("merged_from", ()))
+    if not is_first and relative not in sources:
+        sources.append(relative)
+    custom = cast("Mapping[str, object]", changes.get("custom", record.custom))
+    custom = {**custom, "merged_from": sources}
+    changed = await base.update(
+        tx, caller, content.domain, record.id, {**changes, "custom": custom}
+    )
+    job.result.updated += 1
+    added = ", ".join(sorted(name.replace("_", " ") for name in changes))
+    origin = record.custom.get("imported_from", "an import")
+    job.remark(
+        str(content.fields["display_name"]),
+        f"merged into the contact of {origin}: {added}",
+    )
+    # What was changed here stays known as changed here.
+    is_ours = record.updated_at == version
+    return changed, changed.updated_at if is_ours else version
 
 
 async def _update(

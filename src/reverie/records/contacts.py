@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
-from reverie import compact
+from reverie import compact, db
+from reverie.access import callers
 from reverie.records import passages, record_types
 
 
@@ -19,6 +20,12 @@ class Contact(record_types.Record):
     address: str | None = None
     notes: str | None = None
     birthday: date | None = None
+
+
+_NAMED = """
+SELECT {all} FROM {table}
+WHERE user_id = %(user)s AND lower(display_name) = lower(%(name)s) AND deleted_at IS NULL ORDER BY id LIMIT 20
+"""
 
 
 def _text(contact: Contact) -> passages.Text:
@@ -56,3 +63,9 @@ CONTACTS = record_types.Domain(
         ),
     },
 )
+
+
+async def named(tx: db.Transaction, caller: callers.Caller, name: str) -> list[Contact]:
+    """The contacts of that very name, in any case; of many, the oldest."""
+    statement = record_types.statement(_NAMED, CONTACTS)
+    return await tx.all(Contact, statement, {"user": caller.user_id, "name": name})

@@ -76,15 +76,16 @@ def of_text(title: str, text: str, keywords: str = "") -> Terms:
     its keywords.
     """
     spoken = language.detect(words(f"{title} {text}"))
-    # A text too short to tell its language is looked for by the stems of all: a payment
-    # to "Nimbo Sofas" is one for a sofa.
-    languages = (spoken,) if spoken else language.LANGUAGES
+    known = (spoken,) if spoken else ()
+    # The title of a record too short to tell its language is looked for by the stems of
+    # all: a payment to "Nimbo Sofas" is one for a sofa.
+    of_title = known or language.LANGUAGES
     weights: dict[str, float] = {}
     length = 0
-    for part, weight, counts in (
-        (title, TITLE_WEIGHT, False),
-        (text, 1.0, True),
-        (keywords, 1.0, False),
+    for part, weight, counts, languages in (
+        (title, TITLE_WEIGHT, False, of_title),
+        (text, 1.0, True, known),
+        (keywords, 1.0, False, known),
     ):
         for term, is_word in _scan(part, languages):
             weights[term] = weights.get(term, 0.0) + weight

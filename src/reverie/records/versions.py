@@ -1,4 +1,4 @@
-"""Version history of records: what each update replaced, as reverse deltas by change.
+"""RecordVersion history of records: what each update replaced, as reverse deltas by change.
 
 An update keeps the old values of the columns that it changed, beside its row in the
 change log. From a record as it is, these lead back to what it was after any change.
@@ -54,7 +54,7 @@ DELETE FROM record_version WHERE user_id = %(user)s AND seq <= (
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class RecordVersion:
     """A record as it was after a change: who made it, when, and which `columns` it
     changed, with the values that it `replaced`. What is not `kept` cannot be restored.
     """
@@ -95,12 +95,12 @@ async def page(
     *,
     limit: int,
     offset: int,
-) -> tuple[list[Version], int]:
+) -> tuple[list[RecordVersion], int]:
     """The versions of a record, newest first, and how many there are in all."""
     names = {"user": caller.user_id, "record": record_id}
     broken_at = await tx.value(_BROKEN_AT, names)
     shown = {**names, "broken_at": broken_at, "limit": limit, "offset": offset}
-    versions = await tx.all(Version, _PAGE, shown)
+    versions = await tx.all(RecordVersion, _PAGE, shown)
     return versions, int(await tx.value(_COUNT, names))
 
 

@@ -64,7 +64,7 @@ def lines(
 
 
 def history(
-    domain: record_types.Domain[Any], page: record_types.Page[versions.Version]
+    domain: record_types.Domain[Any], page: record_types.Page[versions.RecordVersion]
 ) -> dict[str, Any]:
     """A page of the versions of a record. What a change replaced is shown as far as
     the record shows it.

@@ -101,6 +101,8 @@ def custom(part: contentlines.Component, calendar: Calendar) -> dict[str, object
     custom: dict[str, object] = {"uid": part.text("UID")}
     if part.name == "VEVENT":
         custom["categories"] = categories(part)
+    else:  # which have no attendees
+        custom["organizer"] = part.text("ORGANIZER")
     custom |= _kept(part)
     for name, label in (("CREATED", "created"), ("LAST-MODIFIED", "modified")):
         moment = time(part, name, calendar, custom)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reverie import errors
-from reverie.ingest import charsets, drafts
+from reverie.ingest import charsets, drafts, identity
 from reverie.ingest.documents import units
 from reverie.ingest.formats import mailcontent, mailheaders
 
@@ -35,6 +35,7 @@ class MailLocation:
 
     folder: str | None
     flags: str | None = None  # the letters of a Maildir name; None for every other file
+    collected: bool = False  # in a mailbox of many
 
 
 Read = drafts.Draft | drafts.Remark | units.EmbeddedFile
@@ -74,8 +75,8 @@ def read_mbox(
     """Every message of an mbox with the files in it, one at a time; a broken one is
     skipped.
     """
-    location = MailLocation(_mbox_name(source.path))
-    seen: set[str] = set()
+    location = MailLocation(_mbox_name(source.path), collected=True)
+    seen: set[tuple[str, bytes]] = set()
     for number, raw in enumerate(messages(charsets.as_utf8(source.data)), start=1):
         try:
             draft, *files = message(raw, location)
@@ -83,10 +84,12 @@ def read_mbox(
             digest = hashlib.sha256(raw).hexdigest()
             yield drafts.Skip(f"sha:{digest}", f"message {number}: {error}")
             continue
-        if draft.key in seen:
+        content = identity.content_of(draft.key, draft.fields)
+        letter = (draft.key, content)
+        if letter in seen:
             yield drafts.Skip(draft.key, "the same message is in the file twice")
             continue
-        seen.add(draft.key)
+        seen.add(letter)
         yield draft
         yield from _remarks(draft)
         yield from files
@@ -147,7 +150,8 @@ def message(
         "custom": _custom(parsed) | {"flags": location.flags, "cut": contents.cut},
     }
     key = f"mid:{own_id}" if own_id else identity
-    return (drafts.Draft("email", key, fields), *contents.files)
+    draft = drafts.Draft("email", key, fields, collected=location.collected)
+    return (draft, *contents.files)
 
 
 def _sender(parsed: email.message.Message) -> str | None:

@@ -1,10 +1,10 @@
 """CSV address books (Google, Outlook): a contact for each row."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
-from reverie.ingest import drafts
+from reverie.ingest import contact_merging, drafts, identity
 from reverie.ingest.formats import contentlines, table_dates, table_rows
 
 # Google puts several values of one label into one cell, parted by " ::: ".
@@ -44,8 +44,10 @@ def records(
     """Field -> columns as `table_headers.contact` says."""
     used: set[int] = set()
     used.update(*columns.values())
-    order = table.date_order(next(iter(columns.get("birthday", ())), None))
-    seen: set[str] = set()
+    birthdays = columns.get("birthday", ())
+    birthday_column = next(iter(birthdays), None)
+    order = table.date_order(birthday_column)
+    people: dict[str, drafts.Draft] = {}
     for number, row in enumerate(table.rows, start=1):
         values = _values(row, columns)
         others = table.other_cells(row, used)
@@ -53,13 +55,36 @@ def records(
         if contact is None:
             reason = "a row without a name, an address or a number"
             yield drafts.Skip(f"row {number}", reason)
-        elif contact.key in seen:
+        elif contact.key not in people:
+            people[contact.key] = contact
+        elif people[contact.key] == contact:
             yield drafts.Skip(contact.key, "the same person is in the table twice")
         else:
-            seen.add(contact.key)
-            yield contact
+            yield from _twice(people, contact)
+    yield from people.values()
     if order.guessed:
         yield drafts.Remark("", order.remark)
+
+
+def _twice(
+    people: dict[str, drafts.Draft], contact: drafts.Draft
+) -> Iterator[drafts.Remark]:
+    """A second row of one name and address: of one person if that is plain, else of
+    another one.
+    """
+    first = people[contact.key]
+    if contact_merging.is_safe(first.fields, contact.fields):
+        added = contact_merging.merged(first.fields, contact.fields)
+        fields = dict(first.fields)
+        fields.update(added)
+        people[contact.key] = replace(first, fields=fields)
+        yield drafts.Remark(contact.key, "two rows of one person: merged")
+        return
+    # Two people of one name: neither may be lost.
+    content = identity.content_of(contact.key, contact.fields)
+    digest = content.hex()[:16]
+    key = f"{contact.key}|{digest}"
+    people[key] = replace(contact, key=key)
 
 
 def _values(row: Sequence[str], columns: Mapping[str, Sequence[int]]) -> _Row:
@@ -80,7 +105,8 @@ def _contact(
     """None for a row without a name, an address and a number."""
     emails = [email for email in row.all("emails") if "@" in email]
     phones = row.all("phones")
-    reached = (emails or phones or [""])[0]
+    addresses = emails or phones or [""]
+    reached = addresses[0]
     display = _display_name(row) or reached
     if not display:
         return None
@@ -98,7 +124,8 @@ def _contact(
         "birthday": birthday,
         "custom": _custom(row, birthday_text, others),
     }
-    return drafts.Draft("contact", f"name:{display}|{reached}", fields)
+    key = f"name:{display}|{reached}"
+    return drafts.Draft("contact", key, fields)
 
 
 def _custom(row: _Row, birthday_text: str, others: Mapping[str, str]) -> drafts.Fields:
@@ -121,9 +148,11 @@ def _display_name(row: _Row) -> str:
 def _address(row: _Row) -> str:
     """Street, town and country on one line."""
     street = row.first("address").replace("\n", ", ")
-    town = row.joined(("postcode", "city"))
+    parts_of_town = ("postcode", "city")
+    town = row.joined(parts_of_town)
     country = row.first("country")
-    return ", ".join(filter(None, (street, town, country)))
+    parts = (street, town, country)
+    return ", ".join(filter(None, parts))
 
 
 def _birthday(text: str, day_first: bool) -> tuple[date | None, str]:

@@ -83,7 +83,8 @@ def read(source: drafts.SourceFile) -> Iterator[drafts.DraftOrSkip]:
             continue
         # Two people of one name: neither may be lost.
         if item.key in seen and isinstance(item, drafts.Draft):
-            key = f"{item.key}|{_digest(card)}"
+            digest = _digest(card)
+            key = f"{item.key}|{digest}"
             item = drafts.Draft(item.domain, key, item.fields)
         seen[item.key] = item
         yield item
@@ -130,7 +131,8 @@ def _contact(card: contentlines.Component) -> drafts.DraftOrSkip:
     phones = _phones(card)
     name = _name(card)
     company = _company(card)
-    reached = (emails or phones or [""])[0]
+    numbers = emails or phones or [""]
+    reached = numbers[0]
     display = _display_name(card, name, company, reached)
     key = _key(card, display, reached)
     if not display:

@@ -192,7 +192,8 @@ def _about_frame(about: units.About) -> bytes:
 def _draft_frame(draft: drafts.Draft) -> bytes:
     packed = _Packed([])
     fields = {name: _value(value, packed) for name, value in draft.fields.items()}
-    header = ["draft", draft.domain, draft.key, fields, dict(draft.refs)]
+    refs = dict(draft.refs)
+    header = ["draft", draft.domain, draft.key, fields, refs, draft.collected]
     return frame(header, packed.data())
 
 
@@ -282,14 +283,16 @@ def _about(rest: list[object], payload: bytes) -> units.About:
 
 
 def _draft(rest: list[object], payload: bytes) -> drafts.Draft:
-    domain, key, fields, refs = rest
+    domain, key, fields, refs, collected = rest
     texts = _Texts(payload)
     values = {
         _text(name): _made_value(_list(value), texts)
         for name, value in _object(fields).items()
     }
     named = {_text(name): _text(ref) for name, ref in _object(refs).items()}
-    return drafts.Draft(_text(domain), _text(key), values, named)
+    return drafts.Draft(
+        _text(domain), _text(key), values, named, collected=bool(collected)
+    )
 
 
 def _made_value(parts: list[object], texts: _Texts) -> object:
