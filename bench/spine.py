@@ -369,9 +369,9 @@ async def measure(home: Path, records: int, most: str) -> dict[str, object]:
     """Everything but the cold start, in one process."""
     os.environ["REVERIE_HOME"] = str(home)
     figures: dict[str, object] = {}
-    write_files(home / "given", records)
+    write_files(home.parent / "given", records)
     async with app.opened(app.read_settings()) as life:
-        figures |= await importing(life, home / "given")
+        figures |= await importing(life, home.parent / "given")
         figures |= await embedding(life, life.embeddings, most)
         with owner_connection(life) as connection:
             connection.execute(
@@ -401,8 +401,10 @@ def main() -> None:
     )
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    home = Path(tempfile.mkdtemp(prefix="rev-bench-", dir="/tmp"))
-    home.chmod(0o711)
+    room = Path(tempfile.mkdtemp(prefix="rev-bench-", dir="/tmp"))
+    room.chmod(0o711)
+    home = room / "home"  # the files lie beside it: nothing in a home is ever read
+    home.mkdir(mode=0o711)
     try:
         figures: dict[str, object] = {
             **surroundings(),
@@ -410,7 +412,7 @@ def main() -> None:
         }
         figures |= asyncio.run(measure(home, given.records, given.embed))
     finally:
-        shutil.rmtree(home, ignore_errors=True)
+        shutil.rmtree(room, ignore_errors=True)
     if given.json:
         print(json.dumps(figures, indent=2))
         return

@@ -96,8 +96,13 @@ class Home:
                 continue
         return found
 
+    @property
+    def given(self) -> Path:
+        """A folder beside the home: nothing in a home is ever read."""
+        return self.path.with_name(f"{self.path.name}-given")
+
     def file(self, name: str, content: str) -> Path:
-        path = self.path / "given" / name
+        path = self.given / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
         return path
@@ -112,6 +117,7 @@ class Home:
             server.release()
         assert self.postgres() == []
         shutil.rmtree(self.path, ignore_errors=True)
+        shutil.rmtree(self.given, ignore_errors=True)
 
 
 def make_home(settings: str = WORDS_ALONE) -> Home:

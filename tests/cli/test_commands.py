@@ -247,7 +247,7 @@ def test_ctrl_c_keeps_what_was_done_and_the_next_run_goes_on(home: Home) -> None
             f"notes/{number:03}.md",
             f"# Note {number:03}\n\n" + f"number {number} of a pile of notes\n\n" * 40,
         )
-    folder = home.path / "given" / "notes"
+    folder = home.given / "notes"
     home.run("search", "x")  # the cluster is made
     server = embedded.acquire(home.path)
     try:

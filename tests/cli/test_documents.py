@@ -26,7 +26,7 @@ SELECT user_id, gen_random_uuid(), 'paths', '{"paths": ["/nowhere"]}', 'x', 'run
 
 
 def given(home: Home, name: str, data: bytes) -> Path:
-    path = home.path / "given" / name
+    path = home.given / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
     return path
@@ -63,11 +63,11 @@ def test_an_encrypted_document_asks_for_its_password(warm_home: Home) -> None:
 def test_a_folder_is_watched_until_ctrl_c(home: Home) -> None:
     home.run("search", "x")  # the cluster is made
     given(home, "watched/first.md", b"# First\n\nabout kites\n")
-    process = home.start("watch", home.path / "given" / "watched")
+    process = home.start("watch", home.given / "watched")
     wait_until(lambda: "First" in home.run("search", "kites").stdout)
     given(home, "watched/second.md", b"# Second\n\nabout balloons\n")
     wait_until(lambda: "Second" in home.run("search", "balloons").stdout)
-    (home.path / "given" / "watched" / "first.md").unlink()
+    (home.given / "watched" / "first.md").unlink()
     wait_until(lambda: "First" not in home.run("search", "kites").stdout)
     began = time.monotonic()
     process.send_signal(signal.SIGINT)

@@ -52,7 +52,6 @@ _SENTENCES = {
     "nie": ("NIE {} on the form.", "Su NIE es {}.", "NIE: {}."),
     "phone": ("Call {} tonight.", "Llama al {} esta noche.", "Ruf {} heute Abend an."),
     "email": ("Write to {} about it.", "Escribe a {} mañana.", "Schreib an {} bitte."),
-    "secret": ("The key: {}.", "La clave: {}.", "Der Schlüssel: {}."),
     "person": ("{} said so.", "Lo dijo {}.", "Das sagte {}."),
 }
 _KINDS = (
@@ -65,7 +64,6 @@ _KINDS = (
     "phone_de",
     "phone_uk",
     "email",
-    "secret",
     "person",
 )
 
@@ -136,11 +134,6 @@ def planted(count: int, people: list[str]) -> Iterator[Planted]:
 def _value(kind: str, dice: random.Random, people: list[str]) -> str:
     if kind == "person":
         return dice.choice(people)
-    if kind == "secret":
-        letters = "".join(
-            dice.choice(string.ascii_letters + string.digits) for _ in range(36)
-        )
-        return dice.choice(("sk-proj-", "ghp_", "hf_", "xai-abcd")) + letters
     if kind == "email":
         return f"{dice.choice(_GIVEN).lower()}.{dice.randrange(10**6)}@mail{dice.randrange(50)}.example.org"
     made: dict[str, Any] = vars(_spellings)["_MAKE"]

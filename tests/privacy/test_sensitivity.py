@@ -36,7 +36,7 @@ def test_each_domain_has_its_level(level: Level, domain: str) -> None:
         ("ES91 2100 0418 4502 0005 1332", Level.HIGH),
         ("SSN 123-45-6789", Level.HIGH),
         ("mi DNI es 12345678Z", Level.HIGH),
-        ("password: hunter22", Level.HIGH),
+        ("password: hunter22", Level.CRITICAL),
         ("４１１１１１１１１１１１１１１１", Level.HIGH),
         ("my diabetes is fine", Level.CRITICAL),
         ("blood pressure 120 over 80", Level.CRITICAL),

@@ -7,6 +7,7 @@ import hashlib
 import socket
 import threading
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -160,6 +161,21 @@ async def test_what_is_asked_wrongly_is_refused(
     assert (
         await api.get(f"{ROOT}/ingest/status/{'0' * 8}-0000-0000-0000-{'0' * 12}")
     ).status_code == 404
+
+
+async def test_paths_into_a_home_are_left_out(
+    working: None, api: httpx.AsyncClient, tmp_path: Path
+) -> None:
+    home = tmp_path / "elsewhere"
+    home.mkdir()
+    (home / "token").write_text(f"rev_{'a' * 43}\n")
+    (home / "note.md").write_text("# Note\n\nthe okapi\n")
+    (tmp_path / "link").symlink_to(home)
+    paths = [str(home), str(home / "note.md"), str(tmp_path / "link" / "token")]
+    status = await ended(api, await api.post(f"{ROOT}/ingest", json={"paths": paths}))
+    assert status["files"] == {"skipped": 3}
+    found = await api.get(f"{ROOT}/search", params={"q": "okapi"})
+    assert found.json()["results"] == []
 
 
 async def test_an_agent_takes_in_no_files_of_the_machine_and_no_addresses(

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from reverie import blobs, errors
-from reverie.ingest import detect, scan
+from reverie.ingest import detect, homes, scan
 
 LARGEST = 2 * 1024**3
 """Bytes; what is larger is not taken in."""
@@ -17,6 +17,10 @@ def inspect(file: scan.ScannedFile) -> scan.ScannedFile:
     """
     if file.problem:
         return file
+    # A blob lies in the home because it was kept there, and nobody chooses its path.
+    refusal = "" if file.blob else homes.refusal(file.file)
+    if refusal:
+        return replace(file, problem=refusal, state=None)
     try:
         status = file.file.stat()
         if status.st_size > LARGEST:

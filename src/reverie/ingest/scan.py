@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from reverie import errors
-from reverie.ingest import charsets
+from reverie.ingest import charsets, homes
 
 _BYTES = "bytes:"  # no path begins so: they are absolute
 
@@ -97,8 +97,8 @@ def find(paths: Iterable[Path], *, name: str = "") -> Iterator[ScannedFile]:
                 f"There is nothing at {start}.",
                 hint="Give files or folders that exist.",
             )
-        files = [root] if root.is_file() else sorted(_walk(root))
-        top = root.parent if root.is_file() else root
+        files = [root] if _is_leaf(root) else sorted(_walk(root))
+        top = root.parent if _is_leaf(root) else root
         vaults = _vaults(top)
         for file in files:
             relative = PurePosixPath(file.relative_to(top).as_posix())
@@ -112,9 +112,14 @@ def find(paths: Iterable[Path], *, name: str = "") -> Iterator[ScannedFile]:
             )
 
 
+def _is_leaf(root: Path) -> bool:
+    """Whether it is a file, or a folder that is not entered."""
+    return root.is_file() or bool(homes.refusal(root))
+
+
 def _walk(root: Path) -> Iterator[Path]:
     """Every file, and each folder that is not entered: one that is a link, one that
-    cannot be read.
+    cannot be read, a Reverie home.
     """
     unreadable: list[Path] = []
 
@@ -125,8 +130,11 @@ def _walk(root: Path) -> Iterator[Path]:
         folder = Path(name)
         for file in files:
             yield folder / file
-        for inner in folders:
+        for inner in tuple(folders):
             if (folder / inner).is_symlink():
+                yield folder / inner
+            elif homes.of_folder(folder / inner):
+                folders.remove(inner)
                 yield folder / inner
     yield from unreadable
 
@@ -135,6 +143,9 @@ def _problem(file: Path) -> str:
     """Why something is not even opened: reading a pipe would wait for ever."""
     if file.is_symlink():
         return "a symbolic link is not followed"
+    refusal = homes.refusal(file)
+    if refusal:
+        return refusal
     if file.is_dir():
         return "a folder that cannot be read"
     return "" if file.is_file() else "not a file but a pipe, a socket or a device"
@@ -145,9 +156,12 @@ def _vaults(top: Path) -> set[Path]:
     above = {
         folder for folder in (top, *top.parents) if (folder / ".obsidian").is_dir()
     }
-    return above | {
-        Path(folder) for folder, names, _ in os.walk(top) if ".obsidian" in names
-    }
+    vaults = set(above)
+    for folder, names, _ in os.walk(top):
+        names[:] = [name for name in names if not homes.of_folder(Path(folder, name))]
+        if ".obsidian" in names:
+            vaults.add(Path(folder))
+    return vaults
 
 
 def identity(path: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from reverie import db
 from reverie.access import callers
 from reverie.pipeline import embed, rule_extraction, slots
-from reverie.records import bulk, catalogue, passages, postings, record_types
+from reverie.records import base, bulk, catalogue, passages, postings, record_types
 
 
 async def rebuild(
@@ -19,7 +19,7 @@ async def rebuild(
     vectors: bool = True,
     progress: Callable[[int], None],
 ) -> int:
-    """Write every live record's passages anew and let the embedding slot start over;
+    """Judge every live record anew, write its passages and let the embedding slot start over;
     returns how many records.
 
     `progress` is told how many are done. Everybody may read and write meanwhile: a
@@ -35,7 +35,8 @@ async def rebuild(
     done = 0
     for domain in catalogue.DOMAINS.values():
         async for tx, records in bulk.walk(database, caller, domain):
-            for record in records:
+            for kept in records:
+                record = await base.reclassify(tx, caller, domain, kept)
                 await passages.rewrite(
                     tx,
                     caller,

@@ -47,6 +47,7 @@ _BRACKETED_AT = re.compile(r"[\[({] ?(?:at|arroba|ät|@)", re.IGNORECASE)
 _SPELLED_DOT = re.compile(r"(?: |[\[({])(?:dot|punto|punkt)(?: |[\])}])", re.IGNORECASE)
 # Bits a character (Shannon) of a secret: with letters, digits or signs mixed, or of
 # letters alone in a long text. Set by hand.
+_INNER_SIGN = re.compile(r"[#!$%&*+=^~]")
 _BITS_OF_MIXED = 3.0
 _BITS_OF_LONG_LETTERS = 3.4
 _LONG_LETTERS = 20
@@ -117,6 +118,14 @@ def ssn(digits: str) -> bool:
 def mixed(text: str) -> bool:
     """Letters and digits both: no word, no plain number."""
     return bool(_DIGIT.search(text)) and bool(_LATIN.search(text))
+
+
+def drawn(text: str) -> bool:
+    """Letters with digits or signs among them, as in a password and in no sentence."""
+    inner = text.strip(".,;:!?()[]{}-_/")
+    return bool(_LATIN.search(inner)) and bool(
+        _DIGIT.search(inner) or _INNER_SIGN.search(inner)
+    )
 
 
 def entropy(text: str) -> bool:
@@ -244,6 +253,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "date": _date,
     "digits": _digits,
     "domain": _domain,
+    "drawn": drawn,
     "entropy": entropy,
     "family": _family,
     "mixed": mixed,

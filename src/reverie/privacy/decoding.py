@@ -20,12 +20,9 @@ _Pass = Callable[[str], Iterable[mapped_text.Edit]]
 
 # Encodings inside of encodings are opened so many times.
 _DEPTH = 4
-_DECODED: tuple[_Pass, ...] = (
-    escapes.symbols,
-    escapes.lookalikes,
-    escapes.find,
-    encodings.find,
-)
+_PLAINER: tuple[_Pass, ...] = (escapes.symbols, escapes.lookalikes, escapes.find)
+_DECODED: tuple[_Pass, ...] = (*_PLAINER, encodings.find)
+_DECODED_AGAIN: tuple[_Pass, ...] = (*_PLAINER, encodings.find_lettered)
 
 
 def views(text: str) -> list[MappedText]:
@@ -63,11 +60,15 @@ _STRICT: tuple[tuple[_Pass, ...], ...] = (
     (spelled_out.find, regrouping.numbers),
     (regrouping.line_starts, regrouping.numbers),
     (regrouping.numbers,),
-    (regrouping.letters,),
+    (regrouping.letters, regrouping.wide_gaps),
     (regrouping.broken_lines,),
     (regrouping.addresses,),
     (regrouping.addresses, regrouping.broken_lines, regrouping.addresses),
     (regrouping.seams,),
+    (regrouping.cue_seams,),
+    (regrouping.chunks,),
+    (regrouping.underscored_chunks,),
+    (regrouping.backwards,),
     (regrouping.like_digits,),
 )
 
@@ -91,8 +92,8 @@ def _folded(text: str) -> MappedText:
 
 def _opened(mapped: MappedText) -> MappedText:
     """Decoded, and what that says decoded again, a few times."""
-    for _ in range(_DEPTH):
-        following = _passed(mapped, _DECODED)
+    for depth in range(_DEPTH):
+        following = _passed(mapped, _DECODED_AGAIN if depth else _DECODED)
         if following is mapped:
             break
         mapped = following

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 
 from reverie.privacy import check_digits, folding, mapped_text, numbers, rules, spans
 
+SECRETS = frozenset({"secret", "password"})
+"""Kinds whose word may be in disguise where the value is not."""
+
 _KINDS = frozenset(
     {"email", "phone", "card", "iban", "national_id", "passport"}
     | {"licence", "password", "secret", "medical_id", "account", "crypto"}
@@ -30,12 +33,10 @@ def has(text: str, ruleset: rules.Rules) -> bool:
     return any(True for _ in _all(text, ruleset))
 
 
-def is_hidden(view: mapped_text.MappedText, ruleset: rules.Rules) -> bool:
-    """Whether a decoded view of a text holds any in what was decoded."""
-    return any(
-        view.is_changed(span.start, span.end)
-        for span in (find if view.strict else _all)(view.text, ruleset)
-    )
+def in_view(view: mapped_text.MappedText, ruleset: rules.Rules) -> bool:
+    """Whether a decoded view of a text holds any."""
+    found = find if view.strict else _all
+    return any(True for _ in found(view.text, ruleset))
 
 
 def find(text: str, ruleset: rules.Rules) -> Iterator[spans.FoldedSpan]:
@@ -50,7 +51,7 @@ def find(text: str, ruleset: rules.Rules) -> Iterator[spans.FoldedSpan]:
 def _all(text: str, ruleset: rules.Rules) -> Iterator[spans.FoldedSpan]:
     lowered = folding.lower(text)
     for pattern in ruleset.patterns:
-        if pattern.kind not in _KINDS or pattern.take:
+        if pattern.take or not (pattern.kind in _KINDS or pattern.raises):
             continue
         for match in pattern.match.finditer(lowered if pattern.lowered else text):
             group = "value" if "value" in pattern.match.groupindex else 0

@@ -91,7 +91,9 @@ def _hidden(
         else:
             candidates = _candidates(view.text, ruleset, known, language)
         for span in _trim(view.text, candidates):
-            if span.score >= _HIDDEN_SCORE and view.is_changed(span.start, span.end):
+            if span.score < _HIDDEN_SCORE:
+                continue
+            if span.kind in details.SECRETS or view.is_changed(span.start, span.end):
                 start, end = view.back(span.start, span.end)
                 yield spans.FoldedSpan(start, end, span.kind, span.score)
 

@@ -23,6 +23,9 @@ _HEX = re.compile(
     r"(?<![0-9A-Za-z])(?:0x|\\x)?[0-9A-Fa-f]{2}"
     r"(?:[ :,;\n-]{0,2}(?:0x|\\x)?[0-9A-Fa-f]{2}){5,}(?![0-9A-Za-z])"
 )
+_GROUP_END = re.compile(r"[ :,;\n-]{1,2}")
+# A number before a run may look like its beginning.
+_LEADING = 12
 _HEX_SIGNS = re.compile(r"0x|\\x|[^0-9A-Fa-f]")
 _BASE32 = re.compile(r"(?<![0-9A-Za-z])(?:[A-Z2-7]{12,}|[a-z2-7]{12,})={0,6}")
 _ASCII85 = re.compile(r"<~([!-uz\s]{8,20000})~>")
@@ -37,25 +40,47 @@ _ANY = re.compile(r"[0-9A-Za-z+/_]{10}|[0-9A-Fa-f]{2}[ :,;\n-]|[0-9]{2},|<~")
 _READABLE = 0.7
 
 
-def find(text: str) -> list[Edit]:
-    """The runs of a text that say something when decoded, none overlapping."""
+def find(text: str, *, digits: bool = True) -> list[Edit]:
+    """The runs of a text that say something when decoded, none overlapping; without
+    `digits`, runs of digits alone are left.
+    """
     if not _ANY.search(text):
         return []
     edits: list[Edit] = []
     for pattern, decode in _DECODERS:
         for match in pattern.finditer(text):
-            if match.end() - match.start() <= _MOST:
+            if match.end() - match.start() > _MOST:
+                continue
+            if digits or any(char.isalpha() for char in match.group()):
                 edits += decode(match)
-    edits.sort(key=lambda edit: (edit.start, -edit.end))
-    kept = edits[:1]
-    for edit in edits[1:]:
-        if edit.start >= kept[-1].end:
+    return _apart(edits)
+
+
+def find_lettered(text: str) -> list[Edit]:
+    """Runs that hold a letter: in what was decoded already, digits are digits."""
+    return find(text, digits=False)
+
+
+def _apart(edits: list[Edit]) -> list[Edit]:
+    """Edits in order; of some that overlap one that says what each of them says."""
+    kept: list[Edit] = []
+    for edit in sorted(edits, key=lambda edit: (edit.start, -edit.end)):
+        if kept and edit.start < kept[-1].end:
+            last = kept[-1]
+            said = f"{last.replacement}\n{edit.replacement}"
+            kept[-1] = Edit(last.start, max(last.end, edit.end), said)
+        else:
             kept.append(edit)
     return kept
 
 
 def _whole(match: re.Match[str], said: str) -> list[Edit]:
-    return [Edit(match.start(), match.end(), f" {said} ")] if said else []
+    """The edit of a whole run; one without letters may as well be a plain number."""
+    if not said:
+        return []
+    if not any(char.isalpha() for char in match.group()):
+        said = f"{said}\n{match.group()}"
+    return [Edit(match.start(), match.end(), f" {said} ")]
 
 
 def _base64(match: re.Match[str]) -> list[Edit]:
@@ -89,10 +114,22 @@ def _base64_text(run: str) -> str:
 
 
 def _hex(match: re.Match[str]) -> list[Edit]:
-    digits = _HEX_SIGNS.sub("", match.group())
-    if len(digits) % 2:
-        return []
-    return _whole(match, readable(bytes.fromhex(digits)))
+    """The whole run, or what is left without its first groups, or its longest words."""
+    said = _hex_text(match.group())
+    if said:
+        return _whole(match, said)
+    for cut in _GROUP_END.finditer(match.group()):
+        if cut.end() > _LEADING:
+            break
+        said = _hex_text(match.group()[cut.end() :])
+        if said:
+            return [Edit(match.start() + cut.end(), match.end(), f" {said} ")]
+    return []
+
+
+def _hex_text(run: str) -> str:
+    digits = _HEX_SIGNS.sub("", run)
+    return "" if len(digits) % 2 else readable(bytes.fromhex(digits))
 
 
 def _base32(match: re.Match[str]) -> list[Edit]:
@@ -132,12 +169,12 @@ def _codes(match: re.Match[str]) -> list[Edit]:
 
 
 _DECODERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], list[Edit]]], ...] = (
+    (_CODES, _codes),
     (_BASE64, _base64),
     (_HEX, _hex),
     (_BASE32, _base32),
     (_ASCII85, _ascii85),
     (_BINARY, _binary),
-    (_CODES, _codes),
 )
 
 

@@ -10,14 +10,14 @@ from reverie.privacy import mapped_text
 Edit = mapped_text.Edit
 
 _ESCAPE = re.compile(
-    r"(?P<percent>(?:%[0-9A-Fa-f]{2}){1,4})"
+    r"(?P<percent>(?:%[0-9A-Fa-f]{2}){1,400})"
     r"|(?P<entity>&(?:#[xX][0-9A-Fa-f]{1,6}|#[0-9]{1,7}|[A-Za-z]{2,31}[0-9]{0,2});?)"
     r"|\\(?:u\{(?P<braced>[0-9A-Fa-f]{1,6})\}|u(?P<short>[0-9A-Fa-f]{4})"
     r"|U(?P<long>[0-9A-Fa-f]{8})|x\{?(?P<byte>[0-9A-Fa-f]{2})\}?"
     r"|(?P<octal>[0-3][0-7]{2})|(?P<css>00[0-9A-Fa-f]{2,4}) ?)"
     r"|(?<![0-9A-Za-z])[Uu]\+(?P<point>[0-9A-Fa-f]{4,6})[ ,;]?"
-    r"|(?P<quoted>(?:=[0-9A-F]{2}){1,4})|(?P<soft>=\n)"
-    r"|(?P<line>\\[nrt](?![a-z]{2}))|(?P<sign>\\[^\w\s])"
+    r"|(?P<quoted>(?:=[0-9A-F]{2}){1,400})|(?P<soft>=\n)"
+    r"|(?P<line>\\[nrt](?![a-z]{2}))|(?P<sign>\\[^0-9A-Za-z\n])"
 )
 _PLANES_END = 0x110000
 # Characters of the block of tags stand for ASCII, variation selectors for a byte each.
@@ -153,10 +153,7 @@ def lookalikes(text: str) -> Iterator[Edit]:
         return
     for word in _MIXED_WORD.finditer(text):
         letters = word.group()
-        foreign = [char for char in letters if not char.isascii()]
-        if not foreign or not all(char in _ALIKE for char in foreign):
-            continue
-        if len(foreign) == len(letters):
+        if not any(char.isascii() for char in letters):
             continue
         for at, char in enumerate(letters, word.start()):
             if char in _ALIKE:

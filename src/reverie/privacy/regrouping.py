@@ -2,6 +2,7 @@
 together again.
 """
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -11,10 +12,10 @@ Edit = mapped_text.Edit
 
 # Marks that stand inside of words in Markdown and HTML.
 _MARK = re.compile(
-    r"<!--|-->|</?[A-Za-z][^<>\n]{0,200}>|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)"
-    r"|\*{1,3}|~~|`{1,3}|\\(?=[^\w\s])|\|\||==(?=\w)|(?<=\w)=="
+    r"<!--[^\n]{0,200}?-->|<!--|-->|</?[A-Za-z][^<>\n]{0,200}>|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?![\w<])"
+    r"|\*{1,3}|~~|''\n?|`{1,3}|\\(?=[^\w\s])|\|\||==(?=\w)|(?<=\w)=="
 )
-_MARK_SIGNS = "<*~`\\|=_"
+_MARK_SIGNS = "<*~`\\|=_'"  # folding makes a backtick an apostrophe
 # What is between two digits, or a digit and a letter alone, of a number taken apart.
 _SEPARATORS = re.compile(
     r"(?<=[0-9A-Za-z])(?P<gap>[^\w@]{1,16}"
@@ -27,7 +28,7 @@ _LINE_START = re.compile(
     r"(?<=\n)[ \t]*(?:(?:\d{1,2}[.)]|[-*+•>#|]{1,6}|\[[ x]\]|\(?[a-h\d]\)) +)+(?=\w)"
 )
 _LETTER_BY_LETTER = re.compile(
-    r"(?<![^\W_])\w(?P<gap>[^\w\n]|_|\n|, |\. | - | \| |\*\*|\| )\w(?:(?P=gap)[\w@.+%-]){1,200}(?![^\W_])"
+    r"(?<![^\W_])\w(?P<gap>[^\w\n]|_|\n|, |\. | - | \| |\*\*|\| )\w(?:(?P=gap)[\w@.+%/-]){1,200}(?![^\W_])"
 )
 # A line that ends inside of an address or a key.
 _NEWLINE = re.compile(
@@ -37,10 +38,34 @@ _HYPHENATED = re.compile(r"(?<=[^\W\d_])-[ \t]*\n[ \t]*(?:[>|#*]+[ \t]*)*(?=[^\W
 _AROUND_AT = re.compile(
     r"(?<=[\w.])(?P<left>[\s|*_~`>\"'()\[\]{}<]{1,12})?(?P<at>[@.])(?P<right>[\s|*_~`>\"'()\[\]{}<]{1,12})?(?=\w)"
 )
+_CLOSING = ")]}\"'"
 # Where a word of letters alone meets digits, or digits meet a word.
 _SEAM = re.compile(
     r"_|(?<![^\W_])[^\W\d_]{2,30}(?=\d{4})|(?<![^\W_])\d{4,20}(?=[^\W\d_]{3})"
 )
+_CUE_SEAM = re.compile(
+    r"(?<![^\W_])(?:iban|dni|nie|nif|ssn|pass(?:word|port)?|card|tarjeta|karte|tel|phone|telefon|tel[eé]fono|key"
+    r"|apikey|mail|email|correo|reisepassnummer|passportnumber|n[uú]merodepasaporte|dateofbirth|birthday|geburtsdatum|fechadenacimiento)(?=[A-Za-z]{0,4}\d)",
+    re.IGNORECASE,
+)
+_CHUNK = re.compile(r"(?<![^\s|>*~`,;])[^\s|>*~`,;]{1,8}(?![^\s|>*~`,;])")
+_UNDERSCORED_CHUNK = re.compile(
+    r"(?<![^\s|>*~`,;_])[^\s|>*~`,;_]{1,8}(?![^\s|>*~`,;_])"
+)
+_WIDE_GAP = re.compile(r"(?<=\w) {2,5}(?=\w)")
+_LONG_KEY = 20
+_MOST_BETWEEN = 6
+_FEWEST_CHUNKS = 3
+# A number alone is read backwards only behind a word for it: some reversed numbers have
+# valid check digits by chance.
+_NUMBER_CUE = re.compile(
+    r"card|tarjeta|karte|phone|tel|m[oó]vil|handy|mobil|ssn", re.IGNORECASE
+)
+_CUE_REACH = 60
+_LETTER = re.compile(r"[^\W\d_]")
+_REVERSIBLE = re.compile(r"(?<![^\s(])[^\s()]{7,64}(?![^\s)])")
+_BACKWARDS = re.compile(r"(?<!\S)[.!?][^\W\d_]{2}|[a-zà-ÿ]{2}[A-ZÀ-Þ](?!\w)")
+_LONGEST_BACKWARDS = 20_000
 _KEYISH = 8
 # Digits as other signs write them.
 _LIKE_DIGITS = re.compile(r"(?<![^\W_])[0-9OoQlIiSsBZ|]{4,24}(?![^\W_])")
@@ -124,7 +149,9 @@ def addresses(text: str) -> Iterator[Edit]:
         if not match["left"] and not match["right"]:
             continue
         near = text[max(0, match.start() - 70) : match.end() + 70]
-        if match["at"] == "." and ("@" not in near or not match["left"]):
+        if match["at"] == "." and "@" not in near:
+            continue
+        if match["at"] == "." and not (match["left"] or "").strip(_CLOSING):
             continue
         yield Edit(match.start(), match.end(), match["at"])
 
@@ -136,6 +163,78 @@ def seams(text: str) -> Iterator[Edit]:
     for match in _SEAM.finditer(text):
         said = match.group()
         yield Edit(match.end() - 1, match.end(), " " if said == "_" else f"{said[-1]} ")
+
+
+def cue_seams(text: str) -> Iterator[Edit]:
+    """Where a word for a number is written together with it: `#NIEX1234567L`."""
+    for match in _CUE_SEAM.finditer(text):
+        last = text[match.end() - 1]
+        yield Edit(match.end() - 1, match.end(), f"{last} ")
+
+
+def chunks(text: str) -> Iterator[Edit]:
+    """Pieces of one length with the same between them, put together: `ghp_|ikVO|RIut`."""
+    return _chunks(text, _CHUNK)
+
+
+def underscored_chunks(text: str) -> Iterator[Edit]:
+    """The same with underscores between them."""
+    return _chunks(text, _UNDERSCORED_CHUNK) if "_" in text else iter(())
+
+
+def wide_gaps(text: str) -> Iterator[Edit]:
+    """Some spaces in a row, as one."""
+    for match in _WIDE_GAP.finditer(text):
+        yield Edit(match.start(), match.end(), " ")
+
+
+def _chunks(text: str, chunk: re.Pattern[str]) -> Iterator[Edit]:
+    run: list[re.Match[str]] = []
+    between = ""
+    for piece in chunk.finditer(text):
+        gap = text[run[-1].end() : piece.start()] if run else ""
+        goes_on = bool(run) and 0 < len(gap) <= _MOST_BETWEEN
+        goes_on = goes_on and (len(run) == 1 or gap == between)
+        size = len(run[0].group()) if run else 0
+        if goes_on and len(piece.group()) <= size:
+            run.append(piece)
+            between = gap
+            if len(piece.group()) == size:
+                continue
+            yield from _joined(run)
+            run = [piece]
+            continue
+        yield from _joined(run)
+        run = [piece]
+    yield from _joined(run)
+
+
+def _joined(run: list[re.Match[str]]) -> Iterator[Edit]:
+    if not run or len(run[0].group()) < 2:
+        return
+    has_digit = any(char.isdigit() for char in run[0].group())
+    if len(run) < _FEWEST_CHUNKS - has_digit:
+        return
+    for first, second in itertools.pairwise(run):
+        yield Edit(first.end(), second.start(), "")
+
+
+def backwards(text: str) -> Iterator[Edit]:
+    """Words with digits read from their end; the whole text where it looks as if it
+    were written so.
+    """
+    if len(text) <= _LONGEST_BACKWARDS and _BACKWARDS.search(text):
+        yield Edit(0, len(text), text[::-1])
+        return
+    for match in _REVERSIBLE.finditer(text):
+        word = match.group().rstrip(".,;")
+        if not _LETTER.search(word) and not _NUMBER_CUE.search(
+            text, max(0, match.start() - _CUE_REACH), match.start()
+        ):
+            continue
+        digits = sum(char.isdigit() for char in word)
+        if digits * 2 >= len(word) or (digits and len(word) >= _LONG_KEY):
+            yield Edit(match.start(), match.start() + len(word), word[::-1])
 
 
 def like_digits(text: str) -> Iterator[Edit]:

@@ -32,6 +32,7 @@ _KEYS = {
     "case",
     "take",
     "only",
+    "raises",
 }
 _REQUIRED_KEYS = {"name", "kind", "match"}
 _PAIR_KEYS = {"about", "words", "near"}
@@ -60,9 +61,10 @@ class Pattern:
 
     `check` names a function of check_digits.py; `cue` must stand in the 60 characters
     before; `when` names a list of words of which the text must hold two; `only` is the
-    language it is for. `take` says that what follows the match is wanted and not the match
-    itself: a `name`, a name with its `capital`, a `listed` name, a `place`, an
-    `organisation` or an `address`, as names.py and addresses.py cut them out. In
+    language it is for; what `raises` makes a text private whatever its kind is. `take`
+    says that what follows the match is wanted and not the match itself: a `name`, a name
+    with its `capital`, a `listed` name, a `place`, an `organisation` or an `address`, as
+    names.py and addresses.py cut them out. In
     `match`, {Cap} stands for a capitalised word and {Org} for up to five of them.
     """
 
@@ -76,6 +78,7 @@ class Pattern:
     take: str
     only: str
     lowered: bool
+    raises: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,7 @@ def _shipped_files() -> tuple[_File, ...]:
     )
 
 
-_NAMES = ("any", *LANGUAGES)
+_NAMES = ("any", "secrets", *LANGUAGES)
 
 
 def _read(path: Path) -> _File:
@@ -213,6 +216,7 @@ def _pattern(raw: Mapping[str, Any], where: str) -> Pattern:
         take=take,
         only=str(raw.get("only", "")),
         lowered=lowered,
+        raises=bool(raw.get("raises", False)),
     )
 
 

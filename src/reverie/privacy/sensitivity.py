@@ -3,9 +3,9 @@
 import enum
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
-from reverie.privacy import decoding, details, folding, rules
+from reverie.privacy import decoding, details, folding, rules, secret_values
 
 Word = Literal["low", "normal", "high", "critical"]
 
@@ -78,8 +78,8 @@ def highest(levels: Iterable[Level]) -> Level:
 
 
 def of_text(text: str, *, with_rules: rules.Rules | None = None) -> Level:
-    """What a text by itself asks for: critical for health and the other special
-    categories, high for contact details and secrets, else low.
+    """What a text by itself asks for: critical for health, the other special
+    categories and secrets, high for contact details, else low.
     """
     if not text.strip():
         return _LOW
@@ -120,9 +120,11 @@ def _of_window(text: str, ruleset: rules.Rules) -> Level:
     readings += (view.text for view in views)
     if any(map(ruleset.special.category, readings)):
         return _CRITICAL
+    if secret_values.has(folded, views, ruleset):
+        return _CRITICAL
     if details.has(folded, ruleset):
         return _HIGH
-    return _HIGH if any(details.is_hidden(view, ruleset) for view in views) else _LOW
+    return _HIGH if any(details.in_view(view, ruleset) for view in views) else _LOW
 
 
 def of_fields(
@@ -186,8 +188,9 @@ def _as_text(value: object) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
-        entries = cast("Mapping[Any, object]", value).values()
-        return "\n".join(_as_text(entry) for entry in entries)
+        entries = cast("Mapping[str, object]", value)
+        lines = [_as_text(entry) for entry in entries.values()]
+        return "\n".join([secret_values.keyed(entries), *lines])
     if isinstance(value, (list, tuple, set, frozenset)):
         items = cast("Iterable[object]", value)
         return "\n".join(_as_text(item) for item in items)

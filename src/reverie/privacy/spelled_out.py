@@ -83,6 +83,9 @@ _JOINTS = frozenset({"and", "y", "und", "then", "luego", "dann"})
 # A hundred in English stands behind its number.
 _HUNDRED = "hundred"
 _FEWEST_WORDS = 3
+# The letters of an IBAN between its digits.
+_LONGEST_LETTERS = 4
+_LABELS = frozenset({"IBAN", "DNI", "NIE", "NIF", "SSN", "TEL", "BIC", "ID"})
 _TOKEN = re.compile(r"[^\W\d_]+|\d+")
 # Between two words of a number.
 _GAP = re.compile(r"[\s,.;:/|*_~`'\"()\[\]{}<>+=–-]{0,12}")
@@ -168,6 +171,7 @@ def _says(word: str) -> bool:
         or plain == _HUNDRED
         or plain.isdigit()
         or len(plain) == 1
+        or (word.isupper() and len(word) <= _LONGEST_LETTERS and word not in _LABELS)
     )
 
 
@@ -176,11 +180,21 @@ def _edit(run: Sequence[re.Match[str]]) -> Iterator[Edit]:
         run = run[1:]
     while run and folding.plain(run[-1].group()) in _JOINTS:
         run = run[:-1]
-    words = [folding.plain(token.group()) for token in run]
+    words = list(_with_slashes(run))
     spelled = sum(word in _NUMBERS for word in words)
     if len(words) < _FEWEST_WORDS or spelled < 2:
         return
     yield Edit(run[0].start(), run[-1].end(), _digits(words))
+
+
+def _with_slashes(run: Sequence[re.Match[str]]) -> Iterator[str]:
+    """The words of a run, and the slashes that stand between them in a date."""
+    end = run[0].start() if run else 0
+    for token in run:
+        if "/" in token.string[end : token.start()]:
+            yield "slash"
+        yield folding.plain(token.group())
+        end = token.end()
 
 
 def _digits(words: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from reverie import db, errors
 from reverie.access import callers
-from reverie.privacy import sensitivity
+from reverie.privacy import secret_values, sensitivity
 from reverie.records import changes, fields, heat, passages, record_types, versions
 
 Domain = record_types.Domain
@@ -324,6 +324,19 @@ async def apply(
     return await _write(tx, caller, change.domain, present, change.columns)
 
 
+async def reclassify(
+    tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record: R
+) -> R:
+    """Raise a locked record to critical if its content asks for that by what is known
+    today.
+    """
+    content = {name: getattr(record, db.field(name)) for name in domain.columns}
+    now = await _level(domain, content)
+    if now != sensitivity.Level.CRITICAL or record.sensitivity == now.word:
+        return record
+    return await _write(tx, caller, domain, record, {"sensitivity": now.word})
+
+
 async def _live(
     tx: db.Transaction, caller: callers.Caller, domain: Domain[R], record_id: UUID
 ) -> R:
@@ -492,5 +505,5 @@ async def _log(
         action=action,
         columns=columns,
         source=source,
-        summary=domain.summary(record),
+        summary=secret_values.redacted(domain.summary(record)),
     )

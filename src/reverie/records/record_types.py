@@ -15,7 +15,7 @@ import pydantic
 
 from reverie import db, errors
 from reverie.access import callers
-from reverie.privacy import sensitivity
+from reverie.privacy import secret_values, sensitivity
 from reverie.records import fields, passages
 
 Sensitivity = sensitivity.Word
@@ -179,11 +179,47 @@ def columns_as_json(domain: Domain[R], record: R, names: Iterable[str]) -> str:
 
 
 def text_of(domain: Domain[R], record: R) -> passages.Text:
-    """What search knows of a record: what its domain declares, and the file it came
-    from.
+    """What search knows of a record: what its domain declares, without its secrets, and
+    the file it came from.
     """
+    return without_secrets(
+        replace(domain.text(record), origin=str(record.custom.get("imported_from", "")))
+    )
+
+
+def without_secrets(text: passages.Text) -> passages.Text:
+    """A text for search in which no secret is left, whichever part holds it or a piece
+    of it.
+    """
+    parts = [
+        text.title,
+        text.keywords,
+        text.category or "",
+        text.origin,
+        *(section.text for section in text.sections),
+        *(section.head for section in text.sections),
+        *text.tags,
+        *text.people,
+    ]
+    clean = secret_values.redacted_parts(parts)
+    if clean == parts:
+        return text
+    following = iter(clean)
+    title, keywords, category, origin = (next(following) for _ in range(4))
+    texts = [next(following) for _ in text.sections]
+    heads = [next(following) for _ in text.sections]
     return replace(
-        domain.text(record), origin=str(record.custom.get("imported_from", ""))
+        text,
+        title=title,
+        keywords=keywords,
+        category=text.category and category,
+        origin=origin,
+        sections=[
+            replace(section, text=said, head=head)
+            for section, said, head in zip(text.sections, texts, heads, strict=True)
+        ],
+        tags=[next(following) for _ in text.tags],
+        people=[next(following) for _ in text.people],
     )
 
 
