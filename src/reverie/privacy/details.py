@@ -49,24 +49,48 @@ def find(text: str, ruleset: rules.Rules) -> Iterator[spans.FoldedSpan]:
 
 
 def _all(text: str, ruleset: rules.Rules) -> Iterator[spans.FoldedSpan]:
+    """What the patterns of these kinds find, the doubtful included, and numbers with
+    check digits.
+    """
     lowered = folding.lower(text)
     for pattern in ruleset.patterns:
-        if pattern.take or not (pattern.kind in _KINDS or pattern.raises):
+        if pattern.take:
             continue
-        for match in pattern.match.finditer(lowered if pattern.lowered else text):
-            group = "value" if "value" in pattern.match.groupindex else 0
-            start, end = match.span(group)
-            if _is_confirmed(pattern, text, start, end):
-                yield spans.FoldedSpan(start, end, pattern.kind, pattern.score)
+        if pattern.kind in _KINDS or pattern.raises:
+            read = lowered if pattern.lowered else text
+            yield from _of_pattern(pattern, read, text)
     yield from numbers.find(text, ruleset.words["order"])
 
 
+def _of_pattern(
+    pattern: rules.Pattern, read: str, text: str
+) -> Iterator[spans.FoldedSpan]:
+    """What one pattern finds in `read`, the text or its small letters, and its check
+    and its cue confirm.
+    """
+    group = 0
+    if "value" in pattern.match.groupindex:
+        group = "value"
+    for match in pattern.match.finditer(read):
+        start, end = match.span(group)
+        if _is_confirmed(pattern, text, start, end):
+            yield spans.FoldedSpan(start, end, pattern.kind, pattern.score)
+
+
 def _is_confirmed(pattern: rules.Pattern, text: str, start: int, end: int) -> bool:
-    if pattern.check and not check_digits.CHECKS[pattern.check](text[start:end]):
-        return False
-    if pattern.cue is None:
-        return True
-    return pattern.cue.search(text, max(0, start - _CUE_REACH), start) is not None
+    """Whether a value has the right check digits, and the cue that it needs stands
+    before it.
+    """
+    if pattern.check:
+        is_valid = check_digits.CHECKS[pattern.check]
+        if not is_valid(text[start:end]):
+            return False
+    return pattern.cue is None or _is_cued(pattern.cue, text, start)
+
+
+def _is_cued(cue: re.Pattern[str], text: str, start: int) -> bool:
+    first = max(0, start - _CUE_REACH)
+    return cue.search(text, first, start) is not None
 
 
 def _is_phone(text: str, span: spans.FoldedSpan) -> bool:
@@ -75,7 +99,7 @@ def _is_phone(text: str, span: spans.FoldedSpan) -> bool:
     """
     if text[span.start] == "+":
         return True
-    if _PHONE_CUE.search(text, max(0, span.start - _CUE_REACH), span.start):
+    if _is_cued(_PHONE_CUE, text, span.start):
         return True
     if span.score < _SURE_PHONE:
         return False

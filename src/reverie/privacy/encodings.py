@@ -80,7 +80,7 @@ def _whole(match: re.Match[str], said: str) -> list[Edit]:
         return []
     if not any(char.isalpha() for char in match.group()):
         said = f"{said}\n{match.group()}"
-    return [Edit(match.start(), match.end(), f" {said} ")]
+    return [mapped_text.of_match(match, f" {said} ")]
 
 
 def _base64(match: re.Match[str]) -> list[Edit]:

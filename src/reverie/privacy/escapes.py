@@ -35,7 +35,7 @@ def find(text: str) -> Iterator[Edit]:
     for match in _ESCAPE.finditer(text):
         said = _decoded(match)
         if said is not None and said != match.group():
-            yield Edit(match.start(), match.end(), said)
+            yield mapped_text.of_match(match, said)
 
 
 def _decoded(match: re.Match[str]) -> str | None:
@@ -94,7 +94,7 @@ def smuggled(text: str) -> Iterator[Edit]:
             said = "".join(chr(ord(char) - 0xE0000) for char in match.group())
         else:
             said = _bytes(bytes(_selector(char) for char in match.group())) or ""
-        yield Edit(match.start(), match.end(), f" {said} ")
+        yield mapped_text.of_match(match, f" {said} ")
 
 
 def _selector(char: str) -> int:

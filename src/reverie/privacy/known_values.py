@@ -86,6 +86,7 @@ def _index(values: tuple[spans.KnownValue, ...]) -> KnownValueIndex:
 
 
 def _digits(text: str) -> str:
+    """The digits of a text, one behind the other."""
     return _NOT_DIGITS.sub("", text)
 
 
@@ -95,6 +96,9 @@ def _is_number(value: str, digits: str) -> bool:
 
 
 def _longest_first(kinds: dict[tuple[str, ...], str]) -> tuple[ValueForm, ...]:
+    """Forms with more words before those with fewer, and those in the order of their
+    letters.
+    """
     ordered = sorted(kinds.items(), key=lambda item: (-len(item[0]), item))
     return tuple(ValueForm(words, kind) for words, kind in ordered)
 

@@ -1,5 +1,6 @@
 """Rewritten texts with offsets back: what was decoded or joined, and where it stood."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -39,6 +40,11 @@ class Edit:
     start: int
     end: int
     replacement: str
+
+
+def of_match(match: re.Match[str], text: str) -> Edit:
+    """The edit that puts a text in the place of all that matched."""
+    return Edit(match.start(), match.end(), text)
 
 
 def of(text: str) -> MappedText:

@@ -98,6 +98,7 @@ def find(text: str, order: Set[str]) -> Iterator[spans.FoldedSpan]:
 
 
 def _digits(text: str) -> str:
+    """The digits of a text, one behind the other."""
     return _NOT_DIGITS.sub("", text)
 
 

@@ -77,7 +77,7 @@ def marks(text: str) -> Iterator[Edit]:
     if not any(sign in text for sign in _MARK_SIGNS):
         return
     for match in _MARK.finditer(text):
-        yield Edit(match.start(), match.end(), "")
+        yield mapped_text.of_match(match, "")
 
 
 def numbers(text: str) -> Iterator[Edit]:
@@ -88,13 +88,13 @@ def numbers(text: str) -> Iterator[Edit]:
             continue
         before, after = text[match.start() - 1], text[match.end()]
         if before.isdigit() or after.isdigit():
-            yield Edit(match.start(), match.end(), " ")
+            yield mapped_text.of_match(match, " ")
 
 
 def line_starts(text: str) -> Iterator[Edit]:
     """Signs of lists and quotations at the beginning of a line, left out."""
     for match in _LINE_START.finditer(text):
-        yield Edit(match.start(), match.end(), "")
+        yield mapped_text.of_match(match, "")
 
 
 def letters(text: str) -> Iterator[Edit]:
@@ -102,16 +102,14 @@ def letters(text: str) -> Iterator[Edit]:
     for match in _LETTER_BY_LETTER.finditer(text):
         gap = match["gap"]
         joined = match.group()[:: len(gap) + 1]
-        yield Edit(match.start(), match.end(), joined)
+        yield mapped_text.of_match(match, joined)
 
 
 def broken_lines(text: str) -> Iterator[Edit]:
     """Line ends inside of addresses and keys, and hyphens at line ends, left out."""
     if "\n" not in text:
         return
-    edits = [
-        Edit(match.start(), match.end(), "") for match in _HYPHENATED.finditer(text)
-    ]
+    edits = [mapped_text.of_match(match, "") for match in _HYPHENATED.finditer(text)]
     taken = {edit.start for edit in edits}
     for match in _NEWLINE.finditer(text):
         start, end = match.span("gap")
@@ -124,6 +122,7 @@ def broken_lines(text: str) -> Iterator[Edit]:
 
 
 def _apart(edits: list[Edit]) -> Iterator[Edit]:
+    """Those that begin behind the end of the one before."""
     end = -1
     for edit in edits:
         if edit.start >= end:
@@ -148,12 +147,14 @@ def addresses(text: str) -> Iterator[Edit]:
     for match in _AROUND_AT.finditer(text):
         if not match["left"] and not match["right"]:
             continue
-        near = text[max(0, match.start() - 70) : match.end() + 70]
-        if match["at"] == "." and "@" not in near:
-            continue
-        if match["at"] == "." and not (match["left"] or "").strip(_CLOSING):
-            continue
-        yield Edit(match.start(), match.end(), match["at"])
+        if match["at"] == ".":
+            near = text[max(0, match.start() - 70) : match.end() + 70]
+            if "@" not in near:
+                continue
+            left = match["left"] or ""
+            if not left.strip(_CLOSING):
+                continue
+        yield mapped_text.of_match(match, match["at"])
 
 
 def seams(text: str) -> Iterator[Edit]:
@@ -185,17 +186,24 @@ def underscored_chunks(text: str) -> Iterator[Edit]:
 def wide_gaps(text: str) -> Iterator[Edit]:
     """Some spaces in a row, as one."""
     for match in _WIDE_GAP.finditer(text):
-        yield Edit(match.start(), match.end(), " ")
+        yield mapped_text.of_match(match, " ")
 
 
 def _chunks(text: str, chunk: re.Pattern[str]) -> Iterator[Edit]:
+    """Runs of pieces that are as long as their first, with the same between any two;
+    the last may be shorter.
+    """
     run: list[re.Match[str]] = []
     between = ""
     for piece in chunk.finditer(text):
-        gap = text[run[-1].end() : piece.start()] if run else ""
-        goes_on = bool(run) and 0 < len(gap) <= _MOST_BETWEEN
-        goes_on = goes_on and (len(run) == 1 or gap == between)
-        size = len(run[0].group()) if run else 0
+        gap = ""
+        size = 0
+        if run:
+            gap = text[run[-1].end() : piece.start()]
+            size = len(run[0].group())
+        goes_on = 0 < len(gap) <= _MOST_BETWEEN
+        if len(run) > 1 and gap != between:
+            goes_on = False
         if goes_on and len(piece.group()) <= size:
             run.append(piece)
             between = gap
@@ -210,10 +218,18 @@ def _chunks(text: str, chunk: re.Pattern[str]) -> Iterator[Edit]:
 
 
 def _joined(run: list[re.Match[str]]) -> Iterator[Edit]:
-    if not run or len(run[0].group()) < 2:
+    """A run of pieces without what is between them; too few of them, or pieces of one
+    letter, are no run. With digits fewer are enough.
+    """
+    if not run:
         return
-    has_digit = any(char.isdigit() for char in run[0].group())
-    if len(run) < _FEWEST_CHUNKS - has_digit:
+    first = run[0].group()
+    if len(first) < 2:
+        return
+    fewest = _FEWEST_CHUNKS
+    if any(char.isdigit() for char in first):
+        fewest -= 1
+    if len(run) < fewest:
         return
     for first, second in itertools.pairwise(run):
         yield Edit(first.end(), second.start(), "")
@@ -228,10 +244,10 @@ def backwards(text: str) -> Iterator[Edit]:
         return
     for match in _REVERSIBLE.finditer(text):
         word = match.group().rstrip(".,;")
-        if not _LETTER.search(word) and not _NUMBER_CUE.search(
-            text, max(0, match.start() - _CUE_REACH), match.start()
-        ):
-            continue
+        if not _LETTER.search(word):
+            before = text[max(0, match.start() - _CUE_REACH) : match.start()]
+            if not _NUMBER_CUE.search(before):
+                continue
         digits = sum(char.isdigit() for char in word)
         if digits * 2 >= len(word) or (digits and len(word) >= _LONG_KEY):
             yield Edit(match.start(), match.start() + len(word), word[::-1])
@@ -243,4 +259,4 @@ def like_digits(text: str) -> Iterator[Edit]:
         run = match.group()
         digits = sum(char.isdigit() for char in run)
         if 2 * digits >= len(run) > digits and not run[1:-1].isdigit():
-            yield Edit(match.start(), match.end(), run.translate(_DIGIT_OF))
+            yield mapped_text.of_match(match, run.translate(_DIGIT_OF))

@@ -160,22 +160,25 @@ _TELLING = frozenset(
 )
 
 
+_WORDS = frozenset({*_NUMBERS, *_SIGNS, *_TIMES, *_JOINTS, *_LETTERS, _HUNDRED})
+
+
 def _says(word: str) -> bool:
+    """Whether a word says a number, a sign or a letter, or is a letter or digits, or
+    the few capitals that numbers of accounts have.
+    """
     plain = folding.plain(word)
-    return (
-        plain in _NUMBERS
-        or plain in _SIGNS
-        or plain in _TIMES
-        or plain in _JOINTS
-        or plain in _LETTERS
-        or plain == _HUNDRED
-        or plain.isdigit()
-        or len(plain) == 1
-        or (word.isupper() and len(word) <= _LONGEST_LETTERS and word not in _LABELS)
-    )
+    if plain in _WORDS or plain.isdigit() or len(plain) == 1:
+        return True
+    if not word.isupper() or len(word) > _LONGEST_LETTERS:
+        return False
+    return word not in _LABELS
 
 
 def _edit(run: Sequence[re.Match[str]]) -> Iterator[Edit]:
+    """A run as what it says, without joints at its ends, if enough of it are words for
+    numbers.
+    """
     while run and folding.plain(run[0].group()) in _JOINTS:
         run = run[1:]
     while run and folding.plain(run[-1].group()) in _JOINTS:

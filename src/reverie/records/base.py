@@ -44,7 +44,6 @@ _COUNT = """
 SELECT count(*) FROM {table} AS t LEFT JOIN heat ON heat.user_id = t.user_id AND heat.record_id = t.id
 WHERE {conditions}
 """
-_LONG = 20_000  # characters of a text; set by hand
 # Others have changed the record so often meanwhile: then under its lock. Set by hand.
 _OPTIMISTIC_ROUNDS = 3
 
@@ -162,19 +161,9 @@ async def _index(
         domain=domain.name,
         record_id=record.id,
         sensitivity=record.sensitivity,
-        old=None if old is None else await _text(domain, old),
-        new=await _text(domain, record),
+        old=None if old is None else await record_types.indexed_text(domain, old),
+        new=await record_types.indexed_text(domain, record),
     )
-
-
-async def _text(domain: Domain[R], record: R) -> passages.Text:
-    """What search knows of a record; a long one takes seconds, in which others want to
-    be answered.
-    """
-    values = (getattr(record, db.field(name)) for name in domain.own)
-    if any(isinstance(value, str) and len(value) > _LONG for value in values):
-        return await asyncio.to_thread(record_types.text_of, domain, record)
-    return record_types.text_of(domain, record)
 
 
 async def get(

@@ -3,6 +3,7 @@
 A domain is declared by a module of its own (notes.py, events.py, …), of these parts.
 """
 
+import asyncio
 import functools
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -18,6 +19,7 @@ from reverie.access import callers
 from reverie.privacy import secret_values, sensitivity
 from reverie.records import fields, passages
 
+_LONG = 20_000  # characters of a text; set by hand
 Sensitivity = sensitivity.Word
 Tier = Literal["hot", "warm", "cold"]
 
@@ -221,6 +223,14 @@ def without_secrets(text: passages.Text) -> passages.Text:
         tags=[next(following) for _ in text.tags],
         people=[next(following) for _ in text.people],
     )
+
+
+async def indexed_text(domain: Domain[R], record: R) -> passages.Text:
+    """The same; a long one takes seconds, in which others want to be answered."""
+    values = (getattr(record, db.field(name)) for name in domain.own)
+    if any(isinstance(value, str) and len(value) > _LONG for value in values):
+        return await asyncio.to_thread(text_of, domain, record)
+    return text_of(domain, record)
 
 
 def missing(domain: Domain[Any]) -> errors.NotFound:
