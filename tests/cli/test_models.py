@@ -67,10 +67,8 @@ def test_patterns_of_the_owners(home: Home) -> None:
         )
         pattern = '[[pattern]]\nname = "project"\nkind = "secret"\nmatch = \'project (?P<value>[a-z]{4,12})\'\n'
         home.path.joinpath("patterns.toml").write_text(pattern)
-        home.path.joinpath("n.md").write_text(
-            "# Plan\n\nWe start project zinnia in May.\n"
-        )
-        home.run("import", "n.md")
+        plan = home.file("n.md", "# Plan\n\nWe start project zinnia in May.\n")
+        home.run("import", plan)
         done = home.run("ask", "when does the plan start")
         assert "zinnia" in done.stdout
         assert b"zinnia" not in server.asked[0].raw

@@ -426,7 +426,7 @@ def home() -> Iterator[Home]:
     """
     made = make_home()
     server = embedded.acquire(made.path)
-    given = made.path / "given"
+    given = made.given
     shutil.copytree(SAMPLE / "vault", given / "vault")
     shutil.copy(SAMPLE / "mail.mbox", given)
     made.run("import", given)

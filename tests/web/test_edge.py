@@ -110,7 +110,7 @@ async def test_every_route_wants_its_scope(
             )
             for verb in records.VERBS:
                 action = operations.named(f"{domain.plural}.{verb.name}").action
-                path = f"{ROOT}/{domain.plural}{verb.path.format(record_id='x')}"
+                path = f"{ROOT}/{domain.plural}{verb.path.format(record_id='x', version=1)}"
                 for token, has in ((nothing, ""), (read, "read"), (write, "write")):
                     response = await client.request(
                         verb.method,

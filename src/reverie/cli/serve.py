@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import os
 import signal
+import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +18,8 @@ from reverie.cli import importing, terminal
 from reverie.ingest import durable
 from reverie.pipeline import worker
 from reverie.web import server
+
+_SWITCH_SECONDS = 0.001  # set by hand
 
 
 def up() -> None:
@@ -40,6 +43,10 @@ def mcp(
 
 
 async def _up() -> None:
+    # A thread that reads a long text lets others run after so many seconds; by default
+    # it is five times as long, and an answer that waits for the database waits so long
+    # at each step.
+    sys.setswitchinterval(_SWITCH_SECONDS)
     settings = app.read_settings()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -27,7 +27,7 @@ class Level(enum.IntEnum):
 _LOW, _NORMAL, _HIGH, _CRITICAL = Level
 # Characters that are looked through at once, and those that two pieces share; set by
 # hand.
-_WINDOW, _OVERLAP = 40_000, 2_000
+_WINDOW, _OVERLAP = 20_000, 1_000
 _ENCODED = re.compile(r"[A-Za-z0-9+/=_-]+")
 _DOMAINS: Mapping[str, Level] = {
     "event": _LOW,
