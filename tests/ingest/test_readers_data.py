@@ -318,11 +318,13 @@ def test_drafts_of_feeds_are_what_the_comments_say() -> None:
             item for item in drafts_of(feeds.read, path) if item.domain == domain
         )
         wanted = eval(value, {"__builtins__": {}}).strip()
+        if field == "title":  # a title is shown without its markup
+            wanted = re.sub("<[^<>]*>", "", wanted)
         got = draft.fields.get(field)
         kept: Any = draft.fields.get("custom", {})
-        assert got == wanted or (name == "summary" and kept.get("summary") == wanted), (
-            path
-        )
+        assert (got or "") == wanted or (
+            name == "summary" and kept.get("summary") == wanted
+        ), path
         checked += 1
     assert checked >= 60
 
