@@ -28,15 +28,21 @@ def _differ(one: object, other: object) -> bool:
 
 
 def _date(fields: Fields) -> str:
+    """The birthday as text, "" when there is none."""
     birthday = fields.get("birthday")
-    return birthday.isoformat() if isinstance(birthday, date) else str(birthday or "")
+    if isinstance(birthday, date):
+        return birthday.isoformat()
+    return str(birthday or "")
 
 
 def _uid(fields: Fields) -> str:
-    return str(_mapping(fields.get("custom")).get("uid") or "")
+    """The UID of the card that a contact came from, "" of a row of a table."""
+    custom = _mapping(fields.get("custom"))
+    return str(custom.get("uid") or "")
 
 
 def _reached(fields: Fields) -> set[str]:
+    """The addresses and numbers by which somebody is reached, each in one spelling."""
     emails = {_email(email) for email in _texts(fields.get("emails"))}
     phones = {_phone(phone) for phone in _texts(fields.get("phones"))}
     return (emails | phones) - {""}
@@ -49,7 +55,7 @@ def _email(email: str) -> str:
 def _phone(phone: str) -> str:
     """The digits of a number, those of an extension too; +49 and 0049 are one."""
     digits = _NO_DIGIT.sub("", phone)
-    return digits.removeprefix("00") if digits.startswith("00") else digits
+    return digits.removeprefix("00")
 
 
 def merged(known: Fields, new: Fields, *, newer: bool = False) -> dict[str, object]:
@@ -57,27 +63,36 @@ def merged(known: Fields, new: Fields, *, newer: bool = False) -> dict[str, obje
     added. Where both say something, the known value stays and the other one is kept
     under `custom.other`; with `newer`, the new one is taken.
     """
-    changes: dict[str, object] = {}
+    changes = _joined_lists(known, new)
     other: dict[str, list[object]] = {}
-    for name, key in (("emails", _email), ("phones", _phone)):
-        both = _union(_texts(known.get(name)), _texts(new.get(name)), key)
-        if both != _texts(known.get(name)):
-            changes[name] = both
     for name in _SCALARS:
-        before, after = known.get(name), new.get(name)
+        before = known.get(name)
+        after = new.get(name)
         if not after or _said(before) == _said(after):
             continue
         if not before or newer:
             changes[name] = after
         else:
             other.setdefault(name, []).append(_jsonable(after))
-    notes = _notes(str(known.get("notes") or ""), str(new.get("notes") or ""))
-    if notes != str(known.get("notes") or ""):
+    before_notes = str(known.get("notes") or "")
+    notes = _notes(before_notes, str(new.get("notes") or ""))
+    if notes != before_notes:
         changes["notes"] = notes
-    before = _mapping(known.get("custom"))
-    custom = _custom(before, _mapping(new.get("custom")), other, newer=newer)
-    if custom != before:
+    before_custom = _mapping(known.get("custom"))
+    custom = _custom(before_custom, _mapping(new.get("custom")), other, newer=newer)
+    if custom != before_custom:
         changes["custom"] = custom
+    return changes
+
+
+def _joined_lists(known: Fields, new: Fields) -> dict[str, object]:
+    """The addresses and numbers of both, where the second source has more."""
+    changes: dict[str, object] = {}
+    for name, key in (("emails", _email), ("phones", _phone)):
+        before = _texts(known.get(name))
+        both = _union(before, _texts(new.get(name)), key)
+        if both != before:
+            changes[name] = both
     return changes
 
 
@@ -102,17 +117,23 @@ def _custom(
             custom[name] = value
         else:
             other.setdefault(name, []).append(value)
-    kept = {**_mapping(custom.get("other"))}
+    kept = dict(_mapping(custom.get("other")))
     for name, values in other.items():
         kept[name] = _both(_list(kept.get(name)), values)
-    return {**custom, "other": kept} if kept else custom
+    if kept:
+        custom["other"] = kept
+    return custom
 
 
 def _entries(known: Fields, new: Fields, *, newer: bool) -> dict[str, object]:
-    return {**known, **new} if newer else {**new, **known}
+    """The entries of two mappings; of what both have, the known one or the newer."""
+    if newer:
+        return {**known, **new}
+    return {**new, **known}
 
 
 def _both(known: Sequence[object], new: Sequence[object]) -> list[object]:
+    """Known ones first, and of the new those that are no known ones."""
     return [*known, *(value for value in new if value not in known)]
 
 
@@ -130,6 +151,7 @@ def _union(
 
 
 def _notes(known: str, new: str) -> str:
+    """The notes of both, unless the known ones hold the new."""
     if not new.strip() or new.strip() in known:
         return known
     return f"{known}\n\n{new}" if known.strip() else new

@@ -15,7 +15,9 @@ from reverie.ingest import ingest_file, ledger, scan
 from reverie.records import base, catalogue
 
 _QUIET_MS = 1000
-_LOOK_MS = 500  # how long the first look waits for a change; set by hand
+# Without a change the watcher comes back so often, the first time to say that it
+# watches; set by hand.
+_LOOK_MS = 500
 
 
 async def changes(

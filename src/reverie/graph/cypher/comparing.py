@@ -58,7 +58,9 @@ def _plainly_comparable(left: fragments.Fragment, right: fragments.Fragment) -> 
     if "" in (left.kind, right.kind):
         return True
     kinds = {left.kind, right.kind}
-    return kinds <= _NUMBERS or (len(kinds) == 1 and kinds <= _SINGLE | {"path"})
+    if kinds <= _NUMBERS:
+        return True
+    return left.kind == right.kind and left.kind in _SINGLE | {"path"}
 
 
 def equality(left: fragments.Fragment, right: fragments.Fragment) -> str:
@@ -97,11 +99,10 @@ def _settled(left: fragments.Fragment, right: fragments.Fragment, outcome: str) 
 
 
 def _presence(fragment: fragments.Fragment) -> str:
-    return (
-        f"id({fragment.text})"
-        if fragment.kind in ("node", "link")
-        else fragment.operand()
-    )
+    """What is NULL exactly when a value is."""
+    if fragment.kind in ("node", "link"):
+        return f"id({fragment.text})"
+    return fragment.operand()
 
 
 def _pairwise(
@@ -114,13 +115,21 @@ def _pairwise(
 
 
 def _all(parts: Sequence[str]) -> str:
+    """Conditions that hold together; none are always true."""
     if not parts:
         return "true"
-    return fragments.bounded("(" + " AND ".join(f"({part})" for part in parts) + ")")
+    return _joined(" AND ", parts)
+
+
+def _joined(word: str, parts: Sequence[str]) -> str:
+    """Conditions in brackets, with a word between them."""
+    bracketed = [f"({part})" for part in parts]
+    return fragments.bounded(f"({word.join(bracketed)})")
 
 
 def _entries_equal(left: fragments.Fragment, right: fragments.Fragment) -> str:
-    first, second = dict(left.entries or ()), dict(right.entries or ())
+    first = dict(left.entries or ())
+    second = dict(right.entries or ())
     if first.keys() != second.keys():
         return "false"
     return _all([equality(first[name], second[name]) for name in first])
@@ -138,15 +147,19 @@ def _lists_equal(left: fragments.Fragment, right: fragments.Fragment) -> str:
             return f"size({other.text}) = 0"
     if _one_solid_type(left, right):
         return f"{left.operand()} = {right.operand()}"
-    first, second = left.type.inner().kind, right.type.inner().kind
     solid = left.type.solid and right.type.solid
-    settled = {first, second} <= _KNOWN and not {first, second} <= _NUMBERS
-    if solid and first != second and settled:
+    if solid and _told_apart(left.type.inner().kind, right.type.inner().kind):
         return f"(size({left.text}) = 0 AND size({right.text}) = 0)"
     raise errors.Invalid(
         "Lists that may hold NULL cannot be compared here.",
         hint="Compare their elements.",
     )
+
+
+def _told_apart(first: str, second: str) -> bool:
+    """Whether two kinds are known and no value of one equals any of the other."""
+    kinds = {first, second}
+    return first != second and kinds <= _KNOWN and not kinds <= _NUMBERS
 
 
 def _order(left: fragments.Fragment, sign: str, right: fragments.Fragment) -> str:
@@ -189,12 +202,11 @@ def _among(value: fragments.Fragment, source: fragments.Fragment) -> str:
     items = source.items or ()
     if not items:
         return "false"
-    plain = value.kind in _SINGLE or value.kind == ""
-    same = all(item.kind in (value.kind, "") or not value.kind for item in items)
+    plain = value.kind in _SINGLE | {""}
+    same = not value.kind or {item.kind for item in items} <= {value.kind, ""}
     if plain and same and all(map(never_null, items)):
         return f"{value.operand()} IN {source.operand()}"
-    parts = [equality(value, item) for item in items]
-    return fragments.bounded("(" + " OR ".join(f"({part})" for part in parts) + ")")
+    return _joined(" OR ", [equality(value, item) for item in items])
 
 
 def _in_list(value: fragments.Fragment, source: fragments.Fragment) -> str:
@@ -202,10 +214,8 @@ def _in_list(value: fragments.Fragment, source: fragments.Fragment) -> str:
     inner = source.type.inner()
     core = f"{value.operand()} IN {source.operand()}"
     empty = f"CASE WHEN size({source.text}) = 0 THEN false"
-    if (inner.kind == value.kind and inner.kind in _SINGLE) or "" in (
-        inner.kind,
-        value.kind,
-    ):
+    same = inner.kind == value.kind and inner.kind in _SINGLE
+    if same or "" in (inner.kind, value.kind):
         if source.type.solid:
             return fragments.bounded(f"(size({source.text}) > 0 AND {core})")
         # Neither in nor not in it, if NULL is in it.

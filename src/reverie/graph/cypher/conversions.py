@@ -67,11 +67,9 @@ def _integer_of_text(text: str) -> Fragment:
     """Digits as they are, since a large number has more of them than one with decimals
     can tell.
     """
-    whole = (
-        f"CASE WHEN regexp_full_match({text}, '[ ]*[+-]?[0-9]+[ ]*') THEN {text} END"
-    )
-    decimals = f"regexp_full_match({text}, '[ ]*[+-]?[0-9]+[ ]*')"
-    number = f"CASE WHEN NOT {decimals} THEN {_number_of_text(text)} END"
+    is_whole = f"regexp_full_match({text}, '[ ]*[+-]?[0-9]+[ ]*')"
+    whole = f"CASE WHEN {is_whole} THEN {text} END"
+    number = f"CASE WHEN NOT {is_whole} THEN {_number_of_text(text)} END"
     truncated = _truncated(f"({number})")
     both = f"coalesce(CAST(({whole}) AS INT64), {truncated.text})"
     return Fragment(fragments.bounded(both), kind="whole")
