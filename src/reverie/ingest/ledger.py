@@ -11,7 +11,7 @@ from reverie import db, errors
 from reverie.access import callers
 from reverie.ingest import report
 
-READERS = "1"
+READERS = "2"
 """The version of all readers together: with a new one, files that could not be read are
 looked at again.
 """
