@@ -59,6 +59,11 @@ class _Window:
     ends: datetime
 
 
+def is_asked_for(understood: queries.Understood) -> bool:
+    """Whether a question asks for an order of time at all: most do not."""
+    return understood.question is not None and understood.question.order is not None
+
+
 async def retrieve(
     tx: db.Transaction,
     caller: callers.Caller,

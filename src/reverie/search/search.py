@@ -194,6 +194,8 @@ async def _in_order(
     """The newest or the next of what is asked for; None where no order is asked for, or
     nothing is of then.
     """
+    if not by_time.is_asked_for(understood):
+        return None
     async with database.snapshot(caller) as tx:
         hits = await by_time.retrieve(tx, caller, query, understood)
         cards = await context.cards(tx, caller, [hit.record_id for hit in hits])
