@@ -13,10 +13,11 @@ from reverie.access import callers
 from reverie.graph import lookups
 from reverie.ingest import importer, ingest_file, scan
 from reverie.pipeline import progress
-from tests.conftest import DATA, WORKER_POOL
+from tests.conftest import WORKER_POOL
 
 ROOT = "/api/v1"
-NAMES = DATA / "reports" / "search-stroke-letters" / "names.md"
+REPORTS = Path(__file__).parents[1] / "ingest" / "reports"
+NAMES = REPORTS / "search-stroke-letters" / "names.md"
 ASKED = [
     "lukasz", "LUKASZ", "Łukasz", "zrodlowski", "lodz", "Łódź", "bjorn", "Björn", "odegard", "Ødegård", "dorde",
     "ayse", "yilmaz", "YILMAZ", "Yılmaz", "istanbul", "İSTANBUL", "thora", "aesa", "Æsa", "arhus", "strasse",
