@@ -20,6 +20,9 @@ _Pass = Callable[[str], Iterable[mapped_text.Edit]]
 
 # Encodings inside of encodings are opened so many times.
 _DEPTH = 4
+# Longer than what any pattern allows between the parts of a value, and than the reach of
+# a cue.
+_BETWEEN = " .\n" + "\0" * 64 + "\n. "
 _PLAINER: tuple[_Pass, ...] = (escapes.symbols, escapes.lookalikes, escapes.find)
 _DECODED: tuple[_Pass, ...] = (*_PLAINER, encodings.find)
 _DECODED_AGAIN: tuple[_Pass, ...] = (*_PLAINER, encodings.find_lettered)
@@ -41,6 +44,13 @@ def texts(text: str) -> list[str]:
     return [view.text for view in views(text)]
 
 
+def together(views: Iterable[MappedText]) -> str:
+    """Views as one text, to be looked through at once: no pattern and no sentence
+    reaches from one into the next.
+    """
+    return _BETWEEN.join(view.text for view in views)
+
+
 def _views(text: str) -> Iterator[MappedText]:
     base = _folded(text)
     decoded = _opened(base)
@@ -51,7 +61,7 @@ def _views(text: str) -> Iterator[MappedText]:
         yield from mapped_text.windows(bare, strict=False)
     for passes in _STRICT:
         for start in (decoded, bare) if bare is not decoded else (decoded,):
-            regrouped = _passed(start, passes)
+            regrouped = _regrouped(start, passes)
             if regrouped is not start:
                 yield from mapped_text.windows(_opened(regrouped), strict=True)
 
@@ -71,6 +81,17 @@ _STRICT: tuple[tuple[_Pass, ...], ...] = (
     (regrouping.backwards,),
     (regrouping.like_digits,),
 )
+
+
+def _regrouped(start: MappedText, passes: tuple[_Pass, ...]) -> MappedText:
+    """A text after some passes; as it was if the first of them changed nothing and the
+    rest stand in the list by themselves.
+    """
+    first, *rest = passes
+    mapped = _passed(start, (first,))
+    if mapped is start and tuple(rest) in _STRICT:
+        return start
+    return _passed(mapped, rest)
 
 
 def _folded(text: str) -> MappedText:

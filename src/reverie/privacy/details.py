@@ -3,9 +3,17 @@ without reading names.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from reverie.privacy import check_digits, folding, mapped_text, numbers, rules, spans
+from reverie.privacy import (
+    check_digits,
+    decoding,
+    folding,
+    mapped_text,
+    numbers,
+    rules,
+    spans,
+)
 
 SECRETS = frozenset({"secret", "password"})
 """Kinds whose word may be in disguise where the value is not."""
@@ -33,10 +41,13 @@ def has(text: str, ruleset: rules.Rules) -> bool:
     return any(True for _ in _all(text, ruleset))
 
 
-def in_view(view: mapped_text.MappedText, ruleset: rules.Rules) -> bool:
-    """Whether a decoded view of a text holds any."""
-    found = find if view.strict else _all
-    return any(True for _ in found(view.text, ruleset))
+def in_views(views: Sequence[mapped_text.MappedText], ruleset: rules.Rules) -> bool:
+    """Whether the decoded views of a text hold any."""
+    strict = decoding.together(view for view in views if view.strict)
+    others = decoding.together(view for view in views if not view.strict)
+    if others and has(others, ruleset):
+        return True
+    return bool(strict) and any(True for _ in find(strict, ruleset))
 
 
 def find(text: str, ruleset: rules.Rules) -> Iterator[spans.FoldedSpan]:

@@ -6,6 +6,7 @@ import re
 import unicodedata
 import zlib
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import pairwise
 
 from reverie.privacy import mapped_text
@@ -15,6 +16,7 @@ Edit = mapped_text.Edit
 # A run's bytes are text from so many characters on. A national id has nine.
 _FEWEST = 6
 _MOST = 1_000_000
+_WORD = 40  # characters; set by hand
 _UNPACKED = 200_000
 _BASE64 = re.compile(
     r"(?<![0-9A-Za-z+/])[0-9A-Za-z+/_-]{10,}(?:\s{1,4}[0-9A-Za-z+/_-]{4,})*={0,2}"
@@ -98,6 +100,19 @@ def _base64(match: re.Match[str]) -> list[Edit]:
 
 
 def _base64_text(run: str) -> str:
+    if len(run) <= _WORD:
+        return _base64_word(run)
+    return _base64_decoded(run)
+
+
+@lru_cache(maxsize=8192)
+def _base64_word(run: str) -> str:
+    """The same for what may be a word of any language: words come again and again."""
+    return _base64_decoded(run)
+
+
+def _base64_decoded(run: str) -> str:
+    """What a run says from one of its first four letters on, or ""."""
     joined = "".join(run.split()).rstrip("=")
     standard = joined.replace("-", "+").replace("_", "/")
     for shift in range(4):

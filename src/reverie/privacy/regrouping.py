@@ -52,6 +52,7 @@ _CHUNK = re.compile(r"(?<![^\s|>*~`,;])[^\s|>*~`,;]{1,8}(?![^\s|>*~`,;])")
 _UNDERSCORED_CHUNK = re.compile(
     r"(?<![^\s|>*~`,;_])[^\s|>*~`,;_]{1,8}(?![^\s|>*~`,;_])"
 )
+_PROSE = re.compile(r"[^\W\d_][a-zß-öø-ÿ'’.]*(?: [^\W\d_][a-zß-öø-ÿ'’.]*)*")
 _WIDE_GAP = re.compile(r"(?<=\w) {2,5}(?=\w)")
 _LONG_KEY = 20
 _MOST_BETWEEN = 6
@@ -226,6 +227,8 @@ def _joined(run: list[re.Match[str]]) -> Iterator[Edit]:
     first = run[0].group()
     if len(first) < 2:
         return
+    if _is_prose(run):
+        return
     fewest = _FEWEST_CHUNKS
     if any(char.isdigit() for char in first):
         fewest -= 1
@@ -233,6 +236,15 @@ def _joined(run: list[re.Match[str]]) -> Iterator[Edit]:
         return
     for first, second in itertools.pairwise(run):
         yield Edit(first.end(), second.start(), "")
+
+
+def _is_prose(run: list[re.Match[str]]) -> bool:
+    """Whether pieces are words of a sentence that are as long as each other: small
+    letters, but for the first of a word, with one space between.
+    """
+    text = run[0].string
+    said = text[run[0].start() : run[-1].end()]
+    return _PROSE.fullmatch(said) is not None
 
 
 def backwards(text: str) -> Iterator[Edit]:

@@ -14,7 +14,6 @@ from reverie.privacy import (
     decoding,
     folding,
     lists,
-    mapped_text,
     rules,
     spans,
 )
@@ -58,13 +57,9 @@ def find(text: str, *, with_rules: rules.Rules | None = None) -> list[tuple[int,
     return _merged(found)
 
 
-def has(
-    folded: str, views: Sequence[mapped_text.MappedText], ruleset: rules.Rules
-) -> bool:
-    """Whether a folded text or one of its decoded views holds a secret."""
-    if any(True for _ in _in_folded(folded, ruleset)):
-        return True
-    return any(True for view in views for _ in _in_folded(view.text, ruleset))
+def has(folded: str, ruleset: rules.Rules) -> bool:
+    """Whether a folded text, or what its decoded views say, holds a secret."""
+    return any(True for _ in _in_folded(folded, ruleset))
 
 
 def redacted(text: str) -> str:

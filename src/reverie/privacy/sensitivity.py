@@ -117,14 +117,15 @@ def _of_window(text: str, ruleset: rules.Rules) -> Level:
     folded = folding.fold(text).text
     views = decoding.views(text)
     readings = [folded]
-    readings += (view.text for view in views)
+    if views:
+        readings.append(decoding.together(views))
     if any(map(ruleset.special.category, readings)):
         return _CRITICAL
-    if secret_values.has(folded, views, ruleset):
+    if any(secret_values.has(reading, ruleset) for reading in readings):
         return _CRITICAL
-    if details.has(folded, ruleset):
+    if details.has(folded, ruleset) or details.in_views(views, ruleset):
         return _HIGH
-    return _HIGH if any(details.in_view(view, ruleset) for view in views) else _LOW
+    return _LOW
 
 
 def of_fields(

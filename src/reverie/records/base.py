@@ -11,7 +11,7 @@ from uuid import UUID
 
 from reverie import db, errors
 from reverie.access import callers
-from reverie.privacy import secret_values, sensitivity
+from reverie.privacy import sensitivity
 from reverie.records import changes, fields, heat, passages, record_types, versions
 
 Domain = record_types.Domain
@@ -494,5 +494,5 @@ async def _log(
         action=action,
         columns=columns,
         source=source,
-        summary=secret_values.redacted(domain.summary(record)),
+        summary=record_types.summary_of(domain, record),
     )

@@ -19,6 +19,8 @@ from reverie.access import callers
 from reverie.privacy import secret_values, sensitivity
 from reverie.records import fields, passages
 
+# A secret makes a record critical: in all others none is looked for a second time.
+_HAS_SECRETS = "critical"
 _LONG = 20_000  # characters of a text; set by hand
 Sensitivity = sensitivity.Word
 Tier = Literal["hot", "warm", "cold"]
@@ -184,9 +186,19 @@ def text_of(domain: Domain[R], record: R) -> passages.Text:
     """What search knows of a record: what its domain declares, without its secrets, and
     the file it came from.
     """
-    return without_secrets(
-        replace(domain.text(record), origin=str(record.custom.get("imported_from", "")))
-    )
+    origin = str(record.custom.get("imported_from", ""))
+    text = replace(domain.text(record), origin=origin)
+    if record.sensitivity != _HAS_SECRETS:
+        return text
+    return without_secrets(text)
+
+
+def summary_of(domain: Domain[R], record: R) -> str:
+    """A record in the change log, without its secrets."""
+    summary = domain.summary(record)
+    if record.sensitivity != _HAS_SECRETS:
+        return summary
+    return secret_values.redacted(summary)
 
 
 def without_secrets(text: passages.Text) -> passages.Text:
