@@ -4,6 +4,9 @@ Each view is a part of the text as somebody could read it who decodes it, with o
 back. Ordinary text has none. Depth and size are bounded, each pass is linear.
 """
 
+import dataclasses
+import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator
 
 from reverie.privacy import (
@@ -62,8 +65,11 @@ def _views(text: str) -> Iterator[MappedText]:
     for passes in _STRICT:
         for start in (decoded, bare) if bare is not decoded else (decoded,):
             regrouped = _regrouped(start, passes)
-            if regrouped is not start:
-                yield from mapped_text.windows(_opened(regrouped), strict=True)
+            if regrouped is start:
+                continue
+            for window in _windows(regrouped):
+                if passes not in _OF_NUMBERS or _MAY_BE_A_VALUE.search(window.text):
+                    yield window
 
 
 _STRICT: tuple[tuple[_Pass, ...], ...] = (
@@ -81,6 +87,32 @@ _STRICT: tuple[tuple[_Pass, ...], ...] = (
     (regrouping.backwards,),
     (regrouping.like_digits,),
 )
+
+# These put digits together and nothing else: a year alone is no value.
+_OF_NUMBERS = _STRICT[:3]
+_LONG_RUN = 40  # characters; set by hand
+_MAY_BE_A_VALUE = re.compile(r"@|\d{5}|\d\D+\d")
+
+
+def _windows(regrouped: MappedText) -> Iterable[MappedText]:
+    """What was put together, opened once more where it may be encoded now."""
+    windows = list(mapped_text.windows(regrouped, strict=True))
+    if any(map(_is_closed, windows)):
+        return mapped_text.windows(_opened(regrouped), strict=True)
+    return windows
+
+
+def _is_closed(window: MappedText) -> bool:
+    """Whether a rewritten part says something when decoded, or may do so with what
+    stands outside of the window.
+    """
+    size = len(window.text)
+    runs = itertools.chain(escapes.runs(window.text), encodings.runs(window.text))
+    rewritten = [run for run in runs if window.is_changed(*run)]
+    for start, end in rewritten:
+        if end - start > _LONG_RUN or start == 0 or end == size:
+            return True
+    return bool(rewritten) and _passed(window, _DECODED_AGAIN) is not window
 
 
 def _regrouped(start: MappedText, passes: tuple[_Pass, ...]) -> MappedText:
@@ -101,7 +133,7 @@ def _folded(text: str) -> MappedText:
     shown = mapped_text.substitute(plain, escapes.smuggled(text))
     folded = folding.fold(shown.text)
     if folded.starts is None or folded.ends is None:
-        return shown
+        return dataclasses.replace(shown, text=folded.text)
     pairs = list(zip(folded.starts, folded.ends, strict=True))
     return MappedText(
         folded.text,

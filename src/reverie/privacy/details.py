@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from reverie.privacy import (
     check_digits,
     decoding,
-    folding,
     mapped_text,
     numbers,
+    pattern_scan,
     rules,
     spans,
 )
@@ -63,28 +63,25 @@ def _all(text: str, ruleset: rules.Rules) -> Iterator[spans.FoldedSpan]:
     """What the patterns of these kinds find, the doubtful included, and numbers with
     check digits.
     """
-    lowered = folding.lower(text)
+    scanned = pattern_scan.of(text)
     for pattern in ruleset.patterns:
         if pattern.take:
             continue
         if pattern.kind in _KINDS or pattern.raises:
-            read = lowered if pattern.lowered else text
-            yield from _of_pattern(pattern, read, text)
+            yield from _of_pattern(pattern, scanned)
     yield from numbers.find(text, ruleset.words["order"])
 
 
 def _of_pattern(
-    pattern: rules.Pattern, read: str, text: str
+    pattern: rules.Pattern, scanned: pattern_scan.ScannedText
 ) -> Iterator[spans.FoldedSpan]:
-    """What one pattern finds in `read`, the text or its small letters, and its check
-    and its cue confirm.
-    """
+    """What one pattern finds, and its check and its cue confirm."""
     group = 0
     if "value" in pattern.match.groupindex:
         group = "value"
-    for match in pattern.match.finditer(read):
+    for match in pattern_scan.matches(pattern, scanned):
         start, end = match.span(group)
-        if _is_confirmed(pattern, text, start, end):
+        if _is_confirmed(pattern, scanned.text, start, end):
             yield spans.FoldedSpan(start, end, pattern.kind, pattern.score)
 
 

@@ -18,6 +18,7 @@ from reverie.privacy import (
     names,
     ner,
     numbers,
+    pattern_scan,
     rules,
     spans,
     tokenizer,
@@ -174,13 +175,13 @@ def _find_patterns(
     text: str, ruleset: rules.Rules, reading: tokenizer.TokenizedText
 ) -> Iterator[spans.FoldedSpan]:
     seen = {token.plain for token in reading.tokens}
-    lowered = folding.lower(text)
+    scanned = pattern_scan.of(text)
     order = ruleset.words["order"]
     for pattern in ruleset.patterns:
         conditional = pattern.only or pattern.when
         if conditional and not _applies(pattern, ruleset, reading.language, seen):
             continue
-        for match in pattern.match.finditer(lowered if pattern.lowered else text):
+        for match in pattern_scan.matches(pattern, scanned):
             extent = _extent(pattern, match, reading)
             if extent is None or not _is_confirmed(pattern, text, extent, order):
                 continue

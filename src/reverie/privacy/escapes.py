@@ -38,6 +38,15 @@ def find(text: str) -> Iterator[Edit]:
             yield mapped_text.of_match(match, said)
 
 
+def runs(text: str) -> Iterator[tuple[int, int]]:
+    """Where escapes stand, and words whose letters may look like others."""
+    for match in _ESCAPE.finditer(text):
+        yield match.span()
+    if not text.isascii() and any(letter in text for letter in _ALIKE):
+        for word in _MIXED_WORD.finditer(text):
+            yield word.span()
+
+
 def _decoded(match: re.Match[str]) -> str | None:
     kind = str(match.lastgroup)
     value = match[kind]

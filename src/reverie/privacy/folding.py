@@ -4,6 +4,7 @@ Full width letters, odd spaces and dashes, signs without width and combining acc
 become the usual characters.
 """
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +23,16 @@ _SAME = {
     "\u2028": "\n",
     "\u2029": "\n",
 }
-_ASCII_CHANGED = ("\t", "\r", "`", "\x7f")
+_SIGN_FOR_SIGN = str.maketrans(
+    {**_SAME, **dict.fromkeys("\xa0\u2002\u2003\u2009\u202f\u3000", " ")}
+)
+# ASCII, and signs and letters of Latin, Greek, Cyrillic, Chinese and Korean that are
+# their own compatible forms; what has others is folded sign by sign.
+_USUAL = re.compile(
+    r"[\0-\x7f\xa1-\xa7\xa9\xaa\xac\xae\xb0-\xb3\xb6\xb7\xb9\xba\xbc-\u0131"
+    r"\u0134-\u013e\u0141-\u0148\u014a-\u017e\u0388-\u03cf\u0400-\u0482\u048a-\u052f"
+    r"\u2020-\u2023\u20ac\u4e00-\u9fff\uac00-\ud7a3]*"
+)
 # Invisible signs that Unicode does not class as format characters (Cf): joiners and
 # fillers of Hangul and Khmer, and variation selectors.
 _WITHOUT_WIDTH = "\u034f\u115f\u1160\u17b4\u17b5\u3164\ufe0f\ufe0e"
@@ -33,7 +43,7 @@ _LONGEST_FORM = 4
 @dataclass(frozen=True, slots=True)
 class Folded:
     """A folded text; character i came from `starts[i]` to `ends[i]` of the original.
-    None: they are the same.
+    None: at its own place.
     """
 
     text: str
@@ -51,8 +61,9 @@ def fold(text: str) -> Folded:
     """Letters stay letters of their case; signs without width vanish, compatible forms
     become the usual ones.
     """
-    if _folded_already(text):
-        return Folded(text, None, None)
+    folded = text.translate(_SIGN_FOR_SIGN)
+    if _USUAL.fullmatch(folded):
+        return Folded(folded, None, None)
     out: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -68,11 +79,6 @@ def fold(text: str) -> Folded:
             starts.append(at)
             ends.append(at + 1)
     return Folded("".join(out), starts, ends)
-
-
-def _folded_already(text: str) -> bool:
-    """Whether a text is plain ASCII without the few signs of it that change."""
-    return text.isascii() and not any(sign in text for sign in _ASCII_CHANGED)
 
 
 def _combine(out: list[str], ends: list[int], mark: str, at: int) -> None:

@@ -17,10 +17,13 @@ _MARK = re.compile(
 )
 _MARK_SIGNS = "<*~`\\|=_'"  # folding makes a backtick an apostrophe
 # What is between two digits, or a digit and a letter alone, of a number taken apart.
+_GAP = (
+    r"[^\w@]{1,16}"
+    r"(?:(?:and|then|next|y|luego|und|dann|dot|dash|guion|punto|punkt|br)\b[^\w@]{1,8})?"
+)
 _SEPARATORS = re.compile(
-    r"(?<=[0-9A-Za-z])(?P<gap>[^\w@]{1,16}"
-    r"(?:(?:and|then|next|y|luego|und|dann|dot|dash|guion|punto|punkt|br)\b[^\w@]{1,8})?)"
-    r"(?=\w)|(?<=[0-9])_{1,3}(?=[0-9A-Za-z])|(?<=[0-9A-Za-z])_{1,3}(?=[0-9])"
+    rf"(?<=[0-9]){_GAP}(?=\w)|(?<=[A-Za-z]){_GAP}(?=[0-9])"
+    r"|(?<=[0-9])_{1,3}(?=[0-9A-Za-z])|(?<=[A-Za-z])_{1,3}(?=[0-9])"
 )
 # These are read as they stand.
 _PLAIN_GAP = re.compile(r"[ .\-/()]{1,3}")
@@ -32,12 +35,13 @@ _LETTER_BY_LETTER = re.compile(
 )
 # A line that ends inside of an address or a key.
 _NEWLINE = re.compile(
-    r"(?P<before>\S{1,120})(?P<gap>[ \t]*(?:\\|\|)?\n[ \t]*(?:[>|#*+-]+[ \t]*)*)(?=(?P<after>\S{1,120}))"
+    r"(?<=\S)[ \t]*(?:(?<=[ \t])[\\|])?\n[ \t]*(?:[>|#*+-]+[ \t]*)*(?=\S)"
 )
 _HYPHENATED = re.compile(r"(?<=[^\W\d_])-[ \t]*\n[ \t]*(?:[>|#*]+[ \t]*)*(?=[^\W\d_])")
 _AROUND_AT = re.compile(
     r"(?<=[\w.])(?P<left>[\s|*_~`>\"'()\[\]{}<]{1,12})?(?P<at>[@.])(?P<right>[\s|*_~`>\"'()\[\]{}<]{1,12})?(?=\w)"
 )
+_LONGEST_PART = 120
 _CLOSING = ")]}\"'"
 # Where a word of letters alone meets digits, or digits meet a word.
 _SEAM = re.compile(
@@ -64,7 +68,7 @@ _NUMBER_CUE = re.compile(
 )
 _CUE_REACH = 60
 _LETTER = re.compile(r"[^\W\d_]")
-_REVERSIBLE = re.compile(r"(?<![^\s(])[^\s()]{7,64}(?![^\s)])")
+_REVERSIBLE = re.compile(r"(?<![^\s(])(?=[^\s()\d]{0,63}\d)[^\s()]{7,64}(?![^\s)])")
 _BACKWARDS = re.compile(r"(?<!\S)[.!?][^\W\d_]{2}|[a-zà-ÿ]{2}[A-ZÀ-Þ](?!\w)")
 _LONGEST_BACKWARDS = 20_000
 _KEYISH = 8
@@ -84,11 +88,7 @@ def marks(text: str) -> Iterator[Edit]:
 def numbers(text: str) -> Iterator[Edit]:
     """What stands between the digits of a number, as one space."""
     for match in _SEPARATORS.finditer(text):
-        gap = match.group()
-        if _PLAIN_GAP.fullmatch(gap):
-            continue
-        before, after = text[match.start() - 1], text[match.end()]
-        if before.isdigit() or after.isdigit():
+        if not _PLAIN_GAP.fullmatch(match.group()):
             yield mapped_text.of_match(match, " ")
 
 
@@ -113,10 +113,12 @@ def broken_lines(text: str) -> Iterator[Edit]:
     edits = [mapped_text.of_match(match, "") for match in _HYPHENATED.finditer(text)]
     taken = {edit.start for edit in edits}
     for match in _NEWLINE.finditer(text):
-        start, end = match.span("gap")
+        start, end = match.span()
         if not taken.isdisjoint((start, start - 1)):
             continue
-        if _goes_on(match["before"], match["after"]):
+        before = text[max(0, start - _LONGEST_PART) : start].split()[-1]
+        after = text[end : end + _LONGEST_PART].split(maxsplit=1)[0]
+        if _goes_on(before, after):
             edits.append(Edit(start, end, ""))
     edits.sort(key=lambda edit: edit.start)
     yield from _apart(edits)

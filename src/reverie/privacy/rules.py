@@ -33,6 +33,8 @@ _KEYS = {
     "take",
     "only",
     "raises",
+    "digit",
+    "signs",
 }
 _REQUIRED_KEYS = {"name", "kind", "match"}
 _PAIR_KEYS = {"about", "words", "near"}
@@ -61,7 +63,9 @@ class Pattern:
 
     `check` names a function of check_digits.py; `cue` must stand in the 60 characters
     before; `when` names a list of words of which the text must hold two; `only` is the
-    language it is for; what `raises` makes a text private whatever its kind is. `take`
+    language it is for; what `raises` makes a text private whatever its kind is. `digit`
+    says that each match holds a digit, `signs` (small letters) that a text without all
+    of them has no match: neither is then looked for in vain. `take`
     says that what follows the match is wanted and not the match itself: a `name`, a name
     with its `capital`, a `listed` name, a `place`, an `organisation` or an `address`, as
     names.py and addresses.py cut them out. In
@@ -79,6 +83,8 @@ class Pattern:
     only: str
     lowered: bool
     raises: bool
+    digit: bool
+    signs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +223,8 @@ def _pattern(raw: Mapping[str, Any], where: str) -> Pattern:
         only=str(raw.get("only", "")),
         lowered=lowered,
         raises=bool(raw.get("raises", False)),
+        digit=bool(raw.get("digit", False)),
+        signs=tuple(raw.get("signs", ())),
     )
 
 

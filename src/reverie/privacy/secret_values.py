@@ -14,6 +14,7 @@ from reverie.privacy import (
     decoding,
     folding,
     lists,
+    pattern_scan,
     rules,
     spans,
 )
@@ -37,13 +38,6 @@ _PLACEHOLDER = re.compile(
 # A private key or a key of a vendor says what it is by itself.
 _ASSIGNED = re.compile(r"[:=]\s?[\"']?\Z|=>\s?[\"']?\Z")
 _MIXED = re.compile(r"(?=.*[^\W\d_])(?=.*[\d\W_])")
-# Without one of these nothing below can match.
-_TELLING = re.compile(
-    r"-----BEGIN|PuTTY|[a-z]{2,12}[-_]|AKIA|ASIA|AROA|AIDA|ABIA|ACCA|AIza|ya29|GOCSPX|SG\.|eyJ|AGE-|EAA|Q~"
-    r"|(?:SK|AC)[0-9a-f]{32}|://[^\s/@]{0,100}:|:AA|xox|sq0|pass|pwd|contrase|kennwort|losung|senha|mot de"
-    r"|secret|token|key|clave|schl|bearer|basic|aws|sig=|machine|curl|wget|hook",
-    re.IGNORECASE,
-)
 
 
 def find(text: str, *, with_rules: rules.Rules | None = None) -> list[tuple[int, int]]:
@@ -126,13 +120,11 @@ def _plain(text: str, ruleset: rules.Rules) -> Iterator[spans.FoldedSpan]:
 
 
 def _in_folded(text: str, ruleset: rules.Rules) -> Iterator[spans.FoldedSpan]:
-    if not _TELLING.search(text):
-        return
-    lowered = folding.lower(text)
+    scanned = pattern_scan.of(text)
     for pattern in ruleset.patterns:
         if pattern.kind not in _KINDS:
             continue
-        for match in pattern.match.finditer(lowered if pattern.lowered else text):
+        for match in pattern_scan.matches(pattern, scanned):
             group = "value" if "value" in pattern.match.groupindex else 0
             start, end = match.span(group)
             value = text[start:end]

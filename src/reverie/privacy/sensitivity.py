@@ -3,6 +3,7 @@
 import enum
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Literal, cast
 
 from reverie.privacy import decoding, details, folding, rules, secret_values
@@ -28,6 +29,9 @@ _LOW, _NORMAL, _HIGH, _CRITICAL = Level
 # Characters that are looked through at once, and those that two pieces share; set by
 # hand.
 _WINDOW, _OVERLAP = 20_000, 1_000
+_MOMENT = re.compile(
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"
+)
 _ENCODED = re.compile(r"[A-Za-z0-9+/=_-]+")
 _DOMAINS: Mapping[str, Level] = {
     "event": _LOW,
@@ -115,17 +119,20 @@ def _start_of_run(text: str, position: int, *, after: int) -> int:
 
 def _of_window(text: str, ruleset: rules.Rules) -> Level:
     folded = folding.fold(text).text
-    views = decoding.views(text)
-    readings = [folded]
-    if views:
-        readings.append(decoding.together(views))
-    if any(map(ruleset.special.category, readings)):
+    if _is_critical(folded, ruleset):
         return _CRITICAL
-    if any(secret_values.has(reading, ruleset) for reading in readings):
+    views = decoding.views(text)
+    if views and _is_critical(decoding.together(views), ruleset):
         return _CRITICAL
     if details.has(folded, ruleset) or details.in_views(views, ruleset):
         return _HIGH
     return _LOW
+
+
+def _is_critical(folded: str, ruleset: rules.Rules) -> bool:
+    if ruleset.special.category(folded):
+        return True
+    return secret_values.has(folded, ruleset)
 
 
 def of_fields(
@@ -181,13 +188,13 @@ def followed(kept: Level, before: Level, now: Level) -> Level:
 
 
 def _as_text(value: object) -> str:
-    """The text of a field: of lists and mappings that of their values, of numbers
-    nothing.
+    """The text of a field: of lists and mappings that of their values, of numbers and
+    moments nothing.
     """
-    if value is None or isinstance(value, (bool, int, float)):
+    if value is None or isinstance(value, (bool, int, float, datetime)):
         return ""
     if isinstance(value, str):
-        return value
+        return "" if _MOMENT.fullmatch(value) else value
     if isinstance(value, Mapping):
         entries = cast("Mapping[str, object]", value)
         lines = [_as_text(entry) for entry in entries.values()]

@@ -4,6 +4,7 @@ signs, in English, Spanish and German.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from reverie.privacy import folding, mapped_text
 
@@ -83,6 +84,7 @@ _JOINTS = frozenset({"and", "y", "und", "then", "luego", "dann"})
 # A hundred in English stands behind its number.
 _HUNDRED = "hundred"
 _FEWEST_WORDS = 3
+_FEWEST_NUMBERS = 2
 # The letters of an IBAN between its digits.
 _LONGEST_LETTERS = 4
 _LABELS = frozenset({"IBAN", "DNI", "NIE", "NIF", "SSN", "TEL", "BIC", "ID"})
@@ -135,8 +137,7 @@ _NUMBERS = _tables()
 
 def find(text: str) -> Iterator[Edit]:
     """Runs of at least three numbers, digits or signs in words, as what they say."""
-    lowered = folding.lower(text)
-    if not any(word in lowered for word in _TELLING):
+    if sum(map(_is_number, _TOKEN.findall(text))) < _FEWEST_NUMBERS:
         return
     run: list[re.Match[str]] = []
     for token in _TOKEN.finditer(text):
@@ -151,18 +152,15 @@ def find(text: str) -> Iterator[Edit]:
     yield from _edit(run)
 
 
-# At least one of these is in whatever run there is.
-_TELLING = frozenset(
-    {"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "zero"}
-    | {"cero", "uno", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho"}
-    | {"nueve", "null", "ein", "zwei", "drei", "vier", "fünf", "fuenf", "sechs"}
-    | {"sieben", "acht", "neun", "enta", "veint", "ty", "zig", "zehn", "cient", "zwo"}
-)
-
-
 _WORDS = frozenset({*_NUMBERS, *_SIGNS, *_TIMES, *_JOINTS, *_LETTERS, _HUNDRED})
 
 
+@lru_cache(maxsize=8192)
+def _is_number(word: str) -> bool:
+    return folding.plain(word) in _NUMBERS
+
+
+@lru_cache(maxsize=8192)
 def _says(word: str) -> bool:
     """Whether a word says a number, a sign or a letter, or is a letter or digits, or
     the few capitals that numbers of accounts have.
@@ -185,7 +183,7 @@ def _edit(run: Sequence[re.Match[str]]) -> Iterator[Edit]:
         run = run[:-1]
     words = list(_with_slashes(run))
     spelled = sum(word in _NUMBERS for word in words)
-    if len(words) < _FEWEST_WORDS or spelled < 2:
+    if len(words) < _FEWEST_WORDS or spelled < _FEWEST_NUMBERS:
         return
     yield Edit(run[0].start(), run[-1].end(), _digits(words))
 
