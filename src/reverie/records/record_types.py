@@ -3,7 +3,6 @@
 A domain is declared by a module of its own (notes.py, events.py, …), of these parts.
 """
 
-import asyncio
 import functools
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -14,14 +13,13 @@ from uuid import UUID
 
 import pydantic
 
-from reverie import db, errors
+from reverie import db, errors, offload
 from reverie.access import callers
 from reverie.privacy import secret_values, sensitivity
 from reverie.records import fields, passages
 
 # A secret makes a record critical: in all others none is looked for a second time.
 _HAS_SECRETS = "critical"
-_LONG = 20_000  # characters of a text; set by hand
 Sensitivity = sensitivity.Word
 Tier = Literal["hot", "warm", "cold"]
 
@@ -240,8 +238,9 @@ def without_secrets(text: passages.Text) -> passages.Text:
 async def indexed_text(domain: Domain[R], record: R) -> passages.Text:
     """The same; a long one takes seconds, in which others want to be answered."""
     values = (getattr(record, db.field(name)) for name in domain.own)
-    if any(isinstance(value, str) and len(value) > _LONG for value in values):
-        return await asyncio.to_thread(text_of, domain, record)
+    size = sum(len(value) for value in values if isinstance(value, str))
+    if size > offload.LONG:
+        return await offload.to_thread(size, text_of, domain, record)
     return text_of(domain, record)
 
 
