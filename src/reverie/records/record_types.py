@@ -3,12 +3,13 @@
 A domain is declared by a module of its own (notes.py, events.py, …), of these parts.
 """
 
+import dataclasses
 import functools
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Generic, Literal, LiteralString, TypeVar
+from typing import Any, Generic, Literal, LiteralString, TypeVar, cast
 from uuid import UUID
 
 import pydantic
@@ -197,6 +198,28 @@ def summary_of(domain: Domain[R], record: R) -> str:
     if record.sensitivity != _HAS_SECRETS:
         return summary
     return secret_values.redacted(summary)
+
+
+def fields_without_secrets(record: R) -> R:
+    """A record in whose fields no secret is left, for the graph."""
+    if record.sensitivity != _HAS_SECRETS:
+        return record
+    clean = {
+        own.name: _without_secrets(getattr(record, own.name))
+        for own in dataclasses.fields(record)
+    }
+    return replace(record, **clean)
+
+
+def _without_secrets(value: object) -> object:
+    if isinstance(value, str):
+        return secret_values.redacted(value)
+    if isinstance(value, list):
+        return list(map(_without_secrets, cast("list[object]", value)))
+    if isinstance(value, dict):
+        entries = cast("dict[str, object]", value)
+        return {name: _without_secrets(entry) for name, entry in entries.items()}
+    return value
 
 
 def without_secrets(text: passages.Text) -> passages.Text:
