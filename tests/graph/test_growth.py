@@ -141,6 +141,12 @@ def test_cypher(piece: str) -> None:
         growth.assert_grows_evenly(work, lexer.LONGEST // 8, largest=lexer.LONGEST // 2)
 
 
+def test_a_text_of_very_many_parts_is_refused() -> None:
+    parser.checked("RETURN " + "+".join(["'a'"] * 200))
+    with pytest.raises(errors.Invalid, match="at most 200 parts"):
+        parser.checked("RETURN " + "+".join(["'a'"] * 201))
+
+
 def test_keys() -> None:
     for piece in ("Ana ", "1", "a-", "é"):
         made = growth.repeated(piece)
