@@ -1,15 +1,16 @@
 """Secrets: what holds one is critical, its record keeps it, and no index does."""
 
+import asyncio
 import base64
 import uuid
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
 
 from reverie import app, db
 from reverie.access import callers
-from reverie.pipeline import rebuild
+from reverie.pipeline import rebuild, rule_extraction, worker
 from reverie.privacy import sensitivity
 from reverie.records import catalogue
 
@@ -160,6 +161,69 @@ async def test_in_every_domain(
     assert made.json()["sensitivity"] == "critical"
     domain = next(d for d in catalogue.DOMAINS.values() if d.plural == plural)
     assert await _holding(reverie.database, owner, piece) == {domain.name}
+
+
+IN_GRAPH: dict[str, dict[str, Any]] = {
+    "contacts": {
+        "display_name": "Ana {}",
+        "company": "Kiln {}",
+        "emails": ["ana@example.org"],
+        "notes": "Works with Ben Ruiz at Kiln {}",
+    },
+    "events": {
+        "title": "Lunch with Ben Ruiz",
+        "start": "2026-05-05T10:00:00Z",
+        "attendees": [{"name": "Ana {}", "email": "ana@example.org"}],
+        "location": "Kiln {}",
+    },
+    "emails": {
+        "from": "Ben {} <ben@example.org>",
+        "to": ["Ana Gil <ana@example.org>"],
+        "subject": "Key {}",
+        "body_text": "Ana Gil works at Kiln {} with [[{}]]",
+    },
+    "notes": {"title": "Ana {}", "content": "[[{}]] by Ana Gil", "tags": ["{}"]},
+}
+
+
+def _filled(value: Any, secret: str) -> Any:
+    if isinstance(value, list):
+        return [_filled(entry, secret) for entry in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        entries = cast("dict[str, Any]", value)
+        return {name: _filled(entry, secret) for name, entry in entries.items()}
+    return value.replace("{}", secret)
+
+
+async def _read(reverie: app.App, owner: callers.Caller) -> None:
+    """Let the graph read what is there."""
+    followers = (rule_extraction.RULE_EXTRACTION,)
+    following = worker.Worker(reverie.database, reverie.embeddings, followers=followers)
+    async with following.running():
+        for _ in range(1000):
+            async with reverie.database.transaction(owner) as tx:
+                standings = await worker.standings(tx, owner)
+            behind = {standing.slot: standing.behind for standing in standings}
+            if not behind["rule_extraction"]:
+                return
+            await asyncio.sleep(0.02)
+    raise AssertionError("the graph is behind")
+
+
+@pytest.mark.parametrize("plural", IN_GRAPH)
+async def test_the_graph_gets_no_secret(
+    reverie: app.App, owner: callers.Caller, api: httpx.AsyncClient, plural: str
+) -> None:
+    secret, piece = SECRETS["github"]
+    values = {name: _filled(value, secret) for name, value in IN_GRAPH[plural].items()}
+    made = await api.post(f"{ROOT}/{plural}", json=values)
+    assert made.status_code == 201, made.text
+    assert made.json()["sensitivity"] == "critical"
+    await _read(reverie, owner)
+    domain = next(d for d in catalogue.DOMAINS.values() if d.plural == plural)
+    assert await _holding(reverie.database, owner, piece) == {domain.name}
+    async with reverie.database.transaction(owner) as tx:
+        assert await tx.value("SELECT count(*) FROM node")
 
 
 async def test_a_field_is_read_with_its_name(api: httpx.AsyncClient) -> None:

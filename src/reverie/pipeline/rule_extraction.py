@@ -3,14 +3,13 @@
 What records say becomes nodes and links, by their fields and by rules, without a model.
 """
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from reverie import db
+from reverie import db, offload
 from reverie.access import callers, users
 from reverie.graph.extraction import (
     affected_records,
@@ -93,7 +92,10 @@ async def _extract(
     async with work.database.transaction(work.user) as tx:
         known_nodes = await known_values.of(tx, work.user)
     for record in records:
-        entities = await asyncio.to_thread(record_entities.extract, record, known_nodes)
+        size = sum(len(text) for _, text in record.passages)
+        entities = await offload.to_thread(
+            size, record_entities.extract, record, known_nodes
+        )
         async with work.database.transaction(work.user) as tx:
             await _apply(tx, work.user, record, entities)
 

@@ -4,12 +4,11 @@ A domain is declared by a module of its own (notes.py, events.py, …); who has 
 of them knows them all.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 from uuid import UUID
 
-from reverie import db, errors
+from reverie import db, errors, offload
 from reverie.access import callers
 from reverie.privacy import sensitivity
 from reverie.records import changes, fields, heat, passages, record_types, versions
@@ -127,7 +126,8 @@ def _without_lowering(
 async def _level(domain: Domain[Any], values: Mapping[str, Any]) -> sensitivity.Level:
     """How private a record is by what it holds."""
     content = {name: values[name] for name in (*domain.own, "custom") if name in values}
-    return await asyncio.to_thread(sensitivity.of_record, domain.name, content)
+    size = sum(len(value) for value in content.values() if isinstance(value, str))
+    return await offload.to_thread(size, sensitivity.of_record, domain.name, content)
 
 
 async def _following(

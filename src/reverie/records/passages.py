@@ -4,7 +4,6 @@ They are written in the record's own transaction, so a record is found by its wo
 commit, and a deleted or edited text is gone at once. Lists of postings follow.
 """
 
-import asyncio
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from reverie import db
+from reverie import db, offload
 from reverie.access import callers
 from reverie.records import postings, terms
 
@@ -20,7 +19,6 @@ _Columns = dict[str, list[object]]
 
 LIMIT = 300
 FRAGMENT = 60
-_LONG = 20_000
 _BATCH = 200  # passages a statement; set by hand
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n")
@@ -180,8 +178,11 @@ async def write(
     if old is not None:
         await _drop(tx, caller, record_id)
     # A long document takes seconds, in which others want to be answered.
-    long = sum(len(section.text) for section in new.sections) > _LONG
-    columns = await asyncio.to_thread(_columns, new) if long else _columns(new)
+    size = sum(len(section.text) for section in new.sections)
+    if size > offload.LONG:
+        columns = await offload.to_thread(size, _columns, new)
+    else:
+        columns = _columns(new)
     card: dict[str, object] = {
         "user": caller.user_id,
         "record": record_id,

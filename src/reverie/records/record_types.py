@@ -3,25 +3,24 @@
 A domain is declared by a module of its own (notes.py, events.py, …), of these parts.
 """
 
-import asyncio
+import dataclasses
 import functools
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Generic, Literal, LiteralString, TypeVar
+from typing import Any, Generic, Literal, LiteralString, TypeVar, cast
 from uuid import UUID
 
 import pydantic
 
-from reverie import db, errors
+from reverie import db, errors, offload
 from reverie.access import callers
 from reverie.privacy import secret_values, sensitivity
 from reverie.records import fields, passages
 
 # A secret makes a record critical: in all others none is looked for a second time.
 _HAS_SECRETS = "critical"
-_LONG = 20_000  # characters of a text; set by hand
 Sensitivity = sensitivity.Word
 Tier = Literal["hot", "warm", "cold"]
 
@@ -201,6 +200,28 @@ def summary_of(domain: Domain[R], record: R) -> str:
     return secret_values.redacted(summary)
 
 
+def fields_without_secrets(record: R) -> R:
+    """A record in whose fields no secret is left, for the graph."""
+    if record.sensitivity != _HAS_SECRETS:
+        return record
+    clean = {
+        own.name: _without_secrets(getattr(record, own.name))
+        for own in dataclasses.fields(record)
+    }
+    return replace(record, **clean)
+
+
+def _without_secrets(value: object) -> object:
+    if isinstance(value, str):
+        return secret_values.redacted(value)
+    if isinstance(value, list):
+        return list(map(_without_secrets, cast("list[object]", value)))
+    if isinstance(value, dict):
+        entries = cast("dict[str, object]", value)
+        return {name: _without_secrets(entry) for name, entry in entries.items()}
+    return value
+
+
 def without_secrets(text: passages.Text) -> passages.Text:
     """A text for search in which no secret is left, whichever part holds it or a piece
     of it.
@@ -240,8 +261,9 @@ def without_secrets(text: passages.Text) -> passages.Text:
 async def indexed_text(domain: Domain[R], record: R) -> passages.Text:
     """The same; a long one takes seconds, in which others want to be answered."""
     values = (getattr(record, db.field(name)) for name in domain.own)
-    if any(isinstance(value, str) and len(value) > _LONG for value in values):
-        return await asyncio.to_thread(text_of, domain, record)
+    size = sum(len(value) for value in values if isinstance(value, str))
+    if size > offload.LONG:
+        return await offload.to_thread(size, text_of, domain, record)
     return text_of(domain, record)
 
 

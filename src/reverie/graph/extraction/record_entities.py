@@ -14,6 +14,7 @@ from reverie.graph.extraction import (
     update,
 )
 from reverie.privacy import folding, lists
+from reverie.records import record_types
 
 FOREIGN_DOMAINS = frozenset(
     {"feed", "feed_item", "bookmark", "transaction", "health", "run"}
@@ -67,7 +68,7 @@ def extract(
         source.record.id,
         source.title,
         source.at,
-        fields=record_fields.of(source.record),
+        fields=record_fields.of(record_types.fields_without_secrets(source.record)),
         named=named,
         stated=facts,
         undated=source.undated,
