@@ -22,7 +22,7 @@ SOURCES = Path(reverie.__file__).parents[1]
 WORDS_ALONE = '[embedding]\nprovider = "none"\n'
 
 
-def wait_until(holds: Callable[[], Any], seconds: float = 30) -> Any:
+def wait_until(holds: Callable[[], Any], seconds: float = 90) -> Any:
     """What `holds` gives once it gives something."""
     deadline = time.monotonic() + seconds
     while not (found := holds()):

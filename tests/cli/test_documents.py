@@ -71,9 +71,9 @@ def test_a_folder_is_watched_until_ctrl_c(home: Home) -> None:
     wait_until(lambda: "First" not in home.run("search", "kites").stdout)
     began = time.monotonic()
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=90)
     assert process.returncode == 0, err
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 60
     assert "Watching" in err
     assert "1 imported" in out
     assert "Traceback" not in out + err

@@ -67,7 +67,7 @@ class Service:
         """Signal it and wait: its output, and how long it took."""
         began = time.monotonic()
         self.process.send_signal(number)
-        out, err = self.process.communicate(timeout=30)
+        out, err = self.process.communicate(timeout=90)
         return out, err, time.monotonic() - began
 
 
@@ -142,8 +142,8 @@ def test_a_killed_database_comes_back(service: Service) -> None:
         except OSError:
             return False
 
-    wait_until(healed, 30)
-    assert time.monotonic() - began < 30
+    wait_until(healed, 90)
+    assert time.monotonic() - began < 90
     assert (
         service.get("/notes", {"title": "After the kill", "content": "kept"})[0] == 201
     )
@@ -226,7 +226,7 @@ def test_it_stops_cleanly(home: Home, number: signal.Signals) -> None:
     ):  # somebody's idle connection holds nothing up
         out, err, took = service.stop(number)
     assert service.process.returncode == 0
-    assert took < 10
+    assert took < 40
     assert f"http://127.0.0.1:{service.port}/api/v1" in out
     assert "Stopped. Everything is kept." in err
     assert "Traceback" not in out + err
@@ -259,7 +259,9 @@ def test_the_demo_twice() -> None:
     """With the built-in model: the second one has nothing to do."""
     home = make_home(settings="")
     try:
+        began = time.monotonic()
         first = home.run("demo").stdout
+        took = time.monotonic() - began
         for told in (
             "Domingo de playa",
             "An old invoice, politely",
@@ -270,7 +272,7 @@ def test_the_demo_twice() -> None:
         assert "0 unchanged" in first
         began = time.monotonic()
         second = home.run("demo").stdout
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < took
         assert " 0 imported" in f" {second.splitlines()[1]}"
         assert _results(second) == _results(first)
         assert home.postgres() == []

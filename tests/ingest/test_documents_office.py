@@ -296,14 +296,14 @@ class TestHostile:
     @pytest.mark.parametrize("name", HOSTILE)
     def test_it_ends_quickly_with_a_reason(self, name: str):
         reader, data = HOSTILE[name]
-        started = time.perf_counter()
+        started = time.process_time()
         if name == "rtf":  # not harmful by itself, only deep
             texts(reader, data)
         else:
             with pytest.raises(errors.Unreadable) as caught:
                 texts(reader, data)
             assert len(caught.value.message) < 220
-        assert time.perf_counter() - started < 20
+        assert time.process_time() - started < 20
 
     def test_a_bomb_is_stopped_while_it_unpacks(self):
         reader, data = HOSTILE["bomb word/document.xml"]

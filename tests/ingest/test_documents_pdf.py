@@ -58,11 +58,11 @@ def test_pages_known_already_are_not_read_again() -> None:
 
 def test_a_thousand_pages_begin_at_once() -> None:
     data = built([drawn([f"{LONG} {number}"]) for number in range(1000)])
-    started = time.monotonic()
+    started = time.process_time()
     found = pdf.read(units.DocumentSource(data, "a.pdf"))
     next(found)
     unit = next(found)
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
     assert isinstance(unit, units.Unit)
     assert (unit.number, unit.total) == (1, 1000)
 
@@ -230,12 +230,12 @@ def test_pages_of_odd_shapes_and_lengths_do_not_stall_or_stop_the_rest() -> None
         b"0 0 595 842", b"0 0 9999999 1"
     )
     assert [unit.number for unit in pages(thin)] == [1, 2]
-    started = time.monotonic()
+    started = time.process_time()
     assert len(
         " ".join(texts(pages(built([drawn([LONG] * 2500, y=36_000)]))[0]))
     ) > 2400 * len(LONG)
     assert (
-        time.monotonic() - started < 15
+        time.process_time() - started < 15
     )  # a second or so; it was forty when a long paragraph cost its square
 
 

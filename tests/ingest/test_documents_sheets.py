@@ -173,13 +173,13 @@ class TestWorkbook:
     def test_a_declared_size_costs_nothing(self):
         far = '<dimension ref="A1:XFD1048576"/><sheetData><row r="1"><c r="A1"><v>1</v></c></row>'
         far += '<row r="1048576"><c r="XFD1048576"><v>2</v></c></row></sheetData>'
-        started = time.perf_counter()
+        started = time.process_time()
         (unit,) = units_of(workbook(far))
         assert [(block.text, block.place) for block in unit.blocks] == [
             ("1", {"rows": [1, 1]}),
             ("2", {"rows": [1048576, 1048576]}),
         ]
-        assert time.perf_counter() - started < 2
+        assert time.process_time() - started < 2
 
     def test_shared_texts_cannot_multiply_without_end(self, monkeypatch):
         monkeypatch.setattr(sheetrows, "MOST", 100_000)

@@ -175,30 +175,30 @@ SURVIVED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_with_a_reason(name: str) -> None:
     kind, data = REFUSED[name]
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(errors.Unreadable) as caught:
         list(READERS[kind](source(data, kind)))
     assert 5 < len(str(caught.value)) < 300
-    assert time.monotonic() - start < SECONDS
+    assert time.process_time() - start < SECONDS
 
 
 @pytest.mark.parametrize("name", SURVIVED)
 def test_read_all_the_same(name: str) -> None:
     kind, data = SURVIVED[name]
-    start = time.monotonic()
+    start = time.process_time()
     items = list(READERS[kind](source(data, kind)))
     assert items
     assert "root:" not in repr(items[:3])
-    assert time.monotonic() - start < SECONDS
+    assert time.process_time() - start < SECONDS
 
 
 @pytest.mark.parametrize(
     "head", [b"<!--", b"<!DOCTYPE", b"<?", b"<!DOCTYPE x [", b"X: y\n", b"[ ", b"\n"]
 )
 def test_detection_is_quick(head: bytes) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     detect.look((head * detect.HEAD)[: detect.HEAD], PurePosixPath("a.xml"))
-    assert time.monotonic() - start < 2
+    assert time.process_time() - start < 2
 
 
 WORDS = st.sampled_from(

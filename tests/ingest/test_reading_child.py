@@ -98,7 +98,7 @@ async def test_a_reader_that_breaks_leaves_a_reason(
     assert (last.reason, last.cause, last.locked) == (reason, cause, False)
     assert len(messages) == found
     assert last.peak < SHORT.memory * 1.1
-    assert time.monotonic() - started < allowed.seconds + 3
+    assert time.monotonic() - started < allowed.seconds + 30
     assert isinstance((await read(odd, "plain"))[-1], wire.Done)
 
 

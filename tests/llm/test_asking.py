@@ -503,7 +503,7 @@ async def test_ollama_with_its_port_closed(
     ) as told:
         await chat.ask(models, owner, about(PLAIN, lane="bulk"))
     assert "ollama serve" in told.value.hint
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 30
     assert [row["outcome"] for row in await rows(database, owner)] == ["failed"]
 
 

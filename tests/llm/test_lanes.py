@@ -62,7 +62,7 @@ async def test_what_is_in_the_background_leaves_a_place_free(
         asyncio.create_task(threads.run(lane, lambda: go.wait(10))) for _ in range(3)
     ]
     await until_waiting(threads, 2)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert await threads.run("query", lambda: "at once") == "at once"
     go.set()
     assert await asyncio.gather(*background) == [True] * 3
@@ -81,7 +81,7 @@ async def test_a_place_is_taken_until_the_thread_is_done() -> None:
     assert await asyncio.to_thread(begun.wait, 10)
     first.cancel()
     with pytest.raises(asyncio.CancelledError):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await first  # its caller is let go at once
     bulk = asyncio.create_task(threads.run("bulk", lambda: "bulk"))
     question = asyncio.create_task(threads.run("query", lambda: "question"))
@@ -103,7 +103,7 @@ async def test_who_gives_up_waiting_takes_no_place() -> None:
     waits.cancel()
     go.set()
     assert await first
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert await threads.run("bulk", lambda: 1) == 1
     threads.close()
 
@@ -204,7 +204,7 @@ async def test_a_series_that_stops_gives_its_place_back(how: str) -> None:
     with pytest.raises((asyncio.CancelledError, ZeroDivisionError)):
         await series
     for _ in range(3):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             assert await threads.run("bulk", lambda: 1) == 1
     assert threads.turns.waiting == 0
     threads.close()

@@ -426,7 +426,7 @@ def test_it_ends(home: Path, how: str) -> None:
             process.stdin.write(_tool(1, "list_changes", since="2020-01-01T00:00:00Z"))
             process.stdin.flush()
         assert process.wait(timeout=60) == 0
-        assert time.monotonic() - start < 15  # most of it is the interpreter's own end
+        assert time.monotonic() - start < 45  # most of it is the interpreter's own end
 
 
 def test_it_ends_though_nobody_reads_its_answers(home: Path) -> None:
