@@ -6,10 +6,11 @@ as fp32 or Q4_0: blocks of 32 numbers with one fp16 scale, byte j holding number
 its low and number j + 16 in its high half, each (half - 8) * scale.
 """
 
+import array
 import importlib.util
 import mmap
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ _MAGIC = b"E5S1"
 _BLOCK = 32
 _BLOCK_BYTES = 2 + _BLOCK // 2
 _ZERO = 8
+_HALF = 4  # bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +39,23 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The pieces of the tokenizer and their log probabilities, and the numbers of its
-    signs.
+    """The pieces of the tokenizer, one behind the other in `text`, their log
+    probabilities, and the numbers of its signs.
     """
 
-    pieces: tuple[str, ...]
+    text: bytes
+    offsets: Sequence[int]
     scores: NDArray[np.float32]
     start: int
     end: int
     padding: int
     unknown: int
     normalised: Mapping[int, str]
+
+    def piece(self, number: int) -> str:
+        """The piece of a number."""
+        first, last = self.offsets[number], self.offsets[number + 1]
+        return self.text[first:last].decode()
 
 
 class _Reader:
@@ -101,7 +109,8 @@ class Weights:
         (outputs, blocks, 16); and scales, shape (outputs, blocks).
         """
         halves, scales = self._halves(self._blocks(name, inputs))
-        return halves[..., 0::2] | (halves[..., 1::2] << 4), scales
+        paired = halves[..., 0::2] | (halves[..., 1::2] << _HALF)
+        return paired.astype(np.uint8, copy=False), scales
 
     def rows(
         self, name: str, inputs: int, numbers: NDArray[np.int64]
@@ -123,8 +132,8 @@ class Weights:
         """The 32 halves of each block in their order, and its scale."""
         scales = blocks[..., :2].copy().view(np.float16)[..., 0]
         packed = blocks[..., 2:]
-        halves = np.concatenate([packed & 15, packed >> 4], axis=-1)
-        return halves, scales.astype(np.float32)
+        halves = np.concatenate([packed & 15, packed >> _HALF], axis=-1)
+        return halves.astype(np.uint8, copy=False), scales.astype(np.float32)
 
 
 def shipped() -> Path:
@@ -138,15 +147,11 @@ def shipped() -> Path:
 def _vocabulary(reader: _Reader) -> Vocabulary:
     count, start, end, padding, unknown = reader.read("<5i")
     (size,) = reader.read("<Q")
-    offsets = reader.array(np.uint32, count + 1).tolist()
+    offsets = array.array("I", reader.array(np.uint32, count + 1).tobytes())
     scores = reader.array(np.float32, count)
     text = reader.bytes(size)
-    pieces = tuple(
-        text[first:last].decode()
-        for first, last in zip(offsets, offsets[1:], strict=False)
-    )
     normalised = _normalised(reader)
-    return Vocabulary(pieces, scores, start, end, padding, unknown, normalised)
+    return Vocabulary(text, offsets, scores, start, end, padding, unknown, normalised)
 
 
 def _normalised(reader: _Reader) -> dict[int, str]:
