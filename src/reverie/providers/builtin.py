@@ -112,7 +112,7 @@ class Builtin:
 def _load() -> _Model:
     """The quicker engine where it runs. Raises EmbedderUnavailable."""
     try:
-        return e5.Model()
+        return e5.E5Model()
     except (OSError, RuntimeError, ValueError) as away:
         log.warning("the embedding engine does not run here: %s", away)
     try:

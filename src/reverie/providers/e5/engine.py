@@ -39,10 +39,11 @@ class Engine:
     """
 
     def __init__(self) -> None:
-        self._weights = weights.Weights()
+        self._weights = weights.E5Weights()
         self._tokenizer = tokenizer.Tokenizer(self._weights.vocabulary)
         graph = network.build(self._weights)
-        self._session = _session(graph, self._weights.shape.width)
+        width = self._weights.shape.width
+        self._session = _session(graph, width)
 
     def vectors(self, texts: Sequence[str], each: Map = map) -> Vectors:
         """Shape (len(texts), width), unit length. A text that is longer than the
@@ -54,15 +55,18 @@ class Engine:
         owners: list[int] = []
         lengths: list[int] = []
         for number, text in enumerate(texts):
-            for part in self._windows(self._tokenizer.numbers(text)):
-                windows.append(part)
+            pieces = self._tokenizer.numbers(text)
+            for window in self._windows(pieces):
+                windows.append(window)
                 owners.append(number)
-                lengths.append(len(part) - 2)
+                lengths.append(len(window) - 2)
         width = self._weights.shape.width
         sums = np.zeros((len(texts), width), np.float32)
         weight = np.maximum(np.asarray(lengths, np.float32), 1)
-        np.add.at(sums, owners, self._means(windows, each) * weight[:, None])
-        return sums / np.linalg.norm(sums, axis=1, keepdims=True)
+        means = self._means(windows, each)
+        np.add.at(sums, owners, means * weight[:, None])
+        norms = np.linalg.norm(sums, axis=1, keepdims=True)
+        return sums / norms
 
     def _windows(self, numbers: Sequence[int]) -> Iterator[list[int]]:
         """The pieces of a text with the signs of start and end, as many at a time as
@@ -70,30 +74,34 @@ class Engine:
         """
         vocabulary = self._weights.vocabulary
         size = self._weights.shape.positions - 2
-        for start in range(0, max(len(numbers), 1), size):
+        count = max(len(numbers), 1)
+        for start in range(0, count, size):
             part = numbers[start : start + size]
             yield [vocabulary.start, *part, vocabulary.end]
 
     def _means(self, windows: Sequence[Window], each: Map) -> Vectors:
-        means = np.empty((len(windows), self._weights.shape.width), np.float32)
+        width = self._weights.shape.width
+        means = np.empty((len(windows), width), np.float32)
         batches = list(_batches(windows))
         parts = [[windows[number] for number in batch] for batch in batches]
-        for batch, computed in zip(batches, each(self._run, parts), strict=True):
-            means[batch] = computed
+        computed = each(self._run, parts)
+        for batch, rows in zip(batches, computed, strict=True):
+            means[batch] = rows
         return means
 
     def _run(self, windows: Sequence[Window]) -> Vectors:
-        longest = max(map(len, windows))
+        shape = (len(windows), max(map(len, windows)))
         padding = self._weights.vocabulary.padding
-        numbers = np.full((len(windows), longest), padding, np.int64)
-        mask = np.zeros((len(windows), longest), np.int32)
+        numbers = np.full(shape, padding, np.int64)
+        mask = np.zeros(shape, np.int32)
         for row, window in enumerate(windows):
-            numbers[row, : len(window)] = window
-            mask[row, : len(window)] = 1
+            size = len(window)
+            numbers[row, :size] = window
+            mask[row, :size] = 1
         width = self._weights.shape.width
         embedded = self._weights.rows("emb.word", width, numbers.reshape(-1))
         given = {
-            network.EMBEDDED: embedded.reshape(*numbers.shape, width),
+            network.EMBEDDED: embedded.reshape(*shape, width),
             network.MASK: mask,
         }
         computed = cast("list[Vectors]", self._session.run([network.MEAN], given))
@@ -101,7 +109,7 @@ class Engine:
 
 
 def _session(graph: onnx_writer.Graph, width: int) -> onnxruntime.InferenceSession:
-    options: Any = onnxruntime.SessionOptions()
+    options = cast("Any", onnxruntime).SessionOptions()
     # None but the caller's: those of onnxruntime have no priority of their own.
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1

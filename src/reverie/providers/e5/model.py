@@ -15,7 +15,7 @@ _QUERY, _PASSAGE = "query: ", "passage: "
 _LOWEST = 19  # as `nice` has it
 
 
-class Model:
+class E5Model:
     """Raises OSError, ValueError, RuntimeError where the engine does not run."""
 
     def __init__(self) -> None:
@@ -26,7 +26,8 @@ class Model:
 
     def queries(self, texts: Sequence[str]) -> base.Vectors:
         """Shape (len(texts), width), unit length."""
-        return self._engine.vectors([_QUERY + text for text in texts])
+        marked = [_QUERY + text for text in texts]
+        return self._engine.vectors(marked)
 
     def passages(self, texts: Sequence[str]) -> base.Vectors:
         """The same; whatever else runs on the machine goes first."""

@@ -17,7 +17,7 @@ class _Network:
     what they compute.
     """
 
-    def __init__(self, source: weights.Weights) -> None:
+    def __init__(self, source: weights.E5Weights) -> None:
         self.source = source
         self.shape = source.shape
         self.graph = onnx_writer.Graph()
@@ -44,7 +44,8 @@ class _Network:
         packed = [self.source.packed(f"{each}.w", inputs) for each in matrices]
         halves = np.concatenate([each for each, _ in packed])
         scales = np.concatenate([each for _, each in packed])
-        bias = np.concatenate([self.source.plain(f"{each}.b") for each in matrices])
+        biases = [self.source.plain(f"{each}.b") for each in matrices]
+        bias = np.concatenate(biases)
         self.graph.node(
             "MatMulNBits",
             [
@@ -67,23 +68,50 @@ class _Network:
 
     def positioned(self, embedded: str) -> str:
         """The vectors of the words with those of their places."""
-        table = self.source.plain("emb.pos").reshape(-1, self.shape.width)
-        table = table + self.source.plain("emb.type")[: self.shape.width]
+        width = self.shape.width
+        table = self.source.plain("emb.pos")
+        table = table.reshape(-1, width)
+        kind = self.source.plain("emb.type")
+        table = table + kind[:width]
         places = self.graph.constant("places", table[None])
-        zero = self.graph.constant("zero", np.array([0], np.int64))
-        one = self.graph.constant("one", np.array([1], np.int64))
+        start = self.number("zero", 0)
+        axis = self.number("one", 1)
         self.graph.node("Shape", [embedded], ["length"], start=1, end=2)
-        self.graph.node("Slice", [places, zero, "length", one], ["places.used"])
+        self.graph.node(
+            "Slice",
+            [places, start, "length", axis],
+            ["places.used"],
+        )
         return self.add(embedded, "places.used", "positioned")
+
+    def number(self, name: str, value: int) -> str:
+        """A whole number as a constant."""
+        values = np.array([value], np.int64)
+        return self.graph.constant(name, values)
 
     def layer(self, value: str, number: int) -> str:
         """Attention and the feed-forward part, each added to what it was given."""
         name = f"l{number}"
+        attended = self.attention(value, name)
+        value = self.add(value, attended, f"{name}.added")
+        value = self.normalised(value, f"{name}.aln", f"{name}.between")
+        outer = self.feed_forward(value, name)
+        value = self.add(value, outer, f"{name}.out")
+        return self.normalised(value, f"{name}.oln", f"{name}.end")
+
+    def attention(self, value: str, name: str) -> str:
+        """Self-attention of many heads."""
         width = self.shape.width
-        three = [f"{name}.{part}" for part in "qkv"]
-        joined = self.linear(value, three, width, f"{name}.qkv")
-        parts = [f"{name}.query", f"{name}.key", f"{name}.value"]
-        self.graph.node("Split", [joined], parts, axis=-1, num_outputs=3)
+        query, key, content = f"{name}.q", f"{name}.k", f"{name}.v"
+        joined = self.linear(value, [query, key, content], width, f"{name}.qkv")
+        parts = [f"{query}.part", f"{key}.part", f"{content}.part"]
+        self.graph.node(
+            "Split",
+            [joined],
+            parts,
+            axis=-1,
+            num_outputs=3,
+        )
         context = f"{name}.context"
         self.graph.node(
             "MultiHeadAttention",
@@ -92,28 +120,59 @@ class _Network:
             domain=onnx_writer.MICROSOFT,
             num_heads=self.shape.heads,
         )
-        attended = self.linear(context, [f"{name}.ao"], width, f"{name}.attended")
-        added = self.add(value, attended, f"{name}.added")
-        value = self.normalised(added, f"{name}.aln", f"{name}.between")
+        return self.linear(context, [f"{name}.ao"], width, f"{name}.attended")
+
+    def feed_forward(self, value: str, name: str) -> str:
+        width = self.shape.width
         inner = self.linear(value, [f"{name}.fi"], width, f"{name}.inner")
         active = f"{name}.active"
-        self.graph.node("Gelu", [inner], [active], domain=onnx_writer.MICROSOFT)
-        outer = self.linear(active, [f"{name}.fo"], self.shape.inner, f"{name}.outer")
-        added = self.add(value, outer, f"{name}.out")
-        return self.normalised(added, f"{name}.oln", f"{name}.end")
+        self.graph.node(
+            "Gelu",
+            [inner],
+            [active],
+            domain=onnx_writer.MICROSOFT,
+        )
+        inputs = self.shape.inner
+        return self.linear(active, [f"{name}.fo"], inputs, f"{name}.outer")
 
     def mean(self, value: str) -> None:
         """The mean over the pieces that are no padding."""
-        self.graph.node("Cast", [MASK], ["mask.float"], to=1)
-        axis = self.graph.constant("axis", np.array([1], np.int64))
-        self.graph.node("Unsqueeze", ["mask.float", axis], ["mask.row"])
-        self.graph.node("MatMul", ["mask.row", value], ["sum.row"])
-        self.graph.node("Squeeze", ["sum.row", axis], ["sum"])
-        self.graph.node("ReduceSum", ["mask.float", axis], ["count"], keepdims=1)
-        self.graph.node("Div", ["sum", "count"], [MEAN])
+        axis = self.number("axis", 1)
+        self.graph.node(
+            "Cast",
+            [MASK],
+            ["mask.float"],
+            to=onnx_writer.FLOAT,
+        )
+        self.graph.node(
+            "Unsqueeze",
+            ["mask.float", axis],
+            ["mask.row"],
+        )
+        self.graph.node(
+            "MatMul",
+            ["mask.row", value],
+            ["sum.row"],
+        )
+        self.graph.node(
+            "Squeeze",
+            ["sum.row", axis],
+            ["sum"],
+        )
+        self.graph.node(
+            "ReduceSum",
+            ["mask.float", axis],
+            ["count"],
+            keepdims=1,
+        )
+        self.graph.node(
+            "Div",
+            ["sum", "count"],
+            [MEAN],
+        )
 
 
-def build(source: weights.Weights) -> onnx_writer.Graph:
+def build(source: weights.E5Weights) -> onnx_writer.Graph:
     """The graph: word vectors, shape (texts, pieces, width), and a mask of int32, shape
     (texts, pieces), to means, shape (texts, width).
     """

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 _IR_VERSION = 9
 _OPSET = 18
 MICROSOFT = "com.microsoft"
-_TYPES = {"float32": 1, "uint8": 2, "int32": 6, "int64": 7}
+FLOAT = 1
+_TYPES = {"float32": FLOAT, "uint8": 2, "int32": 6, "int64": 7}
 _FLOAT_ATTRIBUTE, _INT_ATTRIBUTE = 1, 2
 _EXTERNAL = 1
+_VARINT, _SIZED, _FOUR_BYTES = 0, 2, 5
 # Smaller ones stand in the graph itself.
 _EXTERNAL_FROM = 512  # bytes
 
@@ -54,8 +56,11 @@ class Graph:
 
     def external(self) -> dict[str, NDArray[np.generic]]:
         """The constants that the model does not hold itself."""
-        large = self.constants.items()
-        return {name: each for name, each in large if each.nbytes > _EXTERNAL_FROM}
+        return {
+            name: values
+            for name, values in self.constants.items()
+            if values.nbytes > _EXTERNAL_FROM
+        }
 
     def model(
         self,
@@ -90,12 +95,18 @@ def _varint(value: int) -> bytes:
     return bytes(out)
 
 
+def _tag(number: int, wire_type: int) -> bytes:
+    """What begins a field: its number and how its value is written."""
+    return _varint(number << 3 | wire_type)
+
+
 def _number(tag: int, value: int) -> bytes:
-    return _varint(tag << 3) + _varint(value)
+    return _tag(tag, _VARINT) + _varint(value)
 
 
 def _message(tag: int, content: bytes) -> bytes:
-    return _varint(tag << 3 | 2) + _varint(len(content)) + content
+    size = _varint(len(content))
+    return _tag(tag, _SIZED) + size + content
 
 
 def _text(tag: int, value: str) -> bytes:
@@ -107,10 +118,13 @@ def _opset(domain: str, version: int) -> bytes:
 
 
 def _attribute(name: str, value: float) -> bytes:
+    named = _text(1, name)
     if isinstance(value, int):
-        return _text(1, name) + _number(3, value) + _number(20, _INT_ATTRIBUTE)
-    single = _varint(2 << 3 | 5) + np.float32(value).tobytes()
-    return _text(1, name) + single + _number(20, _FLOAT_ATTRIBUTE)
+        kind = _number(20, _INT_ATTRIBUTE)
+        return named + _number(3, value) + kind
+    single = np.float32(value).tobytes()
+    kind = _number(20, _FLOAT_ATTRIBUTE)
+    return named + _tag(2, _FOUR_BYTES) + single + kind
 
 
 def _tensor(name: str, values: NDArray[np.generic]) -> bytes:
@@ -121,15 +135,21 @@ def _tensor(name: str, values: NDArray[np.generic]) -> bytes:
     if values.nbytes <= _EXTERNAL_FROM:
         parts.append(_message(9, values.tobytes()))
     else:
-        parts.append(_message(13, _text(1, "location") + _text(2, "memory")))
+        place = _text(1, "location") + _text(2, "memory")
+        parts.append(_message(13, place))
         parts.append(_number(14, _EXTERNAL))
     return b"".join(parts)
 
 
 def _value(name: str, kind: str, shape: Sequence[int | str]) -> bytes:
-    sizes = b"".join(
-        _message(1, _number(1, size) if isinstance(size, int) else _text(2, size))
-        for size in shape
-    )
+    sizes = b"".join(map(_size, shape))
     tensor = _number(1, _TYPES[kind]) + _message(2, sizes)
-    return _text(1, name) + _message(2, _message(1, tensor))
+    form = _message(1, tensor)
+    return _text(1, name) + _message(2, form)
+
+
+def _size(size: int | str) -> bytes:
+    """A size of a shape, or the name of one that varies."""
+    if isinstance(size, int):
+        return _message(1, _number(1, size))
+    return _message(1, _text(2, size))

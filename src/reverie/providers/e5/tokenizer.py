@@ -31,21 +31,23 @@ class _Pieces:
     def __init__(self, vocabulary: weights.Vocabulary) -> None:
         self._vocabulary = vocabulary
         count = len(vocabulary.scores)
-        hashes = np.fromiter(
-            (hash(vocabulary.piece(number)) for number in range(count)), np.int64, count
-        )
+        pieces = map(vocabulary.piece, range(count))
+        hashes = np.fromiter(map(hash, pieces), np.int64, count)
         order = np.argsort(hashes).astype(np.int32)
-        self._hashes = array.array("q", hashes[order].tobytes())
+        ordered = hashes[order]
+        self._hashes = array.array("q", ordered.tobytes())
         self._order = array.array("i", order.tobytes())
         # Nine texts in ten that are no piece are known by it at once.
         taken = np.zeros(_SLOTS, np.uint8)
-        taken[hashes & (_SLOTS - 1)] = 1
+        slots = hashes & (_SLOTS - 1)
+        taken[slots] = 1
         self._taken = taken.tobytes()
 
     def number(self, text: str) -> int | None:
         """The number of a piece, or None if the text is none."""
         wanted = hash(text)
-        if not self._taken[wanted & (_SLOTS - 1)]:
+        slot = wanted & (_SLOTS - 1)
+        if not self._taken[slot]:
             return None
         at = bisect.bisect_left(self._hashes, wanted)
         while at < len(self._hashes) and self._hashes[at] == wanted:
@@ -83,8 +85,9 @@ class Tokenizer:
         back: list[tuple[int, int]] = [(0, self._unknown)] * (size + 1)
         for start in range(size):
             for end, number, score in self._pieces(word, start):
-                if best[start] + score > best[end]:
-                    best[end] = best[start] + score
+                together = best[start] + score
+                if together > best[end]:
+                    best[end] = together
                     back[end] = (start, number)
         found: list[int] = []
         end = size
@@ -95,8 +98,11 @@ class Tokenizer:
 
     def _pieces(self, word: str, start: int) -> Iterator[tuple[int, int, float]]:
         """Pieces that begin at a place: where each ends, its number and its score."""
-        for end in range(start + 1, min(len(word), start + _LONGEST_PIECE) + 1):
-            number = self._numbers.number(word[start:end])
+        longest = min(len(word), start + _LONGEST_PIECE)
+        for end in range(start + 1, longest + 1):
+            piece = word[start:end]
+            number = self._numbers.number(piece)
             if number is not None and number != self._unknown:
-                yield end, number, self._scores[number]
+                score = self._scores[number]
+                yield end, number, score
         yield start + 1, self._unknown, self._unknown_score

@@ -26,7 +26,7 @@ _HALF = 4  # bits
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class NetworkShape:
     """The sizes of the network."""
 
     width: int
@@ -67,12 +67,14 @@ class _Reader:
 
     def read(self, form: str) -> tuple[Any, ...]:
         values = struct.unpack_from(form, self.data, self.at)
-        self.at += struct.calcsize(form)
+        size = struct.calcsize(form)
+        self.at += size
         return values
 
     def bytes(self, size: int) -> bytes:
-        taken = self.data[self.at : self.at + size]
-        self.at += size
+        end = self.at + size
+        taken = self.data[self.at : end]
+        self.at = end
         return taken
 
     def array(self, kind: type[np.generic], count: int) -> NDArray[Any]:
@@ -81,7 +83,7 @@ class _Reader:
         return values
 
 
-class Weights:
+class E5Weights:
     """The file, mapped: what is not used takes no memory. Raises OSError, ValueError."""
 
     def __init__(self, path: Path | None = None) -> None:
@@ -93,7 +95,7 @@ class Weights:
         reader.read("<I")  # the version of the form
         width, layers, heads, inner, _, positions, _ = reader.read("<7i")
         epsilon, _ = reader.read("<fi")
-        self.shape = Shape(width, layers, heads, inner, positions, epsilon)
+        self.shape = NetworkShape(width, layers, heads, inner, positions, epsilon)
         self.vocabulary = _vocabulary(reader)
         self._tensors = _directory(reader)
 
@@ -123,16 +125,21 @@ class Weights:
     def _blocks(self, name: str, inputs: int) -> NDArray[np.uint8]:
         count, offset, size = self._tensors[name]
         raw = np.frombuffer(self._data, np.uint8, size, offset)
-        return raw.reshape(count // inputs, inputs // _BLOCK, _BLOCK_BYTES)
+        outputs = count // inputs
+        blocks = inputs // _BLOCK
+        return raw.reshape(outputs, blocks, _BLOCK_BYTES)
 
     @staticmethod
     def _halves(
         blocks: NDArray[np.uint8],
     ) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
         """The 32 halves of each block in their order, and its scale."""
-        scales = blocks[..., :2].copy().view(np.float16)[..., 0]
+        scales = blocks[..., :2].copy()
+        scales = scales.view(np.float16)[..., 0]
         packed = blocks[..., 2:]
-        halves = np.concatenate([packed & 15, packed >> _HALF], axis=-1)
+        low = packed & 15
+        high = packed >> _HALF
+        halves = np.concatenate([low, high], axis=-1)
         return halves.astype(np.uint8, copy=False), scales.astype(np.float32)
 
 
@@ -147,7 +154,8 @@ def shipped() -> Path:
 def _vocabulary(reader: _Reader) -> Vocabulary:
     count, start, end, padding, unknown = reader.read("<5i")
     (size,) = reader.read("<Q")
-    offsets = array.array("I", reader.array(np.uint32, count + 1).tobytes())
+    starts = reader.array(np.uint32, count + 1)
+    offsets = array.array("I", starts.tobytes())
     scores = reader.array(np.float32, count)
     text = reader.bytes(size)
     normalised = _normalised(reader)
