@@ -99,7 +99,8 @@ class Engine:
             numbers[row, :size] = window
             mask[row, :size] = 1
         width = self._weights.shape.width
-        embedded = self._weights.rows("emb.word", width, numbers.reshape(-1))
+        flat = numbers.reshape(-1)
+        embedded = self._weights.rows("emb.word", width, flat)
         given = {
             network.EMBEDDED: embedded.reshape(*shape, width),
             network.MASK: mask,
@@ -127,7 +128,10 @@ def _session(graph: onnx_writer.Graph, width: int) -> onnxruntime.InferenceSessi
 
 def _batches(windows: Sequence[Window]) -> Iterator[list[int]]:
     """Numbers of windows, shortest first, as many together as make a batch."""
-    order = sorted(range(len(windows)), key=lambda number: len(windows[number]))
+    order = sorted(
+        range(len(windows)),
+        key=lambda number: len(windows[number]),
+    )
     batch: list[int] = []
     for number in order:
         if batch and (len(batch) + 1) * len(windows[number]) > _PIECES_A_BATCH:

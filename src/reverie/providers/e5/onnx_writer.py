@@ -137,7 +137,8 @@ def _tensor(name: str, values: NDArray[np.generic]) -> bytes:
     else:
         place = _text(1, "location") + _text(2, "memory")
         parts.append(_message(13, place))
-        parts.append(_number(14, _EXTERNAL))
+        external = _number(14, _EXTERNAL)
+        parts.append(external)
     return b"".join(parts)
 
 

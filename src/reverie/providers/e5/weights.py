@@ -54,8 +54,10 @@ class Vocabulary:
 
     def piece(self, number: int) -> str:
         """The piece of a number."""
-        first, last = self.offsets[number], self.offsets[number + 1]
-        return self.text[first:last].decode()
+        first = self.offsets[number]
+        last = self.offsets[number + 1]
+        piece = self.text[first:last]
+        return piece.decode()
 
 
 class _Reader:
@@ -120,7 +122,8 @@ class E5Weights:
         """Some rows of a matrix as numbers, shape (len(numbers), inputs)."""
         halves, scales = self._halves(self._blocks(name, inputs)[numbers])
         values = halves.astype(np.float32) - _ZERO
-        return (values * scales[..., None]).reshape(len(numbers), inputs)
+        scaled = values * scales[..., None]
+        return scaled.reshape(len(numbers), inputs)
 
     def _blocks(self, name: str, inputs: int) -> NDArray[np.uint8]:
         count, offset, size = self._tensors[name]
@@ -169,7 +172,8 @@ def _normalised(reader: _Reader) -> dict[int, str]:
     normalised: dict[int, str] = {}
     while reader.at < last:
         code, length = reader.read("<IB")
-        normalised[code] = "".join(map(chr, reader.read(f"<{length}I")))
+        signs = reader.read(f"<{length}I")
+        normalised[code] = "".join(map(chr, signs))
     return normalised
 
 
@@ -179,7 +183,7 @@ def _directory(reader: _Reader) -> dict[str, tuple[int, int, int]]:
     tensors: dict[str, tuple[int, int, int]] = {}
     for _ in range(count):
         (length,) = reader.read("<H")
-        name = reader.bytes(length).decode()
+        name = reader.bytes(length)
         _, numbers, offset, size = reader.read("<BIQQ")
-        tensors[name] = (numbers, offset, size)
+        tensors[name.decode()] = (numbers, offset, size)
     return tensors
