@@ -28,8 +28,10 @@ class _Network:
 
     def normalised(self, value: str, weight: str, name: str) -> str:
         """Layer normalisation."""
-        gain = self.graph.constant(f"{name}.w", self.source.plain(f"{weight}.w"))
-        bias = self.graph.constant(f"{name}.b", self.source.plain(f"{weight}.b"))
+        gains = self.source.plain(f"{weight}.w")
+        biases = self.source.plain(f"{weight}.b")
+        gain = self.graph.constant(f"{name}.w", gains)
+        bias = self.graph.constant(f"{name}.b", biases)
         self.graph.node(
             "LayerNormalization",
             [value, gain, bias],

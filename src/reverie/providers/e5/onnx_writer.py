@@ -129,8 +129,9 @@ def _attribute(name: str, value: float) -> bytes:
 
 def _tensor(name: str, values: NDArray[np.generic]) -> bytes:
     """A constant: its numbers, or that they come from outside."""
+    kind = _TYPES[values.dtype.name]
     parts = [_number(1, size) for size in values.shape]
-    parts.append(_number(2, _TYPES[values.dtype.name]))
+    parts.append(_number(2, kind))
     parts.append(_text(8, name))
     if values.nbytes <= _EXTERNAL_FROM:
         parts.append(_message(9, values.tobytes()))
@@ -144,7 +145,8 @@ def _tensor(name: str, values: NDArray[np.generic]) -> bytes:
 
 def _value(name: str, kind: str, shape: Sequence[int | str]) -> bytes:
     sizes = b"".join(map(_size, shape))
-    tensor = _number(1, _TYPES[kind]) + _message(2, sizes)
+    number = _number(1, _TYPES[kind])
+    tensor = number + _message(2, sizes)
     form = _message(1, tensor)
     return _text(1, name) + _message(2, form)
 

@@ -74,9 +74,10 @@ class Tokenizer:
         words = [word for word in plain.split(" ") if word]
         if plain.endswith(" "):
             words.append("")
-        if not words:
-            words = [""]
-        return [number for word in words for number in self._word(_SPACE + word)]
+        numbers: list[int] = []
+        for word in words or [""]:
+            numbers += self._word(_SPACE + word)
+        return numbers
 
     def _best(self, word: str) -> tuple[int, ...]:
         """The pieces of a word whose scores are the highest together."""
