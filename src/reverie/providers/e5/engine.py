@@ -101,8 +101,9 @@ class Engine:
         width = self._weights.shape.width
         flat = numbers.reshape(-1)
         embedded = self._weights.rows("emb.word", width, flat)
+        embedded = embedded.reshape(*shape, width)
         given = {
-            network.EMBEDDED: embedded.reshape(*shape, width),
+            network.EMBEDDED: embedded,
             network.MASK: mask,
         }
         computed = cast("list[Vectors]", self._session.run([network.MEAN], given))
@@ -134,7 +135,8 @@ def _batches(windows: Sequence[Window]) -> Iterator[list[int]]:
     )
     batch: list[int] = []
     for number in order:
-        if batch and (len(batch) + 1) * len(windows[number]) > _PIECES_A_BATCH:
+        pieces = (len(batch) + 1) * len(windows[number])
+        if batch and pieces > _PIECES_A_BATCH:
             yield batch
             batch = []
         batch.append(number)

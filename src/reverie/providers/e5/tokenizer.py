@@ -51,8 +51,9 @@ class _Pieces:
             return None
         at = bisect.bisect_left(self._hashes, wanted)
         while at < len(self._hashes) and self._hashes[at] == wanted:
-            if self._vocabulary.piece(self._order[at]) == text:
-                return self._order[at]
+            number = self._order[at]
+            if self._vocabulary.piece(number) == text:
+                return number
             at += 1
         return None
 
