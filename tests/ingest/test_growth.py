@@ -5,7 +5,6 @@ times the processor's time.
 import datetime as dt
 import json
 import random
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
@@ -25,11 +24,8 @@ from reverie.ingest.formats import (
     plain,
     tnef,
 )
+from tests.growth import assert_grows_evenly
 
-MOST = 2.6
-MOST_BEYOND_CACHES = 3.2  # megabytes; a square is 4
-LEAST_S = 0.04  # shorter times are noise
-TRIES = 6
 READERS: dict[str, drafts.Reader] = {
     "eml": mail.read,
     "mbox": mail.read_mbox,
@@ -57,31 +53,6 @@ def read(kind: str, data: bytes) -> None:
             pass
     except errors.Unreadable:
         pass
-
-
-def seconds(work: Callable[[int], object], size: int) -> float:
-    started = time.process_time()
-    work(size)
-    return time.process_time() - started
-
-
-def assert_grows_evenly(work: Callable[[int], object], size: int) -> None:
-    """Doubled, until it takes long enough to be measured; noise may cost some tries."""
-    short = seconds(work, size)
-    while short < LEAST_S and size < 4_000_000:
-        size *= 2
-        short = seconds(work, size)
-    if short < LEAST_S:  # megabytes in no time: what grows is noise
-        assert seconds(work, 2 * size) < 4 * LEAST_S
-        return
-    most = MOST if size < 1_000_000 else MOST_BEYOND_CACHES
-    long = seconds(work, 2 * size)
-    for _ in range(TRIES):
-        if long <= most * max(short, LEAST_S / 2):
-            return
-        short = min(short, seconds(work, size))
-        long = min(long, seconds(work, 2 * size))
-    pytest.fail(f"twice as long takes {long / short:.1f} times as long ({size})")
 
 
 HEAD = b"From: a@b\nTo: c@d\n"

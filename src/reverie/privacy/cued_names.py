@@ -143,7 +143,7 @@ def _extent(
 ) -> Extent:
     """From the first to the last character, without the s of a genitive."""
     stop = run[-1].end
-    return run[0].start, stop - 2 if tokenized.text[:stop].endswith("'s") else stop
+    return run[0].start, stop - 2 if tokenized.text.endswith("'s", 0, stop) else stop
 
 
 def _not_names(

@@ -22,7 +22,7 @@ _BASE64 = re.compile(
     r"(?<![0-9A-Za-z+/])[0-9A-Za-z+/_-]{10,}(?:\s{1,4}[0-9A-Za-z+/_-]{4,})*={0,2}"
 )
 # What is encoded has capitals or digits within.
-_PROSE = re.compile(r"[A-Za-z]?[a-z]+(?:[\s-]{1,4}[A-Za-z]?[a-z]+)*")
+_PROSE = re.compile(r"[A-Z]?[a-z]+(?:[\s-]{1,4}[A-Z]?[a-z]+)*")
 _HEX = re.compile(
     r"(?<![0-9A-Za-z])(?:0x|\\x)?[0-9A-Fa-f]{2}"
     r"(?:[ :,;\n-]{0,2}(?:0x|\\x)?[0-9A-Fa-f]{2}){5,}(?![0-9A-Za-z])"

@@ -14,6 +14,8 @@ _NOT_DIGITS = re.compile(r"\D")
 # Five digits or more in any spacing.
 _NUMBER = re.compile(r"(?<!\w)\+?\(?\d(?:[ .\-/()]{0,3}\d){4,}")
 _FEWEST_DIGITS = 5
+# What is longer is written as it is, and in no other way.
+_MOST_WORDS_OF_NAME = 20
 # Numbers that differ by a country code or a trunk zero share so many digits at least.
 _FEWEST_SHARED_DIGITS = 7
 _MOST_DIGITS_BEFORE = 4
@@ -108,7 +110,7 @@ def _forms(words: tuple[str, ...], kind: str) -> Iterator[tuple[str, ...]]:
     letters = "".join(words)
     if len(letters) > 2 and (len(words) > 1 or not _is_trivial(letters)):
         yield words
-    if kind == "person" and len(words) > 1:
+    if kind == "person" and 1 < len(words) <= _MOST_WORDS_OF_NAME:
         yield from _name_forms(words)
 
 

@@ -17,6 +17,8 @@ _SPANISH = snowballstemmer.stemmer("spanish")
 _GERMAN = snowballstemmer.stemmer("german")
 SHORTEST_PART = 4
 """The fewest letters of the last part of a German compound."""
+# What is longer is no word: a key, or a text without spaces.
+_LONGEST_WORD = 100
 
 # What German puts between the parts of a compound (Fugenelemente).
 _LINKING_ELEMENTS = ("", "s", "n", "en", "es", "e", "er")
@@ -110,10 +112,12 @@ def german(word: str) -> bool:
     """Whether a word, with its accents, is an ordinary word of German or is a compound
     of such.
     """
-    stem = folding.plain(str(_GERMAN.stemWord(word.lower())))
     plain = folding.plain(word)
     if plain.endswith(_GERMAN_SUFFIXES) and len(plain) > 2 * SHORTEST_PART:
         return True
+    if len(plain) > _LONGEST_WORD:
+        return False
+    stem = folding.plain(str(_GERMAN.stemWord(word.lower())))
     stems = _words("words-de")
     if stem in stems or plain in stems:
         return True

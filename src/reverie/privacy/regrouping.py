@@ -34,10 +34,8 @@ _LETTER_BY_LETTER = re.compile(
     r"(?<![^\W_])\w(?P<gap>[^\w\n]|_|\n|, |\. | - | \| |\*\*|\| )\w(?:(?P=gap)[\w@.+%/-]){1,200}(?![^\W_])"
 )
 # A line that ends inside of an address or a key.
-_NEWLINE = re.compile(
-    r"(?<=\S)[ \t]*(?:(?<=[ \t])[\\|])?\n[ \t]*(?:[>|#*+-]+[ \t]*)*(?=\S)"
-)
-_HYPHENATED = re.compile(r"(?<=[^\W\d_])-[ \t]*\n[ \t]*(?:[>|#*]+[ \t]*)*(?=[^\W\d_])")
+_NEWLINE = re.compile(r"(?<=\S)[ \t]*(?:(?<=[ \t])[\\|])?\n[ \t>|#*+-]*(?=\S)")
+_HYPHENATED = re.compile(r"(?<=[^\W\d_])-[ \t]*\n[ \t>|#*]*(?=[^\W\d_])")
 _AROUND_AT = re.compile(
     r"(?<=[\w.])(?P<left>[\s|*_~`>\"'()\[\]{}<]{1,12})?(?P<at>[@.])(?P<right>[\s|*_~`>\"'()\[\]{}<]{1,12})?(?=\w)"
 )

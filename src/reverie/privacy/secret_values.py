@@ -29,8 +29,8 @@ _FEWEST = 4
 _LONGEST_CODE = 8
 _LONG_PASSWORD = 8
 _PLACEHOLDER = re.compile(
-    r"(?:(.)\1{2,}|<.*>?|\$[\w({].*|%\w+%?|\{\{.*|\[.*\]?|(?:your|my|tu|dein|ihr)[-_ ].*"
-    r"|.*(?:changeme|change[-_]me|placeholder|redacted|[-_](?:here|aqui|hier)\b|your[-_]|insert[-_]|replace[-_]).*"
+    r"(?:(.)\1{2,}+|<.*+|\$[\w({].*+|%\w+%?|\{\{.*+|\[.*+|(?:your|my|tu|dein|ihr)[-_ ].*+"
+    r"|.*(?:changeme|change[-_]me|placeholder|redacted|[-_](?:here|aqui|hier)\b|your[-_]|insert[-_]|replace[-_]).*+"
     r"|none|null|nil|true|false|required|optional|string|str|secret|password|passwd|pass|token|value|env|unset|empty"
     r"|example|test|todo|tbd|xxx+|\*+|•+|\.+|-+)[.,;)]*",
     re.IGNORECASE,

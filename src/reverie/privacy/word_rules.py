@@ -189,8 +189,10 @@ class WordRules:
 
 def near(words: WordForms, first: WordMatch, second: WordMatch) -> bool:
     """Whether two matches stand in one sentence, with few words between them."""
-    between = words.between(first, second)
-    return len(between) <= _WINDOW and not any(map(_SENTENCE_END.match, between))
+    start, end = sorted((first, second))
+    if end.start - start.end > _WINDOW:
+        return False
+    return not any(map(_SENTENCE_END.match, words.between(first, second)))
 
 
 def _forms_of(entry: str) -> tuple[str, ...]:

@@ -20,6 +20,8 @@ from reverie.vocabulary import letters
 TITLE_WEIGHT = 2.5
 STEM_WEIGHT = 0.8
 _LONGEST = 120
+# No stem of a longer word is short enough to be a term.
+_LONGEST_STEMMED = 2 * _LONGEST
 
 _CHUNK = re.compile(r"\S+")
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -190,7 +192,7 @@ def _word(word: str, languages: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
             yield word[i : i + 2], True
         return
     yield _fold_word(word), True
-    if len(word) > 3 and not _has_digit(word):
+    if 3 < len(word) <= _LONGEST_STEMMED and not _has_digit(word):
         for stem in {_fold_word(language.stem(word, name)) for name in languages}:
             yield f"~{stem}", False
 

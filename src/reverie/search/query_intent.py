@@ -4,12 +4,13 @@ Hints move what fits up; they never leave anything out.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from reverie.records import terms
 from reverie.search import weights
+from reverie.search.dates import quotations
 from reverie.search.dates import time_lexicon as tables
 from reverie.vocabulary import calendar_words, given_names
 
@@ -62,7 +63,7 @@ _ALONE = re.compile(f"([{terms.CJK}])")
 _POSSESSIVE = re.compile(r"['’]s$")
 # A name has at most so many words.
 _NAME_WORDS = 3
-_PHRASE = re.compile(r"\"([^\"]*)\"|“([^”]*)”|„([^“”]*)[“”]|«([^»]*)»|»([^«]*)«")
+_PHRASE_SIGNS = '"“„«»'
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +82,32 @@ def read(text: str) -> Intent:
     """What a question hints at, in English, Spanish and German. What stands in quotes
     hints at nothing else.
     """
-    tokens = _TOKEN.findall(_PHRASE.sub(" ", text))
+    quoted = list(quotations.find(text, _PHRASE_SIGNS))
+    tokens = _TOKEN.findall(_without(text, quoted))
     folded = [terms.fold(token) for token in tokens]
     domains = _domains(folded)
     return Intent(
         domains=frozenset(domains.values()),
         words=frozenset(domains),
         people=_people(tokens, folded),
-        phrases=_phrases(text),
+        phrases=_phrases(text, quoted),
     )
 
 
-def _phrases(text: str) -> tuple[str, ...]:
+def _without(text: str, quoted: Sequence[tuple[int, int]]) -> str:
+    """A text with a space in place of what stands in quotes."""
+    pieces: list[str] = []
+    at = 0
+    for start, end in quoted:
+        pieces.append(text[at:start])
+        at = end
+    return " ".join([*pieces, text[at:]])
+
+
+def _phrases(text: str, quoted: Sequence[tuple[int, int]]) -> tuple[str, ...]:
     """What stands in quotes, with single spaces."""
-    quoted = [phrase for match in _PHRASE.finditer(text) for phrase in match.groups("")]
-    return tuple(" ".join(phrase.split()) for phrase in quoted if phrase.strip())
+    phrases = (text[start + 1 : end - 1].split() for start, end in quoted)
+    return tuple(" ".join(words) for words in phrases if words)
 
 
 def _domains(folded: list[str]) -> dict[str, str]:

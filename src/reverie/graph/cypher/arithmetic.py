@@ -8,6 +8,7 @@ from reverie.graph.cypher.value_types import ValueType
 
 _NUMBERS = frozenset({"whole", "number"})
 _COUNTED = _NUMBERS | {""}
+_MOST_PIECES = 200
 
 
 def joined(
@@ -51,6 +52,11 @@ def _joined_texts(
     which the engine would take for an empty text.
     """
     pieces = (*_pieces(left), *_pieces(right))
+    if len(pieces) > _MOST_PIECES:
+        raise errors.Invalid(
+            f"A text is joined of at most {_MOST_PIECES} parts.",
+            hint="Join some of them in WITH first.",
+        )
     text = " + ".join(piece for piece, _ in pieces)
     missing = [f"{piece} IS NULL" for piece, nullable in pieces if nullable]
     if missing:

@@ -1,5 +1,7 @@
 """Lexical features of a text's words: ordinary, role, function word, never a name."""
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from reverie.graph.extraction import lexicon
@@ -17,11 +19,14 @@ _SHORTEST_ROLE = 5
 
 @dataclass(frozen=True, slots=True)
 class AnalysedText:
-    """A text in tokens, and the words of its language: en, de or es."""
+    """A text in tokens, and the words of its language: en, de or es. `times`: how often
+    each token is written so.
+    """
 
     tokenized: tokenizer.TokenizedText
     lexicon: lexicon.EntityLexicon
     language: str
+    times: Mapping[str, int]
 
     def is_ordinary(self, word: str) -> bool:
         """Whether a word is in a dictionary. Three letters are in one by chance."""
@@ -77,6 +82,14 @@ class AnalysedText:
         if word not in words["not_names"]:
             return False
         return not self.lexicon.heads.get(word) and not _usual_name(word)
+
+
+def of(
+    tokenized: tokenizer.TokenizedText, words: lexicon.EntityLexicon, language: str
+) -> AnalysedText:
+    """A text ready for features."""
+    times = Counter(token.text for token in tokenized.tokens)
+    return AnalysedText(tokenized, words, language, times)
 
 
 def _usual_name(word: str) -> bool:

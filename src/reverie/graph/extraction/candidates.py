@@ -415,7 +415,6 @@ def _without_genitive(
     """Without the s of the genitive, unless the text has the word with it elsewhere and
     never without. And whether it is one.
     """
-    others = [token.text for token in text.tokenized.tokens]
-    if word[:-1] not in others and others.count(word) > 1:
+    if word[:-1] not in text.times and text.times.get(word, 0) > 1:
         return word, stop, False
     return word[:-1], stop - 1, True

@@ -111,9 +111,7 @@ def _found_in_folded(
     if language not in lexicon.LANGUAGES:
         language = lexicon.tell_language(text)
     tokenized = tokenizer.tokenize(text, rules.load().words, language)
-    analysed = analysis.AnalysedText(
-        tokenized, lexicon.load(language), language or "en"
-    )
+    analysed = analysis.of(tokenized, lexicon.load(language), language or "en")
     mentions = list(_known_mentions(text, nodes))
     covered = _CoveredCharacters(mentions)
     others = (*_tagged(text), *_quoted(text), *_recognised(analysed, mentions))

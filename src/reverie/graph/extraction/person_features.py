@@ -222,5 +222,4 @@ def _apposition(
 
 def _also_small(text: analysis.AnalysedText, candidate: candidates.Candidate) -> bool:
     """Whether the text has the same word in small letters: then it is a word there."""
-    small = candidate.words[0].lower()
-    return any(token.text == small for token in text.tokenized.tokens)
+    return candidate.words[0].lower() in text.times

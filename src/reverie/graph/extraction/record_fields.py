@@ -24,7 +24,9 @@ _TITLE = re.compile(
     r"^(?:(?:dr|dra|prof|profesora?|ing|lic|mr|mrs|ms|miss|sr|sra|srta|herr|frau|don|doña|sir|dame)\b\.? )+",
     re.IGNORECASE,
 )
-_WRITTEN = re.compile(r"(.*?)<\s*([^<>\s]+@[^<>\s]+)\s*>\s*", re.DOTALL)
+_WRITTEN = re.compile(r"(.*?)<\s*((?=[^<>\s]+?@[^<>\s])[^<>\s]+)\s*>\s*", re.DOTALL)
+# The standard library reads brackets inside of brackets by recursion.
+_LONGEST_ADDRESS = 300
 _PARTS = re.compile(r"[a-zà-öø-ÿ]{2,}", re.IGNORECASE)
 
 
@@ -80,7 +82,9 @@ def _written_address(text: str) -> tuple[str, str]:
     match = _WRITTEN.fullmatch(text)
     if match:
         return match[1], match[2]
-    return email.utils.parseaddr(text) if "@" in text else (text, "")
+    if "@" not in text or len(text) > _LONGEST_ADDRESS:
+        return text, ""
+    return email.utils.parseaddr(text)
 
 
 def is_role(email_: str) -> bool:

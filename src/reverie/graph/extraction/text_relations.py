@@ -6,6 +6,7 @@ hold if it stands there.
 
 import re
 import tomllib
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -90,10 +91,13 @@ def find(
     if language not in _OWNERS:
         return []
     relations: dict[tuple[str, str, str], StatedRelation] = {}
+    by_place = sorted(mentions, key=lambda mention: mention.start)
+    starts = [mention.start for mention in by_place]
     for match in _SENTENCE.finditer(text):
-        sentence = _Sentence(
-            match.group(), match.start(), _inside(mentions, *match.span())
-        )
+        start, end = match.span()
+        near = by_place[bisect_left(starts, start) : bisect_left(starts, end)]
+        inside = [mention for mention in near if mention.end <= end]
+        sentence = _Sentence(match.group(), start, inside)
         if not sentence.states():
             continue
         for relation in _matches(sentence, language):
@@ -121,15 +125,6 @@ def related_names(
     return frozenset(names - {OWNER})
 
 
-def _inside(
-    mentions: Iterable[mentions.Mention], start: int, end: int
-) -> list[mentions.Mention]:
-    """The mentions between two offsets."""
-    return [
-        mention for mention in mentions if start <= mention.start and mention.end <= end
-    ]
-
-
 @dataclass(frozen=True, slots=True)
 class _Sentence:
     """A sentence with its offset in the text and its mentions, by place."""
@@ -146,19 +141,25 @@ class _Sentence:
 
     def _without_mentions(self) -> str:
         """A name holds no doubt."""
-        text = self.text
-        for mention in reversed(self.mentions):
-            start, end = mention.start - self.start, mention.end - self.start
-            text = f"{text[:start]}…{text[end:]}"
-        return text
+        return self._with(self.text, "…" * len(self.mentions))
 
     def masked(self) -> str:
         """The sentence with a mark for each mention: its number and what it is."""
         text = self.text.replace("<", " ").replace(">", " ")
-        for number, mention in reversed([*enumerate(self.mentions)]):
-            start, end = mention.start - self.start, mention.end - self.start
-            text = f"{text[:start]}<{number}{_letter(mention)}>{text[end:]}"
-        return text.replace("’", "'")
+        marks = [
+            f"<{number}{_letter(mention)}>"
+            for number, mention in enumerate(self.mentions)
+        ]
+        return self._with(text, marks).replace("’", "'")
+
+    def _with(self, text: str, marks: Sequence[str]) -> str:
+        """The text of the sentence with a mark in place of each mention."""
+        pieces: list[str] = []
+        at = 0
+        for mention, mark in zip(self.mentions, marks, strict=True):
+            pieces += (text[at : mention.start - self.start], mark)
+            at = mention.end - self.start
+        return "".join([*pieces, text[at:]])
 
     def name(self, mark: str | None) -> str:
         """The name of a mention by its mark; the owner's for a pronoun."""

@@ -35,7 +35,7 @@ _POSSESSIVE = re.compile(r"['’`´ʼ]s\b")
 _LETTERS_WITH_SLASH = re.compile(r"\b([A-Za-z])/([A-Za-z])\b")
 _AND_BETWEEN_WORDS = re.compile(r"(?<=\s)[&+](?=\s)")
 _AND_IN_WORD = re.compile(r"(?<=[a-z])&(?=[a-z])")
-_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)\b")
+_ORDINAL = re.compile(r"(?<!\d)(\d+)(?:st|nd|rd|th)\b")
 _ROMAN_CAPITALS = re.compile(r"\b[IVX]+\b")
 _LEET = str.maketrans("0134579", "oieastg")
 

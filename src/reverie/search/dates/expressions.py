@@ -82,7 +82,7 @@ def word_before(match: Match) -> str:
 
 def last_word(text: str) -> str:
     """The last word of a text, or ""."""
-    words = text.split()
+    words = text.rsplit(maxsplit=1)
     return words[-1] if words else ""
 
 

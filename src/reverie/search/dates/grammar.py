@@ -34,8 +34,11 @@ def find(text: str, today: date) -> list[TimeExpression]:
         key=lambda expression: (expression.start - expression.end, expression.start),
     )
     kept: list[TimeExpression] = []
+    covered = bytearray(len(text))
     for expression in longest:
-        if not any(_overlap(expression, other) for other in kept):
+        start, end = expression.start, expression.end
+        if not any(covered[start:end]):
+            covered[start:end] = b"\1" * (end - start)
             kept.append(expression)
     return sorted(kept, key=lambda expression: expression.start)
 
@@ -51,20 +54,16 @@ def _reading(read: _Reader, match: Match, today: date) -> TimeExpression | None:
     return expression if 1000 < expression.first.year < 9000 else None
 
 
-def _overlap(a: TimeExpression, b: TimeExpression) -> bool:
-    return a.start < b.end and b.start < a.end
-
-
 def fold_word(word: str) -> str:
     """A word of a table as the folded text has it."""
     return terms.fold(word)
 
 
-def length_at_end(text: str) -> tuple[int, timedelta] | None:
-    """A length of time at the end of a folded text (`two weeks `): where it begins, and
-    how long it is at most.
+def length_before(text: str, end: int, reach: int) -> tuple[int, timedelta] | None:
+    """A length of time right before a place in a folded text (`two weeks `): where it
+    begins, no further away than `reach`, and how long it is at most.
     """
-    match = _LENGTH_AT_END.search(text)
+    match = _LENGTH_AT_END.search(text, max(0, end - reach), end)
     if match is None:
         return None
     count = expressions.count_at_most(match["n"])

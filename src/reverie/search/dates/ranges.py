@@ -28,6 +28,8 @@ _BETWEEN_LENGTH_AND_TIME = ("before", "vor", "antes")
 _AFTER = ("after", "nach", "despues", "tras")
 _SINCE = ("since", "seit", "ab", "desde")
 _DAY = timedelta(1)
+# So many characters before a time are read for the words that open it.
+_REACH = 200
 
 
 def matched(pattern: re.Pattern[str], text: str) -> str:
@@ -84,14 +86,20 @@ def _are_ends(start: TimeExpression, end: TimeExpression, folded: str) -> bool:
         return False
     if not _AND.search(between):
         return True
-    before = folded[: start.start]
-    return _COUPLED.search(before) is not None
+    return _said_before(_COUPLED, folded, start.start) is not None
+
+
+def _said_before(
+    pattern: re.Pattern[str], folded: str, end: int
+) -> re.Match[str] | None:
+    """What a pattern finds right before a place."""
+    return pattern.search(folded, max(0, end - _REACH), end)
 
 
 def _range(start: TimeExpression, end: TimeExpression, folded: str) -> TimeExpression:
     """The time from one to another, with the word before them: `between`."""
-    lead = matched(_COUPLED, folded[: start.start])
-    begins = start.start - len(lead)
+    lead = _said_before(_COUPLED, folded, start.start)
+    begins = start.start - len(lead.group() if lead else "")
     start, end = _in_same_year(start, end)
     if start.yearless and _are_reversed(start, end):
         start = expressions.years_later(start, -1)
@@ -136,13 +144,12 @@ def opened(times: list[TimeExpression], folded: str) -> list[TimeExpression]:
 
 def _opened(time: TimeExpression, folded: str) -> TimeExpression:
     """A time with one end, if a word before it says so."""
-    before = folded[: time.start]
-    opener = _OPENER.search(before)
+    opener = _said_before(_OPENER, folded, time.start)
     if opener is None or time.first is None or time.last is None:
         return time
     preposition = opener.group(1).split()[0]
     if preposition in _BETWEEN_LENGTH_AND_TIME:
-        length = grammar.length_at_end(before[: opener.start()])
+        length = grammar.length_before(folded, opener.start(), _REACH)
         if length is not None:
             return _length_before(time, time.first, *length)
     first, last = _open_days(preposition, time.first, time.last)

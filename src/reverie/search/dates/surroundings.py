@@ -69,7 +69,7 @@ def judged(time: TimeExpression, text: FoldedText) -> TimeExpression | None:
 
 def _surroundings(time: TimeExpression, folded: str) -> _Surroundings:
     """What is around a time in a folded text."""
-    words_before = folded[: time.start].split()
+    words_before = folded[: time.start].rsplit(maxsplit=2)
     own = folded[time.start : time.end]
     behind = folded[time.end :]
     return _Surroundings(words_before[-2:], own, behind)

@@ -17,6 +17,7 @@ from reverie.search.dates import (
     expressions,
     folding,
     grammar,
+    quotations,
     ranges,
     surroundings,
 )
@@ -82,20 +83,17 @@ def _times(text: folding.FoldedText, today: date) -> list[TimeExpression]:
     """The times of a question, but for what stands in quotes, with their surroundings
     taken into account.
     """
-    quotes = [match.span() for match in _QUOTED.finditer(text.folded)]
+    quoted = bytearray(len(text.folded))
+    for start, end in quotations.find(text.folded, least=2):
+        quoted[start:end] = b"\1" * (end - start)
     times: list[TimeExpression] = []
     for time in grammar.find(text.folded, today):
-        if _is_within(time, quotes):
+        if any(quoted[time.start : time.end]):
             continue
         judged = surroundings.judged(time, text)
         if judged is not None:
             times.append(judged)
     return _combined(times, text.folded)
-
-
-def _is_within(time: TimeExpression, spans: list[Span]) -> bool:
-    """Whether a time overlaps one of some stretches of the text."""
-    return any(start < time.end and time.start < end for start, end in spans)
 
 
 def _combined(times: list[TimeExpression], folded: str) -> list[TimeExpression]:
@@ -172,9 +170,6 @@ def _first_words() -> list[str]:
 
 
 _MAYBE = re.compile(rf"\d|(?<!\w)(?:{'|'.join(_first_words())})")
-_QUOTED = re.compile(
-    r"\"[^\"]{2,}\"|“[^”]{2,}”|„[^“”]{2,}[“”]|«[^»]{2,}»|»[^«]{2,}«|‘[^’]{2,}’"
-)
 _SPOKEN = frozenset[str]().union(*language.FUNCTION_WORDS.values())
 _IDLE = _SPOKEN | tables.ASKING | {grammar.fold_word(word) for word in _SPOKEN}
 
