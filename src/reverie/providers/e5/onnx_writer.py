@@ -148,7 +148,8 @@ def _value(name: str, kind: str, shape: Sequence[int | str]) -> bytes:
     number = _number(1, _TYPES[kind])
     tensor = number + _message(2, sizes)
     form = _message(1, tensor)
-    return _text(1, name) + _message(2, form)
+    named = _text(1, name)
+    return named + _message(2, form)
 
 
 def _size(size: int | str) -> bytes:

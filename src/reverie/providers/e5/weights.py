@@ -81,7 +81,8 @@ class _Reader:
 
     def array(self, kind: type[np.generic], count: int) -> NDArray[Any]:
         values = np.frombuffer(self.data, kind, count, self.at)
-        self.at += values.nbytes
+        size = values.nbytes
+        self.at += size
         return values
 
 
@@ -112,7 +113,8 @@ class E5Weights:
         """A matrix as MatMulNBits wants it: halves of bytes, even numbers low, shape
         (outputs, blocks, 16); and scales, shape (outputs, blocks).
         """
-        halves, scales = self._halves(self._blocks(name, inputs))
+        blocks = self._blocks(name, inputs)
+        halves, scales = self._halves(blocks)
         paired = halves[..., 0::2] | (halves[..., 1::2] << _HALF)
         return paired.astype(np.uint8, copy=False), scales
 
@@ -120,7 +122,8 @@ class E5Weights:
         self, name: str, inputs: int, numbers: NDArray[np.int64]
     ) -> NDArray[np.float32]:
         """Some rows of a matrix as numbers, shape (len(numbers), inputs)."""
-        halves, scales = self._halves(self._blocks(name, inputs)[numbers])
+        blocks = self._blocks(name, inputs)
+        halves, scales = self._halves(blocks[numbers])
         values = halves.astype(np.float32) - _ZERO
         scaled = values * scales[..., None]
         return scaled.reshape(len(numbers), inputs)
