@@ -3,7 +3,7 @@
     python bench/ordinary_questions.py [--data FILE.json] [--keep HOME] [--json]
 
 `sets/ordinary_questions.json` is the half that search was tuned on;
-`sets/ordinary_questions_kept_aside.json` was written by somebody else and is only
+`sets/ordinary_questions_kept_aside.json` and `_stranger.json` were written by others and are only
 scored. A question: {query, language, kind, expect: [titles], domain?: its only right
 domain, now?: ISO}, asked on `NOW` unless it says when; or {query, titles} under
 `questions`, with one `now` for all.

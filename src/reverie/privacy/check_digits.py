@@ -26,7 +26,7 @@ import stdnum.pt.nif
 import stdnum.se.personnummer
 from stdnum import numdb
 
-from reverie.privacy import folding, lists
+from reverie.privacy import folding, lists, name_evidence
 
 _SEPARATORS = re.compile(r"[\s.\-/()_:]")
 # Prefixes of issuers: American Express, Diners, Visa, Mastercard, Discover, JCB.
@@ -190,7 +190,8 @@ def _family(text: str) -> bool:
 
 
 def _place(text: str) -> bool:
-    return lists.place(folding.plain(text))
+    plain = folding.plain(text)
+    return lists.place(plain) and not name_evidence.abbreviation(text, plain)
 
 
 def _street_number(text: str) -> bool:

@@ -6,7 +6,7 @@ What a pattern of rules.py asks for by its `take` is a key of CUTTERS.
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from reverie.privacy import folding, lists, name_evidence, names, tokenizer
+from reverie.privacy import folding, lists, name_evidence, names, terms, tokenizer
 
 Extent = tuple[int, int]
 Cutter = Callable[[tokenizer.TokenizedText, int], Extent | None]
@@ -35,7 +35,7 @@ def any_name(tokenized: tokenizer.TokenizedText, position: int) -> Extent | None
         return None
     if _not_names(tokenized, run) and not any(lists.given(t.plain) for t in run):
         return None
-    return _extent(tokenized, run)
+    return _person_extent(tokenized, run)
 
 
 def capitalised_name(
@@ -45,7 +45,7 @@ def capitalised_name(
     run = _run_after(tokenized, position)
     if not run or not run[0].capital:
         return None
-    return _extent(tokenized, run)
+    return _person_extent(tokenized, run)
 
 
 def likely_name(tokenized: tokenizer.TokenizedText, position: int) -> Extent | None:
@@ -53,7 +53,9 @@ def likely_name(tokenized: tokenizer.TokenizedText, position: int) -> Extent | N
     run = _run_after(tokenized, position)
     if not run or _evidence(tokenized, run) < _RARE:
         return None
-    return _extent(tokenized, run)
+    if _is_term(tokenized, run):
+        return None
+    return _person_extent(tokenized, run)
 
 
 def place(tokenized: tokenizer.TokenizedText, position: int) -> Extent | None:
@@ -63,8 +65,11 @@ def place(tokenized: tokenizer.TokenizedText, position: int) -> Extent | None:
     run = _run_after(tokenized, position)
     if not run:
         return None
+    if _is_term(tokenized, run):
+        return None
     words = folding.plain(tokenized.text[run[0].start : run[-1].end])
-    if lists.place(words):
+    short = name_evidence.abbreviation(run[0].text, words)
+    if lists.place(words) and not short:
         return _extent(tokenized, run)
     if not run[0].capital or _evidence(tokenized, run) < _RARE:
         return None
@@ -138,6 +143,12 @@ def _trimmed(
     return tokens[at:end]
 
 
+def _person_extent(
+    tokenized: tokenizer.TokenizedText, run: Sequence[tokenizer.Token]
+) -> Extent:
+    return _extent(tokenized, names.without_possessed(run))
+
+
 def _extent(
     tokenized: tokenizer.TokenizedText, run: Sequence[tokenizer.Token]
 ) -> Extent:
@@ -150,6 +161,13 @@ def _not_names(
     tokenized: tokenizer.TokenizedText, run: Sequence[tokenizer.Token]
 ) -> bool:
     return all(token.plain in tokenized.words["not_names"] for token in run)
+
+
+def _is_term(
+    tokenized: tokenizer.TokenizedText, run: Sequence[tokenizer.Token]
+) -> bool:
+    at = tokenized.token_at(run[0].start)
+    return terms.is_term(tokenized, at, at + len(run))
 
 
 def _evidence(

@@ -35,16 +35,24 @@ class MappedText:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What stands in place of an extent: each of its characters stands for all of it."""
+    """What stands in place of an extent: each of its characters stands for all of it,
+    or, `backwards`, for the one that is as far from the end.
+    """
 
     start: int
     end: int
     replacement: str
+    backwards: bool = False
 
 
 def of_match(match: re.Match[str], text: str) -> Edit:
     """The edit that puts a text in the place of all that matched."""
     return Edit(match.start(), match.end(), text)
+
+
+def reversal(text: str, start: int, end: int) -> Edit:
+    """The edit that puts an extent of a text from its last character to its first."""
+    return Edit(start, end, text[start:end][::-1], backwards=True)
 
 
 def of(text: str) -> MappedText:
@@ -67,10 +75,10 @@ def substitute(mapped: MappedText, edits: Iterable[Edit]) -> MappedText:
     for edit in edits:
         kept = slice(at, edit.start)
         size = len(edit.replacement)
-        start, end = mapped.back(edit.start, edit.end)
+        sources = _sources(mapped, edit)
         texts += (mapped.text[kept], edit.replacement)
-        starts += (*mapped.starts[kept], *[start] * size)
-        ends += (*mapped.ends[kept], *[end] * size)
+        starts += (*mapped.starts[kept], *sources[0])
+        ends += (*mapped.ends[kept], *sources[1])
         changed += mapped.changed[kept]
         edges.append(len(changed) - 1)
         changed += b"\1" * size
@@ -86,6 +94,16 @@ def substitute(mapped: MappedText, edits: Iterable[Edit]) -> MappedText:
         if 0 <= edge < len(changed):
             changed[edge] = 1
     return MappedText("".join(texts), starts, ends, bytes(changed), mapped.strict)
+
+
+def _sources(mapped: MappedText, edit: Edit) -> tuple[Sequence[int], Sequence[int]]:
+    """Where each character of an edit came from: its starts and its ends."""
+    if edit.backwards:
+        part = slice(edit.start, edit.end)
+        return mapped.starts[part][::-1], mapped.ends[part][::-1]
+    size = len(edit.replacement)
+    start, end = mapped.back(edit.start, edit.end)
+    return [start] * size, [end] * size
 
 
 def windows(mapped: MappedText, *, strict: bool) -> Iterator[MappedText]:

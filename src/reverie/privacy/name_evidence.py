@@ -7,7 +7,7 @@ import re
 from collections.abc import Set
 from dataclasses import dataclass
 
-from reverie.privacy import lists, tokenizer
+from reverie.privacy import lists, terms, tokenizer
 
 # A given name of so many countries is usual.
 _USUAL = 3
@@ -16,6 +16,8 @@ _WELL_KNOWN = 5
 # Acronyms are shorter than this; `BARBARA` is a name in capitals.
 _ACRONYM_BELOW = 6
 _ENGLISH_ENDINGS = ("s", "es", "ed", "ing", "ly")
+# `Xi` and `Vi` are names.
+_ROMAN_NUMBER = re.compile(r"[ivx]{3,}")
 # `US`, `McD`: too short to tell a name from an abbreviation.
 _ABBREVIATION_BELOW = 4
 
@@ -83,7 +85,7 @@ def evidence(tokenized: tokenizer.TokenizedText, token: tokenizer.Token) -> floa
     ordinary, 0.5 listed by few and ordinary, 0 an ordinary word.
     """
     plain = token.plain.removesuffix("'s")
-    if _excluded(tokenized, plain) or _abbreviation(token.text, plain):
+    if _excluded(tokenized, plain) or abbreviation(token.text, plain):
         return EVIDENCE.none
     listed = _listed(plain)
     german = tokenized.language == "de"
@@ -93,6 +95,8 @@ def evidence(tokenized: tokenizer.TokenizedText, token: tokenizer.Token) -> floa
     if listed:
         return _listed_evidence(plain, common=common)
     if common or german or not _name_like(token.text, plain):
+        return EVIDENCE.none
+    if terms.derived(tokenized, plain):
         return EVIDENCE.none
     return EVIDENCE.unknown
 
@@ -106,18 +110,20 @@ def _acronym(text: str, plain: str) -> bool:
     return text.isupper() and len(plain) < _ACRONYM_BELOW
 
 
-def _abbreviation(text: str, plain: str) -> bool:
-    """`US`, `McD`: too short to tell a name."""
+def abbreviation(text: str, plain: str) -> bool:
+    """Whether a word is too short to tell a name: `US`, `IgA`, `McD`."""
     if len(plain) >= _ABBREVIATION_BELOW:
         return False
     return _acronym(text, plain) or _camel_case(text)
 
 
 def _name_like(text: str, plain: str) -> bool:
-    """Whether a word in no list is spelled as a name may be."""
+    """Whether a word in no list is spelled as a name may be: not `IgG`, `C-reactiva`."""
     if len(plain) < tokenizer.LOWERCASE_FROM or _acronym(text, plain):
         return False
-    return "-" in plain or not _camel_case(text)
+    if "-" not in plain:
+        return not _camel_case(text)
+    return plain.index("-") > 1
 
 
 def _excluded(tokenized: tokenizer.TokenizedText, plain: str) -> bool:
@@ -125,6 +131,7 @@ def _excluded(tokenized: tokenizer.TokenizedText, plain: str) -> bool:
     words = tokenized.words
     return (
         not plain[:1].isalpha()
+        or _ROMAN_NUMBER.fullmatch(plain) is not None
         or plain in words["not_names"]
         or plain in words["function"]
         or plain in words["allowed"]

@@ -7,19 +7,19 @@ were set by hand.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from reverie.privacy import folding, lists, name_evidence, spans, tokenizer
+from reverie.privacy import folding, lists, name_evidence, spans, terms, tokenizer
 
 LONGEST = 8
 """The most tokens of a name."""
 
 # A given name of so many countries is usual.
 _USUAL = 3
-# `US`, `McD`: too short to tell a name from an abbreviation.
-_ABBREVIATION_BELOW = 4
 _ENOUGH = 1
 # A run with a small first letter needs more in a text that has capitals.
 _ENOUGH_WITHOUT_CAPITAL = 4
 _MOST_PARTICLES = 2
+# `T4l`, `CD45RO`: a longer word with digits may be a password, and is kept from leaving.
+_LONGEST_CODE = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,8 @@ def _longest_place(
         words = folding.plain(tokenized.text[first.start : last.end])
         if not lists.place(words) or not _place_allowed(tokenized, first, last, words):
             continue
+        if not lists.country(words) and terms.is_eponym(tokenized, at, at + size):
+            continue
         town = size == 1 and not lists.country(words)
         score = _SCORES.town if town else _SCORES.country_or_long_place
         return spans.FoldedSpan(first.start, last.end, "location", score)
@@ -97,7 +99,7 @@ def _place_allowed(
     """Whether listed words mean the place where they stand."""
     if not last.capital and not tokenized.lower:
         return False
-    if len(words) < _ABBREVIATION_BELOW and first.text.isupper():
+    if name_evidence.abbreviation(first.text, words):
         return False
     if first is not last:
         return True
@@ -118,7 +120,7 @@ def _town_allowed(tokenized: tokenizer.TokenizedText, token: tokenizer.Token) ->
 
 def _title_case(tokenized: tokenizer.TokenizedText, at: int, end: int) -> bool:
     """Two to five capitalised words of English that are all ordinary: `Credit Karma`,
-    `Civil Rights Act`.
+    `Civil Rights Act`, and no headline (`Supposed To Hate`) or title in quotation marks.
     """
     tokens = tokenized.tokens[at:end]
     if tokenized.language not in ("", "en") or not 2 <= len(tokens) <= 5:
@@ -129,7 +131,18 @@ def _title_case(tokenized: tokenizer.TokenizedText, at: int, end: int) -> bool:
     for token in tokens:
         if not token.capital or len(token.text) < 2 or token.plain in not_names:
             return False
+    if any(function_word(tokenized, token) for token in tokens):
+        return False
+    if _is_quoted(tokenized, at, end):
+        return False
     return len(tokens) <= 3 or not _heading(tokenized, at, end)
+
+
+def _is_quoted(tokenized: tokenizer.TokenizedText, at: int, end: int) -> bool:
+    tokens = tokenized.tokens
+    if at == 0 or end == len(tokens):
+        return False
+    return tokens[at - 1].text == '"' == tokens[end].text
 
 
 def _heading(tokenized: tokenizer.TokenizedText, at: int, end: int) -> bool:
@@ -145,6 +158,10 @@ def _may_be_name(tokenized: tokenizer.TokenizedText, token: tokenizer.Token) -> 
     text without capitals, is no word.
     """
     if not token.text[0].isalpha() or token.text[-1].isdigit():
+        return False
+    if len(token.text) <= _LONGEST_CODE and any(map(str.isdigit, token.text)):
+        return False
+    if token.text == "I" and tokenized.text[token.end : token.end + 1] != ".":
         return False
     return token.capital or _small_may_be_name(tokenized, token)
 
@@ -185,6 +202,8 @@ def run_end(tokenized: tokenizer.TokenizedText, at: int) -> int:
 def _extended(tokenized: tokenizer.TokenizedText, end: int) -> int:
     """Past what follows a run and belongs to it; `end` if that is nothing."""
     last, token = tokenized.tokens[end - 1], tokenized.tokens[end]
+    if token.plain in tokenized.words["institution"]:
+        return end
     if token.text == "." and len(last.text) == 1 and last.text.isalpha():
         return end + 1
     gap = tokenized.gap_before(end)
@@ -264,6 +283,8 @@ def _name_in_run(
         )
     first, last = _without_weightless_ends(tokenized, at, weights, total)
     if first == last or total < _needed(tokenized, tokens[first]):
+        return None
+    if terms.is_term(tokenized, first, last):
         return None
     return _classified(tokenized, first, last, total)
 
@@ -379,6 +400,7 @@ def _classified(
 ) -> spans.FoldedSpan:
     """A name as that of a place or of a person, with its score."""
     tokens = tokenized.tokens[at:end]
+    tokens = without_possessed(tokens)
     start, stop = tokens[0].start, tokens[-1].end
     if tokenized.text[start:stop].endswith("'s"):
         stop -= 2
@@ -388,6 +410,19 @@ def _classified(
         return spans.FoldedSpan(start, stop, "location", _SCORES.place_as_name)
     score = _person_score(tokens, total, has_given_name=has_given_name)
     return spans.FoldedSpan(start, stop, "person", score)
+
+
+def without_possessed(
+    tokens: Sequence[tokenizer.Token],
+) -> Sequence[tokenizer.Token]:
+    """A full name without what belongs to it: `Ana Ruiz's Cautionary Tales`. A shop has
+    one name before the s of its genitive: `Wendy's Kitchen`.
+    """
+    for number, token in enumerate(tokens[:-1]):
+        is_genitive = token.plain.endswith("'s")
+        if is_genitive and number > 0 and lists.given(tokens[0].plain):
+            return tokens[: number + 1]
+    return tokens
 
 
 def _person_score(

@@ -202,7 +202,7 @@ def _chunks(text: str, chunk: re.Pattern[str]) -> Iterator[Edit]:
         if run:
             gap = text[run[-1].end() : piece.start()]
             size = len(run[0].group())
-        goes_on = 0 < len(gap) <= _MOST_BETWEEN
+        goes_on = 0 < len(gap) <= _MOST_BETWEEN and not _ends_sentence(run, gap)
         if len(run) > 1 and gap != between:
             goes_on = False
         if goes_on and len(piece.group()) <= size:
@@ -216,6 +216,11 @@ def _chunks(text: str, chunk: re.Pattern[str]) -> Iterator[Edit]:
         yield from _joined(run)
         run = [piece]
     yield from _joined(run)
+
+
+def _ends_sentence(run: list[re.Match[str]], gap: str) -> bool:
+    """Whether a line ends behind a full stop: what follows belongs to no value."""
+    return "\n" in gap and run[-1].group().endswith(".")
 
 
 def _joined(run: list[re.Match[str]]) -> Iterator[Edit]:
@@ -252,7 +257,7 @@ def backwards(text: str) -> Iterator[Edit]:
     were written so.
     """
     if len(text) <= _LONGEST_BACKWARDS and _BACKWARDS.search(text):
-        yield Edit(0, len(text), text[::-1])
+        yield mapped_text.reversal(text, 0, len(text))
         return
     for match in _REVERSIBLE.finditer(text):
         word = match.group().rstrip(".,;")
@@ -262,7 +267,8 @@ def backwards(text: str) -> Iterator[Edit]:
                 continue
         digits = sum(char.isdigit() for char in word)
         if digits * 2 >= len(word) or (digits and len(word) >= _LONG_KEY):
-            yield Edit(match.start(), match.start() + len(word), word[::-1])
+            end = match.start() + len(word)
+            yield mapped_text.reversal(text, match.start(), end)
 
 
 def like_digits(text: str) -> Iterator[Edit]:
