@@ -72,10 +72,10 @@ async def test_passages_step_back_and_questions_do_not() -> None:
     assert (await passages).shape == (64, len(asked.values))
     threads = {thread.id for thread in psutil.Process().threads()}
     niceness = {thread: os.getpriority(os.PRIO_PROCESS, thread) for thread in threads}
-    stepped_back = {thread for thread, nice in niceness.items() if nice == 19}
+    usual = niceness[os.getpid()]
+    stepped_back = {thread for thread, nice in niceness.items() if nice > usual}
     assert stepped_back
     assert not stepped_back & before
-    assert niceness[os.getpid()] < 19
     embeddings.close()
 
 
