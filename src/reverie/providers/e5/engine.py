@@ -62,7 +62,8 @@ class Engine:
                 lengths.append(len(window) - 2)
         width = self._weights.shape.width
         sums = np.zeros((len(texts), width), np.float32)
-        weight = np.maximum(np.asarray(lengths, np.float32), 1)
+        weight = np.asarray(lengths, np.float32)
+        weight = np.maximum(weight, 1)
         means = self._means(windows, each)
         np.add.at(sums, owners, means * weight[:, None])
         norms = np.linalg.norm(sums, axis=1, keepdims=True)
