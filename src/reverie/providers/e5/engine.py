@@ -67,7 +67,8 @@ class Engine:
         means = self._means(windows, each)
         np.add.at(sums, owners, means * weight[:, None])
         norms = np.linalg.norm(sums, axis=1, keepdims=True)
-        return sums / norms
+        sums /= norms
+        return sums
 
     def _windows(self, numbers: Sequence[int]) -> Iterator[list[int]]:
         """The pieces of a text with the signs of start and end, as many at a time as

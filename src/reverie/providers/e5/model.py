@@ -35,7 +35,8 @@ class E5Model:
     def passages(self, texts: Sequence[str]) -> base.Vectors:
         """The same; most of what else runs on the machine goes first."""
         marked = [_PASSAGE + text for text in texts]
-        return self._engine.vectors(marked, self._background.map)
+        in_background = self._background.map
+        return self._engine.vectors(marked, in_background)
 
 
 def _processors() -> int:
