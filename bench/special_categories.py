@@ -1,6 +1,6 @@
 """How well the special categories of personal data are told, and at what cost.
 
-    python bench/special_categories.py [--half tune|held] [--show] [--json]
+    python bench/special_categories.py [--stranger] [--half tune|held] [--show] [--json]
 
 Recall: the share of sentences that state one and are critical. Precision: the share of
 critical ones among all that are critical. `languages` says how many of the ordinary
@@ -13,6 +13,7 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from sets import special_categories
@@ -68,8 +69,8 @@ def cost(texts: list[str]) -> dict[str, Any]:
     return {"us_per_1000_characters": round(each), "seconds": seconds}
 
 
-def run(half: str) -> dict[str, Any]:
-    chosen = [s for s in special_categories.sentences() if half in ("", s.half)]
+def run(path: Path, half: str) -> dict[str, Any]:
+    chosen = [s for s in special_categories.sentences(path) if half in ("", s.half)]
     ordinary = [s.text for s in chosen if s.category == "none"]
     wrong = [
         f"{s.language} {s.half} {s.category}: {s.text}"
@@ -90,11 +91,19 @@ def run(half: str) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--stranger",
+        action="store_true",
+        help="the set of somebody who had not seen the lists",
+    )
     parser.add_argument("--half", default="", choices=("", "tune", "held"))
     parser.add_argument("--show", action="store_true", help="what is wrong")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    report = run(options.half)
+    path = special_categories.OWN
+    if options.stranger:
+        path = special_categories.STRANGER
+    report = run(path, options.half)
     if not options.show:
         report["wrong"] = len(report["wrong"])
     print(json.dumps(report, indent=None if options.json else 1, ensure_ascii=False))

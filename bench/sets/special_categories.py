@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_DATA = Path(__file__).with_suffix(".txt")
+OWN = Path(__file__).with_suffix(".txt")
+STRANGER = OWN.with_stem("special_categories_stranger")
+"""A set of the same form by somebody who had not seen the word lists."""
 _HEADING = re.compile(r"\[(\w+) (\w+) (\w+)\]")
 
 
@@ -24,10 +26,10 @@ class Labelled:
     text: str
 
 
-def sentences() -> Iterator[Labelled]:
+def sentences(path: Path = OWN) -> Iterator[Labelled]:
     """All of them, in the order of the file."""
     heading: tuple[str, str, str] | None = None
-    for line in _DATA.read_text("utf-8").splitlines():
+    for line in path.read_text("utf-8").splitlines():
         if not line or line.startswith("#"):
             continue
         found = _HEADING.fullmatch(line)
