@@ -25,7 +25,7 @@ demo: setup ## a sample life, searched: no key, no network
 	@$(BIN)/reverie demo
 
 test: setup-dev ## all tests but the soak tests
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(T)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=20 $(T)
 
 soak: setup-dev ## kill tests and long runs
 	@$(BIN)/python -m pytest -m soak $(T)
