@@ -3,7 +3,7 @@ it cost; and what an answer says of its time and of phrases that are nowhere.
 """
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import httpx
@@ -34,6 +34,37 @@ async def test_the_first_three_hold_the_answer(life: Life) -> None:
             missed.append(question["query"])
     assert len(QUESTIONS) == 30
     assert len(missed) <= 2, missed
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("what is on Saturday", 21),
+        ("what's on Friday?", 20),
+        ("what do I have on Friday", 20),
+        ("¿Qué tengo el sábado?", 21),
+        ("qué hay el viernes", 20),
+        ("was steht am Samstag an", 21),
+        ("was habe ich am Freitag", 20),
+        ("what did I do on Saturday", 14),
+        ("what have I written on Friday", 13),
+        ("qué hice el sábado", 14),
+        ("was habe ich am Samstag gemacht", 14),
+        ("was ist am Freitag passiert", 13),
+        ("what is on Saturday 7 November", 7),
+        ("what have we got from yesterday", 15),
+    ],
+)
+def test_a_day_of_the_week_is_ahead_where_plans_are_asked_for(
+    text: str, day: int
+) -> None:
+    read = queries.understand(
+        queries.Query(text=text, now=NOW), timezone="Europe/Madrid"
+    )
+    assert read.when is not None
+    assert (read.when.first, read.when.last) == (date(2026, 11, day),) * 2
+    is_agenda = read.question is not None and read.question.type == "agenda"
+    assert is_agenda == (day > 16)
 
 
 @pytest.mark.parametrize(

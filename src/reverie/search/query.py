@@ -126,10 +126,18 @@ def understand(query: Query, *, timezone: str) -> Understood:
         now = now.replace(tzinfo=UTC)
     when = timewords.read(query.text, now=now, timezone=timezone)
     today = now.astimezone(ZoneInfo(timezone)).date()
+    if when is not None and _asks_for_plans(query.text):
+        when = _ahead(query.text, when, today)
     question = question_type.read(query.text) or _agenda(query.text, when, today)
     if when is not None and question is not None and question.order == "next":
         when = _coming(query.text, when, today)
     return Understood(when, query_intent.read(query.text), question, now)
+
+
+def _asks_for_plans(text: str) -> bool:
+    """Whether a question asks for what is ahead: `what is on Saturday`."""
+    words = " ".join(terms.words(terms.fold(text)))
+    return question_frames.AHEAD.match(words) is not None
 
 
 def _coming(text: str, when: timewords.When, today: date) -> timewords.When:
@@ -137,13 +145,24 @@ def _coming(text: str, when: timewords.When, today: date) -> timewords.When:
     says that it is over: `appointments on Friday`.
     """
     words = set(terms.words(terms.fold(text)))
-    is_weekday = not words.isdisjoint(time_lexicon.WEEKDAYS)
-    is_past = when.last is not None and when.last < today
-    if not is_weekday or not is_past or words & question_frames.PAST:
+    if words & question_frames.PAST:
         return when
-    if when.first is None or when.first != when.last:
+    return _ahead(text, when, today)
+
+
+def _ahead(text: str, when: timewords.When, today: date) -> timewords.When:
+    """A week later, if a day of the week is meant and it was one of the last seven
+    days.
+    """
+    day = when.first
+    if day is None or day != when.last:
         return when
-    day = when.first + timedelta(7)
+    words = terms.words(terms.fold(text))
+    if not any(word in time_lexicon.WEEKDAYS for word in words):
+        return when
+    if not today - timedelta(7) <= day < today:
+        return when
+    day += timedelta(7)
     return replace(when, first=day, last=day)
 
 

@@ -189,6 +189,14 @@ PAST = tables.words(
 )
 """Words by which a question for a day of the week means the last one."""
 
+AHEAD = re.compile(
+    r"what (?:(?:is|s|are) )?(?:on|planned|happening)\b|whats on\b"
+    r"|what (?:do|have) (?:i|we) (?:have|got)\b|(?:do|have) (?:i|we) (?:have|got) anything\b"
+    r"|que (?:planes |citas |cosas )?(?:tengo|tenemos|hay)\b(?! que)"
+    r"|was (?:habe ich|haben wir|steht|gibt es)\b(?!.* (?:ge\w+(?:t|en)|passiert)$)"
+)
+"""Folded words by which a question asks for what is planned."""
+
 OF_FRAMES = tables.words(
     "birthday birthdays bday b-day birthdate born cumpleanos cumple nacio nacida nacido nacimiento geburtstag "
     "geburtstage geboren geburtsdatum old edad anos alt pay paid cost costs spend spent charge charged pague pagamos "
