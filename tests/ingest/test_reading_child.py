@@ -540,3 +540,33 @@ async def test_a_folder_of_hostile_modules_is_not_imported_from(
     monkeypatch.chdir(tmp_path)
     async with pool.WorkerPool() as opened:
         assert isinstance((await read(opened, "a.txt"))[-1], wire.Done)
+
+
+async def _steps_of(reading: asyncio.Task[list[wire.Message]], count: int) -> None:
+    """Let a task go so many turns of the loop, or to its end."""
+    for _ in range(count):
+        if reading.done():
+            return
+        await asyncio.sleep(0.0005)
+
+
+async def test_who_stops_waiting_at_any_moment_leaves_nothing_open() -> None:
+    """Before a zygote is there, while a child is born, and while it reads."""
+    async with pool.WorkerPool(readers="tests.ingest.odd_readers") as opened:
+        await read(opened, "plain")
+        gc.collect()
+        before = psutil.Process().num_fds()
+        for turns in range(40):
+            reading = asyncio.create_task(read(opened, "plain"))
+            await _steps_of(reading, turns)
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+        assert psutil.Process().num_fds() <= before
+    for turns in range(20):
+        async with pool.WorkerPool(readers="tests.ingest.odd_readers") as opened:
+            reading = asyncio.create_task(read(opened, "plain"))
+            await _steps_of(reading, turns)
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+    assert psutil.Process().num_fds() <= before
+    gc.collect()

@@ -65,8 +65,10 @@ async def _embedded(
     row: Mapping[str, Any],
     origin: embedding.Origin,
 ) -> ModelQuery:
+    # A model reads capitals letter by letter.
+    written = text.lower() if text.isupper() else text
     vector = await embeddings.query(
-        text, model, measured=_calibration(row), origin=origin
+        written, model, measured=_calibration(row), origin=origin
     )
     literal = "[" + ",".join([f"{value:.5g}" for value in vector.values]) + "]"
     return ModelQuery(

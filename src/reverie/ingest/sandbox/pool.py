@@ -8,13 +8,13 @@ import signal
 import socket
 import stat
 import tempfile
-from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Callable
+from contextlib import ExitStack, aclosing, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 import psutil
 
@@ -22,6 +22,7 @@ from reverie import errors
 from reverie.ingest.documents import kinds, units
 from reverie.ingest.sandbox import launch, limits, protocol, wire
 
+T = TypeVar("T")
 AT_ONCE = 3  # set by hand: two of an import, and one for whoever waits
 READERS = "reverie.ingest.sandbox.readers"
 # Seconds, set by hand: between two looks at a child; for a zygote to fork one; for a
@@ -134,7 +135,7 @@ class WorkerPool:
         raise errors.NotFound("There is no picture of this page.")
 
     async def _begin(self, job: ReadJob) -> "_Child":
-        file = await asyncio.to_thread(_opened, job)
+        file = await _in_thread(lambda: _opened(job), undo=os.close)
         try:
             order, allowed = _order(job, os.fstat(file))
             # A zygote that was killed, or went to sleep, is found out by asking it.
@@ -154,7 +155,10 @@ class WorkerPool:
             if self._closed:
                 raise errors.Unavailable("Reading files has ended.")
             if self._zygote is None:
-                self._zygote = await asyncio.to_thread(launch.start, self._catalogue)
+                self._zygote = await _in_thread(
+                    lambda: launch.start(self._catalogue),
+                    undo=launch.ZygoteProcess.end,
+                )
                 self.starts += 1
             return self._zygote
 
@@ -170,6 +174,19 @@ class WorkerPool:
             started.warmed.add(reader)
             with suppress(OSError):
                 started.control.send(bytes([_NUMBERS[reader]]))
+
+
+async def _in_thread(call: Callable[[], T], *, undo: Callable[[T], None]) -> T:
+    """What a call in a thread returns. A thread cannot be stopped: when nobody waits for
+    it any more, what it made is undone.
+    """
+    running = asyncio.create_task(asyncio.to_thread(call))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        with suppress(errors.ReverieError, OSError):
+            await asyncio.to_thread(undo, await running)
+        raise
 
 
 def _opened(job: ReadJob) -> int:
@@ -223,16 +240,16 @@ class _Ends:
         """The ends, once the zygote has the others. Raises OSError."""
         channel, its_channel = socket.socketpair()
         cord, its_cord = socket.socketpair()
-        try:
+        with ExitStack() as undone:
+            undone.callback(channel.close)
+            undone.callback(cord.close)
             with its_channel, its_cord:
                 passed = [its_channel.fileno(), file, its_cord.fileno()]
                 socket.send_fds(started.control, [protocol.CHILD], passed)
-        except OSError:
-            channel.close()
-            cord.close()
-            raise
-        answers, orders = await asyncio.open_unix_connection(sock=channel)
-        life, cord_end = await asyncio.open_unix_connection(sock=cord)
+            answers, orders = await asyncio.open_unix_connection(sock=channel)
+            undone.callback(orders.close)
+            life, cord_end = await asyncio.open_unix_connection(sock=cord)
+            undone.pop_all()
         return cls(answers, orders, life, cord_end)
 
     async def close(self) -> None:
