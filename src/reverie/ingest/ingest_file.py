@@ -8,19 +8,18 @@ import contextlib
 import itertools
 import mimetypes
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import cast
 
 from reverie import blobs, db, errors
 from reverie.access import callers
 from reverie.ingest import (
     drafts,
+    gathering,
     inspection,
     ledger,
-    letters,
     prepare,
     report,
     saving,
@@ -31,9 +30,8 @@ from reverie.ingest.documents import cutting, units
 from reverie.ingest.sandbox import pool, wire
 
 LARGEST = inspection.LARGEST
-_BATCH = 50
+_BATCH = 100  # a hundred take .3 s to prepare and save; set by hand
 _OFTEN_S = 0.5
-_DEEPEST = 5  # three letters in one another, and what is attached to the last
 
 Transaction = db.Transaction
 OnProgress = Callable[[db.Transaction, int, int], Awaitable[None]]
@@ -50,16 +48,7 @@ class Context:
     worker_pool: pool.WorkerPool
 
 
-@dataclass(slots=True)
-class Outcome:
-    """What became of a file, how many passages a document has, and the files that lay
-    inside it.
-    """
-
-    result: report.FileReport
-    digest: str = ""
-    passages: int = 0
-    inside: list[scan.ScannedFile] = field(default_factory=list[scan.ScannedFile])
+Outcome = gathering.Outcome
 
 
 async def _nothing(*_: object) -> None:
@@ -165,12 +154,17 @@ async def _read(
     end.
     """
     file, modified = readable.file, readable.modified
+    gathered = gathering.Gathering(
+        context.blobs,
+        context.caller,
+        file,
+        saving.SaveJob(file, modified, outcome.digest, outcome.result),
+    )
     collector = _Collector(
         context,
-        file,
         options,
         outcome,
-        saving.SaveJob(file, modified, outcome.digest, outcome.result),
+        gathered,
         numbers=set(readable.numbers),
         known=readable.known,
     )
@@ -192,102 +186,53 @@ async def _read(
 
 @dataclass(slots=True)
 class _Collector:
-    """What came from a reader and is not kept yet."""
+    """Keeps what comes from a reader as it comes, and the rest at the end."""
 
     context: Context
-    file: scan.ScannedFile
     options: Options
     outcome: Outcome
-    job: saving.SaveJob
-    items: list[drafts.Draft | drafts.Skip] = field(
-        default_factory=list[drafts.Draft | drafts.Skip]
-    )
-    read: list[units.About | units.Unit] = field(
-        default_factory=list[units.About | units.Unit]
-    )
+    gathered: gathering.Gathering
     numbers: set[int] = field(default_factory=set[int])
     known: bool = True
-    left_out: set[str] = field(default_factory=set[str])
     new: int = 0
-    problem: str = ""
     document: bool = False
     reached: int = 0
     total: int = 0
     kept_at: float = 0.0
 
     async def add(self, message: wire.Message) -> None:
-        """Take one message; a page is kept within half a second, records fifty at a
+        """Take one message; a page is kept within half a second, records a hundred at a
         time.
         """
+        await self.gathered.add(message)
         match message:
-            case drafts.Draft() | drafts.Skip():
-                self.items.append(self._allowed(message))
-            case drafts.Remark():
-                self.job.remark(message.key, message.text)
-            case units.EmbeddedFile():
-                await self._attachment(message)
             case units.About():
-                self._add_to_document(message, 0)
+                self._part_of_document(0)
             case units.Unit():
-                self._add_to_document(message, message.number)
+                self._part_of_document(message.number)
                 self.reached = message.number
                 self.total = max(message.total, message.number)
-            case wire.Unread():
-                self.items.append(drafts.Skip("", message.reason))
-            case wire.Broken():
-                self._broken(message)
-            case wire.Began() | wire.Done():
+            case _:
                 pass
         if self._is_due():
             await self._keep()
 
-    def _add_to_document(self, part: units.About | units.Unit, number: int) -> None:
+    def _part_of_document(self, number: int) -> None:
         self.document = True
-        self.read.append(part)
         self.numbers.add(number)
 
-    def _broken(self, message: wire.Broken) -> None:
-        if message.cause == "stopped":
-            raise errors.Unavailable(f"{self.file.relative}: {message.reason}.")
-        self.problem = message.reason
-
     def _is_due(self) -> bool:
-        if len(self.items) >= _BATCH:
+        if len(self.gathered.items) >= _BATCH:
             return True
-        return bool(self.read) and time.monotonic() - self.kept_at > _OFTEN_S
-
-    def _allowed(self, item: drafts.Draft | drafts.Skip) -> drafts.Draft | drafts.Skip:
-        """Out of a letter come texts and documents: no event enters a calendar, nor a
-        contact, by being sent.
-        """
-        if isinstance(item, drafts.Skip) or not self.file.inside:
-            return item
-        if item.domain in ("note", "file"):
-            return item
-        if item.domain == "email":
-            return self._letter(item)
-        self.left_out.add(item.domain)
-        reason = f"of the kind {item.domain}, and inside another file: not taken over"
-        return drafts.Skip(item.key, reason)
-
-    def _letter(self, letter: drafts.Draft) -> drafts.Draft:
-        """A letter inside another file as a document: it is found, and no mail comes in
-        that somebody else says was sent.
-        """
-        data = blobs.path_of(
-            self.context.blobs, self.context.caller.user_id, self.outcome.digest
-        )
-        return letters.as_document(
-            letter, self.file, self.outcome.digest, data.stat().st_size
-        )
+        return bool(self.gathered.read) and time.monotonic() - self.kept_at > _OFTEN_S
 
     async def _keep(self) -> None:
         caller = self.context.caller
         items = await self._prepared()
         async with self.context.database.transaction(caller) as tx:
             if items:
-                await saving.save(tx, caller, self.job, items)
-            await units_read.keep(tx, caller, self.outcome.digest, self.read)
+                await saving.save(tx, caller, items)
+            await units_read.keep(tx, caller, self.outcome.digest, self.gathered.read)
             new = (
                 self.reached
                 + self.outcome.result.imported
@@ -297,58 +242,24 @@ class _Collector:
             if new > self.new:
                 await self.options.on_progress(tx, self.reached, self.total)
                 self.new = new
-        self.items, self.read = [], []
+        self.gathered.items, self.gathered.read = [], []
         self.kept_at = time.monotonic()
 
-    async def _prepared(self) -> list[prepare.PreparedDraft | drafts.Skip]:
+    async def _prepared(self) -> list[saving.Item]:
         """The items as far as they can be prepared before their transaction."""
-        return await prepare.prepared_items(
-            self.context.database,
-            self.context.caller,
-            self.file,
-            self._completed(),
-            known=self.known,
-        )
-
-    def _completed(self) -> list[drafts.Draft | drafts.Skip]:
-        """The items with what is known of their file from elsewhere."""
-        if not self.file.custom:
-            return self.items
-        return [
-            item
-            if isinstance(item, drafts.Skip)
-            else _with_custom(item, self.file.custom)
-            for item in self.items
+        context, gathered = self.context, self.gathered
+        found = [
+            prepare.Found(gathered.file, item, self.known) for item in gathered.items
         ]
-
-    async def _attachment(self, attachment: units.EmbeddedFile) -> None:
-        """A file inside this one: its bytes are kept, and it is a file of its own."""
-        depth = int(str(self.file.custom.get("depth", 0)))
-        if depth >= _DEEPEST or not attachment.data:
-            return
-        await self._keep()  # so that the letter it came with is known
-        root, user = self.context.blobs, self.context.caller.user_id
-        address = await asyncio.to_thread(blobs.put, root, user, attachment.data)
-        name = _plain(attachment.name)
-        if not name:
-            name = f"unnamed{mimetypes.guess_extension(attachment.mime) or ''}"
-        record = next(reversed(self.job.ids.values()), None)
-        inside = scan.ScannedFile(
-            blobs.path_of(root, user, address),
-            scan.inside(self.file.path, address, name),
-            self.file.relative / name,
-            blob=address,
-            modified=self.job.modified,
-            custom={"depth": depth + 1, "inside": str(record or "")},
-            inside=True,
-        )
-        self.outcome.inside.append(inside)
+        items = await prepare.prepared_items(context.database, context.caller, found)
+        return [(gathered.job, item) for item in items]
 
     async def finish(self, *, documents: bool) -> None:
         """The reader is done: the document is cut and saved, and the file is noted, in
         one transaction.
         """
         caller, digest = self.context.caller, self.outcome.digest
+        gathered = self.gathered
         if self.document or documents:
             await self._keep()
             async with self.context.database.transaction(caller) as tx:
@@ -358,58 +269,39 @@ class _Collector:
                     await units_read.drop(tx, caller, digest)
             if torn:
                 raise errors.Unavailable(
-                    f"{self.file.relative} was read by somebody else as well."
+                    f"{gathered.file.relative} was read by somebody else as well."
                 )
-            if whole.units or not self.problem:
-                self.items.append(await asyncio.to_thread(self._document, whole))
+            if whole.units or not gathered.problem:
+                gathered.items.append(await asyncio.to_thread(self._document, whole))
         items = await self._prepared()
         async with self.context.database.transaction(caller) as tx:
-            await saving.save(tx, caller, self.job, items)
-            _conclude(self.outcome.result, self.problem, self.job.refused)
-            await self._note(tx)
+            await saving.save(tx, caller, items)
+            entry = concluded(gathered, self.outcome)
+            await ledger.keep_files(tx, caller, [entry])
             await units_read.drop(tx, caller, digest)
             await self.options.ending(tx, self.outcome)
-
-    async def _note(self, tx: db.Transaction) -> None:
-        result = self.outcome.result
-        items = result.imported + result.updated + result.unchanged
-        state = result.status if result.status in ("skipped", "failed") else "imported"
-        # What was refused to this caller may come in for another: it is not settled.
-        if self.job.refused and state == "imported":
-            state = "skipped"
-        await ledger.keep_file(
-            tx,
-            self.context.caller,
-            self.file.path,
-            digest=self.outcome.digest,
-            modified=self.job.modified,
-            items=items,
-            state=state,
-            reason=result.reason,
-            domains=self.job.domains | self.left_out,
-            final=not self.job.refused,
-        )
 
     def _document(self, whole: units_read.UnitsRead) -> drafts.Draft:
         """The document as one record of the domain `file`, with its passages where they
         stand.
         """
-        digest = self.outcome.digest
+        file, digest = self.gathered.file, self.outcome.digest
         root, user = self.context.blobs, self.context.caller.user_id
         cut = cutting.cut(whole.units)
         self.outcome.passages = len(cut.parts)
-        name = self.file.relative.name
+        name = file.relative.name
         fields = {
             "name": name,
             "mime": mimetypes.guess_type(name)[0] or "application/octet-stream",
             "size": blobs.path_of(root, user, digest).stat().st_size,
             "sha256": digest,
-            "path": self.file.path,
+            "path": file.path,
             "text": cut.text,
             "parts": cut.as_json(),
             "custom": self._document_custom(whole),
         }
-        return drafts.Draft("file", f"sha:{digest}" if self.file.inside else "", fields)
+        draft = drafts.Draft("file", f"sha:{digest}" if file.inside else "", fields)
+        return gathering.with_custom(draft, file.custom)
 
     def _document_custom(self, whole: units_read.UnitsRead) -> dict[str, object]:
         remarks = dict.fromkeys(unit.remark for unit in whole.units if unit.remark)
@@ -420,22 +312,32 @@ class _Collector:
             "encoding": whole.about.encoding,
             "units": len(whole.units),
             "remarks": list(remarks),
-            "incomplete": self.problem,
-            "modified": self.job.modified.isoformat(),
+            "incomplete": self.gathered.problem,
+            "modified": self.gathered.job.modified.isoformat(),
         }
 
 
-def _with_custom(draft: drafts.Draft, custom: Mapping[str, object]) -> drafts.Draft:
-    own = draft.fields.get("custom")
-    if isinstance(own, Mapping):
-        custom = {**cast("Mapping[str, object]", own), **custom}
-    fields = {**draft.fields, "custom": custom}
-    return replace(draft, fields=fields)
-
-
-def _plain(name: str) -> str:
-    """A name from outside as a name and nothing else."""
-    return drafts.clean(name.replace("\\", "/").rpartition("/")[2].strip(". "))[:200]
+def concluded(gathered: gathering.Gathering, outcome: Outcome) -> ledger.FileEntry:
+    """What became of a file of which all is saved: told in its outcome, and as it is to
+    be noted.
+    """
+    job, result = gathered.job, outcome.result
+    _conclude(result, gathered.problem, job.refused)
+    outcome.inside += gathered.inside()
+    state = result.status if result.status in ("skipped", "failed") else "imported"
+    # What was refused to this caller may come in for another: it is not settled.
+    if job.refused and state == "imported":
+        state = "skipped"
+    return ledger.FileEntry(
+        gathered.file.path,
+        digest=outcome.digest,
+        modified=job.modified,
+        items=result.imported + result.updated + result.unchanged,
+        state=state,
+        reason=result.reason,
+        domains=sorted(job.domains | gathered.left_out),
+        final=not job.refused,
+    )
 
 
 def _conclude(result: report.FileReport, problem: str, refused: str) -> None:

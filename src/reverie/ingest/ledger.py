@@ -18,9 +18,11 @@ looked at again.
 
 _FILE = "SELECT digest, items, state, reason, readers FROM imported_file WHERE user_id = %s AND path = %s"
 _FILES = "SELECT path, digest, items, state, reason, readers FROM imported_file WHERE user_id = %s AND path = ANY(%s)"
-_KEEP_FILE = """
+_KEEP_FILES = """
 INSERT INTO imported_file (user_id, path, digest, modified, items, state, reason, readers, domains)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)
+SELECT %(user)s, path, digest, modified, items, state, reason, readers, domains
+FROM jsonb_to_recordset(%(files)s) AS new (path text, digest text, modified timestamptz, items int, state text,
+    reason text, readers text, domains text[])
 ON CONFLICT (user_id, path) DO UPDATE SET digest = excluded.digest, modified = excluded.modified,
     items = excluded.items, state = excluded.state, reason = excluded.reason, readers = excluded.readers,
     domains = excluded.domains
@@ -64,14 +66,22 @@ _OF_RECORD = db.compose(_MENTIONS, which=db.text("record_id = %(record)s"))
 _IMPORTED_KEYS = (
     "SELECT DISTINCT key FROM imported WHERE user_id = %s AND key = ANY(%s)"
 )
+_IMPORTED_FILES = (
+    "SELECT path FROM imported WHERE user_id = %s AND path = ANY(%s) AND key = %s"
+)
 _KEEP = """
 INSERT INTO imported (user_id, path, key, digest, domain, record_id, version, modified, content, original)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+SELECT %(user)s, path, key, digest, domain, record_id, version, modified, content, original
+FROM unnest(%(paths)s::text[], %(keys)s::text[], %(digests)s::bytea[], %(domains)s::text[], %(records)s::uuid[],
+    %(versions)s::timestamptz[], %(times)s::timestamptz[], %(contents)s::bytea[], %(originals)s::text[])
+    AS new (path, key, digest, domain, record_id, version, modified, content, original)
 ON CONFLICT (user_id, path, key) DO UPDATE SET digest = excluded.digest, domain = excluded.domain,
     record_id = excluded.record_id, version = excluded.version, modified = excluded.modified,
     content = excluded.content, original = excluded.original
 """
 _ORIGINAL = "SELECT original FROM imported WHERE user_id = %s AND record_id = %s ORDER BY modified DESC LIMIT 1"
+WHOLE_FILE = "file"
+"""The key of a thing that has none but the path of its file."""
 _TURN = "SELECT pg_advisory_xact_lock(hashtextextended('import:' || %s::text, 0))"
 
 
@@ -84,6 +94,22 @@ class LedgerEntry:
     state: str
     reason: str
     readers: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """What became of a file, and of which kinds its records are. Not `final`: somebody
+    who may do more gets more out of the same bytes.
+    """
+
+    path: str
+    digest: str
+    modified: datetime
+    items: int
+    state: str
+    reason: str
+    domains: Collection[str] = ()
+    final: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +127,14 @@ class Seen:
     version: datetime
     modified: datetime
     content: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is to be noted of a thing, with the address of the bytes it came from."""
+
+    seen: Seen
+    original: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,25 +186,24 @@ async def entries(
     return {row.pop("path"): LedgerEntry(**row) for row in rows}
 
 
-async def keep_file(
-    tx: db.Transaction,
-    caller: callers.Caller,
-    path: str,
-    *,
-    digest: str,
-    modified: datetime,
-    items: int,
-    state: str,
-    reason: str,
-    domains: Collection[str] = (),
-    final: bool = True,
+async def keep_files(
+    tx: db.Transaction, caller: callers.Caller, files: Sequence[FileEntry]
 ) -> None:
-    """Note what became of a file, and of which kinds its records are. Not `final`:
-    somebody who may do more gets more out of the same bytes.
-    """
-    readers = READERS if final else ""
-    values = (path, digest, modified, items, state, reason, readers, sorted(domains))
-    await tx.run(_KEEP_FILE, (caller.user_id, *values))
+    """Note what became of some files, each once."""
+    rows = [
+        {
+            "path": file.path,
+            "digest": file.digest,
+            "modified": file.modified.isoformat(),
+            "items": file.items,
+            "state": file.state,
+            "reason": file.reason,
+            "readers": READERS if file.final else "",
+            "domains": list(file.domains),
+        }
+        for file in files
+    ]
+    await tx.run(_KEEP_FILES, {"user": caller.user_id, "files": db.json(rows)})
 
 
 async def mentions(
@@ -207,24 +240,32 @@ async def imported_keys(
     return {row["key"] for row in rows}
 
 
+async def imported_files(
+    tx: db.Transaction, caller: callers.Caller, paths: Sequence[str]
+) -> set[str]:
+    """Those of some files that became a record as a whole, without a key of its own."""
+    values = (caller.user_id, list(paths), WHOLE_FILE)
+    return {row["path"] for row in await tx.rows(_IMPORTED_FILES, values)}
+
+
 async def keep(
-    tx: db.Transaction, caller: callers.Caller, seen: Seen, original: str
+    tx: db.Transaction, caller: callers.Caller, entries: Sequence[Entry]
 ) -> None:
-    """Note which record a thing in a file became, and the address of the bytes it came
-    from.
-    """
-    values = (
-        seen.path,
-        seen.key,
-        seen.digest,
-        seen.domain,
-        seen.record_id,
-        seen.version,
-        seen.modified,
-        seen.content,
-        original,
-    )
-    await tx.run(_KEEP, (caller.user_id, *values))
+    """Note which records some things in files became, each under a key of its own."""
+    seen = [entry.seen for entry in entries]
+    values = {
+        "user": caller.user_id,
+        "paths": [each.path for each in seen],
+        "keys": [each.key for each in seen],
+        "digests": [each.digest for each in seen],
+        "domains": [each.domain for each in seen],
+        "records": [each.record_id for each in seen],
+        "versions": [each.version for each in seen],
+        "times": [each.modified for each in seen],
+        "contents": [each.content for each in seen],
+        "originals": [entry.original for entry in entries],
+    }
+    await tx.run(_KEEP, values)
 
 
 async def original(tx: db.Transaction, caller: callers.Caller, record_id: UUID) -> str:

@@ -50,9 +50,8 @@ async def match(
 ) -> ItemMatch:
     """What a draft from a file is; `digest` is that of all it says."""
     if not draft.key:
-        return _by_key(
-            path, "file", await ledger.own_mentions(tx, caller, path, "file")
-        )
+        own = await ledger.own_mentions(tx, caller, path, ledger.WHOLE_FILE)
+        return _by_key(path, ledger.WHOLE_FILE, own)
     content = identity.content_of(draft.key, draft.fields)
     variant = f"{draft.key}|{content.hex()[:16]}"
     mentions = await ledger.mentions(tx, caller, path, [draft.key, variant])

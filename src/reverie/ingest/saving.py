@@ -1,5 +1,7 @@
 """Idempotent saving of drafts as records: created, updated, left alone, or kept twice
 when both sides changed.
+
+What is plainly new is saved many a statement, all else one by one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +21,7 @@ from reverie.ingest import (
     report,
     scan,
 )
-from reverie.records import base, catalogue, record_types
+from reverie.records import base, catalogue, preparing, record_types
 
 SOURCE = "import"
 MOST_REMARKS = 100
@@ -40,38 +42,118 @@ class SaveJob:
     domains: set[str] = field(default_factory=set[str])
     refused: str = ""
 
+    def skip(self, item: str, reason: str) -> None:
+        """Say why an item, or a part of it, is not kept."""
+        self.result.skipped.append({"item": item, "reason": reason_of(reason)})
+
     def remark(self, item: str, remark: str) -> None:
         """Say something of an item that is kept; of many remarks the first are enough."""
         if len(self.result.remarks) < MOST_REMARKS:
             self.result.remarks.append({"item": item, "remark": remark})
 
 
+Item = tuple[SaveJob, prepare.PreparedDraft | drafts.Skip]
+
+
 async def save(
-    tx: db.Transaction,
-    caller: callers.Caller,
-    job: SaveJob,
-    items: Sequence[prepare.PreparedDraft | drafts.Skip],
+    tx: db.Transaction, caller: callers.Caller, items: Sequence[Item]
 ) -> None:
-    """Some items of a file, each in a savepoint of its own."""
+    """Some items of one file or of many; one that is refused costs itself."""
     await ledger.turn(tx, caller)
-    for item in items:
+    for job, item in items:
         if isinstance(item, drafts.Skip):
-            job.result.skipped.append(
-                {"item": item.key, "reason": reason_of(item.reason)}
-            )
-            continue
+            job.skip(item.key, item.reason)
+    found = [
+        (job, item) for job, item in items if isinstance(item, prepare.PreparedDraft)
+    ]
+    for job, item in await _save_new(tx, caller, found):
         try:
             async with tx.savepoint():
                 await _save_draft(tx, caller, job, item)
         except errors.Forbidden as refused:
             job.refused = reason_of(refused.message)
-            name = item.draft.key or item.draft.domain
-            job.result.skipped.append({"item": name, "reason": job.refused})
+            job.skip(item.draft.key or item.draft.domain, refused.message)
         except (errors.Invalid, errors.Conflict, errors.NotFound) as refused:
-            name = item.draft.key or item.draft.domain
-            job.result.skipped.append(
-                {"item": name, "reason": reason_of(refused.message)}
-            )
+            job.skip(item.draft.key or item.draft.domain, refused.message)
+
+
+Draft = tuple[SaveJob, prepare.PreparedDraft]
+
+
+async def _save_new(
+    tx: db.Transaction, caller: callers.Caller, found: Sequence[Draft]
+) -> list[Draft]:
+    """Save what is plainly new, each kind of record in one go; returns the rest."""
+    by_domain: dict[str, list[Draft]] = {}
+    rest: list[Draft] = []
+    known = await _known(tx, caller, found)
+    for job, item in found:
+        place = item.draft.key or job.file.path
+        if place in known or not _is_plain(caller, item):
+            rest.append((job, item))
+        else:
+            by_domain.setdefault(item.draft.domain, []).append((job, item))
+        # Of two under one key in this very batch the second is no more new.
+        known.add(place)
+    for drafts_of_domain in by_domain.values():
+        if not await _saved_together(tx, caller, drafts_of_domain):
+            rest += drafts_of_domain
+    return rest
+
+
+async def _known(
+    tx: db.Transaction, caller: callers.Caller, found: Sequence[Draft]
+) -> set[str]:
+    """The keys that something was imported under before, and the paths of files without
+    keys.
+    """
+    keys = [item.draft.key for _, item in found if item.draft.key]
+    paths = [job.file.path for job, item in found if not item.draft.key]
+    known = await ledger.imported_keys(tx, caller, keys)
+    return known | await ledger.imported_files(tx, caller, paths)
+
+
+def _is_plain(caller: callers.Caller, item: prepare.PreparedDraft) -> bool:
+    """Whether a new draft asks for nothing but to be kept: it refers to nothing, and no
+    other record can be meant by it or stand against it.
+    """
+    if item.record is None or item.draft.refs:
+        return False
+    domain = item.record.domain
+    is_alone = domain.name != "contact" and not domain.unique
+    return is_alone and caller.may(domain.plural, "write")
+
+
+async def _saved_together(
+    tx: db.Transaction, caller: callers.Caller, found: Sequence[Draft]
+) -> bool:
+    """Whether new drafts of one domain could be saved as a whole; if not, none was."""
+    new = [item.record for _, item in found if item.record is not None]
+    try:
+        async with tx.savepoint():
+            records = await base.insert_all(tx, caller, new, source=SOURCE)
+    except (errors.Forbidden, errors.Invalid, errors.Conflict):
+        return False
+    entries: list[ledger.Entry] = []
+    for (job, item), record in zip(found, records, strict=True):
+        for remark in item.remarks:
+            job.skip(item.draft.key or item.draft.domain, remark)
+        job.domains.add(item.draft.domain)
+        job.result.imported += 1
+        job.ids[item.draft.key] = record.id
+        seen = ledger.Seen(
+            path=job.file.path,
+            key=item.draft.key or ledger.WHOLE_FILE,
+            digest=item.digest,
+            domain=item.draft.domain,
+            record_id=record.id,
+            version=record.updated_at,
+            modified=job.modified,
+            content=item.identity or None,
+        )
+        entries.append(ledger.Entry(seen, job.original))
+    await ledger.keep(tx, caller, entries)
+    return True
 
 
 def reason_of(text: str) -> str:
@@ -90,7 +172,7 @@ async def _save_draft(
     seen = match.seen
     content = prepare.content_of(draft, job.file.relative, seen, job.ids)
     for remark in content.remarks:
-        job.result.skipped.append({"item": draft.key or draft.domain, "reason": remark})
+        job.skip(draft.key or draft.domain, remark)
     _need_writing(caller, job, content.domain)
     if match.remark:
         job.remark(draft.key, match.remark)
@@ -100,13 +182,11 @@ async def _save_draft(
         version = record.updated_at
     else:
         record, version = await _again(tx, caller, job, content, match, prepared)
-    # It is the last one now, to which the files that follow belong.
-    job.ids.pop(draft.key, None)
     job.ids[draft.key] = record.id
     modified = job.modified
     if seen and seen.path != job.file.path:
         modified = max(modified, seen.modified)
-    entry = ledger.Seen(
+    known_as = ledger.Seen(
         path=job.file.path,
         key=match.key,
         digest=prepared.digest,
@@ -116,7 +196,7 @@ async def _save_draft(
         modified=modified,
         content=match.content or None,
     )
-    await ledger.keep(tx, caller, entry, job.original)
+    await ledger.keep(tx, caller, [ledger.Entry(known_as, job.original)])
 
 
 def _need_writing(
@@ -142,8 +222,8 @@ async def _create(
             return await base.create(
                 tx, caller, content.domain, content.fields, source=SOURCE
             )
-        columns = {**ahead.columns, **content.references}
-        ahead = record_types.PreparedRecord(ahead.domain, columns)
+        if content.references:
+            ahead = preparing.referring(ahead, content.references)
         return await base.insert(tx, caller, ahead, source=SOURCE)
     except errors.Conflict:
         if content.domain.name != "diary":

@@ -8,18 +8,30 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 from uuid import UUID
 
-from reverie import db, errors, offload
+from reverie import db, errors
 from reverie.access import callers
 from reverie.privacy import sensitivity
-from reverie.records import changes, fields, heat, passages, record_types, versions
+from reverie.records import (
+    changes,
+    fields,
+    heat,
+    passages,
+    preparing,
+    record_types,
+    versions,
+)
 
 Domain = record_types.Domain
 R = TypeVar("R", bound=record_types.Record)
 
 
+# Rows in the form of JSON: so all records of a kind are one statement, whatever their
+# columns are.
 _INSERT = """
-INSERT INTO {table} (id, created_at, updated_at, {columns})
-VALUES (coalesce(%(id)s, uuidv7()), statement_timestamp(), statement_timestamp(), {values}) RETURNING {all}
+INSERT INTO {table} (user_id, source, created_at, updated_at, {columns})
+SELECT %(user)s, %(source)s, statement_timestamp(), statement_timestamp(), {values}
+FROM jsonb_populate_recordset(NULL::{table}, %(rows)s) AS new
+RETURNING {all}
 """
 _UPDATE = """
 UPDATE {table} SET {assignments}, updated_at = clock_timestamp()
@@ -47,52 +59,56 @@ WHERE {conditions}
 _OPTIMISTIC_ROUNDS = 3
 
 
-async def prepared(
-    caller: callers.Caller, domain: Domain[R], values: Mapping[str, Any]
-) -> record_types.PreparedRecord[R]:
-    """Check a new record and compute its sensitivity, which takes long where the text
-    is long: no transaction need be open. Raises Invalid.
-    """
-    checked = fields.checked(domain.name, domain.new, values, partial=False)
-    checked["custom"] = checked["custom"] or {}
-    columns = domain.prepare(checked, caller) if domain.prepare else checked
-    wish = columns["sensitivity"]
-    computed = await _level(domain, columns)
-    level = sensitivity.decided(computed, sensitivity.named(wish) if wish else None)
-    # Only a person asks for less than the content does.
-    columns["sensitivity"] = (
-        level if caller.kind == "user" else max(level, computed)
-    ).word
-    return record_types.PreparedRecord(domain, columns)
-
-
 async def insert(
     tx: db.Transaction,
     caller: callers.Caller,
     new: record_types.PreparedRecord[R],
     *,
     source: str = "local",
-    record_id: UUID | None = None,
 ) -> R:
     """Keep a prepared record, its change row and its passages. Raises Conflict."""
-    domain = new.domain
-    names = [name for name in domain.columns if name in new.columns]
+    [record] = await insert_all(tx, caller, [new], source=source)
+    return record
+
+
+async def insert_all(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    new: Sequence[record_types.PreparedRecord[R]],
+    *,
+    source: str = "local",
+) -> list[R]:
+    """The same for some records of one domain, in their order: all of them are kept, or
+    none. Raises Conflict.
+    """
+    domain = new[0].domain
+    names = ["id", "sensitivity", "custom", *domain.own]
     statement = db.compose(
         _INSERT,
         table=domain.name,
-        columns=["user_id", "source", *names],
-        values=db.placeholders(["user_id", "source", *names]),
+        columns=names,
+        values=db.qualified("new", names),
         all=domain.columns,
     )
-    parameters = record_types.parameters(domain, new.columns) | {
-        "id": record_id,
-        "user_id": caller.user_id,
-        "source": source,
-    }
-    record = await _guarded(tx, domain, statement, parameters)
-    await _index(tx, caller, domain, None, record)
-    await _log(tx, caller, domain, record, "create", domain.own, source)
-    return record
+    rows = [record_types.row(each) for each in new]
+    values = {"user": caller.user_id, "source": source, "rows": db.json(rows)}
+    kept = await _guarded(tx, domain, statement, values)
+    by_id = {record.id: record for record in kept}
+    records = [by_id[each.id] for each in new]
+    entries = [
+        preparing.entry(each, record) for each, record in zip(new, records, strict=True)
+    ]
+    await passages.add(tx, caller, entries)
+    await changes.append(
+        tx,
+        caller,
+        domain=domain.name,
+        records={each.id: each.summary for each in new},
+        action="create",
+        columns=domain.own,
+        source=source,
+    )
+    return records
 
 
 async def create(
@@ -106,11 +122,11 @@ async def create(
 ) -> R:
     """Keep a new record, its change row and its passages. Raises Invalid, Conflict.
 
-    For a transaction that does more than this: `prepared` and `insert` leave none open
-    while the sensitivity is computed.
+    For a transaction that does more than this: `preparing.prepared` and `insert` leave
+    none open while the sensitivity is computed.
     """
-    new = await prepared(caller, domain, values)
-    return await insert(tx, caller, new, source=source, record_id=record_id)
+    new = await preparing.prepared(caller, domain, values, record_id=record_id)
+    return await insert(tx, caller, new, source=source)
 
 
 def _without_lowering(
@@ -121,30 +137,6 @@ def _without_lowering(
     if caller.kind == "user" or wanted >= sensitivity.named(old.sensitivity):
         return changed
     return {name: value for name, value in changed.items() if name != "sensitivity"}
-
-
-async def _level(domain: Domain[Any], values: Mapping[str, Any]) -> sensitivity.Level:
-    """How private a record is by what it holds."""
-    content = {name: values[name] for name in (*domain.own, "custom") if name in values}
-    size = sum(len(value) for value in content.values() if isinstance(value, str))
-    return await offload.to_thread(size, sensitivity.of_record, domain.name, content)
-
-
-async def _following(
-    domain: Domain[Any],
-    before: Mapping[str, Any],
-    after: Mapping[str, Any],
-    wish: record_types.Sensitivity | None,
-) -> record_types.Sensitivity:
-    """The level of a changed record: the owner's word where there is one, and else what
-    its content asks for.
-    """
-    now = await _level(domain, after)
-    if wish:
-        return sensitivity.decided(now, sensitivity.named(wish)).word
-    return sensitivity.followed(
-        sensitivity.named(before["sensitivity"]), await _level(domain, before), now
-    ).word
 
 
 async def _index(
@@ -261,7 +253,7 @@ async def update(
     """
     checked = fields.checked(domain.name, domain.change, values, partial=True)
     old = await _live(tx, caller, domain, record_id)
-    changed = await _changed(caller, domain, old, checked)
+    changed = await preparing.changed(caller, domain, old, checked)
     return await _write(tx, caller, domain, old, changed)
 
 
@@ -280,25 +272,13 @@ async def revise(
     for _ in range(_OPTIMISTIC_ROUNDS):
         async with database.transaction(caller) as tx:
             old = await get(tx, caller, domain, record_id)
-        change = await prepared_change(caller, domain, old, values)
+        change = await preparing.change(caller, domain, old, values)
         async with database.transaction(caller) as tx:
             written = await apply(tx, caller, change)
         if written is not None:
             return written
     async with database.transaction(caller) as tx:
         return await update(tx, caller, domain, record_id, values)
-
-
-async def prepared_change(
-    caller: callers.Caller, domain: Domain[R], old: R, values: Mapping[str, Any]
-) -> record_types.PreparedChange[R]:
-    """Check a change of a record as it was read, and compute its sensitivity: no
-    transaction need be open. Raises Invalid.
-    """
-    checked = fields.checked(domain.name, domain.change, values, partial=True)
-    return record_types.PreparedChange(
-        domain, old, await _changed(caller, domain, old, checked)
-    )
 
 
 async def apply(
@@ -320,7 +300,7 @@ async def reclassify(
     today.
     """
     content = {name: getattr(record, db.field(name)) for name in domain.columns}
-    now = await _level(domain, content)
+    now = await preparing.level(domain, content)
     if now != sensitivity.Level.CRITICAL or record.sensitivity == now.word:
         return record
     return await _write(tx, caller, domain, record, {"sensitivity": now.word})
@@ -334,40 +314,6 @@ async def _live(
     if record.deleted_at is not None:
         raise record_types.missing(domain)
     return record
-
-
-async def _changed(
-    caller: callers.Caller, domain: Domain[R], old: R, checked: dict[str, Any]
-) -> dict[str, Any]:
-    """The columns of a record that get another value by checked values, in the order of
-    the table: sensitivity among them if it follows. Raises Invalid.
-    """
-    before = {name: getattr(old, db.field(name)) for name in domain.columns}
-    merged = before | checked
-    if domain.prepare:
-        sent = {
-            name: value
-            for name, value in merged.items()
-            if name not in domain.derived or name in checked
-        }
-        merged = domain.prepare(sent, caller)
-    if not _differing(domain, before, merged):
-        return {}
-    merged["sensitivity"] = await _following(
-        domain, before, merged, checked.get("sensitivity")
-    )
-    return _differing(domain, before, merged)
-
-
-def _differing(
-    domain: Domain[Any], before: Mapping[str, Any], after: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The columns of `after` that have another value than `before`."""
-    return {
-        name: after[name]
-        for name in domain.columns
-        if name in after and after[name] != before[name]
-    }
 
 
 async def _write(
@@ -394,7 +340,7 @@ async def _write(
         all=domain.columns,
     )
     keys = {"user_id": caller.user_id, "id": old.id}
-    record = await _guarded(
+    record = await _changed_one(
         tx, domain, statement, record_types.parameters(domain, changed) | keys
     )
     await _index(tx, caller, domain, old, record)
@@ -411,7 +357,7 @@ async def delete(
     NotFound.
     """
     await _live(tx, caller, domain, record_id)
-    record = await _guarded(
+    record = await _changed_one(
         tx,
         domain,
         record_types.statement(_DELETED, domain),
@@ -431,7 +377,7 @@ async def restore(
     old = await _locked(tx, caller, domain, record_id)
     if old.deleted_at is None:
         return old
-    record = await _guarded(
+    record = await _changed_one(
         tx,
         domain,
         record_types.statement(_RESTORED, domain),
@@ -460,21 +406,30 @@ async def _guarded(
     domain: Domain[R],
     statement: db.Query,
     parameters: Mapping[str, Any],
-) -> R:
-    """Run a statement that returns the record; a refusal by a unique index becomes the
+) -> list[R]:
+    """Run a statement that returns records; a refusal by a unique index becomes the
     domain's sentence.
     """
     if not domain.unique:
-        record = await tx.one(domain.record, statement, parameters)
-    else:
-        try:
-            async with tx.savepoint():
-                record = await tx.one(domain.record, statement, parameters)
-        except errors.Conflict:
-            raise errors.Conflict(domain.unique) from None
-    if record is None:
+        return await tx.all(domain.record, statement, parameters)
+    try:
+        async with tx.savepoint():
+            return await tx.all(domain.record, statement, parameters)
+    except errors.Conflict:
+        raise errors.Conflict(domain.unique) from None
+
+
+async def _changed_one(
+    tx: db.Transaction,
+    domain: Domain[R],
+    statement: db.Query,
+    parameters: Mapping[str, Any],
+) -> R:
+    """Run a statement that changes one record, and return it. Raises NotFound, Conflict."""
+    records = await _guarded(tx, domain, statement, parameters)
+    if not records:
         raise record_types.missing(domain)
-    return record
+    return records[0]
 
 
 async def _log(
@@ -490,9 +445,8 @@ async def _log(
         tx,
         caller,
         domain=domain.name,
-        record_id=record.id,
+        records={record.id: record_types.summary_of(domain, record)},
         action=action,
         columns=columns,
         source=source,
-        summary=record_types.summary_of(domain, record),
     )

@@ -1,6 +1,6 @@
 """The change log (change data capture): a row for each change, in its transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -48,11 +48,11 @@ WITH began AS MATERIALIZED (
     SELECT pg_advisory_xact_lock_shared(7463, floor(extract(epoch FROM now()))::int)
 ), logged AS (
     INSERT INTO change (user_id, domain, record_id, action, columns, source, caller, summary, at)
-    SELECT %(user)s, %(domain)s, %(record)s, %(action)s, %(columns)s, %(source)s, %(caller)s, %(summary)s,
+    SELECT %(user)s, %(domain)s, record_id, %(action)s, %(columns)s, %(source)s, %(caller)s, summary,
         clock_timestamp()
-    FROM began RETURNING seq
+    FROM began, unnest(%(records)s::uuid[], %(summaries)s::text[]) AS new (record_id, summary) RETURNING seq
 )
-SELECT seq, pg_notify('reverie_change', %(user)s::text) FROM logged
+SELECT max(seq), pg_notify('reverie_change', %(user)s::text) FROM logged
 """
 _AFTER = """
 SELECT user_id, seq, xid, domain, record_id, action, columns, source, caller, summary, at FROM change
@@ -101,22 +101,23 @@ async def append(
     caller: callers.Caller,
     *,
     domain: str,
-    record_id: UUID,
+    records: Mapping[UUID, str],
     action: Action,
     columns: Sequence[str],
     source: str,
-    summary: str,
 ) -> int:
-    """Log a change and return its number; followers are woken at commit."""
+    """Log the same kind of change of some records, each with its summary, and return
+    the last number; followers are woken at commit.
+    """
     parameters: dict[str, object] = {
         "user": caller.user_id,
         "domain": domain,
-        "record": record_id,
+        "records": list(records),
         "action": action,
         "columns": list(columns),
         "source": source,
         "caller": caller.label,
-        "summary": summary[:500],
+        "summaries": [summary[:500] for summary in records.values()],
     }
     return int(await tx.value(_APPEND, parameters))
 

@@ -6,7 +6,7 @@ from uuid import UUID
 from reverie import db, errors
 from reverie.access import callers
 from reverie.privacy import sensitivity
-from reverie.records import base, record_types, versions
+from reverie.records import base, preparing, record_types, versions
 
 R = TypeVar("R", bound=record_types.Record)
 
@@ -48,7 +48,7 @@ async def restore(
             values = await _restoring(tx, caller, domain, old, version)
         if old.deleted_at is not None:
             break
-        change = await base.prepared_change(caller, domain, old, values)
+        change = await preparing.change(caller, domain, old, values)
         async with database.transaction(caller) as tx:
             written = await base.apply(tx, caller, change)
         if written is not None:

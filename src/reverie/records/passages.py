@@ -15,39 +15,29 @@ from reverie import db, offload
 from reverie.access import callers
 from reverie.records import postings, terms
 
-_Columns = dict[str, list[object]]
-
 LIMIT = 300
 FRAGMENT = 60
 _BATCH = 200  # passages a statement; set by hand
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n")
 
-# Further passages of a long text.
-_WRITE_MORE = """
-WITH made AS (
-    INSERT INTO passage (user_id, record_id, ordinal, place, text, head, hash, length, terms)
-    SELECT %(user)s, %(record)s, %(before)s + ordinality, place, text, head, hash, length, terms
-    FROM unnest(%(places)s::jsonb[], %(texts)s::text[], %(heads)s::text[], %(hashes)s::bytea[], %(lengths)s::int[],
-        %(terms)s::bytea[]) WITH ORDINALITY AS new (place, text, head, hash, length, terms, ordinality)
-    RETURNING id
-)
-INSERT INTO fresh (user_id, passage_id) SELECT %(user)s, id FROM made
-"""
-# Card and passages in one round trip.
+# Cards and passages of some records in one round trip. A long text takes several: the
+# cards are in the first of them.
 _WRITE = """
 WITH new_card AS (
     INSERT INTO card (user_id, record_id, domain, title, at, tags, people, category, origin, sensitivity)
-    VALUES (%(user)s, %(record)s, %(domain)s, %(title)s, %(at)s, %(tags)s, %(people)s, %(category)s, %(origin)s,
-        %(sensitivity)s)
+    SELECT %(user)s, record_id, domain, title, at, tags, people, category, origin, sensitivity
+    FROM jsonb_to_recordset(%(cards)s) AS new (record_id uuid, domain text, title text, at timestamptz, tags text[],
+        people text[], category text, origin text, sensitivity text)
     ON CONFLICT (user_id, record_id) DO UPDATE SET title = excluded.title, at = excluded.at, tags = excluded.tags,
         people = excluded.people, category = excluded.category, origin = excluded.origin,
         sensitivity = excluded.sensitivity
 ), made AS (
     INSERT INTO passage (user_id, record_id, ordinal, place, text, head, hash, length, terms)
-    SELECT %(user)s, %(record)s, ordinality, place, text, head, hash, length, terms
-    FROM unnest(%(places)s::jsonb[], %(texts)s::text[], %(heads)s::text[], %(hashes)s::bytea[], %(lengths)s::int[],
-        %(terms)s::bytea[]) WITH ORDINALITY AS new (place, text, head, hash, length, terms, ordinality)
+    SELECT %(user)s, record_id, ordinal, place, text, head, hash, length, terms
+    FROM unnest(%(records)s::uuid[], %(ordinals)s::int[], %(places)s::jsonb[], %(texts)s::text[], %(heads)s::text[],
+        %(hashes)s::bytea[], %(lengths)s::int[], %(terms)s::bytea[])
+        AS new (record_id, ordinal, place, text, head, hash, length, terms)
     RETURNING id
 )
 INSERT INTO fresh (user_id, passage_id) SELECT %(user)s, id FROM made
@@ -139,10 +129,35 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
+    """A passage as its row keeps it; `terms` are packed."""
+
     place: Mapping[str, object]
     text: str
     head: str
-    terms: terms.Terms
+    hash: bytes
+    length: int
+    terms: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedText:
+    """A text cut into passages, each with its terms: made before its transaction."""
+
+    text: Text
+    passages: Sequence[_Passage]
+
+
+NOTHING = IndexedText(Text(""), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What search is to know of one record."""
+
+    domain: str
+    record_id: UUID
+    sensitivity: str
+    indexed: IndexedText
 
 
 def embedded_text(title: str, text: str, head: str = "") -> str:
@@ -156,6 +171,13 @@ def embedded_text(title: str, text: str, head: str = "") -> str:
 def content_hash(title: str, text: str, head: str = "") -> bytes:
     """The key of a passage's vector: SHA-256 of what the embedder reads."""
     return hashlib.sha256(embedded_text(title, text, head).encode()).digest()
+
+
+def indexed(text: Text) -> IndexedText:
+    """A text as search keeps it: cut, hashed, and its words counted. Takes
+    milliseconds a page.
+    """
+    return IndexedText(text, _split(text))
 
 
 async def write(
@@ -177,54 +199,58 @@ async def write(
         return
     if old is not None:
         await _drop(tx, caller, record_id)
-    # A long document takes seconds, in which others want to be answered.
     size = sum(len(section.text) for section in new.sections)
+    # A long document takes seconds, in which others want to be answered.
     if size > offload.LONG:
-        columns = await offload.to_thread(size, _columns, new)
+        text = await offload.to_thread(size, indexed, new)
     else:
-        columns = _columns(new)
-    card: dict[str, object] = {
-        "user": caller.user_id,
-        "record": record_id,
-        "domain": domain,
-        "title": new.title,
-        "at": new.at,
-        "tags": list(new.tags),
-        "people": [terms.fold(person) for person in new.people if person],
-        "category": terms.fold(new.category or ""),
-        "origin": terms.fold(new.origin),
-        "sensitivity": sensitivity,
-    }
-    keys = {"user": caller.user_id, "record": record_id}
-    first, *rest = _batches(columns)
-    await tx.run(_WRITE, card | first)
-    for batch in rest:
-        await tx.run(_WRITE_MORE, keys | batch)
+        text = indexed(new)
+    await add(tx, caller, [Entry(domain, record_id, sensitivity, text)])
 
 
-def _batches(columns: _Columns) -> list[dict[str, object]]:
-    """The columns in pieces that the driver makes parameters of in some milliseconds."""
-    batches: list[dict[str, object]] = []
-    for start in range(0, max(len(columns["texts"]), 1), _BATCH):
-        batch: dict[str, object] = {"before": start}
-        for name, values in columns.items():
-            batch[name] = values[start : start + _BATCH]
-        batches.append(batch)
-    return batches
+async def add(tx: db.Transaction, caller: db.HasUser, entries: Sequence[Entry]) -> None:
+    """Make search know the texts of some records of which it knows no passage."""
+    rows = [
+        (entry.record_id, ordinal, passage)
+        for entry in entries
+        for ordinal, passage in enumerate(entry.indexed.passages, start=1)
+    ]
+    cards = [_card(entry) for entry in entries]
+    # In pieces that the driver makes parameters of in some milliseconds.
+    for start in range(0, len(rows), _BATCH):
+        values = _columns(rows[start : start + _BATCH])
+        more = {"user": caller.user_id, "cards": db.json(cards)}
+        await tx.run(_WRITE, values | more)
+        cards = []
 
 
-def _columns(text: Text) -> _Columns:
-    """The columns of a record's passages, each a list in their order."""
-    pieces = _split(text)
+def _card(entry: Entry) -> dict[str, object]:
+    text = entry.indexed.text
     return {
-        "places": [db.json(piece.place) for piece in pieces],
-        "texts": [piece.text for piece in pieces],
-        "heads": [piece.head for piece in pieces],
-        "hashes": [
-            content_hash(text.title, piece.text, piece.head) for piece in pieces
-        ],
-        "lengths": [piece.terms.length for piece in pieces],
-        "terms": [postings.packed(piece.terms.weights) for piece in pieces],
+        "record_id": str(entry.record_id),
+        "domain": entry.domain,
+        "title": text.title,
+        "at": text.at and text.at.isoformat(),
+        "tags": list(text.tags),
+        "people": [terms.fold(person) for person in text.people if person],
+        "category": terms.fold(text.category or ""),
+        "origin": terms.fold(text.origin),
+        "sensitivity": entry.sensitivity,
+    }
+
+
+def _columns(rows: Sequence[tuple[UUID, int, _Passage]]) -> dict[str, object]:
+    """Passages with their records and ordinals, as a list for each column."""
+    passages = [passage for _, _, passage in rows]
+    return {
+        "records": [record_id for record_id, _, _ in rows],
+        "ordinals": [ordinal for _, ordinal, _ in rows],
+        "places": [db.json(passage.place) for passage in passages],
+        "texts": [passage.text for passage in passages],
+        "heads": [passage.head for passage in passages],
+        "hashes": [passage.hash for passage in passages],
+        "lengths": [passage.length for passage in passages],
+        "terms": [passage.terms for passage in passages],
     }
 
 
@@ -327,7 +353,15 @@ def _split(text: Text) -> list[_Passage]:
         title = "" if piece == text.title else text.title
         keywords = f"{text.keywords} {' '.join(text.tags)}" if number == 0 else ""
         weighed = terms.of_text(title, piece, f"{section.head} {keywords}")
-        passages.append(_Passage(section.place, piece, section.head, weighed))
+        passage = _Passage(
+            section.place,
+            piece,
+            section.head,
+            hash=content_hash(text.title, piece, section.head),
+            length=weighed.length,
+            terms=postings.packed(weighed.weights),
+        )
+        passages.append(passage)
     return passages
 
 

@@ -8,7 +8,8 @@ import functools
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from typing import Any, Generic, Literal, LiteralString, TypeVar, cast
 from uuid import UUID
 
@@ -130,10 +131,15 @@ class Page(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class PreparedRecord(Generic[R]):
-    """A new record before its transaction: checked columns, sensitivity and all."""
+    """A new record before its transaction: checked columns with its sensitivity, what
+    search keeps of it, and its line in the change log.
+    """
 
     domain: Domain[R]
+    id: UUID
     columns: Mapping[str, Any]
+    indexed: passages.IndexedText
+    summary: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +288,19 @@ def parameters(domain: Domain[Any], values: Mapping[str, Any]) -> dict[str, Any]
         name: db.json(value) if name in as_is else value
         for name, value in values.items()
     }
+
+
+def row(new: PreparedRecord[Any]) -> dict[str, Any]:
+    """A prepared record in the form of JSON that the database makes a row of."""
+    columns = {name: _plain(value) for name, value in new.columns.items()}
+    return {**columns, "id": str(new.id)}
+
+
+def _plain(value: Any) -> Any:
+    """Times, numbers and identifiers that JSON has no form for, as their text."""
+    if isinstance(value, date | time | Decimal | UUID):
+        return str(value)
+    return value
 
 
 def statement(template: LiteralString, domain: Domain[Any]) -> db.Query:

@@ -20,6 +20,7 @@ from reverie.records import (
     changes,
     history,
     limits,
+    preparing,
     record_types,
     versions,
 )
@@ -63,7 +64,7 @@ async def _create(
     values = await parameters.json_object(request)
     caller = middleware.caller_of(request)
     limits.check(domain.name, values)
-    new = await base.prepared(caller, domain, values)
+    new = await preparing.prepared(caller, domain, values)
     async with reverie.database.transaction(caller) as tx:
         record = await base.insert(tx, caller, new)
     location = f"{middleware.PREFIX}/{domain.plural}/{record.id}"

@@ -1,5 +1,5 @@
-"""The sandboxed process that reads one file: forked for it, confined by rlimits, fed
-through one socket, and gone when the file is read.
+"""The sandboxed process that reads one file, or some small ones: forked for it, confined
+by rlimits, fed through one socket, and gone when they are read.
 """
 
 import json
@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from reverie import errors
 from reverie.ingest import drafts
@@ -32,8 +32,8 @@ class Readers(Protocol):
 
 
 def live(channel: int, file: int, parent: int, readers: Readers) -> None:
-    """Read the file and tell of it on the channel; both are file descriptors. Never
-    returns.
+    """Read what is asked for and tell of it on the channel; both are file descriptors.
+    Never returns.
     """
     try:
         _keep_only(channel, file)
@@ -67,7 +67,7 @@ def _keep_only(channel: int, file: int) -> None:
 
 def _order(answers: socket.socket) -> protocol.Order:
     header, _ = wire.LENGTHS.unpack(_exactly(answers, wire.LENGTHS.size))
-    return protocol.Order(**json.loads(_exactly(answers, header)))
+    return protocol.Order.from_json(json.loads(_exactly(answers, header)))
 
 
 def _exactly(answers: socket.socket, size: int) -> bytes:
@@ -81,11 +81,20 @@ def _exactly(answers: socket.socket, size: int) -> bytes:
 
 
 def _frames(order: protocol.Order, file: int, readers: Readers) -> Iterator[bytes]:
-    """All that is told of the file; the last one says how it ended."""
+    """All that is told of the files, one after another; the last of each says how it
+    ended.
+    """
+    with os.fdopen(file, "rb") as opened:
+        for part in order.parts:
+            yield from _frames_of(part, opened, order, readers)
+
+
+def _frames_of(
+    part: protocol.Part, opened: BinaryIO, order: protocol.Order, readers: Readers
+) -> Iterator[bytes]:
     try:
-        with os.fdopen(file, "rb") as opened:
-            data = opened.read()
-        for message in _read(order, data, readers):
+        data = opened.read(part.size)
+        for message in _read(order, part, data, readers):
             yield from _fitting(message, order)
     except errors.Unreadable as broken:
         yield wire.encode(
@@ -102,9 +111,9 @@ def _frames(order: protocol.Order, file: int, readers: Readers) -> Iterator[byte
 
 
 def _read(
-    order: protocol.Order, data: bytes, readers: Readers
+    order: protocol.Order, part: protocol.Part, data: bytes, readers: Readers
 ) -> Iterator[wire.Message]:
-    relative = PurePosixPath(order.relative)
+    relative = PurePosixPath(part.relative)
     data = readers.opened(data, order.password)
     detected = readers.find(data, relative)
     if order.page:
@@ -127,19 +136,19 @@ def _read(
         return
     else:
         yield wire.Began(detected.__module__.rpartition(".")[2])
-        moment = datetime.fromtimestamp(order.mtime, UTC)
+        moment = datetime.fromtimestamp(part.mtime, UTC)
         yield from detected(
-            drafts.SourceFile(_path(order), relative, data, order.vault, moment)
+            drafts.SourceFile(_path(part), relative, data, part.vault, moment)
         )
     yield wire.Done()
 
 
-def _path(order: protocol.Order) -> Path:
+def _path(part: protocol.Part) -> Path:
     """Where the file lies, by the name that people know it by: an upload lies under
     its hash, and a name may be no UTF-8.
     """
-    name = PurePosixPath(order.relative).name
-    return Path(order.path).with_name(name) if name else Path(order.path)
+    name = PurePosixPath(part.relative).name
+    return Path(part.path).with_name(name) if name else Path(part.path)
 
 
 def _fitting(message: wire.Message, order: protocol.Order) -> Iterator[bytes]:

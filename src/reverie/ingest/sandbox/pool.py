@@ -1,5 +1,5 @@
-"""The worker pool: each file is read in a sandboxed child process of its own, under a
-clock and a scale.
+"""The worker pool: each file is read in a sandboxed child process of its own, and small
+ones of safe formats many a child, under a clock and a scale.
 """
 
 import asyncio
@@ -8,7 +8,7 @@ import signal
 import socket
 import stat
 import tempfile
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import ExitStack, aclosing, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -33,6 +33,7 @@ _ENDING = 5.0
 _PATIENCE = 1.0
 # bytes that each message counts for, or a reader could send empty ones for ever
 _LEAST = 100
+_ALL = -1  # bytes of a file: as many as there are
 _LAST = wire.Unread | wire.Broken | wire.Done
 # How libraries in C end when there is no memory left.
 _OUT_OF_MEMORY = {-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGTRAP, -signal.SIGILL}
@@ -107,14 +108,27 @@ class WorkerPool:
         Raises Unreadable if the file cannot be opened, Unavailable if no process can be
         started.
         """
+        async with aclosing(self.read_all([job])) as messages:
+            async for _, message in messages:
+                yield message
+
+    async def read_all(
+        self, jobs: Sequence[ReadJob]
+    ) -> AsyncGenerator[tuple[int, wire.Message], None]:
+        """The same for some files that one child reads, one after another: each message
+        with the number of its job.
+
+        Of several jobs the source is bytes. A child that breaks off says so for the
+        file that it was at, and the files behind it were not read.
+        """
         async with self._slots:
-            child = await self._begin(job)
+            child = await self._begin(jobs)
             try:
-                async with aclosing(child.messages()) as messages:
-                    async for message in messages:
+                async with aclosing(child.messages(len(jobs))) as messages:
+                    async for number, message in messages:
                         if isinstance(message, wire.Began):
                             await self._warm(message.reader)
-                        yield message
+                        yield number, message
             finally:
                 await child.end()
 
@@ -134,10 +148,10 @@ class WorkerPool:
                     )
         raise errors.NotFound("There is no picture of this page.")
 
-    async def _begin(self, job: ReadJob) -> "_Child":
-        file = await _in_thread(lambda: _opened(job), undo=os.close)
+    async def _begin(self, jobs: Sequence[ReadJob]) -> "_Child":
+        file = await _in_thread(lambda: _opened(jobs), undo=os.close)
         try:
-            order, allowed = _order(job, os.fstat(file))
+            order, allowed = _order(jobs, os.fstat(file))
             # A zygote that was killed, or went to sleep, is found out by asking it.
             for _ in range(2):
                 started = await self._started()
@@ -189,15 +203,22 @@ async def _in_thread(call: Callable[[], T], *, undo: Callable[[T], None]) -> T:
         raise
 
 
-def _opened(job: ReadJob) -> int:
-    """The file, to be read from its start. Raises Unreadable."""
-    if isinstance(job.source, bytes):
-        with tempfile.TemporaryFile() as file:
-            file.write(job.source)
-            file.seek(0)
-            return os.dup(file.fileno())
+def _opened(jobs: Sequence[ReadJob]) -> int:
+    """The file, to be read from its start; bytes lie one behind another. Raises
+    Unreadable.
+    """
+    source = jobs[0].source
+    if isinstance(source, Path):
+        return _opened_file(source)
+    with tempfile.TemporaryFile() as file:
+        file.writelines(job.source for job in jobs if isinstance(job.source, bytes))
+        file.seek(0)
+        return os.dup(file.fileno())
+
+
+def _opened_file(source: Path) -> int:
     try:
-        opened = os.open(job.source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        opened = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as refused:
         raise errors.Unreadable(f"cannot be read: {refused.strerror}") from None
     if not stat.S_ISREG(os.fstat(opened).st_mode):
@@ -207,15 +228,12 @@ def _opened(job: ReadJob) -> int:
 
 
 def _order(
-    job: ReadJob, status: os.stat_result
+    jobs: Sequence[ReadJob], status: os.stat_result
 ) -> tuple[protocol.Order, limits.SandboxLimits]:
+    job = jobs[0]
     allowed = job.allowed or limits.fitting(status.st_size)
-    source = job.source if isinstance(job.source, Path) else Path(job.relative)
     order = protocol.Order(
-        path=str(job.path or source),
-        relative=str(job.relative),
-        vault=job.vault,
-        mtime=job.mtime.timestamp() if job.mtime else status.st_mtime,
+        parts=[_part(job, status) for job in jobs],
         first=job.first,
         password=job.password,
         page=job.page,
@@ -224,6 +242,20 @@ def _order(
         frame=allowed.frame,
     )
     return order, allowed
+
+
+def _part(job: ReadJob, status: os.stat_result) -> protocol.Part:
+    if isinstance(job.source, Path):
+        source, size = job.source, _ALL
+    else:
+        source, size = Path(job.relative), len(job.source)
+    return protocol.Part(
+        path=str(job.path or source),
+        relative=str(job.relative),
+        vault=job.vault,
+        mtime=job.mtime.timestamp() if job.mtime else status.st_mtime,
+        size=size,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,29 +330,36 @@ class _Child:
         ends.orders.write(wire.frame(asdict(order)))
         return cls(number, allowed, ends)
 
-    async def messages(self) -> AsyncGenerator[wire.Message, None]:
-        """What the child tells, checked; the last one is ours if it does not come to
-        its end.
+    async def messages(
+        self, files: int
+    ) -> AsyncGenerator[tuple[int, wire.Message], None]:
+        """What the child tells of so many files, checked, with the number of the file;
+        the last one is ours if it does not come to its end.
         """
         left = self._allowed.output
+        number = 0
         while True:
             self._waiting = True
             try:
                 message, size = await self._next()
             except (OSError, asyncio.IncompleteReadError, wire.Wrong) as fault:
-                yield await self._broken(fault)
+                yield number, await self._broken(fault)
                 return
             self._waiting = False
             self._received += 1
             left -= size + _LEAST
             if left < 0:
                 self._verdict = self._verdict or "output"
-                yield await self._broken(None)
+                yield number, await self._broken(None)
                 return
-            if isinstance(message, _LAST):
-                yield await self._last(message)
+            if not isinstance(message, _LAST):
+                yield number, message
+                continue
+            if number == files - 1:
+                yield number, await self._last(message)
                 return
-            yield message
+            yield number, message
+            number += 1
 
     async def _next(self) -> tuple[wire.Message, int]:
         """A message and its size; a unit in parts is put together."""
