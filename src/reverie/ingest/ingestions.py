@@ -5,7 +5,7 @@ each file.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal, cast
 from uuid import UUID, uuid4
@@ -99,7 +99,7 @@ ORDER BY number LIMIT %(limit)s
 )
 _BEGIN = """
 UPDATE ingestion_file SET state = 'running', tries = tries + 1, updated_at = clock_timestamp()
-WHERE user_id = %s AND ingestion_id = %s AND number = %s AND EXISTS (
+WHERE user_id = %s AND ingestion_id = %s AND number = ANY(%s) AND EXISTS (
     SELECT FROM ingestion WHERE ingestion.user_id = ingestion_file.user_id
         AND ingestion.id = ingestion_file.ingestion_id AND ingestion.state = 'running'
 ) RETURNING tries
@@ -117,9 +117,10 @@ WHERE user_id = %(user)s AND ingestion_id = %(id)s AND number = %(number)s AND E
 )
 """
 _CONCLUDE = """
-UPDATE ingestion_file SET state = %(state)s, reason = %(reason)s, counts = %(counts)s, digest = %(digest)s,
-    passages = %(passages)s, updated_at = clock_timestamp()
-WHERE user_id = %(user)s AND ingestion_id = %(id)s AND number = %(number)s
+UPDATE ingestion_file SET state = new.state, reason = new.reason, counts = new.counts, digest = new.digest,
+    passages = new.passages, updated_at = clock_timestamp()
+FROM jsonb_to_recordset(%(files)s) AS new (number int, state text, reason text, counts jsonb, digest text, passages int)
+WHERE user_id = %(user)s AND ingestion_id = %(id)s AND ingestion_file.number = new.number
 """
 _STATES = """
 SELECT state, count(*) AS files, coalesce(sum(units), 0)::bigint AS units, coalesce(sum(total), 0)::bigint AS total,
@@ -186,6 +187,18 @@ class NewFile:
     digest: str | None = None
     state: FileState = "waiting"
     reason: str = ""
+    counts: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What became of the file of that number."""
+
+    number: int
+    state: FileState
+    reason: str = ""
+    digest: str | None = None
+    passages: int = 0
     counts: Mapping[str, object] | None = None
 
 
@@ -361,12 +374,16 @@ async def files(
 
 
 async def begin(
-    tx: db.Transaction, caller: db.HasUser, ingestion_id: UUID, number: int
+    tx: db.Transaction,
+    caller: db.HasUser,
+    ingestion_id: UUID,
+    numbers: Sequence[int],
 ) -> int:
-    """A file is taken up; returns which try this is, 0 when the ingestion has been
-    stopped.
+    """Some files are taken up; returns the most tries that any of them has had with
+    this one, 0 when the ingestion has been stopped.
     """
-    return int(await tx.value(_BEGIN, (caller.user_id, ingestion_id, number)) or 0)
+    values = (caller.user_id, ingestion_id, list(numbers))
+    return max((row["tries"] for row in await tx.rows(_BEGIN, values)), default=0)
 
 
 async def let_go(tx: db.Transaction, caller: db.HasUser, worker: str) -> None:
@@ -400,25 +417,11 @@ async def conclude(
     tx: db.Transaction,
     caller: db.HasUser,
     ingestion_id: UUID,
-    number: int,
-    *,
-    state: FileState,
-    reason: str = "",
-    digest: str | None = None,
-    passages: int = 0,
-    counts: Mapping[str, object] | None = None,
+    files: Sequence[Conclusion],
 ) -> None:
-    """What became of a file."""
-    values = {
-        "user": caller.user_id,
-        "id": ingestion_id,
-        "number": number,
-        "state": state,
-        "reason": reason,
-        "digest": digest,
-        "passages": passages,
-        "counts": db.json(counts or {}),
-    }
+    """What became of some files."""
+    rows = [{**asdict(file), "counts": dict(file.counts or {})} for file in files]
+    values = {"user": caller.user_id, "id": ingestion_id, "files": db.json(rows)}
     await tx.run(_CONCLUDE, values)
 
 
