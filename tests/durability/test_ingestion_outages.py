@@ -164,7 +164,7 @@ async def _files(one: lives.Life, count: int) -> bool:
 async def test_the_disk_of_the_database_is_full(
     scene: lives.Scene, tmp_path: Path
 ) -> None:
-    some_texts(tmp_path / "given", 24, 50_000)
+    some_texts(tmp_path / "given", 24, 70_000)  # each too large to go with others
     with small_disk(200) as disk:
         server = await asyncio.to_thread(embedded.acquire, disk)
         async with opened(server) as (database, owner):

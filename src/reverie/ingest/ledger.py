@@ -130,7 +130,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerNote:
     """What is to be noted of a thing, with the address of the bytes it came from."""
 
     seen: Seen
@@ -249,7 +249,7 @@ async def imported_files(
 
 
 async def keep(
-    tx: db.Transaction, caller: callers.Caller, entries: Sequence[Entry]
+    tx: db.Transaction, caller: callers.Caller, entries: Sequence[LedgerNote]
 ) -> None:
     """Note which records some things in files became, each under a key of its own."""
     seen = [entry.seen for entry in entries]

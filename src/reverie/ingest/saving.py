@@ -134,7 +134,7 @@ async def _saved_together(
             records = await base.insert_all(tx, caller, new, source=SOURCE)
     except (errors.Forbidden, errors.Invalid, errors.Conflict):
         return False
-    entries: list[ledger.Entry] = []
+    entries: list[ledger.LedgerNote] = []
     for (job, item), record in zip(found, records, strict=True):
         for remark in item.remarks:
             job.skip(item.draft.key or item.draft.domain, remark)
@@ -151,7 +151,7 @@ async def _saved_together(
             modified=job.modified,
             content=item.identity or None,
         )
-        entries.append(ledger.Entry(seen, job.original))
+        entries.append(ledger.LedgerNote(seen, job.original))
     await ledger.keep(tx, caller, entries)
     return True
 
@@ -196,7 +196,7 @@ async def _save_draft(
         modified=modified,
         content=match.content or None,
     )
-    await ledger.keep(tx, caller, [ledger.Entry(known_as, job.original)])
+    await ledger.keep(tx, caller, [ledger.LedgerNote(known_as, job.original)])
 
 
 def _need_writing(

@@ -151,7 +151,7 @@ NOTHING = IndexedText(Text(""), ())
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class KnownText:
     """What search is to know of one record."""
 
     domain: str
@@ -205,10 +205,12 @@ async def write(
         text = await offload.to_thread(size, indexed, new)
     else:
         text = indexed(new)
-    await add(tx, caller, [Entry(domain, record_id, sensitivity, text)])
+    await add(tx, caller, [KnownText(domain, record_id, sensitivity, text)])
 
 
-async def add(tx: db.Transaction, caller: db.HasUser, entries: Sequence[Entry]) -> None:
+async def add(
+    tx: db.Transaction, caller: db.HasUser, entries: Sequence[KnownText]
+) -> None:
     """Make search know the texts of some records of which it knows no passage."""
     rows = [
         (entry.record_id, ordinal, passage)
@@ -224,7 +226,7 @@ async def add(tx: db.Transaction, caller: db.HasUser, entries: Sequence[Entry]) 
         cards = []
 
 
-def _card(entry: Entry) -> dict[str, object]:
+def _card(entry: KnownText) -> dict[str, object]:
     text = entry.indexed.text
     return {
         "record_id": str(entry.record_id),

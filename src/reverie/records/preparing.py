@@ -96,13 +96,13 @@ def _provisional(domain: Domain[R], record_id: UUID, columns: Mapping[str, Any])
     return domain.record(**unknown | own)
 
 
-def entry(new: record_types.PreparedRecord[R], record: R) -> passages.Entry:
+def entry(new: record_types.PreparedRecord[R], record: R) -> passages.KnownText:
     """What search is to know of a record that was kept as it was prepared."""
     indexed = new.indexed
     if indexed.text.at == _LATER:
         text = replace(indexed.text, at=record.created_at)
         indexed = replace(indexed, text=text)
-    return passages.Entry(new.domain.name, record.id, record.sensitivity, indexed)
+    return passages.KnownText(new.domain.name, record.id, record.sensitivity, indexed)
 
 
 async def change(

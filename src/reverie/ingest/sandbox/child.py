@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Protocol
+from typing import Protocol
 
 from reverie import errors
 from reverie.ingest import drafts
@@ -84,16 +84,20 @@ def _frames(order: protocol.Order, file: int, readers: Readers) -> Iterator[byte
     """All that is told of the files, one after another; the last of each says how it
     ended.
     """
-    with os.fdopen(file, "rb") as opened:
-        for part in order.parts:
-            yield from _frames_of(part, opened, order, readers)
+    try:
+        with os.fdopen(file, "rb") as opened:
+            contents = [opened.read(part.size) for part in order.parts]
+    except MemoryError:
+        yield wire.encode(wire.Broken("", cause="memory"))
+        return
+    for part in order.parts:
+        yield from _frames_of(part, contents.pop(0), order, readers)
 
 
 def _frames_of(
-    part: protocol.Part, opened: BinaryIO, order: protocol.Order, readers: Readers
+    part: protocol.Part, data: bytes, order: protocol.Order, readers: Readers
 ) -> Iterator[bytes]:
     try:
-        data = opened.read(part.size)
         for message in _read(order, part, data, readers):
             yield from _fitting(message, order)
     except errors.Unreadable as broken:
