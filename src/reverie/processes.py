@@ -24,10 +24,10 @@ R = TypeVar("R")
 
 # One core is left for PostgreSQL, the readers and us; each takes 60 MB.
 AT_ONCE = min(4, max(1, (os.cpu_count() or 1) - 1))
-# So many items are worth the way to another process and back; measured with letters of
-# a kilobyte, which take a millisecond each.
-_WORTH = 16
-_CHUNK = 25
+# So many characters are worth the way to another process and back; set by hand, for
+# letters of a kilobyte that take some milliseconds each.
+_WORTH = 16_000
+_CHUNK = 25  # items a call; set by hand
 _IDLE_SECONDS = 30.0
 _NICENESS = 5
 _LENGTH = struct.Struct("!Q")
@@ -39,7 +39,8 @@ class _Process:
 
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
-        with theirs:
+        with theirs, contextlib.ExitStack() as undone:
+            undone.callback(ours.close)
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _CALL, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
@@ -48,6 +49,7 @@ class _Process:
                 # Ctrl-C is for us: what was asked for is still wanted.
                 start_new_session=True,
             )
+            undone.pop_all()
         self._socket = ours
 
     def call(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
@@ -72,11 +74,13 @@ _threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="processes")
 _idle: list[_Process] = []
 
 
-async def compute(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """What a function of a module returns for each item, computed elsewhere. Few items
-    are not worth the way: those are computed in a thread.
+async def compute(
+    function: Callable[[T], R], items: Sequence[T], *, size: int
+) -> list[R]:
+    """What a function of a module returns for each item, computed elsewhere. Texts of
+    few characters (`size`) are not worth the way: those are computed in a thread.
     """
-    if len(items) < _WORTH:
+    if size < _WORTH:
         return await asyncio.to_thread(_computed, function, items)
     loop = asyncio.get_running_loop()
     shares = [

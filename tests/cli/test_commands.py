@@ -228,16 +228,17 @@ def test_broken_settings_are_named(home: Home) -> None:
     assert "The setting `colour` is wrong" in home.run("search", "x", code=1).stderr
 
 
-# The import cannot be over before Ctrl-C, however slow the machine is: the later half
-# of the notes waits for a lock that the test holds.
-_STOP_AT_NOTE_150 = """
+# The import cannot be over before Ctrl-C, however slow the machine is: the last notes
+# wait for a lock that the test holds. They are in the third lot, which is taken up when
+# one of the two before it is saved.
+_STOP_AT_NOTE_250 = """
 CREATE FUNCTION wait_for_the_test() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM pg_advisory_xact_lock(150);
+    PERFORM pg_advisory_xact_lock(250);
     RETURN NEW;
 END $$;
 CREATE TRIGGER wait_for_the_test BEFORE INSERT ON note
-    FOR EACH ROW WHEN (NEW.title >= 'Note 150') EXECUTE FUNCTION wait_for_the_test();
+    FOR EACH ROW WHEN (NEW.title >= 'Note 250') EXECUTE FUNCTION wait_for_the_test();
 """
 
 
@@ -252,8 +253,8 @@ def test_ctrl_c_keeps_what_was_done_and_the_next_run_goes_on(home: Home) -> None
     server = embedded.acquire(home.path)
     try:
         with psycopg.connect(server.owner_url, autocommit=True) as connection:
-            connection.execute(_STOP_AT_NOTE_150)
-            connection.execute("SELECT pg_advisory_lock(150)")
+            connection.execute(_STOP_AT_NOTE_250)
+            connection.execute("SELECT pg_advisory_lock(250)")
             process = home.start("import", folder)
             wait_until(
                 lambda: (_count(connection, "SELECT count(*) FROM imported_file")) >= 20
@@ -261,7 +262,7 @@ def test_ctrl_c_keeps_what_was_done_and_the_next_run_goes_on(home: Home) -> None
             process.send_signal(signal.SIGINT)
             # The file that it is at is let go in the middle of its statement.
             out, err = process.communicate(timeout=20)
-            connection.execute("SELECT pg_advisory_unlock(150)")
+            connection.execute("SELECT pg_advisory_unlock(250)")
             assert process.returncode == 130, err
             assert "Stopped. What was done is kept" in out + err
             assert "Traceback" not in out + err

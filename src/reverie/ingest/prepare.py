@@ -85,7 +85,8 @@ async def prepared_items(
         for number, each in enumerate(found)
         if isinstance(each.item, drafts.Draft) and number not in before
     ]
-    ready = iter(await processes.compute(_ready, fresh))
+    size = sum(_size(new.draft) for new in fresh)
+    ready = iter(await processes.compute(_ready, fresh, size=size))
     prepared: list[PreparedDraft | drafts.Skip] = []
     for number, each in enumerate(found):
         if isinstance(each.item, drafts.Skip):
@@ -96,6 +97,11 @@ async def prepared_items(
         else:
             prepared.append(_as_prepared(each.item, next(ready)))
     return prepared
+
+
+def _size(draft: drafts.Draft) -> int:
+    """How many characters are to be looked through, about."""
+    return sum(len(value) for value in draft.fields.values() if isinstance(value, str))
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,7 @@ async def _say(context: ingest_file.Context, ingestion_id: UUID, reason: str) ->
 
 
 def own_fault(broken: Exception) -> str:
+    """The reason of a failure that no file is to blame for."""
     return f"an error of Reverie's own ({type(broken).__name__}): please report it"
 
 

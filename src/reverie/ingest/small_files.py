@@ -61,6 +61,8 @@ async def take(
     ingested one by one instead. Raises Unavailable, DiskFull: then nothing was done.
     """
     opened = await asyncio.to_thread(_all_opened, files)
+    if not opened:
+        return list(range(len(files)))
     settled, unread = await _recalled(context, opened)
     await _keep_originals(context, unread)
     gathered = await _read(context, unread)
