@@ -227,17 +227,15 @@ def _joined(run: list[re.Match[str]]) -> Iterator[Edit]:
     """A run of pieces without what is between them; too few of them, or pieces of one
     letter, are no run. With digits fewer are enough.
     """
-    if not run:
+    if len(run) < _FEWEST_CHUNKS - 1:
         return
     first = run[0].group()
     if len(first) < 2:
         return
-    if _is_prose(run):
+    has_digit = any(char.isdigit() for char in first)
+    if len(run) < _FEWEST_CHUNKS and not has_digit:
         return
-    fewest = _FEWEST_CHUNKS
-    if any(char.isdigit() for char in first):
-        fewest -= 1
-    if len(run) < fewest:
+    if _is_prose(run):
         return
     for first, second in itertools.pairwise(run):
         yield Edit(first.end(), second.start(), "")

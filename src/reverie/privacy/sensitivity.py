@@ -6,7 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Literal, cast
 
-from reverie.privacy import decoding, details, folding, rules, secret_values
+from reverie.privacy import (
+    decoding,
+    details,
+    folding,
+    rules,
+    secret_values,
+)
 
 Word = Literal["low", "normal", "high", "critical"]
 
@@ -81,16 +87,19 @@ def highest(levels: Iterable[Level]) -> Level:
     return max(levels, default=_LOW)
 
 
-def of_text(text: str, *, with_rules: rules.Rules | None = None) -> Level:
+def of_text(
+    text: str, *, with_rules: rules.Rules | None = None, at_least: Level = Level.LOW
+) -> Level:
     """What a text by itself asks for: critical for health, the other special
-    categories and secrets, high for contact details, else low.
+    categories and secrets, high for contact details, else low. Never below `at_least`,
+    and what would not raise it is not looked for.
     """
     if not text.strip():
-        return _LOW
+        return at_least
     ruleset = with_rules or rules.load()
-    level = _LOW
+    level = at_least
     for window in _windows(text):
-        level = max(level, _of_window(window, ruleset))
+        level = max(level, _of_window(window, ruleset, at_least=level))
         if level == _CRITICAL:
             break
     return level
@@ -117,13 +126,15 @@ def _start_of_run(text: str, position: int, *, after: int) -> int:
     return before if before > after + 1 else position
 
 
-def _of_window(text: str, ruleset: rules.Rules) -> Level:
+def _of_window(text: str, ruleset: rules.Rules, *, at_least: Level) -> Level:
     folded = folding.fold(text).text
     if _is_critical(folded, ruleset):
         return _CRITICAL
     views = decoding.views(text)
     if views and _is_critical(decoding.together(views), ruleset):
         return _CRITICAL
+    if at_least >= _HIGH:
+        return at_least
     if details.has(folded, ruleset) or details.in_views(views, ruleset):
         return _HIGH
     return _LOW
@@ -158,9 +169,14 @@ def of_record(
 
     A contact is normal as a domain and high as soon as it holds a phone.
     """
+    own = _FIELDS.get(domain, {})
     filled = {name: value for name, value in fields.items() if value}
-    levels = of_fields(domain, filled, with_rules=with_rules)
-    return highest([of_domain(domain), *levels.values()])
+    level = highest([of_domain(domain), *(own.get(name, _LOW) for name in filled)])
+    for value in filled.values():
+        if level == _CRITICAL:
+            break
+        level = of_text(_as_text(value), with_rules=with_rules, at_least=level)
+    return level
 
 
 def decided(computed: Level, chosen: Level | None) -> Level:

@@ -171,12 +171,17 @@ def _scan(text: str, languages: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
             continue
         parts = _WORD.findall(_lower(chunk))
         for word in parts:
-            yield from _word(word, languages)
+            yield from _of_word(word, languages)
         if whole not in parts and _is_compound(chunk, parts):
             yield whole, False
         if before and (_has_digit(before) or _has_digit(whole)):
             yield f"{before} {whole}", False
         before = whole
+
+
+@lru_cache(maxsize=100_000)
+def _of_word(word: str, languages: tuple[str, ...]) -> tuple[tuple[str, bool], ...]:
+    return tuple(_word(word, languages))
 
 
 def _is_compound(chunk: str, parts: Sequence[str]) -> bool:
@@ -206,7 +211,7 @@ def _is_cjk(character: str) -> bool:
 
 
 def _has_digit(text: str) -> bool:
-    return any(character.isdigit() for character in text)
+    return not text.isalpha() and any(map(str.isdigit, text))
 
 
 @lru_cache(maxsize=100_000)
