@@ -83,7 +83,7 @@ def fresh(cluster: embedded.EmbeddedServer, template: str) -> Iterator[str]:
     maintenance = cluster.place.url(embedded.OWNER_ROLE, database="postgres")
     with psycopg.connect(maintenance, autocommit=True) as connection:
         connection.execute(
-            sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
+            sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY").format(
                 sql.Identifier(name), sql.Identifier(template)
             )
         )
