@@ -17,6 +17,7 @@ import pytest
 
 import reverie
 from reverie import embedded
+from tests import homes
 
 SOURCES = Path(reverie.__file__).parents[1]
 WORDS_ALONE = '[embedding]\nprovider = "none"\n'
@@ -120,20 +121,31 @@ class Home:
         shutil.rmtree(self.given, ignore_errors=True)
 
 
-def make_home(settings: str = WORDS_ALONE) -> Home:
+def make_home(settings: str = WORDS_ALONE, *, bare: bool = False) -> Home:
+    """A home without an owner yet; `bare`, without a cluster, too."""
     # Not under tmp_path: as root, PostgreSQL's user must be able to walk there.
     path = Path(tempfile.mkdtemp(prefix="rev-cli-", dir="/tmp"))
     path.chmod(0o711)
     if settings:
         (path / "config.toml").write_text(settings, encoding="utf-8")
         (path / "config.toml").chmod(0o600)
+    if not bare:
+        homes.furnish(path)
     return Home(path)
 
 
 @pytest.fixture
 def home() -> Iterator[Home]:
-    """A home that nobody has started in yet, searched by words alone."""
+    """A home that nobody has used yet, searched by words alone."""
     made = make_home()
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def bare_home() -> Iterator[Home]:
+    """A home that nobody has started in yet, searched by words alone."""
+    made = make_home(bare=True)
     yield made
     made.end()
 

@@ -26,7 +26,8 @@ def kept(warm_home: Home) -> Home:
     return warm_home
 
 
-def test_the_first_start_makes_a_home_of_ones_own(home: Home) -> None:
+def test_the_first_start_makes_a_home_of_ones_own(bare_home: Home) -> None:
+    home = bare_home
     home.path.rmdir() if not any(home.path.iterdir()) else None
     done = home.run("search", "anything")
     assert "Nothing holds these words" in done.stdout
@@ -200,7 +201,8 @@ def test_wrong_use_is_exit_code_2(warm_home: Home, arguments: tuple[str, ...]) -
     assert warm_home.run(*arguments, code=2).stderr
 
 
-def test_help_needs_no_home(home: Home) -> None:
+def test_help_needs_no_home(bare_home: Home) -> None:
+    home = bare_home
     shown = home.run("--help").stdout
     for command in (
         "import",
@@ -296,10 +298,11 @@ def _count(connection: psycopg.Connection, statement: str) -> int:
     return int(row[0])
 
 
-def test_a_postgresql_of_ones_own(home: Home) -> None:
+def test_a_postgresql_of_ones_own(bare_home: Home) -> None:
     """A second cluster stands for the owner's server: nothing embedded is started, and
     nothing else changes.
     """
+    home = bare_home
     elsewhere = make_home()
     server = embedded.acquire(elsewhere.path)
     try:

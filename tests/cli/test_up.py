@@ -257,7 +257,7 @@ def test_a_killed_service_leaves_nothing_in_the_way(home: Home) -> None:
 
 def test_the_demo_twice() -> None:
     """With the built-in model: the second one has nothing to do."""
-    home = make_home(settings="")
+    home = make_home(settings="", bare=True)
     try:
         began = time.monotonic()
         first = home.run("demo").stdout

@@ -28,6 +28,7 @@ import reverie as package
 from reverie import app, embedded
 from reverie import mcp as server
 from reverie.tools import catalogue
+from tests import homes
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVE = [sys.executable, "-m", "reverie", "mcp"]
@@ -62,6 +63,7 @@ def home() -> Iterator[Path]:
     """
     made = Path(tempfile.mkdtemp(prefix="rev-mcp-", dir="/tmp"))
     made.chmod(0o711)
+    homes.furnish(made)
     held = embedded.acquire(made)
     yield made
     held.release()

@@ -2,8 +2,10 @@
 first, words or meaning.
 """
 
+import itertools
 import random
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -13,7 +15,15 @@ import pytest_asyncio
 from reverie import db, embedded
 from reverie.access import callers, tokens, users
 from reverie.llm import embedding
-from reverie.records import base, bookmarks, emails, notes, record_types
+from reverie.records import (
+    base,
+    bookmarks,
+    emails,
+    ids,
+    notes,
+    preparing,
+    record_types,
+)
 from reverie.search import query as queries
 from reverie.search import search as searching
 
@@ -173,10 +183,18 @@ async def crowd(
         rows.insert(random_.randrange(len(rows)), _record(i, f"asked {i}", text))
     for start in range(0, len(rows), 500):
         async with pool.transaction(caller) as tx:
-            for domain, values in rows[start : start + 500]:
-                await base.create(tx, caller, domain, values)
+            new = [
+                preparing.prepared_now(caller, domain, values, ids.new())
+                for domain, values in rows[start : start + 500]
+            ]
+            for _, same in itertools.groupby(sorted(new, key=_domain), key=_domain):
+                await base.insert_all(tx, caller, list(same))
     yield pool, caller
     await pool.close()
+
+
+def _domain(new: record_types.PreparedRecord[Any]) -> str:
+    return new.domain.name
 
 
 def _record(
