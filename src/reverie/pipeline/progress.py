@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reverie import db
 from reverie.access import callers
 from reverie.llm import embedding
-from reverie.pipeline import embed, index, worker
+from reverie.pipeline import embed, embed_queue, index, models, vector_store, worker
 
 _EVERY_S = 0.2
 _PATIENCE_S = 5.0
@@ -16,13 +16,14 @@ _PATIENCE_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How many different texts there are, how many have a vector, and what is wrong, if
-    anything.
+    """How many different texts there are, how many have a vector, what is wrong, if
+    anything, and how long the rest takes, once that is known.
     """
 
     texts: int
     vectors: int
     trouble: str
+    seconds_left: int | None = None
 
 
 async def follow(
@@ -39,13 +40,15 @@ async def follow(
             began = time.monotonic()
             async with database.transaction(caller) as tx:
                 standings = await _followed(tx, embeddings, caller)
-                coverage = embed.Coverage(0, 0)
+                coverage = vector_store.Coverage(0, 0)
+                left = None
                 if embeddings.model:
-                    coverage = await embed.coverage(tx, caller, embeddings.model)
+                    coverage = await vector_store.coverage(tx, caller, embeddings.model)
+                    left = await seconds_left(tx, caller, embeddings.model)
                 upgrading = await index.outdated(tx, caller)
             trouble = _trouble(standings)
             looked = time.monotonic() - began
-            yield Progress(coverage.texts, coverage.vectors, trouble)
+            yield Progress(coverage.texts, coverage.vectors, trouble, left)
             behind = upgrading or any(
                 standing.behind and not standing.trouble for standing in standings
             )
@@ -54,6 +57,16 @@ async def follow(
                 return
             # Counting a million takes a while.
             await asyncio.sleep(max(_EVERY_S, 5 * looked))
+
+
+async def seconds_left(tx: db.Transaction, user: db.HasUser, model: str) -> int | None:
+    """How long until every text that waits has its vector, at the pace of the last
+    minutes of work; None when none waits, or nothing is known yet.
+    """
+    letters = await embed_queue.letters(tx, user)
+    if not letters:
+        return None
+    return await models.seconds_for(tx, user, model, letters)
 
 
 def _trouble(standings: Sequence[worker.Standing]) -> str:
