@@ -148,11 +148,21 @@ async def following(
     rows = await tx.all(Waiting, _NEXT, (user.user_id, max(most, _WINDOW)))
     if not rows:
         return []
-    first = rows[0]
-    alike = [row for row in rows if row.level == first.level]
+    alike = [row for row in rows if row.level == rows[0].level]
     alike.sort(key=lambda row: row.length)
-    start = min(max(alike.index(first) - most // 2, 0), max(len(alike) - most, 0))
-    return alike[start : start + most]
+    return _narrowest(alike, alike.index(rows[0]), most)
+
+
+def _narrowest(rows: Sequence[Waiting], place: int, most: int) -> list[Waiting]:
+    """So many of the rows, sorted by length, that differ least, the one at `place`
+    among them.
+    """
+    most = min(most, len(rows))
+    starts = range(max(place - most + 1, 0), min(place, len(rows) - most) + 1)
+    start = min(
+        starts, key=lambda start: rows[start + most - 1].length - rows[start].length
+    )
+    return list(rows[start : start + most])
 
 
 async def remove(tx: db.Transaction, user: db.HasUser, hashes: Sequence[bytes]) -> None:
