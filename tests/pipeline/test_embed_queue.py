@@ -284,9 +284,8 @@ async def test_the_time_left_follows_from_the_pace_of_the_last_minutes(
     told = next(one for one in found if one.about == "vectors")
     assert told.remedy == "`reverie up` makes the rest in about 80 s of work."
     server.answer = embedder.well
-    async for state in progress.follow(database, embeddings, owner):
-        last = state
-    assert (last.texts, last.vectors, last.seconds_left) == (1, 1, None)
+    states = [state async for state in progress.follow(database, embeddings, owner)]
+    assert states[-1] == progress.Progress(1, 1, "")
 
 
 async def _queued(database: db.Database, caller: callers.Caller) -> bool:
@@ -303,4 +302,4 @@ async def test_old_changes_are_backlog(
         assert batch[0].record_id == made
         await embed_queue.add(tx, owner, "m", batch)
         (one,) = await embed_queue.following(tx, owner, most=4)
-    assert one.level == embed_queue.Level.BACKLOG
+    assert one.level == embed_queue.Urgency.BACKLOG

@@ -114,7 +114,7 @@ async def work_off(work: slots.Work) -> bool:
     if not batch:
         return False
     await models.calibrate(work, [model])
-    written = batch[0].level == embed_queue.Level.WRITTEN
+    written = batch[0].level == embed_queue.Urgency.WRITTEN
     lane: embedding.Lane = "realtime" if written else "bulk"
     if used != model:
         await _embed_besides(_Task(work, used, lane), batch)
@@ -173,11 +173,11 @@ async def _embed_besides(task: _Task, batch: Sequence[embed_queue.Waiting]) -> N
 
 async def _lacking(task: _Task, batch: Sequence[embed_queue.Waiting]) -> list[_Text]:
     """Those of the texts that are still there, and have no vector of the model."""
-    waiting = {one.hash: one for one in batch}
+    by_hash = {waiting.hash: waiting for waiting in batch}
     values = {
         "user": task.work.user.user_id,
         "model": task.model,
-        "hashes": list(waiting),
+        "hashes": list(by_hash),
     }
     async with task.work.database.transaction(task.work.user) as tx:
         rows = await tx.rows(_TEXTS, values)
@@ -186,7 +186,7 @@ async def _lacking(task: _Task, batch: Sequence[embed_queue.Waiting]) -> list[_T
             row["hash"],
             passages.embedded_text(row["title"], row["text"], row["head"]),
             row["sensitivity"],
-            waiting[row["hash"]].seq,
+            by_hash[row["hash"]].seq,
         )
         for row in rows
         if not row["embedded"]
@@ -194,7 +194,7 @@ async def _lacking(task: _Task, batch: Sequence[embed_queue.Waiting]) -> list[_T
 
 
 def _unqueued(digest: bytes) -> embed_queue.Waiting:
-    return embed_queue.Waiting(digest, None, embed_queue.Level.WRITTEN, 0)
+    return embed_queue.Waiting(digest, None, embed_queue.Urgency.WRITTEN, 0)
 
 
 async def _embed_all(task: _Task, texts: Sequence[_Text]) -> None:

@@ -17,7 +17,7 @@ _CHUNK = 20_000
 _WINDOW = 256
 
 
-class Level(IntEnum):
+class Urgency(IntEnum):
     """How soon a text gets its vector."""
 
     WRITTEN = 0
@@ -92,7 +92,7 @@ SELECT hash, seq, level, length FROM unembedded WHERE user_id = %s
 ORDER BY level, heat DESC, at DESC, hash LIMIT %s
 """
 _REMOVE = "DELETE FROM unembedded WHERE user_id = %s AND hash = ANY(%s)"
-_IS_EMPTY = "SELECT NOT EXISTS (SELECT FROM unembedded WHERE user_id = %s)"
+_COUNT = "SELECT count(*) FROM unembedded WHERE user_id = %s"
 _LETTERS = "SELECT coalesce(sum(length), 0) FROM unembedded WHERE user_id = %s"
 # Those that lie behind the cursor still are counted there.
 _CHANGES = """
@@ -170,9 +170,9 @@ async def remove(tx: db.Transaction, user: db.HasUser, hashes: Sequence[bytes]) 
     await tx.run(_REMOVE, (user.user_id, sorted(hashes)))
 
 
-async def is_empty(tx: db.Transaction, user: db.HasUser) -> bool:
-    """Whether no text waits."""
-    return bool(await tx.value(_IS_EMPTY, (user.user_id,)))
+async def count(tx: db.Transaction, user: db.HasUser) -> int:
+    """How many texts wait."""
+    return int(await tx.value(_COUNT, (user.user_id,)))
 
 
 async def letters(tx: db.Transaction, user: db.HasUser) -> int:
