@@ -129,6 +129,7 @@ def _running_worker(reverie: app.App) -> contextlib.AbstractAsyncContextManager[
         reverie.embeddings,
         reverie.models,
         history_days=reverie.settings.history.days,
+        owner_url=reverie.owner_url,
     )
     return following.running()
 
@@ -264,7 +265,10 @@ async def catch_up(reverie: app.App) -> None:
         task: rich.progress.TaskID | None = None
         last_trouble = ""
         async for state in progress.follow(
-            reverie.database, reverie.embeddings, reverie.owner
+            reverie.database,
+            reverie.embeddings,
+            reverie.owner,
+            owner_url=reverie.owner_url,
         ):
             if state.texts == state.vectors:
                 continue

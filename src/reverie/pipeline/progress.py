@@ -27,7 +27,11 @@ class Progress:
 
 
 async def follow(
-    database: db.Database, embeddings: embedding.Embeddings, caller: callers.Caller
+    database: db.Database,
+    embeddings: embedding.Embeddings,
+    caller: callers.Caller,
+    *,
+    owner_url: str = "",
 ) -> AsyncGenerator[Progress, None]:
     """Run the worker until its slots have caught up for a caller. It gives up on a slot
     that stays in trouble.
@@ -35,7 +39,8 @@ async def follow(
     Without an embedding model, by configuration, there are no vectors to wait for.
     """
     waited = 0.0
-    async with worker.Worker(database, embeddings).running():
+    following = worker.Worker(database, embeddings, owner_url=owner_url)
+    async with following.running():
         while True:
             began = time.monotonic()
             async with database.transaction(caller) as tx:
@@ -49,8 +54,12 @@ async def follow(
             trouble = _trouble(standings)
             looked = time.monotonic() - began
             yield Progress(coverage.texts, coverage.vectors, trouble, left)
-            behind = upgrading or any(
-                standing.behind and not standing.trouble for standing in standings
+            behind = (
+                upgrading
+                or following.graphs.pending
+                or any(
+                    standing.behind and not standing.trouble for standing in standings
+                )
             )
             waited = waited + _EVERY_S if trouble else 0.0
             if not behind and (not trouble or waited > _PATIENCE_S):

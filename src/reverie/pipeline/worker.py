@@ -23,6 +23,7 @@ from reverie.pipeline import (
     models,
     rule_extraction,
     slots,
+    vector_graph,
 )
 from reverie.pipeline import heat as heat_slot
 from reverie.records import changes, heat, versions
@@ -48,7 +49,7 @@ _Pace = Literal["done", "more", "ill"]
 class Worker:
     """All slots of one process. Of several processes, one at a time runs a given slot;
     the others stand by. What updates replaced is dropped after `history_days`, or by
-    another process (0).
+    another process (0). Without an `owner_url` the graphs of vectors stay as they are.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Worker:
         models: chat.Models | None = None,
         *,
         history_days: int = 0,
+        owner_url: str = "",
         followers: Sequence[slots.Slot] = SLOTS,
     ) -> None:
         self._database = database
@@ -69,6 +71,7 @@ class Worker:
         self._cooled = 0.0
         self._reached: dict[tuple[str, UUID], bytes | None] = {}
         self._well: set[tuple[str, UUID]] = set()
+        self.graphs = vector_graph.Graphs(database, owner_url)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -79,6 +82,7 @@ class Worker:
             for slot in self._followers
         ]
         tasks.append(asyncio.create_task(self._listen(), name="listen"))
+        tasks.append(asyncio.create_task(self.graphs.tend(), name="graphs of vectors"))
         try:
             yield
         finally:
