@@ -1,7 +1,11 @@
 """The vectors of texts: kept, counted, and dropped with what they were made of."""
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from reverie import db, errors
 from reverie.access import users
@@ -12,7 +16,7 @@ from reverie.records import changes, passages
 _KEEP = """
 INSERT INTO embedding (user_id, model, hash, vector, dimensions)
 SELECT %s, %s, hash, vector::halfvec, vector_dims(vector::halfvec)
-FROM unnest(%s::bytea[], %s::text[]) AS new (hash, vector) ORDER BY hash
+FROM unnest(%b::bytea[], %b::text[]) AS new (hash, vector) ORDER BY hash
 ON CONFLICT DO NOTHING
 """
 _LENGTH = "SELECT vector_dims(vector) FROM embedding WHERE user_id = %s AND model = %s LIMIT 1"
@@ -143,7 +147,15 @@ async def coverage(tx: db.Transaction, user: db.HasUser, model: str) -> Coverage
 
 
 def _literals(vectors: embedding.Vectors) -> list[str]:
-    return [
-        "[" + ",".join(f"{value:.6g}" for value in row) + "]"
-        for row in vectors.tolist()
-    ]
+    """As pgvector reads them. To write each number by itself took a third of the time
+    of keeping vectors.
+    """
+    halves = vectors.astype(np.float16).view(np.uint16)
+    return ["[" + ",".join(row) + "]" for row in _numbers()[halves].tolist()]
+
+
+@functools.cache
+def _numbers() -> NDArray[np.object_]:
+    """Every number of 16 bits, written out."""
+    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    return np.array([f"{half:.5g}" for half in halves.tolist()], dtype=object)
