@@ -25,7 +25,6 @@ from reverie.records import base, catalogue
 from speed import corpus
 
 _BATCH = 50
-_MANY = 300_000
 _AT_ONCE = 2
 _SAY_S = 10.0
 _LONGEST_WAIT_S = 12 * 3600
@@ -147,8 +146,7 @@ async def _held(
     written = await _write(life, kept, there, name) if missing else 0
     writing = time.perf_counter() - began
     began = time.perf_counter()
-    async with _graph_afterwards(life, missing * corpus.PASSAGES_A_RECORD, name):
-        await caught_up(life, given, kept.caller, name)
+    await caught_up(life, given, kept.caller, name)
     embedding = time.perf_counter() - began
     if written:
         await asyncio.to_thread(
@@ -169,35 +167,6 @@ async def _held(
         "embed_passages_s": round(written / embedding, 1) if written else 0,
         "build_s": round(writing + embedding),
     }
-
-
-@contextlib.asynccontextmanager
-async def _graph_afterwards(
-    life: app.App, passages: int, name: str
-) -> AsyncGenerator[None]:
-    """From some hundred thousand new vectors on, the graph is built at once after them,
-    by its own definition.
-
-    So does whoever brings that many in: vector by vector it would take hours.
-    """
-    if passages < _MANY:
-        yield
-        return
-    with owner_connection(life) as connection:
-        row = connection.execute(
-            "SELECT pg_get_indexdef('embedding_384'::regclass) AS made"
-        ).fetchone()
-        assert row
-        connection.execute("DROP INDEX embedding_384")
-        try:
-            yield
-        finally:
-            tell(f"{name}: building the graph of vectors at once")
-            began = time.perf_counter()
-            connection.execute("SET maintenance_work_mem = '3GB'")
-            connection.execute("SET max_parallel_maintenance_workers = 2")
-            await asyncio.to_thread(connection.execute, row["made"])
-            tell(f"{name}: the graph took {time.perf_counter() - began:.0f} s")
 
 
 async def _write(life: app.App, kept: Kept, there: set[UUID], name: str) -> int:
@@ -254,7 +223,8 @@ async def caught_up(
     """
     began = said = time.perf_counter()
     before = given.made
-    async with worker.Worker(life.database, given).running():
+    following = worker.Worker(life.database, given, owner_url=life.owner_url)
+    async with following.running():
         while time.perf_counter() - began < _LONGEST_WAIT_S:
             async with life.database.transaction(caller) as tx:
                 standings = [
@@ -264,7 +234,9 @@ async def caught_up(
                 ]
             if trouble := [one.trouble for one in standings if one.trouble]:
                 tell(f"{name}: {trouble[0]}")
-            elif not any(one.behind for one in standings):
+            elif not following.graphs.pending and not any(
+                one.behind for one in standings
+            ):
                 return time.perf_counter() - began
             if time.perf_counter() - said > _SAY_S:
                 said, made = time.perf_counter(), given.made - before

@@ -331,6 +331,18 @@ def _unavailable() -> errors.DatabaseUnavailable:
     )
 
 
+async def run_as_owner(url: str, *statements: Query) -> None:
+    """Statements of the role that owns the tables, in one session, each by itself: for
+    indexes only.
+    """
+    try:
+        async with await owner_connection(url) as connection:
+            for statement in statements:
+                await connection.execute(statement)
+    except psycopg.Error as failure:
+        raise translate(failure) from failure
+
+
 async def owner_connection(url: str) -> psycopg.AsyncConnection[Any]:
     """A connection of the role that owns the tables: for migrations only."""
     try:

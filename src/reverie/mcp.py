@@ -75,6 +75,7 @@ async def run(settings: config.Config, *, name: str = agents.MAIN) -> None:
             opened.embeddings,
             opened.models,
             history_days=settings.history.days,
+            owner_url=opened.owner_url,
         )
         async with beside.running(), asyncio.TaskGroup() as tasks:
             serving = tasks.create_task(

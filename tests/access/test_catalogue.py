@@ -277,6 +277,9 @@ async def filled(database: db.Database, caller: callers.Caller) -> None:
     async with database.transaction(caller) as tx:
         await tx.run("INSERT INTO embedding VALUES (%s, 'm', 'h', '[1,2]', 2)", (me,))
         await tx.run("INSERT INTO stale VALUES (%s, 'h')", (me,))
+        await tx.run(
+            "INSERT INTO unembedded VALUES (%s, 'h', 1, 0, 0, now(), 1)", (me,)
+        )
         asked_for = await ingestions.ask(tx, caller, "paths", {"paths": ["/a"]})
         await ingestions.add(
             tx,

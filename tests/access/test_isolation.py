@@ -15,7 +15,7 @@ import pytest
 from reverie import config, db, errors
 from reverie.access import callers, tokens, users
 from reverie.llm import embedding
-from reverie.pipeline import embed, worker
+from reverie.pipeline import vector_store, worker
 from reverie.records import base, bulk, catalogue, changes, events, notes, record_types
 from reverie.search import query, search
 from tests.pipeline import embedder
@@ -252,7 +252,7 @@ class Walk:
 
     async def coverage(self, me: Person, them: Person) -> Any:
         async with self.database.transaction(me.caller) as tx:
-            found = await embed.coverage(tx, me.caller, self.embeddings.model)
+            found = await vector_store.coverage(tx, me.caller, self.embeddings.model)
             assert found.texts == await tx.value(
                 "SELECT count(DISTINCT hash) FROM passage"
             )

@@ -28,7 +28,7 @@ from reverie.access import callers
 from reverie.ingest import importer, ingest_file, scan
 from reverie.ingest.sandbox import pool
 from reverie.llm import embedding
-from reverie.pipeline import embed, heat, models, worker
+from reverie.pipeline import embed, heat, models, vector_store, worker
 from reverie.records import base, catalogue, record_types
 
 _WRITES = re.compile(r'(INSERT INTO|UPDATE|DELETE FROM) "?(\w+)"?')
@@ -200,7 +200,7 @@ async def change_model(
         while True:
             async with database.transaction(caller) as tx:
                 standing = await models.of_user(tx, caller)
-                covered = await embed.coverage(tx, caller, embeddings.model)
+                covered = await vector_store.coverage(tx, caller, embeddings.model)
             if covered.texts == covered.vectors and [one.name for one in standing] == [
                 embeddings.model
             ]:

@@ -12,7 +12,7 @@ import pytest
 from reverie import db
 from reverie.access import callers
 from reverie.llm import embedding
-from reverie.pipeline import embed, models, worker
+from reverie.pipeline import models, vector_store, worker
 from reverie.records import base, notes
 from reverie.search import query, search
 from tests.durability.conftest import Victim
@@ -105,9 +105,9 @@ async def test_killed_while_changing_the_model(
         assert [(one.name, one.vectors) for one in await models.of_user(tx, owner)] == [
             ("new@openai", NOTES)
         ]
-        assert await embed.coverage(tx, owner, "new@openai") == embed.Coverage(
-            NOTES, NOTES
-        )
+        assert await vector_store.coverage(
+            tx, owner, "new@openai"
+        ) == vector_store.Coverage(NOTES, NOTES)
     embeddings.close()
     old.close()
     new.close()

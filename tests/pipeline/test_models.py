@@ -11,7 +11,15 @@ import pytest
 from reverie import config, db
 from reverie.access import callers, users
 from reverie.llm import embedding
-from reverie.pipeline import checkup, embed, models, rebuild, slots, worker
+from reverie.pipeline import (
+    checkup,
+    embed,
+    models,
+    rebuild,
+    slots,
+    vector_store,
+    worker,
+)
 from reverie.records import base, notes
 from reverie.search import query, search
 from tests.llm import model_server
@@ -283,7 +291,7 @@ async def test_many_vectors_are_dropped_bit_by_bit(
     old: topics.Model,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(embed, "_BIT", 7)
+    monkeypatch.setattr(vector_store, "_BIT", 7)
     await filled(database, owner, old.settings)
     new = topics.Model("new", dimensions=384, shift=5)
     new.open()

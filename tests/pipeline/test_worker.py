@@ -17,7 +17,7 @@ import pytest
 from reverie import config, db, embedded, errors
 from reverie.access import callers, users
 from reverie.llm import embedding
-from reverie.pipeline import dead_letters, embed, heat, rebuild, slots, worker
+from reverie.pipeline import dead_letters, heat, rebuild, slots, vector_store, worker
 from reverie.records import base, catalogue, notes
 from tests.pipeline import embedder
 from tests.pipeline.conftest import accesses, caught_up, standing, vectors
@@ -529,12 +529,18 @@ async def test_coverage(
     await note(database, owner, "one")
     await note(database, owner, "two")
     async with database.transaction(owner) as tx:
-        assert await embed.coverage(tx, owner, embeddings.model) == embed.Coverage(2, 0)
+        assert await vector_store.coverage(
+            tx, owner, embeddings.model
+        ) == vector_store.Coverage(2, 0)
     async with worker.Worker(database, embeddings).running():
         await caught_up(database, owner)
     async with database.transaction(owner) as tx:
-        assert await embed.coverage(tx, owner, embeddings.model) == embed.Coverage(2, 2)
-        assert await embed.coverage(tx, owner, "another") == embed.Coverage(2, 0)
+        assert await vector_store.coverage(
+            tx, owner, embeddings.model
+        ) == vector_store.Coverage(2, 2)
+        assert await vector_store.coverage(
+            tx, owner, "another"
+        ) == vector_store.Coverage(2, 0)
 
 
 async def test_a_refused_question_is_a_model_that_is_away(

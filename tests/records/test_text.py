@@ -2,13 +2,15 @@
 none of them.
 """
 
+import sys
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reverie.records import passages, terms
+from reverie.records import language, passages, terms
 
 SCRIPTS = st.characters(exclude_categories=("Cs", "Cc"), max_codepoint=0x2FFFF)
 # A fragment may join the piece before it, and another the piece behind it.
@@ -163,3 +165,26 @@ def test_terms_are_what_the_database_keeps(text: str) -> None:
         assert "\x00" not in term
         term.encode()
         assert unicodedata.is_normalized("NFC", term)
+
+
+def test_threads_stem_as_one_does() -> None:
+    """A long text is read in a thread while another is written."""
+    words = [
+        f"{start}{i}{end}"
+        for i in range(800)
+        for start, end in (("runn", "ings"), ("nation", "alizations"))
+    ]
+    alone = [language.stem.__wrapped__(word, "en") for word in words]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            each = [
+                pool.submit(
+                    lambda: [language.stem.__wrapped__(word, "en") for word in words]
+                )
+                for _ in range(4)
+            ]
+            assert all(one.result() == alone for one in each)
+    finally:
+        sys.setswitchinterval(interval)

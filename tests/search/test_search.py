@@ -13,7 +13,7 @@ import pytest
 from reverie import config, db, embedded, errors
 from reverie.access import callers
 from reverie.llm import embedding
-from reverie.pipeline import embed, progress
+from reverie.pipeline import progress, vector_store
 from reverie.records import base, bookmarks, diary, events, notes
 from reverie.search import query as queries
 from reverie.search import results as searched
@@ -228,7 +228,7 @@ async def test_an_embedder_that_is_down_is_named_and_words_answer(
     )
     assert results.signals["semantic"] == "ok"
     async with life.database.transaction(life.caller) as tx:
-        await embed.forget(tx, life.caller)
+        await vector_store.forget(tx, life.caller)
     results = await searching.search(
         life.database, life.caller, away, queries.Query(text="García")
     )

@@ -129,6 +129,7 @@ def _running_worker(reverie: app.App) -> contextlib.AbstractAsyncContextManager[
         reverie.embeddings,
         reverie.models,
         history_days=reverie.settings.history.days,
+        owner_url=reverie.owner_url,
     )
     return following.running()
 
@@ -260,22 +261,36 @@ async def catch_up(reverie: app.App) -> None:
     """Let the slots follow, with a progress bar; Ctrl-C leaves the rest for the next
     time.
     """
-    with terminal.progress() as bar:
+    with terminal.progress(remaining=False) as bar:
         task: rich.progress.TaskID | None = None
         last_trouble = ""
         async for state in progress.follow(
-            reverie.database, reverie.embeddings, reverie.owner
+            reverie.database,
+            reverie.embeddings,
+            reverie.owner,
+            owner_url=reverie.owner_url,
         ):
             if state.texts == state.vectors:
                 continue
             if task is None:
-                task = bar.add_task(
-                    "learning what it means (Ctrl-C: later)", total=state.texts
-                )
-            bar.update(task, completed=state.vectors, total=state.texts)
+                task = bar.add_task("", total=state.texts)
+            bar.update(
+                task,
+                description=_learning(state),
+                completed=state.vectors,
+                total=state.texts,
+            )
             if state.trouble and state.trouble != last_trouble:
                 last_trouble = state.trouble
                 terminal.note(f"Search goes by words for now: {state.trouble}")
+
+
+def _learning(state: progress.Progress) -> str:
+    """`learning what it means · 3 min left (Ctrl-C: later)`."""
+    left = ""
+    if state.seconds_left is not None:
+        left = f" · {compact.duration(state.seconds_left)} left"
+    return f"learning what it means{left} (Ctrl-C: later)"
 
 
 def print_report(

@@ -59,6 +59,7 @@ async def _up() -> None:
                 reverie.embeddings,
                 reverie.models,
                 history_days=settings.history.days,
+                owner_url=reverie.owner_url,
             ).running()
             ingesting = durable.launched(
                 importing.ingest_context(reverie), owner_url=reverie.owner_url

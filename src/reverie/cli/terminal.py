@@ -135,13 +135,19 @@ def reasons(result: results.Hit) -> str:
     return " + ".join(parts)
 
 
-def progress() -> rich.progress.Progress:
-    """A progress display on stderr that disappears when done."""
-    return rich.progress.Progress(
+def progress(*, remaining: bool = True) -> rich.progress.Progress:
+    """A progress display on stderr that disappears when done; `remaining`: it guesses
+    the time left by itself.
+    """
+    columns: list[rich.progress.ProgressColumn] = [
         rich.progress.TextColumn("{task.description}"),
         rich.progress.BarColumn(bar_width=30),
         rich.progress.MofNCompleteColumn(),
-        rich.progress.TimeRemainingColumn(compact=True),
+    ]
+    if remaining:
+        columns.append(rich.progress.TimeRemainingColumn(compact=True))
+    return rich.progress.Progress(
+        *columns,
         console=err,
         transient=True,
         disable=not err.is_terminal,

@@ -518,7 +518,9 @@ CREATE TABLE model (
     scale double precision,
     spread double precision,
     means real[],
-    measured_at timestamp with time zone
+    measured_at timestamp with time zone,
+    pace_letters double precision DEFAULT 0 NOT NULL,
+    pace_seconds double precision DEFAULT 0 NOT NULL
 );
 
 ALTER TABLE ONLY model FORCE ROW LEVEL SECURITY;
@@ -805,6 +807,19 @@ CREATE TABLE transaction (
 
 ALTER TABLE ONLY transaction FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE unembedded (
+    user_id uuid NOT NULL,
+    hash bytea NOT NULL,
+    seq bigint,
+    level smallint NOT NULL,
+    heat double precision NOT NULL,
+    at timestamp with time zone NOT NULL,
+    length integer NOT NULL,
+    CONSTRAINT unembedded_level_check CHECK (((level >= 0) AND (level <= 2)))
+);
+
+ALTER TABLE ONLY unembedded FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE unit (
     user_id uuid NOT NULL,
     digest text NOT NULL,
@@ -989,6 +1004,9 @@ ALTER TABLE ONLY token
 ALTER TABLE ONLY transaction
     ADD CONSTRAINT transaction_pkey PRIMARY KEY (user_id, id);
 
+ALTER TABLE ONLY unembedded
+    ADD CONSTRAINT unembedded_pkey PRIMARY KEY (user_id, hash);
+
 ALTER TABLE ONLY unit
     ADD CONSTRAINT unit_pkey PRIMARY KEY (user_id, digest, readers, number);
 
@@ -1089,6 +1107,8 @@ CREATE INDEX record_version_record ON record_version USING btree (user_id, recor
 CREATE INDEX token_hash ON token USING btree (hash);
 
 CREATE INDEX token_minted_by ON token USING btree (user_id, minted_by);
+
+CREATE INDEX unembedded_order ON unembedded USING btree (user_id, level, heat DESC, at DESC, hash);
 
 ALTER TABLE ONLY agent
     ADD CONSTRAINT agent_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
@@ -1227,6 +1247,9 @@ ALTER TABLE ONLY token
 
 ALTER TABLE ONLY token
     ADD CONSTRAINT token_user_id_minted_by_fkey FOREIGN KEY (user_id, minted_by) REFERENCES token(user_id, id);
+
+ALTER TABLE ONLY unembedded
+    ADD CONSTRAINT unembedded_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
 ALTER TABLE ONLY unit
     ADD CONSTRAINT unit_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
@@ -1404,6 +1427,8 @@ CREATE POLICY owner ON token USING ((user_id = (NULLIF(current_setting('reverie.
 
 CREATE POLICY owner ON transaction USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
+CREATE POLICY owner ON unembedded USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
+
 CREATE POLICY owner ON unit USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON upload USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
@@ -1439,6 +1464,8 @@ ALTER TABLE task ENABLE ROW LEVEL SECURITY;
 ALTER TABLE token ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE transaction ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE unembedded ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE unit ENABLE ROW LEVEL SECURITY;
 
@@ -1543,6 +1570,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE task TO reverie_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE token TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE transaction TO reverie_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE unembedded TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE unit TO reverie_app;
 

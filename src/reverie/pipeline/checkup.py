@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from reverie import db, errors
+from reverie import compact, db, errors
 from reverie.access import callers
 from reverie.llm import chat, embedding
-from reverie.pipeline import dead_letters, embed, models, worker
+from reverie.pipeline import dead_letters, models, progress, vector_store, worker
 from reverie.records import catalogue
 
 
@@ -48,7 +48,8 @@ async def examine(
             live = db.compose(_LIVE, table=name)
             counts[name] = int(await tx.value(live, (caller.user_id,)))
         cards = int(await tx.value(_CARDS, (caller.user_id,)))
-        coverage = await embed.coverage(tx, caller, embeddings.model)
+        coverage = await vector_store.coverage(tx, caller, embeddings.model)
+        left = await progress.seconds_left(tx, caller, embeddings.model)
         known_models = await models.of_user(tx, caller)
         version = str(await tx.value(_VERSION))
     total = sum(counts.values())
@@ -67,7 +68,7 @@ async def examine(
         )
     )
     if embeddings.model:
-        findings += _of_vectors(embeddings, coverage, known_models)
+        findings += _of_vectors(embeddings, coverage, known_models, left)
     findings.append(await _of_embedder(embeddings, caller))
     if embeddings.reranks:
         findings.append(await _of_reranker(embeddings, caller))
@@ -111,15 +112,17 @@ def _of_slot(standing: worker.Standing) -> Finding:
 
 def _of_vectors(
     embeddings: embedding.Embeddings,
-    coverage: embed.Coverage,
+    coverage: vector_store.Coverage,
     standing: Sequence[models.KnownModel],
+    seconds_left: int | None,
 ) -> list[Finding]:
     """How far the present model is, and what becomes of the others' vectors until then."""
     used = models.used(embeddings, standing)
     previous = [
         model for model in standing if model.name != embeddings.model and model.vectors
     ]
-    findings = [_of_coverage(coverage, new=embeddings.model if previous else "")]
+    new = embeddings.model if previous else ""
+    findings = [_of_coverage(coverage, seconds_left, new=new)]
     for model in previous:
         in_use = model.name == used
         findings.append(_of_previous(embeddings, coverage, model, in_use=in_use))
@@ -131,7 +134,7 @@ def _of_vectors(
 
 def _of_previous(
     embeddings: embedding.Embeddings,
-    coverage: embed.Coverage,
+    coverage: vector_store.Coverage,
     model: models.KnownModel,
     *,
     in_use: bool,
@@ -156,11 +159,16 @@ def _of_calibration(
     return [Finding("degraded", "similarities", state, "`reverie up` measures it.")]
 
 
-def _of_coverage(coverage: embed.Coverage, *, new: str) -> Finding:
+def _of_coverage(
+    coverage: vector_store.Coverage, seconds_left: int | None, *, new: str
+) -> Finding:
     by = f" by the new model {new}" if new else ""
     if coverage.vectors < coverage.texts:
         state = f"{coverage.vectors:,} of {coverage.texts:,} texts can be found by meaning{by}, all by their words"
-        return Finding("degraded", "vectors", state, "`reverie up` makes the rest.")
+        rest = "the rest"
+        if seconds_left is not None:
+            rest = f"the rest in about {compact.duration(seconds_left)} of work"
+        return Finding("degraded", "vectors", state, f"`reverie up` makes {rest}.")
     return Finding(
         "ok", "vectors", f"{coverage.vectors:,} texts can be found by meaning", ""
     )

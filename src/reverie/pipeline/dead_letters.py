@@ -32,6 +32,12 @@ ON CONFLICT (user_id, slot, record_id) DO UPDATE SET
         * CASE WHEN old.attempts + 1 >= %(tries)s THEN 600 ELSE power(2, old.attempts) END,
     dead = old.attempts + 1 >= %(tries)s
 """
+# A letter that is there already goes on with its tries.
+_BEGIN = """
+INSERT INTO dead_letter AS old (user_id, slot, record_id, seq, attempts, reason, retry_at, dead)
+VALUES (%(user)s, %(slot)s, %(record)s, %(seq)s, 1, %(reason)s, now() + interval '1 second', false)
+ON CONFLICT (user_id, slot, record_id) DO UPDATE SET seq = greatest(old.seq, excluded.seq), reason = excluded.reason
+"""
 _DUE = """
 SELECT record_id, seq, attempts, reason, dead FROM dead_letter
 WHERE user_id = %s AND slot = %s AND retry_at <= now() ORDER BY retry_at LIMIT %s
@@ -50,15 +56,27 @@ async def put(
     """Put a change aside: tried again after 1, 2, 4, 8 seconds, then dead and tried
     every ten minutes. Of a record, one letter: a later change takes its place.
     """
-    values = {
+    values = _values(user, slot, change, reason)
+    await tx.run(_PUT, values | {"tries": TRIES})
+
+
+async def begin(
+    tx: db.Transaction, user: db.HasUser, slot: str, change: changes.Change, reason: str
+) -> None:
+    """Put a change aside of which several parts may fail: the first counts as a try."""
+    await tx.run(_BEGIN, _values(user, slot, change, reason))
+
+
+def _values(
+    user: db.HasUser, slot: str, change: changes.Change, reason: str
+) -> dict[str, object]:
+    return {
         "user": user.user_id,
         "slot": slot,
         "record": change.record_id,
         "seq": change.seq,
         "reason": reason[:500],
-        "tries": TRIES,
     }
-    await tx.run(_PUT, values)
 
 
 async def due(

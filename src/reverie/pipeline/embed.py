@@ -1,4 +1,4 @@
-"""The embedding slot: embeddings of texts, one a model, and their backfill.
+"""The embedding slot: queues the texts that changes bring, and makes their vectors.
 
 After a change of model the vectors of the new one are made bit by bit, while search
 goes on with those of the old one; when they are complete the old ones are dropped.
@@ -6,78 +6,43 @@ Vectors of two models are never compared.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-from uuid import UUID
 
-from reverie import db, errors
-from reverie.access import users
-from reverie.graph import node_data
+from reverie import errors
 from reverie.llm import embedding
-from reverie.pipeline import models, slots
+from reverie.pipeline import dead_letters, embed_queue, models, slots, vector_store
 from reverie.records import changes, passages
 
 log = logging.getLogger(__name__)
 
-# With `records` NULL: of any record. A text of several records is as private as the
-# most private of them.
-_MISSING = """
-SELECT DISTINCT ON (passage.hash) passage.hash, card.title, passage.text, passage.head, card.sensitivity
+_NAME = "embedding"
+# A text of several records is as private as the most private of them.
+_TEXTS = """
+SELECT DISTINCT ON (passage.hash) passage.hash, card.title, passage.text, passage.head, card.sensitivity,
+    embedding.hash IS NOT NULL AS embedded
 FROM passage JOIN card USING (user_id, record_id)
-WHERE passage.user_id = %(user)s AND (%(records)s::uuid[] IS NULL OR passage.record_id = ANY(%(records)s))
-  AND passage.hash > %(after)s
-  AND NOT EXISTS (
-      SELECT FROM embedding
-      WHERE embedding.user_id = passage.user_id AND embedding.model = %(model)s AND embedding.hash = passage.hash
-  )
-ORDER BY passage.hash, array_position(ARRAY['critical', 'high', 'normal', 'low'], card.sensitivity) LIMIT %(most)s
-"""
-# Nodes of the graph that say what they are, and have no vector of it.
-_NODES = """
-SELECT DISTINCT ON (node.hash) node.hash, node.kind, node.name, node.description, node.properties FROM node
-WHERE node.user_id = %(user)s AND node.hash IS NOT NULL AND node.deleted_at IS NULL AND NOT EXISTS (
-    SELECT FROM embedding
-    WHERE embedding.user_id = node.user_id AND embedding.model = %(model)s AND embedding.hash = node.hash
-)
-ORDER BY node.hash LIMIT %(most)s
-"""
-_KEEP = """
-INSERT INTO embedding (user_id, model, hash, vector, dimensions)
-SELECT %s, %s, hash, vector::halfvec, vector_dims(vector::halfvec)
-FROM unnest(%s::bytea[], %s::text[]) AS new (hash, vector)
-ON CONFLICT DO NOTHING
-"""
-_LENGTH = "SELECT vector_dims(vector) FROM embedding WHERE user_id = %s AND model = %s LIMIT 1"
-_SWEEP = """
-WITH gone AS (
-    DELETE FROM embedding WHERE user_id = %(user)s AND hash = ANY(%(hashes)s) AND NOT EXISTS (
-        SELECT FROM passage WHERE passage.user_id = embedding.user_id AND passage.hash = embedding.hash
-    ) AND NOT EXISTS (
-        SELECT FROM node WHERE node.user_id = embedding.user_id AND node.hash = embedding.hash
-    ) RETURNING model
-)
-SELECT model, count(*) AS gone FROM gone GROUP BY model ORDER BY model
-"""
-_DROP = """
-DELETE FROM embedding WHERE user_id = %(user)s AND model = %(model)s AND hash IN (
-    SELECT hash FROM embedding WHERE user_id = %(user)s AND model = %(model)s ORDER BY hash LIMIT %(most)s
-)
-"""
-_FORGET = "DELETE FROM embedding WHERE user_id = %s"
-_COUNT = """
-SELECT count(DISTINCT passage.hash) AS texts, count(DISTINCT embedding.hash) AS vectors
-FROM passage LEFT JOIN embedding
+LEFT JOIN embedding
     ON embedding.user_id = passage.user_id AND embedding.model = %(model)s AND embedding.hash = passage.hash
-WHERE passage.user_id = %(user)s
+WHERE passage.user_id = %(user)s AND passage.hash = ANY(%(hashes)s)
+ORDER BY passage.hash, array_position(ARRAY['critical', 'high', 'normal', 'low'], card.sensitivity)
 """
-# After the last key of a text: what is left to do is to drop what the new vectors
-# replace.
-_REPLACED = b"\xff" * 33
-_BIT = 2000
-# So much must have its vector before the old ones go: a model that refuses more than
-# this is no replacement.
-_ENOUGH = 0.95
+# What waits in the queue is no business of a second try.
+_REFUSED = """
+SELECT DISTINCT passage.hash FROM passage
+WHERE passage.user_id = %(user)s AND passage.record_id = ANY(%(records)s) AND NOT EXISTS (
+    SELECT FROM embedding
+    WHERE embedding.user_id = passage.user_id AND embedding.model = %(model)s AND embedding.hash = passage.hash
+) AND NOT EXISTS (
+    SELECT FROM unembedded
+    WHERE unembedded.user_id = passage.user_id AND unembedded.hash = passage.hash AND unembedded.seq IS NOT NULL
+)
+"""
+# Behind the last key of a text: all is queued; then what the new vectors replace is
+# dropped.
+_QUEUED = b"\xff" * 33
+_REPLACED = b"\xff" * 34
 # Levels that may travel together.
 _APART = (
     (embedding.Level.LOW, embedding.Level.NORMAL),
@@ -87,86 +52,85 @@ _APART = (
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
-    """How many different texts there are, and how many of them have a vector of the
-    model.
-    """
+class _Text:
+    """A text to embed: all that the model reads, and how private its record is."""
 
-    texts: int
-    vectors: int
+    hash: bytes
+    said: str
+    sensitivity: str
+    seq: int | None
 
 
-async def embed(work: slots.Work, batch: Sequence[changes.Change]) -> None:
-    """Make the vectors that the changed records lack: of the present model, and of the
-    one that search still uses.
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """Which vectors are to be made, and how soon."""
 
-    Raises EmbedderUnavailable, Invalid.
-    """
+    work: slots.Work
+    model: str
+    lane: embedding.Lane
+
+
+async def enqueue(work: slots.Work, batch: Sequence[changes.Change]) -> None:
+    """Queue the texts of changed records that have no vector of the present model."""
     model = work.embeddings.model
-    records = list({change.record_id for change in batch if change.action != "delete"})
-    if not records or not model:
+    if not model:
         return
-    await models.calibrate(work, [model])
-    after = b""
-    while missing := await _lacking(work, model, records, after):
-        await _embedded(work, model, missing, lane="realtime")
-        after = bytes(missing[-1]["hash"])
-    async with work.database.transaction(work.user) as tx:
-        used = models.used(work.embeddings, await models.of_user(tx, work.user))
-    if used != model:
-        await _embed_besides(work, used, records)
+    for some in embed_queue.latest(batch):
+        async with work.database.transaction(work.user) as tx:
+            await embed_queue.add(tx, work.user, model, some)
 
 
-async def nodes(work: slots.Work) -> None:
-    """Make the vectors that nodes of the graph lack, as far as the model goes: what is
-    left is made the next time.
-
-    What is said of somebody is as private as a mail.
+async def retry(work: slots.Work, batch: Sequence[changes.Change]) -> None:
+    """Try the texts once more that the model refused. Raises EmbedderUnavailable,
+    Invalid.
     """
     model = work.embeddings.model
-    origin = embedding.Origin(
-        work.user, "embedding", level=embedding.Level.HIGH, lane="bulk"
-    )
-    while model:
+    if not model:
+        return
+    values = {
+        "user": work.user.user_id,
+        "model": model,
+        "records": [change.record_id for change in batch],
+    }
+    async with work.database.transaction(work.user) as tx:
+        hashes = [row["hash"] for row in await tx.rows(_REFUSED, values)]
+    task = _Task(work, model, "realtime")
+    for start in range(0, len(hashes), work.embeddings.batch):
+        some = hashes[start : start + work.embeddings.batch]
+        await _embed(task, await _lacking(task, [_unqueued(digest) for digest in some]))
+
+
+async def work_off(work: slots.Work) -> bool:
+    """Make the vectors of the texts whose turn it is; says whether there were any.
+
+    A kill costs one batch. Raises EmbedderUnavailable.
+    """
+    model = work.embeddings.model
+    if not model:
+        return False
+    async with work.database.transaction(work.user) as tx:
+        batch = await embed_queue.following(tx, work.user, most=work.embeddings.batch)
+        used = models.used(work.embeddings, await models.of_user(tx, work.user))
+    if not batch:
+        return False
+    await models.calibrate(work, [model])
+    written = batch[0].level == embed_queue.Urgency.WRITTEN
+    lane: embedding.Lane = "realtime" if written else "bulk"
+    if used != model:
+        await _embed_besides(_Task(work, used, lane), batch)
+    task = _Task(work, model, lane)
+    lacking = await _lacking(task, batch)
+    done = {waiting.hash for waiting in batch} - {text.hash for text in lacking}
+    if done:  # gone, or embedded meanwhile
         async with work.database.transaction(work.user) as tx:
-            values = {
-                "user": work.user.user_id,
-                "model": model,
-                "most": work.embeddings.batch,
-            }
-            missing = await tx.rows(_NODES, values)
-        if not missing:
-            return
-        try:
-            vectors = await work.embeddings.passages(
-                [_text_of_node(row) for row in missing], model, origin=origin
-            )
-        except (errors.Unavailable, errors.Invalid, errors.Confined) as away:
-            log.info("%s nodes have no vector yet: %s", len(missing), away.message)
-            return
-        await _kept(work, model, [row["hash"] for row in missing], vectors)
-
-
-def _text_of_node(row: Mapping[str, Any]) -> str:
-    return node_data.text_of(
-        row["kind"], row["name"], row["description"], row["properties"]
-    )
-
-
-async def _embed_besides(work: slots.Work, model: str, records: Sequence[UUID]) -> None:
-    """The same for the old model, as far as it goes: it is on its way out."""
-    after = b""
-    try:
-        while missing := await _lacking(work, model, records, after):
-            await _keep(work, model, missing)
-            after = bytes(missing[-1]["hash"])
-    except errors.EmbedderUnavailable as away:
-        log.warning("the model %s misses a change: %s", model, away.message)
+            await embed_queue.remove(tx, work.user, list(done))
+    await _embed_all(task, lacking)
+    return True
 
 
 async def backfill(work: slots.Work, after: bytes) -> bytes | None:
-    """Make the next vectors that any record lacks, as after a change of model, in the
-    order of their keys.
+    """Queue what no change tells of, as after a change of model, and make its vectors;
+    then drop those that they replace.
 
     `after` is the key that was reached; returns the next one, or None at the end. A
     text that the model refuses is passed over: the change that brought it has its
@@ -176,179 +140,153 @@ async def backfill(work: slots.Work, after: bytes) -> bytes | None:
     if not model:
         return None
     if after == _REPLACED:
-        return _REPLACED if await _dropped(work, model) else None
+        async with work.database.transaction(work.user) as tx:
+            more = await vector_store.drop_replaced(tx, work.user, model)
+        return _REPLACED if more else None
+    if after == _QUEUED:
+        if await work_off(work):
+            return _QUEUED
+        return _REPLACED if await _replaces(work, model) else None
     if not after:
         await models.calibrate(work, work.embeddings.models)
-    missing = await _lacking(work, model, None, after)
-    if not missing:
-        return _REPLACED if await _replaces(work, model) else None
-    await _keep(work, model, missing)
-    return bytes(missing[-1]["hash"])
-
-
-async def _keep(
-    work: slots.Work, model: str, missing: Sequence[Mapping[str, Any]]
-) -> None:
-    """Embed and keep; of a batch with a refused text, all but that text."""
-    try:
-        await _embedded(work, model, missing, lane="bulk")
-    except errors.Invalid as refused:
-        if len(missing) == 1:
-            log.warning("a text was refused by the model: %s", refused.message)
-            return
-        half = len(missing) // 2
-        await _keep(work, model, missing[:half])
-        await _keep(work, model, missing[half:])
+    async with work.database.transaction(work.user) as tx:
+        reached = await embed_queue.fill(tx, work.user, model, after)
+    return reached or _QUEUED
 
 
 async def _replaces(work: slots.Work, model: str) -> bool:
-    """Whether the present model has made enough vectors for the old ones to go."""
     if work.embeddings.keeps_previous:
         return False
     async with work.database.transaction(work.user) as tx:
-        if len(await models.of_user(tx, work.user)) < 2:
-            return False
-        covered = await coverage(tx, work.user, model)
-    return covered.vectors >= _ENOUGH * covered.texts
+        return await vector_store.replaces(tx, work.user, model)
 
 
-async def _dropped(work: slots.Work, model: str) -> bool:
-    """Drop some of the vectors that those of the present model have replaced; says
-    whether there were any.
-
-    Only of models chosen before it: of two processes with different settings, one must
-    not undo the other's work.
-    """
-    async with work.database.transaction(work.user) as tx:
-        standing = await models.of_user(tx, work.user)
-        present = next((model_ for model_ in standing if model_.name == model), None)
-        old = next(
-            (
-                other
-                for other in standing
-                if present and other.chosen_at < present.chosen_at
-            ),
-            None,
-        )
-        if old is None:
-            return False
-        gone = await tx.run(
-            _DROP, {"user": work.user.user_id, "model": old.name, "most": _BIT}
-        )
-        if gone:
-            await models.count(tx, work.user, old.name, -gone)
-        else:
-            await models.dismiss(tx, work.user, old.name)
-    return True
+async def _embed_besides(task: _Task, batch: Sequence[embed_queue.Waiting]) -> None:
+    """What changes brought, for the old model, as far as it goes: it is on its way out."""
+    brought = [waiting for waiting in batch if waiting.seq is not None]
+    lacking = await _lacking(task, brought)
+    try:
+        await _embed(task, lacking, besides=True)
+    except (errors.EmbedderUnavailable, errors.Invalid) as away:
+        log.warning("the model %s misses a change: %s", task.model, away.message)
 
 
-async def _lacking(
-    work: slots.Work, model: str, records: Sequence[UUID] | None, after: bytes
-) -> list[dict[str, Any]]:
-    parameters = {
-        "user": work.user.user_id,
-        "records": records,
-        "model": model,
-        "after": after,
-        "most": work.embeddings.batch,
+async def _lacking(task: _Task, batch: Sequence[embed_queue.Waiting]) -> list[_Text]:
+    """Those of the texts that are still there, and have no vector of the model."""
+    by_hash = {waiting.hash: waiting for waiting in batch}
+    values = {
+        "user": task.work.user.user_id,
+        "model": task.model,
+        "hashes": list(by_hash),
     }
+    async with task.work.database.transaction(task.work.user) as tx:
+        rows = await tx.rows(_TEXTS, values)
+    return [
+        _Text(
+            row["hash"],
+            passages.embedded_text(row["title"], row["text"], row["head"]),
+            row["sensitivity"],
+            by_hash[row["hash"]].seq,
+        )
+        for row in rows
+        if not row["embedded"]
+    ]
+
+
+def _unqueued(digest: bytes) -> embed_queue.Waiting:
+    return embed_queue.Waiting(digest, None, embed_queue.Urgency.WRITTEN, 0)
+
+
+async def _embed_all(task: _Task, texts: Sequence[_Text]) -> None:
+    """Embed a batch; of one with a bad text, all but that text."""
+    if not texts:
+        return
+    try:
+        await _embed(task, texts)
+    except errors.Unavailable:
+        raise
+    except Exception as failure:  # noqa: BLE001 - a model may fail in any way; the change is put aside with the reason
+        if len(texts) == 1:
+            await _put_aside(task.work, texts[0], failure)
+            return
+        half = len(texts) // 2
+        await _embed_all(task, texts[:half])
+        await _embed_all(task, texts[half:])
+
+
+async def _put_aside(work: slots.Work, text: _Text, failure: Exception) -> None:
+    """A text that the model refuses waits no longer; the change that brought it has a
+    letter.
+    """
+    log.warning("a text was refused by the model: %r", failure)
+    reason = f"{type(failure).__name__}: {failure}"
     async with work.database.transaction(work.user) as tx:
-        return await tx.rows(_MISSING, parameters)
+        await embed_queue.remove(tx, work.user, [text.hash])
+        if text.seq is not None:
+            for change in await changes.by_number(tx, work.user, [text.seq]):
+                await dead_letters.begin(tx, work.user, _NAME, change, reason)
 
 
-async def _embedded(
-    work: slots.Work,
-    model: str,
-    missing: Sequence[Mapping[str, Any]],
-    *,
-    lane: embedding.Lane,
-) -> None:
-    """One batch, kept at once: a kill costs one batch. Raises EmbedderUnavailable,
-    Invalid.
+async def _embed(task: _Task, texts: Sequence[_Text], *, besides: bool = False) -> None:
+    """One batch, kept at once. Raises EmbedderUnavailable, Invalid.
 
     What is private travels apart from the rest, so that a text is sent the same way
     whatever stands beside it. What may not leave has no vector of a model elsewhere,
     and is found by its words.
     """
-    texts = [
-        passages.embedded_text(row["title"], row["text"], row["head"])
-        for row in missing
-    ]
+    work = task.work
     levels = await work.embeddings.judged(
-        texts, [row["sensitivity"] for row in missing], model
+        [text.said for text in texts],
+        [text.sensitivity for text in texts],
+        task.model,
     )
     for low, high in _APART:
         chosen = [i for i, level in enumerate(levels) if low <= level <= high]
         if not chosen:
             continue
+        some = [texts[i] for i in chosen]
         origin = embedding.Origin(
-            work.user, "embedding", level=max(levels[i] for i in chosen), lane=lane
+            work.user, _NAME, level=max(levels[i] for i in chosen), lane=task.lane
         )
-        try:
-            vectors = await work.embeddings.passages(
-                [texts[i] for i in chosen], model, origin=origin
-            )
-        except errors.Confined as kept:
-            log.info(
-                "%s texts have no vector of %s: %s", len(chosen), model, kept.message
-            )
-            continue
-        await _kept(work, model, [missing[i]["hash"] for i in chosen], vectors)
+        await _keep(task, some, origin, queued=not besides)
 
 
-async def _kept(
-    work: slots.Work, model: str, hashes: Sequence[bytes], vectors: embedding.Vectors
+async def _keep(
+    task: _Task,
+    texts: Sequence[_Text],
+    origin: embedding.Origin,
+    *,
+    queued: bool,
 ) -> None:
+    """Embed what may travel together; it leaves the queue with its vectors."""
+    work = task.work
+    hashes = [text.hash for text in texts]
+    began = time.monotonic()
+    vectors: embedding.Vectors | None = None
+    try:
+        vectors = await work.embeddings.passages(
+            [text.said for text in texts], task.model, origin=origin
+        )
+    except errors.Confined as kept:
+        log.info(
+            "%s texts have no vector of %s: %s", len(texts), task.model, kept.message
+        )
+    letters = sum(len(text.said) for text in texts)
+    pace = models.Pace(letters, time.monotonic() - began)
     async with work.database.transaction(work.user) as tx:
-        length = await tx.value(_LENGTH, (work.user.user_id, model))
-        if length not in (None, vectors.shape[1]):
-            raise errors.EmbedderUnavailable(
-                f"The model {model} gives vectors of length {vectors.shape[1]}, and those here have {length}.",
-                hint="Is it another model by the same name? `reverie rebuild` makes all vectors again.",
+        if vectors is not None:
+            await vector_store.keep(
+                tx, work.user, task.model, hashes, vectors, pace=pace
             )
-        more = await tx.run(
-            _KEEP, (work.user.user_id, model, list(hashes), _literals(vectors))
-        )
-        await models.count(tx, work.user, model, more, dimensions=int(vectors.shape[1]))
+        if queued:
+            await embed_queue.remove(tx, work.user, hashes)
 
 
-async def sweep(
-    tx: db.Transaction, user: users.Reference, batch: Sequence[changes.Change]
-) -> None:
-    """Drop the vectors of texts that are gone."""
-    if any(change.action in ("delete", "update") for change in batch):
-        await drop(tx, user, await passages.take_stale(tx, user))
-
-
-async def drop(tx: db.Transaction, user: db.HasUser, hashes: Sequence[bytes]) -> None:
-    """Drop the vectors of some texts, unless a passage or a node of the graph still has
-    the same text.
-    """
-    for row in (
-        await tx.rows(_SWEEP, {"user": user.user_id, "hashes": list(hashes)})
-        if hashes
-        else ()
-    ):
-        await models.count(tx, user, row["model"], -row["gone"])
-
-
-async def forget(tx: db.Transaction, user: db.HasUser) -> None:
-    """Drop every vector of the user, so that they are made again."""
-    await tx.run(_FORGET, (user.user_id,))
-    await models.forget(tx, user)
-
-
-async def coverage(tx: db.Transaction, user: db.HasUser, model: str) -> Coverage:
-    """How much of the user's text search can find by meaning."""
-    counted = await tx.one(Coverage, _COUNT, {"user": user.user_id, "model": model})
-    return counted or Coverage(0, 0)
-
-
-def _literals(vectors: embedding.Vectors) -> list[str]:
-    return [
-        "[" + ",".join(f"{value:.6g}" for value in row) + "]"
-        for row in vectors.tolist()
-    ]
-
-
-EMBEDDING = slots.Slot("embedding", before=embed, within=sweep, idle=backfill)
+EMBEDDING = slots.Slot(
+    _NAME,
+    before=enqueue,
+    again=retry,
+    within=vector_store.sweep,
+    queue=work_off,
+    idle=backfill,
+)

@@ -5,7 +5,7 @@ from uuid import UUID
 from reverie import db
 from reverie.access import callers
 from reverie.graph import manual, node_data, nodes, visibility
-from reverie.pipeline import embed
+from reverie.pipeline import vector_store
 
 _DOMAIN = (
     "SELECT domain FROM node WHERE user_id = %s AND id = %s AND merged_into IS NULL"
@@ -29,7 +29,7 @@ async def erase(tx: db.Transaction, caller: callers.Caller, node_id: UUID) -> No
     for node in live:
         manual.keep_owner(node)
     around = await manual.neighbours(tx, caller, node_id)
-    await embed.drop(tx, caller, await nodes.erase(tx, caller, node_id))
+    await vector_store.drop(tx, caller, await nodes.erase(tx, caller, node_id))
     await nodes.recount(tx, caller, around, touch=False)
 
 
@@ -50,5 +50,5 @@ async def clean(
             for node in removed
         ]
         await nodes.drop(tx, caller, [node.id for node in removed])
-        await embed.drop(tx, caller, [digest for digest in hashes if digest])
+        await vector_store.drop(tx, caller, [digest for digest in hashes if digest])
     return [shown[node.id] for node in removed]

@@ -8,6 +8,7 @@ from typing import Any
 
 from reverie import db
 from reverie.outbound import connections
+from reverie.pipeline import embed_queue, progress
 
 _COUNTS = """
 SELECT (SELECT count(*) FROM file WHERE user_id = %(user)s AND deleted_at IS NULL) AS documents,
@@ -30,14 +31,16 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """`outbound` is measured now; `complete` says whether the system kept nothing from
-    us.
+    """`waiting` texts have no vector yet, for `seconds_left` of work. `outbound` is
+    measured now; `complete` says whether the system kept nothing from us.
     """
 
     documents: int
     records: int
     passages: int
     vectors: int
+    waiting: int
+    seconds_left: int | None
     model: str
     document_bytes: int
     stored: tuple[Held, ...]
@@ -51,6 +54,8 @@ class Holdings:
             "records": self.records,
             "passages": self.passages,
             "vectors": self.vectors,
+            "waiting": self.waiting,
+            "seconds_left": self.seconds_left,
             "model": self.model,
             "document_bytes": self.document_bytes,
             "stored": [
@@ -83,6 +88,8 @@ async def measured(
 ) -> Holdings:
     """Count and measure. `database` says where the database lies, in words."""
     counts = (await tx.rows(_COUNTS, {"user": user.user_id, "model": model}))[0]
+    waiting = await embed_queue.count(tx, user)
+    left = await progress.seconds_left(tx, user, model)
     size = int(await tx.value(_DATABASE))
     own = blobs / str(user.user_id)
     kept, cache = await asyncio.to_thread(lambda: (_size(own), _size(home / "cache")))
@@ -97,6 +104,8 @@ async def measured(
         counts["records"],
         counts["passages"],
         counts["vectors"],
+        waiting,
+        left,
         model,
         counts["bytes"],
         stored,

@@ -21,7 +21,7 @@ from reverie.graph.extraction import (
     update,
 )
 from reverie.llm import chat
-from reverie.pipeline import embed, slots
+from reverie.pipeline import node_vectors, slots
 from reverie.privacy import sensitivity
 from reverie.records import changes
 
@@ -61,7 +61,7 @@ async def read(work: slots.Work, batch: Sequence[changes.Change]) -> None:
             for change in latest.values()
         }
     )
-    await embed.nodes(work)
+    await node_vectors.make(work)
 
 
 MODEL_EXTRACTION = slots.Slot("model_extraction", before=read, asks=True)

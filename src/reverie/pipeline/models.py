@@ -22,6 +22,18 @@ class KnownModel:
     measured_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """So many characters were embedded in so many seconds of work."""
+
+    letters: int
+    seconds: float
+
+
+NO_PACE = Pace(0, 0.0)
+# Seconds of work after which the pace of before counts half.
+_PACE_S = 90
+
 _OF_USER = """
 SELECT name, dimensions, vectors, chosen_at, measured_at FROM model WHERE user_id = %s ORDER BY chosen_at DESC, name
 """
@@ -32,10 +44,15 @@ ON CONFLICT (user_id, name) DO UPDATE SET chosen_at = excluded.chosen_at
     WHERE old.chosen_at < (SELECT max(chosen_at) FROM model WHERE model.user_id = %(user)s)
 """
 _COUNT = """
-INSERT INTO model AS old (user_id, name, dimensions, vectors)
-VALUES (%(user)s, %(model)s, %(dimensions)s, greatest(%(more)s, 0))
+INSERT INTO model AS old (user_id, name, dimensions, vectors, pace_letters, pace_seconds)
+VALUES (%(user)s, %(model)s, %(dimensions)s, greatest(%(more)s, 0), %(letters)s, %(seconds)s)
 ON CONFLICT (user_id, name) DO UPDATE SET
-    dimensions = coalesce(excluded.dimensions, old.dimensions), vectors = greatest(old.vectors + %(more)s, 0)
+    dimensions = coalesce(excluded.dimensions, old.dimensions), vectors = greatest(old.vectors + %(more)s, 0),
+    pace_letters = old.pace_letters / CASE WHEN old.pace_seconds > %(long)s THEN 2 ELSE 1 END + %(letters)s,
+    pace_seconds = old.pace_seconds / CASE WHEN old.pace_seconds > %(long)s THEN 2 ELSE 1 END + %(seconds)s
+"""
+_SECONDS = """
+SELECT pace_seconds / nullif(pace_letters, 0) FROM model WHERE user_id = %s AND name = %s
 """
 _MEASURED = """
 INSERT INTO model (user_id, name, dimensions, floor, scale, spread, means, measured_at)
@@ -64,12 +81,31 @@ async def count(
     more: int,
     *,
     dimensions: int | None = None,
+    pace: Pace = NO_PACE,
 ) -> None:
-    """So many more vectors, or fewer, in the transaction that keeps or drops them."""
-    await tx.run(
-        _COUNT,
-        {"user": user.user_id, "model": model, "more": more, "dimensions": dimensions},
-    )
+    """So many more vectors, or fewer, in the transaction that keeps or drops them; and
+    how long they took.
+    """
+    values = {
+        "user": user.user_id,
+        "model": model,
+        "more": more,
+        "dimensions": dimensions,
+        "letters": pace.letters,
+        "seconds": pace.seconds,
+        "long": _PACE_S,
+    }
+    await tx.run(_COUNT, values)
+
+
+async def seconds_for(
+    tx: db.Transaction, user: db.HasUser, model: str, letters: int
+) -> int | None:
+    """How long the model will take for so many characters, at the pace of the last
+    minutes of work; None while nothing is known of it.
+    """
+    seconds = await tx.value(_SECONDS, (user.user_id, model))
+    return None if seconds is None else round(seconds * letters)
 
 
 async def dismiss(tx: db.Transaction, user: db.HasUser, model: str) -> None:

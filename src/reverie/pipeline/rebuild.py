@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from reverie import db
 from reverie.access import callers
-from reverie.pipeline import embed, rule_extraction, slots
+from reverie.pipeline import embed, rule_extraction, slots, vector_store
 from reverie.records import base, bulk, catalogue, passages, postings, record_types
 
 
@@ -28,7 +28,7 @@ async def rebuild(
     """
     async with database.transaction(caller) as tx:
         if vectors:
-            await embed.forget(tx, caller)
+            await vector_store.forget(tx, caller)
         await slots.reset(tx, caller, embed.EMBEDDING.name)
         await slots.reset(tx, caller, rule_extraction.RULE_EXTRACTION.name)
         old = [segment.id for segment in await postings.segments(tx, caller)]
@@ -51,4 +51,6 @@ async def rebuild(
     async with database.transaction(caller) as tx:
         await passages.sweep(tx, caller, domains=catalogue.DOMAINS)
         await postings.drop(tx, caller, old)
+        # Once more: the slot may have followed a change before its record's turn came.
+        await slots.reset(tx, caller, embed.EMBEDDING.name)
     return done

@@ -20,7 +20,7 @@ from reverie.graph.extraction import (
     update,
 )
 from reverie.graph.resolution import keys
-from reverie.pipeline import embed, slots
+from reverie.pipeline import node_vectors, slots
 from reverie.records import changes
 from reverie.search import lexical
 from reverie.search import query as queries
@@ -52,7 +52,7 @@ async def read(work: slots.Work, batch: Sequence[changes.Change]) -> None:
     await _extract_affected(work, begun, titles)
     async with work.database.transaction(work.user) as tx:
         await owner_node.ensure(tx, work.user)
-    await embed.nodes(work)
+    await node_vectors.make(work)
 
 
 RULE_EXTRACTION = slots.Slot("rule_extraction", before=read)

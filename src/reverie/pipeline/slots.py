@@ -22,26 +22,33 @@ class Work:
     models: chat.Models | None = None
 
 
+Step = Callable[[Work, Sequence[changes.Change]], Awaitable[None]]
+
+
 @dataclass(frozen=True, slots=True)
 class Slot:
     """A follower.
 
     `before` does work that may be repeated: it runs outside a transaction and must be
     idempotent. `within` runs in the transaction that moves the cursor, so it happens
-    exactly once. `idle` does, bit by bit, what no change tells of: it gets the key that
-    was reached and returns the next, or None at the end. `asks` says that it asks a
-    language model: without one it waits, and begins with the first change once there is
-    one.
+    exactly once. `again` is the `before` of a change that was put aside, if it differs.
+    `queue` does a bit of what waits in a queue of the slot's own, and says whether
+    anything waited. `idle` does, bit by bit, what no change tells of: it gets the key
+    that was reached and returns the next, or None at the end. `asks` says that it asks
+    a language model: without one it waits, and begins with the first change once there
+    is one.
     """
 
     name: str
-    before: Callable[[Work, Sequence[changes.Change]], Awaitable[None]] | None = None
+    before: Step | None = None
+    again: Step | None = None
     within: (
         Callable[
             [db.Transaction, users.Reference, Sequence[changes.Change]], Awaitable[None]
         ]
         | None
     ) = None
+    queue: Callable[[Work], Awaitable[bool]] | None = None
     idle: Callable[[Work, bytes], Awaitable[bytes | None]] | None = None
     asks: bool = False
 
@@ -64,7 +71,9 @@ _CURSOR = (
 _MOVE = """
 INSERT INTO slot AS old (user_id, name, xid, seq) VALUES (%(user)s, %(slot)s, %(xid)s, %(seq)s)
 ON CONFLICT (user_id, name) DO UPDATE
-    SET xid = excluded.xid, seq = excluded.seq, trouble = NULL, trouble_since = NULL, updated_at = now()
+    SET xid = excluded.xid, seq = excluded.seq, updated_at = now(),
+        trouble = CASE WHEN %(well)s THEN NULL ELSE old.trouble END,
+        trouble_since = CASE WHEN %(well)s THEN NULL ELSE old.trouble_since END
     WHERE (old.xid, old.seq) = (%(from_xid)s, %(from_seq)s)
 """
 _TROUBLE = """
@@ -89,17 +98,21 @@ async def move(
     last: changes.Change,
     *,
     start: Cursor,
+    well: bool = True,
 ) -> bool:
     """The slot has followed everything from `start` up to this change; False when it
-    stands elsewhere by now.
+    stands elsewhere by now. `well`: that shows that it works again.
     """
-    keys = {
+    values = {
         "user": user.user_id,
         "slot": slot,
         "from_xid": start.xid,
         "from_seq": start.seq,
+        "xid": last.xid,
+        "seq": last.seq,
+        "well": well,
     }
-    return bool(await tx.run(_MOVE, keys | {"xid": last.xid, "seq": last.seq}))
+    return bool(await tx.run(_MOVE, values))
 
 
 async def trouble(tx: db.Transaction, user: db.HasUser, slot: str, reason: str) -> None:

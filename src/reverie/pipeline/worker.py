@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Literal
 from uuid import UUID
 
 from reverie import db, errors
@@ -16,11 +17,13 @@ from reverie.llm import chat, embedding
 from reverie.pipeline import (
     dead_letters,
     embed,
+    embed_queue,
     index,
     model_extraction,
     models,
     rule_extraction,
     slots,
+    vector_graph,
 )
 from reverie.pipeline import heat as heat_slot
 from reverie.records import changes, heat, versions
@@ -37,12 +40,16 @@ SLOTS = (
 COOLING_S = 6 * 3600
 _POLL_S = 1.0
 _LONGEST_PAUSE_S = 30.0
+# So long one user's queue is worked off before it is the next one's turn.
+_TURN_S = 2.0
+
+_Pace = Literal["done", "more", "ill"]
 
 
 class Worker:
     """All slots of one process. Of several processes, one at a time runs a given slot;
     the others stand by. What updates replaced is dropped after `history_days`, or by
-    another process (0).
+    another process (0). Without an `owner_url` the graphs of vectors stay as they are.
     """
 
     def __init__(
@@ -52,6 +59,7 @@ class Worker:
         models: chat.Models | None = None,
         *,
         history_days: int = 0,
+        owner_url: str = "",
         followers: Sequence[slots.Slot] = SLOTS,
     ) -> None:
         self._database = database
@@ -62,6 +70,8 @@ class Worker:
         self._wake = {slot.name: asyncio.Event() for slot in self._followers}
         self._cooled = 0.0
         self._reached: dict[tuple[str, UUID], bytes | None] = {}
+        self._well: set[tuple[str, UUID]] = set()
+        self.graphs = vector_graph.Graphs(database, owner_url)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -72,6 +82,7 @@ class Worker:
             for slot in self._followers
         ]
         tasks.append(asyncio.create_task(self._listen(), name="listen"))
+        tasks.append(asyncio.create_task(self.graphs.tend(), name="graphs of vectors"))
         try:
             yield
         finally:
@@ -92,18 +103,21 @@ class Worker:
                 if await changes.adopt(tx, reference):
                     await slots.rewind(tx, reference)
 
-    async def _complete(self, slot: slots.Slot, work: slots.Work) -> None:
-        """Once a process: what no change tells of, giving way to new changes after each
-        bit.
+    async def _complete(self, slot: slots.Slot, work: slots.Work) -> bool:
+        """What waits in the slot's own queue and, once a process, what no change tells
+        of, giving way to new changes after each bit; says whether there is more.
         """
         place = (slot.name, work.user.user_id)
-        while (
-            slot.idle is not None
-            and (after := self._reached.get(place, b"")) is not None
-        ):
-            self._reached[place] = await slot.idle(work, after)
-            if self._wake[slot.name].is_set():
-                return
+        over = time.monotonic() + _TURN_S
+        while True:
+            busy = slot.queue is not None and await slot.queue(work)
+            after = self._reached.get(place, b"")
+            if slot.idle is not None and after is not None:
+                self._reached[place] = await slot.idle(work, after)
+            elif not busy:
+                return False
+            if time.monotonic() > over or self._wake[slot.name].is_set():
+                return True
 
     async def _listen(self) -> None:
         while True:
@@ -130,18 +144,20 @@ class Worker:
     async def _lead(self, slot: slots.Slot) -> None:
         """Follow the log for everybody until something as large as the database fails."""
         pause = _POLL_S
+        self._well = {place for place in self._well if place[0] != slot.name}
         while True:
             event = self._wake[slot.name]
             event.clear()
             if slot.name == heat_slot.HEAT.name:
                 await self._cool()
-            troubled = False
-            for user in await users.all_users(self._database):
-                troubled |= not await self._catch_up(
-                    slot, users.Reference(user.user_id)
-                )
-            pause = min(_LONGEST_PAUSE_S, pause * 2) if troubled else _POLL_S
-            if troubled:
+            paces = {
+                await self._catch_up(slot, users.Reference(user.user_id))
+                for user in await users.all_users(self._database)
+            }
+            pause = min(_LONGEST_PAUSE_S, pause * 2) if "ill" in paces else _POLL_S
+            if "more" in paces:
+                continue
+            if "ill" in paces:
                 await asyncio.sleep(pause)
             else:
                 with contextlib.suppress(TimeoutError):
@@ -163,23 +179,29 @@ class Worker:
                     await versions.prune(tx, reference, self._history)
         self._cooled = time.monotonic()
 
-    async def _catch_up(self, slot: slots.Slot, user: users.Reference) -> bool:
-        """Follow all that is new for one user, then the letters that are due; False
-        when the slot itself is ill.
+    async def _catch_up(self, slot: slots.Slot, user: users.Reference) -> _Pace:
+        """Follow all that is new for one user, then the letters that are due, then a
+        turn of the rest.
         """
         work = slots.Work(self._database, self._embeddings, user, self._models)
+        place = (slot.name, user.user_id)
         try:
             while await _step(slot, work):
                 pass
             await _retry(slot, work)
-            await self._complete(slot, work)
+            more = await self._complete(slot, work)
         except errors.Unavailable as ill:
             if isinstance(ill, errors.DatabaseUnavailable):
                 raise
+            self._well.discard(place)
             async with self._database.transaction(user) as tx:
                 await slots.trouble(tx, user, slot.name, ill.message)
-            return False
-        return True
+            return "ill"
+        if place not in self._well:
+            async with self._database.transaction(user) as tx:
+                await slots.well(tx, user, slot.name)
+            self._well.add(place)
+        return "more" if more else "done"
 
 
 async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
@@ -201,13 +223,11 @@ async def _step(slot: slots.Slot, work: slots.Work) -> bool:
             tx, work.user, xid=at.xid, seq=at.seq, limit=slots.BATCH
         )
     if not batch:
-        if at.trouble:
-            async with work.database.transaction(work.user) as tx:
-                await slots.well(tx, work.user, slot.name)
         return False
-    good = await _attempt(slot, work, batch)
+    good = await _attempt(slot, slot.before, work, batch)
+    well = slot.queue is None
     async with work.database.transaction(work.user) as tx:
-        if await slots.move(tx, work.user, slot.name, batch[-1], start=at):
+        if await slots.move(tx, work.user, slot.name, batch[-1], start=at, well=well):
             await _finish(tx, slot, work, good)
     return True
 
@@ -237,15 +257,18 @@ async def _finish(
 
 
 async def _attempt(
-    slot: slots.Slot, work: slots.Work, batch: Sequence[changes.Change]
+    slot: slots.Slot,
+    step: slots.Step | None,
+    work: slots.Work,
+    batch: Sequence[changes.Change],
 ) -> Sequence[changes.Change]:
-    """Run `before` on a batch; if it fails, on each change alone, so that one bad
-    record holds up no other.
+    """Run `before` or `again` on a batch; if it fails, on each change alone, so that
+    one bad record holds up no other.
     """
-    if slot.before is None:
+    if step is None:
         return batch
     try:
-        await slot.before(work, batch)
+        await step(work, batch)
     except errors.Unavailable:
         raise
     except Exception as failure:  # noqa: BLE001 - a slot may fail in any way; the change is put aside with the reason
@@ -256,7 +279,7 @@ async def _attempt(
             return []
         followed: list[changes.Change] = []
         for change in batch:
-            followed += await _attempt(slot, work, [change])
+            followed += await _attempt(slot, step, work, [change])
         return followed
     return batch
 
@@ -284,7 +307,8 @@ async def _retry(slot: slots.Slot, work: slots.Work) -> None:
     by_seq = {change.seq: change for change in rows}
     for letter in letters:
         batch = [by_seq[letter.seq]] if letter.seq in by_seq else []
-        if batch and not await _attempt(slot, work, batch):
+        step = slot.again or slot.before
+        if batch and not await _attempt(slot, step, work, batch):
             continue
         async with work.database.transaction(work.user) as tx:
             if await dead_letters.remove(tx, work.user, slot.name, letter):
@@ -312,6 +336,10 @@ async def standings(
     for slot in SLOTS:
         at = await slots.cursor(tx, user, slot.name)
         behind = await changes.behind(tx, user, xid=at.xid, seq=at.seq)
+        if slot.queue is not None:
+            behind += await embed_queue.changes_waiting(
+                tx, user, xid=at.xid, seq=at.seq
+            )
         letters = await dead_letters.of_slot(tx, user, slot.name)
         everything.append(
             Standing(slot.name, behind, at.trouble, letters, _waits_for(slot, models))

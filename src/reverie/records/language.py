@@ -1,5 +1,6 @@
 """Language detection by function words (stop words), and stemming (Snowball)."""
 
+import threading
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -8,9 +9,19 @@ import snowballstemmer
 from reverie.vocabulary import function_words
 
 _ALGORITHM = {"en": "english", "es": "spanish", "de": "german"}
-_STEMMERS = {
-    language: snowballstemmer.stemmer(name) for language, name in _ALGORITHM.items()
-}
+
+
+class _Stemmers(threading.local):
+    """A stemmer a language and thread: it keeps the word that it is at in itself."""
+
+    def __init__(self) -> None:
+        self.of = {
+            language: snowballstemmer.stemmer(name)
+            for language, name in _ALGORITHM.items()
+        }
+
+
+_STEMMERS = _Stemmers()
 
 # Words are cut at apostrophes here, so what is left behind one counts as well.
 FUNCTION_WORDS = {
@@ -43,7 +54,7 @@ def stem(word: str, language: str) -> str:
     """The stem of a lower-case word with its accents, by the Snowball algorithm of its
     language.
     """
-    return str(_STEMMERS[language].stemWord(word))
+    return str(_STEMMERS.of[language].stemWord(word))
 
 
 LANGUAGES = tuple(_ALGORITHM)
