@@ -3,12 +3,13 @@ none of them.
 """
 
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reverie.records import passages, terms
+from reverie.records import language, passages, terms
 
 SCRIPTS = st.characters(exclude_categories=("Cs", "Cc"), max_codepoint=0x2FFFF)
 # A fragment may join the piece before it, and another the piece behind it.
@@ -163,3 +164,19 @@ def test_terms_are_what_the_database_keeps(text: str) -> None:
         assert "\x00" not in term
         term.encode()
         assert unicodedata.is_normalized("NFC", term)
+
+
+def test_threads_stem_at_once_as_one_does() -> None:
+    parts = ("run", "hous", "nation", "swimm", "happ", "carr", "gener", "organ")
+    ends = ("ing", "ed", "s", "ies", "ational", "fully", "ization", "iveness")
+    words = [f"{a}{b}{c}" for a in parts for b in parts for c in ends]
+    alone = {word: language.stem.__wrapped__(word, "en") for word in words}
+
+    def stems(start: int) -> dict[str, str]:
+        turned = words[start:] + words[:start]
+        return {word: language.stem.__wrapped__(word, "en") for word in turned}
+
+    starts = range(0, len(words), len(words) // 8)
+    with ThreadPoolExecutor(8) as threads:
+        for _ in range(3):
+            assert all(found == alone for found in threads.map(stems, starts))

@@ -1,16 +1,18 @@
 """Language detection by function words (stop words), and stemming (Snowball)."""
 
+import threading
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 import snowballstemmer
 
 from reverie.vocabulary import function_words
 
 _ALGORITHM = {"en": "english", "es": "spanish", "de": "german"}
-_STEMMERS = {
-    language: snowballstemmer.stemmer(name) for language, name in _ALGORITHM.items()
-}
+
+# A stemmer keeps its word in itself while it works, so each thread has its own.
+_of_thread = threading.local()
 
 # Words are cut at apostrophes here, so what is left behind one counts as well.
 FUNCTION_WORDS = {
@@ -43,7 +45,15 @@ def stem(word: str, language: str) -> str:
     """The stem of a lower-case word with its accents, by the Snowball algorithm of its
     language.
     """
-    return str(_STEMMERS[language].stemWord(word))
+    return str(_stemmer(language).stemWord(word))
+
+
+def _stemmer(language: str) -> Any:
+    """This thread's stemmer of a language."""
+    stemmers: dict[str, Any] = _of_thread.__dict__
+    if language not in stemmers:
+        stemmers[language] = snowballstemmer.stemmer(_ALGORITHM[language])
+    return stemmers[language]
 
 
 LANGUAGES = tuple(_ALGORITHM)
