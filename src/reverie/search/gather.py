@@ -16,6 +16,8 @@ from reverie.search import query as queries
 
 Hits = Sequence[candidates.PassageHit]
 
+WORDS_ONLY = "left out: words only"
+"""What is said of meaning and the graph where words alone were asked for."""
 _GIBBERISH = "left out: none of these words is known in any language"
 
 
@@ -72,6 +74,8 @@ async def gather(
     """Ask every retriever. What is below the floor means nothing, and gibberish means
     nothing (docs/decisions/0007).
     """
+    if query.words_only:
+        return await _words_only(database, caller, query, depth, phrases)
     statuses = {"lexical": "ok", "semantic": "ok", "heat": "ok"}
     by_words = asyncio.create_task(_by_words(database, caller, query, depth, phrases))
     by_graph = asyncio.create_task(_by_graph(database, caller, query))
@@ -96,6 +100,20 @@ async def gather(
         similar = []
         statuses["semantic"] = _GIBBERISH
     return Gathered(matches, phrased, similar, linked, model_query, statuses)
+
+
+async def _words_only(
+    database: db.Database,
+    caller: callers.Caller,
+    query: queries.Query,
+    depth: int,
+    phrases: Sequence[str],
+) -> Gathered:
+    """What words find, with no model asked and no graph."""
+    matches, phrased = await _by_words(database, caller, query, depth, phrases)
+    statuses = {"lexical": "ok", "semantic": WORDS_ONLY, "heat": "ok"}
+    statuses["graph"] = WORDS_ONLY
+    return Gathered(matches, phrased, [], graph.GraphMatches(), None, statuses)
 
 
 async def _makes_sense(embeddings: embedding.Embeddings, text: str) -> bool:

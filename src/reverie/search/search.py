@@ -95,7 +95,7 @@ async def search(
         missing |= stated.statuses or by_time.missed(understood)
         statuses = {**gathered.statuses, **missing}
         answer = _Answer(query, understood, cards, statuses)
-        if not embeddings.reranks:
+        if query.words_only or not embeddings.reranks:
             return await _results(tx, caller, answer, _by_record(fused, query))
     # With no transaction open: a model takes its time.
     fused = await _reranked(database, caller, embeddings, answer, fused)
