@@ -25,6 +25,8 @@ from reverie import errors
 T = TypeVar("T")
 Query = LiteralString | psycopg.sql.Composed
 Params = Mapping[str, object] | Sequence[object]
+Statement = tuple[Query, Params]
+Rows = list[dict[str, Any]]
 
 APP_ROLE = "reverie_app"
 _PULSE_SECONDS = 1.0
@@ -93,6 +95,13 @@ def qualified(table: str, names: Sequence[str]) -> psycopg.sql.Composed:
 def json(value: object) -> psycopg.types.json.Jsonb:
     """Mark a parameter as JSONB."""
     return psycopg.types.json.Jsonb(value)
+
+
+def numbers(values: Sequence[int]) -> str:
+    """An array of numbers as a parameter: where it goes, its type must be written
+    (`%s::bigint[]`). Ten times quicker than a list, for hundreds of them.
+    """
+    return "{" + ",".join(map(str, values)) + "}"
 
 
 def column(field: str) -> str:

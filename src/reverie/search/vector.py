@@ -81,7 +81,8 @@ async def retrieve(
     if indexed and query.narrowed:
         indexed = await _is_wide(tx, query, parameters)
     statement = _statement(query, len(vector.values), indexed=indexed)
-    return await tx.all(candidates.PassageHit, statement, parameters)
+    rows = await tx.rows(statement, parameters, binary=True)
+    return [candidates.PassageHit(**row) for row in rows]
 
 
 def _has_index(model_query: query_model.ModelQuery) -> bool:
