@@ -240,6 +240,20 @@ class Database:
             "plan_cache_mode": "force_generic_plan",
             **(settings or {}),
         }
+        async with self._reading(names) as tx:
+            yield tx
+
+    @asynccontextmanager
+    async def token_lookup(self, digest: bytes) -> AsyncGenerator[Transaction]:
+        """A transaction that only reads and in which one row is visible: the token with
+        this SHA-256.
+        """
+        async with self._reading({"reverie.token_hash": digest.hex()}) as tx:
+            yield tx
+
+    @asynccontextmanager
+    async def _reading(self, names: Mapping[str, str]) -> AsyncGenerator[Transaction]:
+        """A transaction that only reads, in a pipeline, with settings of its own."""
         try:
             async with self._pool.connection() as connection, connection.pipeline():
                 await connection.execute(
@@ -253,15 +267,6 @@ class Database:
             raise _unavailable() from failure
         except psycopg.Error as failure:
             raise translate(failure) from failure
-
-    @asynccontextmanager
-    async def token_lookup(self, digest: bytes) -> AsyncGenerator[Transaction]:
-        """A transaction in which one row is visible: the token with this SHA-256."""
-        async with self._begin() as tx:
-            await tx.run(
-                "SELECT set_config('reverie.token_hash', %s, true)", (digest.hex(),)
-            )
-            yield tx
 
     @asynccontextmanager
     async def system(self) -> AsyncGenerator[Transaction]:
