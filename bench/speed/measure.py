@@ -35,6 +35,10 @@ def product(life: home.Home) -> dict[str, Ask]:
             database, caller, life.given, queries.Query(text=question.text, limit=LIMIT)
         )
 
+    async def typing(question: corpus.Question) -> object:
+        query = queries.Query(text=question.text, limit=LIMIT, words_only=True)
+        return await search.search(database, caller, life.given, query)
+
     async def lexical(question: corpus.Question) -> object:
         async with database.snapshot(caller) as tx:
             return await lexical_search.retrieve(
@@ -44,7 +48,12 @@ def product(life: home.Home) -> dict[str, Ask]:
     async def semantic(question: corpus.Question) -> object:
         return await _meant(life, caller, question)
 
-    return {"search": whole, "lexical": lexical, "semantic": semantic}
+    return {
+        "search": whole,
+        "as you type": typing,
+        "lexical": lexical,
+        "semantic": semantic,
+    }
 
 
 async def _meant(

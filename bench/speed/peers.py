@@ -1,7 +1,9 @@
 """The peers: the same texts, vectors and questions in LanceDB, SQLite (FTS5 and
 sqlite-vec), tantivy and usearch.
 
-Each is set up as its own documentation does, with its defaults for the size. None is a
+Each is set up as its own documentation does, with its defaults for the size ("as
+shipped"), and asked a second time so that its vectors are found as surely as ours: with
+the quickest of some settings that finds `ENOUGH` of the exact nearest. None is a
 dependency of the product.
 """
 
@@ -9,15 +11,22 @@ import importlib
 import importlib.metadata
 import os
 import shutil
+import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reverie.llm import embedding
-from speed import corpus, home
+import numpy as np
+from numpy.typing import NDArray
 
+from reverie.llm import embedding
+from speed import corpus, home, measure
+
+ENOUGH = 0.95
+AS_SHIPPED = " as shipped"
+_TUNED_ON = 40
 DEPTH = 50
 _CHUNK = 20_000
 _K = 60
@@ -31,6 +40,19 @@ PACKAGES = {
 # SQLite compares with every vector: at a million that is a second a question.
 SLOW = frozenset({"sqlite"})
 
+Setting = tuple[int, ...]
+"""How far a peer looks: nothing is what it does unasked."""
+Rows = Callable[[corpus.Question], list[int]]
+
+# Partitions that are looked at, and how many times the wanted are compared exactly.
+_LANCE_SETTINGS: Sequence[Setting] = [
+    (probes, refine) for probes in (20, 32, 64, 128) for refine in (5, 10, 20, 40, 60)
+]
+# expansion_search
+_USEARCH_SETTINGS: Sequence[Setting] = [
+    (one,) for one in (64, 96, 128, 192, 256, 384, 512, 768, 1024)
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Peer:
@@ -40,9 +62,30 @@ class Peer:
 
     name: str
     what: str
-    ask: Callable[[corpus.Question], list[int]]
-    meant: Callable[[corpus.Question], list[int]] | None
+    ask: Rows
+    meant: Rows | None
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A peer with the corpus in it: how it is asked with a setting, and the settings
+    that may be tried.
+    """
+
+    what: str
+    ask: Callable[[Setting], Rows]
+    meant: Callable[[Setting], Rows] | None = None
+    settings: Sequence[Setting] = ()
+    names: Sequence[str] = ()
+
+    def peer(self, name: str, setting: Setting, size: int) -> Peer:
+        """The peer with a setting."""
+        told = "".join(
+            f", {key} {value}" for key, value in zip(self.names, setting, strict=False)
+        )
+        meant = self.meant(setting) if self.meant else None
+        return Peer(name, self.what + told, self.ask(setting), meant, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +106,17 @@ def missing() -> list[str]:
 
 
 def opened(
-    kept: home.Kept, folder: Path, *, index: str, only: Sequence[str] = ()
+    kept: home.Kept,
+    folder: Path,
+    questions: Sequence[corpus.Question],
+    *,
+    index: str,
+    only: Sequence[str] = (),
 ) -> list[Peer]:
-    """All peers with the corpus in them; what is there already is not made again."""
+    """All peers with the corpus in them, as shipped and at equal recall; what is there
+    already is not made again.
+    """
+    exact = measure.exact(kept, questions[:_TUNED_ON], DEPTH)
     makers = {
         "lancedb": _lancedb,
         "sqlite": _sqlite,
@@ -83,21 +134,48 @@ def opened(
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir(parents=True)
         pieces = _pieces(kept) if not ready.exists() else iter(())
-        ask, meant, what = maker(place, pieces, index)
+        engine = maker(place, pieces, index)
         ready.touch()
         size = sum(file.stat().st_size for file in place.rglob("*") if file.is_file())
-        found.append(Peer(name, what, ask, meant, size))
         home.tell(
             f"{name}: ready after {time.perf_counter() - began:.1f} s, {size / 2**20:.0f} MB"
         )
+        found.append(
+            engine.peer(name, _tuned(name, engine, questions[:_TUNED_ON], exact), size)
+        )
+        if engine.settings:
+            found.append(engine.peer(name + AS_SHIPPED, (), size))
     return found
 
 
-_Asks = tuple[
-    Callable[[corpus.Question], list[int]],
-    Callable[[corpus.Question], list[int]] | None,
-    str,
-]
+def _tuned(
+    name: str,
+    engine: Engine,
+    questions: Sequence[corpus.Question],
+    exact: NDArray[np.int64],
+) -> Setting:
+    """The quickest setting that finds enough of the nearest; where none does, the one
+    that finds most.
+    """
+    if engine.meant is None or not engine.settings:
+        return ()
+    tried: list[tuple[float, float, Setting]] = []
+    for setting in engine.settings:
+        meant = engine.meant(setting)
+        meant(questions[0])
+        taken: list[float] = []
+        rows: list[list[int]] = []
+        for question in questions:
+            began = time.perf_counter()
+            rows.append(meant(question))
+            taken.append(1000 * (time.perf_counter() - began))
+        recall, median = measure.share(exact, rows), statistics.median(taken)
+        home.tell(f"{name} {setting}: recall {recall}, {median:.1f} ms")
+        tried.append((recall, median, setting))
+    enough = [one for one in tried if one[0] >= ENOUGH]
+    if enough:
+        return min(enough, key=lambda one: one[1])[2]
+    return max(tried)[2]
 
 
 def _pieces(kept: home.Kept) -> Iterator[Piece]:
@@ -116,7 +194,7 @@ def _pieces(kept: home.Kept) -> Iterator[Piece]:
         )
 
 
-def _lancedb(place: Path, pieces: Iterator[Piece], index: str) -> _Asks:
+def _lancedb(place: Path, pieces: Iterator[Piece], index: str) -> Engine:
     os.environ.setdefault(
         "LANCEDB_LOG", "error"
     )  # its warnings would be part of its time
@@ -142,34 +220,34 @@ def _lancedb(place: Path, pieces: Iterator[Piece], index: str) -> _Asks:
     table = connection.open_table("passage")
     reranker = rerankers.RRFReranker()
 
-    def ask(question: corpus.Question) -> list[int]:
-        asked = (
-            table.search(query_type="hybrid")
-            .vector(question.vector)
-            .text(question.text)
-            .distance_type("cosine")
-        )
-        return [
-            one["row"]
-            for one in asked.rerank(reranker)
-            .select(["row", "text"])
-            .limit(DEPTH)
-            .to_list()
-        ]
+    def far(asked: Any, setting: Setting) -> Any:
+        if not setting:
+            return asked
+        probes, refine = setting
+        return asked.nprobes(probes).refine_factor(refine)
 
-    def meant(question: corpus.Question) -> list[int]:
-        asked = (
-            table.search(question.vector)
-            .distance_type("cosine")
-            .select(["row", "_distance"])
-            .limit(DEPTH)
-        )
-        return [one["row"] for one in asked.to_list()]
+    def ask(setting: Setting) -> Rows:
+        def rows(question: corpus.Question) -> list[int]:
+            asked = table.search(query_type="hybrid").vector(question.vector)
+            asked = far(asked.text(question.text).distance_type("cosine"), setting)
+            asked = asked.rerank(reranker).select(["row", "text"]).limit(DEPTH)
+            return [one["row"] for one in asked.to_list()]
 
-    return ask, meant, f"hybrid: {index}, FTS, RRF, top {DEPTH}"
+        return rows
+
+    def meant(setting: Setting) -> Rows:
+        def rows(question: corpus.Question) -> list[int]:
+            asked = far(table.search(question.vector).distance_type("cosine"), setting)
+            asked = asked.select(["row", "_distance"]).limit(DEPTH)
+            return [one["row"] for one in asked.to_list()]
+
+        return rows
+
+    what = f"hybrid: {index}, FTS, RRF, top {DEPTH}"
+    return Engine(what, ask, meant, _LANCE_SETTINGS, ("nprobes", "refine"))
 
 
-def _sqlite(place: Path, pieces: Iterator[Piece], _: str) -> _Asks:
+def _sqlite(place: Path, pieces: Iterator[Piece], _: str) -> Engine:
     sqlite_vec = importlib.import_module("sqlite_vec")
     # Python's own sqlite3 is often built without extensions.
     connection = importlib.import_module("pysqlite3").connect(
@@ -211,10 +289,11 @@ def _sqlite(place: Path, pieces: Iterator[Piece], _: str) -> _Asks:
         said = [row - 1 for (row,) in connection.execute(statement, (words, DEPTH))]
         return _fused(said, meant(question))
 
-    return ask, meant, f"FTS5, sqlite-vec (exact), RRF, top {DEPTH}"
+    what = f"FTS5, sqlite-vec (exact), RRF, top {DEPTH}"
+    return Engine(what, lambda _: ask, lambda _: meant)
 
 
-def _tantivy(place: Path, pieces: Iterator[Piece], _: str) -> _Asks:
+def _tantivy(place: Path, pieces: Iterator[Piece], _: str) -> Engine:
     tantivy = importlib.import_module("tantivy")
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("text", stored=False)
@@ -243,10 +322,10 @@ def _tantivy(place: Path, pieces: Iterator[Piece], _: str) -> _Asks:
             ).hits
         ]
 
-    return ask, None, f"BM25, top {DEPTH}"
+    return Engine(f"BM25, top {DEPTH}", lambda _: ask)
 
 
-def _usearch(place: Path, pieces: Iterator[Piece], _: str) -> _Asks:
+def _usearch(place: Path, pieces: Iterator[Piece], _: str) -> Engine:
     usearch, numpy = (
         importlib.import_module("usearch.index"),
         importlib.import_module("numpy"),
@@ -261,10 +340,17 @@ def _usearch(place: Path, pieces: Iterator[Piece], _: str) -> _Asks:
     else:
         index.load(str(file))
 
-    def ask(question: corpus.Question) -> list[int]:
-        return index.search(question.vector, DEPTH).keys.tolist()
+    shipped = index.expansion_search
 
-    return ask, ask, f"HNSW f16, top {DEPTH}"
+    def ask(setting: Setting) -> Rows:
+        def rows(question: corpus.Question) -> list[int]:
+            index.expansion_search = setting[0] if setting else shipped
+            return index.search(question.vector, DEPTH).keys.tolist()
+
+        return rows
+
+    what = f"HNSW f16, top {DEPTH}"
+    return Engine(what, ask, ask, _USEARCH_SETTINGS, ("expansion",))
 
 
 def _fused(*rankings: Sequence[int]) -> list[int]:

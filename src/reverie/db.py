@@ -25,6 +25,8 @@ from reverie import errors
 T = TypeVar("T")
 Query = LiteralString | psycopg.sql.Composed
 Params = Mapping[str, object] | Sequence[object]
+Statement = tuple[Query, Params]
+Rows = list[dict[str, Any]]
 
 APP_ROLE = "reverie_app"
 _PULSE_SECONDS = 1.0
@@ -93,6 +95,13 @@ def qualified(table: str, names: Sequence[str]) -> psycopg.sql.Composed:
 def json(value: object) -> psycopg.types.json.Jsonb:
     """Mark a parameter as JSONB."""
     return psycopg.types.json.Jsonb(value)
+
+
+def numbers(values: Sequence[int]) -> str:
+    """An array of numbers as a parameter: where it goes, its type must be written
+    (`%s::bigint[]`). Ten times quicker than a list, for hundreds of them.
+    """
+    return "{" + ",".join(map(str, values)) + "}"
 
 
 def column(field: str) -> str:
@@ -231,6 +240,20 @@ class Database:
             "plan_cache_mode": "force_generic_plan",
             **(settings or {}),
         }
+        async with self._reading(names) as tx:
+            yield tx
+
+    @asynccontextmanager
+    async def token_lookup(self, digest: bytes) -> AsyncGenerator[Transaction]:
+        """A transaction that only reads and in which one row is visible: the token with
+        this SHA-256.
+        """
+        async with self._reading({"reverie.token_hash": digest.hex()}) as tx:
+            yield tx
+
+    @asynccontextmanager
+    async def _reading(self, names: Mapping[str, str]) -> AsyncGenerator[Transaction]:
+        """A transaction that only reads, in a pipeline, with settings of its own."""
         try:
             async with self._pool.connection() as connection, connection.pipeline():
                 await connection.execute(
@@ -244,15 +267,6 @@ class Database:
             raise _unavailable() from failure
         except psycopg.Error as failure:
             raise translate(failure) from failure
-
-    @asynccontextmanager
-    async def token_lookup(self, digest: bytes) -> AsyncGenerator[Transaction]:
-        """A transaction in which one row is visible: the token with this SHA-256."""
-        async with self._begin() as tx:
-            await tx.run(
-                "SELECT set_config('reverie.token_hash', %s, true)", (digest.hex(),)
-            )
-            yield tx
 
     @asynccontextmanager
     async def system(self) -> AsyncGenerator[Transaction]:

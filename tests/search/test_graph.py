@@ -293,3 +293,29 @@ async def test_a_scope_of_few_among_many_is_compared_one_by_one(crowd: Crowd) ->
         queries.Query(text="question 0", tag="scoped", limit=50),
     )
     assert {hit.record_id for hit in answer.hits} <= {made.id}
+
+
+async def test_what_others_vectors_crowd_out_is_found_all_the_same(
+    crowd: Crowd,
+) -> None:
+    """Another model's vectors lie nearest, so that the graph's first answer holds
+    nothing else: it is asked to go on.
+    """
+    random = np.random.default_rng(13)
+    caller, question = crowd.many.caller, crowd.questions[0]
+    near = question + 0.001 * random.standard_normal((600, DIMENSIONS))
+    rows = [
+        "[" + ",".join(f"{value:.6g}" for value in row) + "]" for row in near.tolist()
+    ]
+    before = await crowd.nearest(crowd.many, 0, queries.Query(text="x"))
+    async with crowd.database.transaction(caller) as tx:
+        await tx.run(
+            "INSERT INTO embedding (user_id, model, hash, vector, dimensions)"
+            " SELECT %s, 'other/1', sha256(n::text::bytea), one::halfvec, %s"
+            " FROM unnest(%s::text[]) WITH ORDINALITY AS given (one, n)",
+            (caller.user_id, DIMENSIONS, rows),
+        )
+    found = await crowd.nearest(crowd.many, 0, queries.Query(text="x"))
+    assert len(found) == len(before)
+    common = {one.passage_id for one in found} & {one.passage_id for one in before}
+    assert len(common) >= 0.9 * len(before)

@@ -214,7 +214,7 @@ async def caller(database: db.Database, token: str) -> callers.Caller:
         row = await tx.one(_Row, _FIND, (hashed,))
     if row is None:
         raise _not_valid()
-    async with database.transaction(users.Reference(row.user_id)) as tx:
+    async with database.snapshot(users.Reference(row.user_id)) as tx:
         user = await users.get(tx, row.user_id)
         agent = (
             (await agents.by_name(tx, row.user_id)).get(row.name)

@@ -156,11 +156,21 @@ async def lists(tx: db.Transaction, user: db.HasUser, keys: Sequence[int]) -> Li
     """The lists of some terms; of a term in more than 65,536 passages, the best entries
     of each segment.
     """
+    return await listed(tx, user, await tx.together(*statements(user, keys)))
+
+
+def statements(user: db.HasUser, keys: Sequence[int]) -> list[db.Statement]:
+    """What the lists of some terms are read with, for whoever reads more with it."""
     parameters = {"user": user.user_id, "terms": list(keys), "all": ALL}
     mine = (user.user_id,)
-    rows, segment_rows, fresh = await tx.together(
-        (_LISTS, parameters), (_SEGMENTS, mine), (_FRESH, mine)
-    )
+    return [(_LISTS, parameters), (_SEGMENTS, mine), (_FRESH, mine)]
+
+
+async def listed(
+    tx: db.Transaction, user: db.HasUser, found: Sequence[db.Rows]
+) -> Listed:
+    """The lists of the rows that `statements` gave."""
+    rows, segment_rows, fresh = found
     entries: dict[tuple[int, int], list[NDArray[Any]]] = {}
     document_frequencies: dict[int, int] = {}
     for row in rows:

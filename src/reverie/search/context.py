@@ -32,7 +32,7 @@ Integers = NDArray[np.int64]
 
 # The passages around. Their vectors are looked up together, which takes a third of the
 # time of a look-up each.
-_NEIGHBOURS_CTE: LiteralString = """
+_NEAR: LiteralString = """
 WITH near AS MATERIALIZED (
     SELECT passage.id, span.number, passage.ordinal, passage.length, passage.hash, passage.terms,
         passage.place->>'speaker' AS speaker, (right(rtrim(passage.text), 1) = '?')::int AS asks,
@@ -42,13 +42,17 @@ WITH near AS MATERIALIZED (
         AS span (record_id, first, last, number)
     JOIN passage ON passage.user_id = %(user)s AND passage.record_id = span.record_id
         AND passage.ordinal BETWEEN span.first AND span.last
-), meant AS MATERIALIZED (
+), """
+_MEANT: LiteralString = """meant AS MATERIALIZED (
     SELECT hash, %(offset)s::float8 - %(scale)s::float8 * (vector <#> (SELECT %(vector)s::halfvec)) AS cosine
     FROM embedding
     WHERE user_id = %(user)s AND model = %(model)s AND hash = ANY(ARRAY(SELECT hash FROM near))
 )
 """
-_FROM_NEIGHBOURS: LiteralString = """
+# Without a model nothing is similar.
+_NOT_MEANT: LiteralString = """meant AS (SELECT NULL::bytea AS hash, NULL::float8 AS cosine)
+"""
+_OF_NEIGHBOURS: LiteralString = """
 FROM (
     SELECT id, number, ordinal, length, speaker, asks, has_question, tells_when, coalesce(terms, '') AS terms,
         (coalesce(cosine, 0) * power(least(1, length / %(full_length)s::float8), %(short_power)s::float8))::float4
@@ -56,7 +60,9 @@ FROM (
     FROM near LEFT JOIN meant USING (hash) ORDER BY number, ordinal
 )
 """
-_NEIGHBOURS = f"{_NEIGHBOURS_CTE}{packed_columns.SELECT_PACKED}{_FROM_NEIGHBOURS}"
+_PACKED_NEIGHBOURS = f"{packed_columns.SELECT_PACKED}{_OF_NEIGHBOURS}"
+_NEIGHBOURS = f"{_NEAR}{_MEANT}{_PACKED_NEIGHBOURS}"
+_NEIGHBOURS_BY_WORDS = f"{_NEAR}{_NOT_MEANT}{_PACKED_NEIGHBOURS}"
 _CARDS = """
 SELECT card.record_id, card.domain, card.title, card.at, card.tags, card.sensitivity,
     coalesce(card.people[1], '') AS author,
@@ -163,8 +169,9 @@ async def score(
         **_span_parameters(spans, records),
         **_model_parameters(gathered.model_query),
     }
+    neighbours = _NEIGHBOURS if gathered.model_query else _NEIGHBOURS_BY_WORDS
     (row,), card_rows = await tx.together(
-        (_NEIGHBOURS, parameters), (_CARDS, parameters | {"records": records})
+        (neighbours, parameters), (_CARDS, parameters | {"records": records})
     )
     by_id = {card["record_id"]: Card(**card) for card in card_rows}
     columns = packed_columns.unpacked(row, gathered.matches.keys)
@@ -232,9 +239,9 @@ def _span_parameters(
     number = {record_id: i for i, record_id in enumerate(records)}
     return {
         "records": [span.record_id for span in spans],
-        "firsts": [span.first for span in spans],
-        "lasts": [span.last for span in spans],
-        "numbers": [number[span.record_id] for span in spans],
+        "firsts": db.numbers([span.first for span in spans]),
+        "lasts": db.numbers([span.last for span in spans]),
+        "numbers": db.numbers([number[span.record_id] for span in spans]),
     }
 
 

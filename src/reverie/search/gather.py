@@ -1,10 +1,12 @@
-"""Retrieval: every retriever is asked at once, each in a snapshot of its own.
+"""Retrieval: every retriever is asked; one that cannot run is left out and named.
 
-One that cannot run is left out and named.
+Words and names are looked up in one snapshot while the question is embedded, and
+meaning in another, in which the search goes on.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -16,6 +18,8 @@ from reverie.search import query as queries
 
 Hits = Sequence[candidates.PassageHit]
 
+WORDS_ONLY = "left out: words only"
+"""What is said of meaning and the graph where words alone were asked for."""
 _GIBBERISH = "left out: none of these words is known in any language"
 
 
@@ -59,7 +63,38 @@ class Gathered:
         ]
 
 
-async def gather(
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """What is found beside meaning: by words, by phrases and in the graph."""
+
+    matches: lexical.LexicalMatches
+    phrased: Hits
+    linked: graph.GraphMatches
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question on its way: its vector if a model gave one, what became of meaning
+    (`semantic`), and what is looked up beside; nothing is where words alone are asked for.
+    """
+
+    query: queries.Query
+    depth: int
+    phrases: Sequence[str]
+    model_query: query_model.ModelQuery | None
+    semantic: str
+    beside: asyncio.Task[_Beside] | None
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What the snapshot should have in which the question is answered."""
+        if self.model_query is None:
+            return {}
+        return vector.hnsw_settings(self.model_query.own)
+
+
+@asynccontextmanager
+async def asked(
     database: db.Database,
     caller: callers.Caller,
     embeddings: embedding.Embeddings,
@@ -67,35 +102,100 @@ async def gather(
     *,
     depth: int,
     phrases: Sequence[str] = (),
+) -> AsyncGenerator[Asked]:
+    """Ask a question: embed it, and look up its words and names meanwhile.
+
+    No connection is held while a model answers, and a second one is only wanted by who
+    has had the first: so those who wait for one never wait for each other.
+    """
+    if query.words_only:
+        yield Asked(query, depth, phrases, None, WORDS_ONLY, None)
+        return
+    models: asyncio.Future[db.Rows] = asyncio.get_running_loop().create_future()
+    beside = asyncio.create_task(
+        _beside(database, caller, query, depth, phrases, models)
+    )
+    try:
+        await asyncio.wait({models, beside}, return_when=asyncio.FIRST_COMPLETED)
+        # Where the first look fails, there are no models.
+        rows = models.result() if models.done() else await _failed(beside)
+        model_query, status = None, "ok"
+        try:
+            model_query = await query_model.embedded(
+                caller, embeddings, query.text, rows
+            )
+        except errors.EmbedderUnavailable as failure:
+            status = f"left out: {failure.message}"
+        yield Asked(query, depth, phrases, model_query, status, beside)
+    finally:
+        beside.cancel()
+        await asyncio.wait({beside})
+
+
+async def retrieve(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    embeddings: embedding.Embeddings,
+    asked: Asked,
+    *,
     floor: float = embedding.FLOOR,
 ) -> Gathered:
-    """Ask every retriever. What is below the floor means nothing, and gibberish means
-    nothing (docs/decisions/0007).
+    """What every retriever found. What is below the floor means nothing, and gibberish
+    means nothing (docs/decisions/0007).
     """
-    statuses = {"lexical": "ok", "semantic": "ok", "heat": "ok"}
-    by_words = asyncio.create_task(_by_words(database, caller, query, depth, phrases))
-    by_graph = asyncio.create_task(_by_graph(database, caller, query))
-    model_query: query_model.ModelQuery | None = None
+    query = asked.query
+    if asked.beside is None:
+        return await _words_only(tx, caller, asked)
     similar: Hits = []
-    try:
-        model_query = await query_model.embed(database, caller, embeddings, query.text)
-        nearest = await _by_meaning(database, caller, query, model_query, depth)
+    if asked.model_query is not None:
+        nearest = await vector.retrieve(
+            tx, caller, query, asked.model_query, depth=asked.depth
+        )
         similar = [hit for hit in nearest if hit.score >= floor]
-    except errors.EmbedderUnavailable as failure:
-        statuses["semantic"] = f"left out: {failure.message}"
-    except BaseException:
-        by_words.cancel()
-        by_graph.cancel()
-        raise
-    matches, phrased = await by_words
-    linked = await by_graph
-    graph_ran = linked.status == "ok"
-    statuses["graph"] = "ok" if graph_ran else f"left out: {linked.status}"
-    only_similar = similar and not matches.hits and not phrased
+    found = await asked.beside
+    graph_ran = found.linked.status == "ok"
+    statuses = {"lexical": "ok", "semantic": asked.semantic, "heat": "ok"}
+    statuses["graph"] = "ok" if graph_ran else f"left out: {found.linked.status}"
+    only_similar = similar and not found.matches.hits and not found.phrased
     if only_similar and not await _makes_sense(embeddings, query.text):
         similar = []
         statuses["semantic"] = _GIBBERISH
-    return Gathered(matches, phrased, similar, linked, model_query, statuses)
+    return Gathered(
+        found.matches,
+        found.phrased,
+        similar,
+        found.linked,
+        asked.model_query,
+        statuses,
+    )
+
+
+async def gather(
+    database: db.Database,
+    caller: callers.Caller,
+    embeddings: embedding.Embeddings,
+    query: queries.Query,
+    *,
+    depth: int,
+    floor: float = embedding.FLOOR,
+) -> Gathered:
+    """The same for whoever goes on in another snapshot."""
+    async with (
+        asked(database, caller, embeddings, query, depth=depth) as question,
+        database.snapshot(caller, settings=question.settings) as tx,
+    ):
+        return await retrieve(tx, caller, embeddings, question, floor=floor)
+
+
+async def _words_only(
+    tx: db.Transaction, caller: callers.Caller, asked: Asked
+) -> Gathered:
+    """What words find, with no model asked and no graph."""
+    matches = await lexical.retrieve(tx, caller, asked.query, depth=asked.depth)
+    phrased = await _by_phrases(tx, caller, asked.query, asked.depth, asked.phrases)
+    statuses = {"lexical": "ok", "semantic": WORDS_ONLY, "heat": "ok"}
+    statuses["graph"] = WORDS_ONLY
+    return Gathered(matches, phrased, [], graph.GraphMatches(), None, statuses)
 
 
 async def _makes_sense(embeddings: embedding.Embeddings, text: str) -> bool:
@@ -104,37 +204,41 @@ async def _makes_sense(embeddings: embedding.Embeddings, text: str) -> bool:
     return has_letters and await embeddings.makes_sense(text)
 
 
-async def _by_words(
+async def _failed(beside: asyncio.Task[_Beside]) -> db.Rows:
+    """Raise what a look-up failed with before it had read the models."""
+    await beside
+    return []
+
+
+async def _beside(
     database: db.Database,
     caller: callers.Caller,
     query: queries.Query,
     depth: int,
     phrases: Sequence[str],
-) -> tuple[lexical.LexicalMatches, Hits]:
+    models: asyncio.Future[db.Rows],
+) -> _Beside:
+    """What words, phrases and names find; the rows of the models are told as soon as
+    they are read, with the lists of the words.
+    """
     async with database.snapshot(caller) as tx:
-        matches = await lexical.retrieve(tx, caller, query, depth=depth)
-        if not phrases:
-            return matches, []
-        phrased = await lexical.retrieve_phrases(
-            tx, caller, query, phrases, depth=depth
+        rows, *lists = await tx.together(
+            query_model.statement(caller), *lexical.statements(caller, query)
         )
-        return matches, phrased
+        models.set_result(rows)
+        matches = await lexical.retrieve(tx, caller, query, depth=depth, found=lists)
+        phrased = await _by_phrases(tx, caller, query, depth, phrases)
+        linked = await graph.retrieve(tx, caller, query)
+        return _Beside(matches, phrased, linked)
 
 
-async def _by_graph(
-    database: db.Database, caller: callers.Caller, query: queries.Query
-) -> graph.GraphMatches:
-    async with database.snapshot(caller) as tx:
-        return await graph.retrieve(tx, caller, query)
-
-
-async def _by_meaning(
-    database: db.Database,
+async def _by_phrases(
+    tx: db.Transaction,
     caller: callers.Caller,
     query: queries.Query,
-    model_query: query_model.ModelQuery,
     depth: int,
+    phrases: Sequence[str],
 ) -> Hits:
-    settings = vector.hnsw_settings(model_query.own)
-    async with database.snapshot(caller, settings=settings) as tx:
-        return await vector.retrieve(tx, caller, query, model_query, depth=depth)
+    if not phrases:
+        return []
+    return await lexical.retrieve_phrases(tx, caller, query, phrases, depth=depth)

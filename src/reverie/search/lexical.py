@@ -65,10 +65,8 @@ SELECT passage.id, passage.terms, passage.length FROM passage
 WHERE passage.user_id = %(user)s AND {scope} LIMIT %(narrow)s
 """
 _PLACES = """
-SELECT passage.record_id, passage.ordinal, passage.id AS passage_id, found.score
-FROM unnest(%(ids)s::bigint[], %(scores)s::float8[]) AS found (id, score)
-JOIN passage ON passage.user_id = %(user)s AND passage.id = found.id
-WHERE {scope}
+SELECT passage.record_id, passage.ordinal, passage.id AS passage_id FROM passage
+WHERE passage.user_id = %(user)s AND passage.id = ANY(%(ids)s::bigint[]) AND {scope}
 """
 _TEXTS = """
 SELECT passage.record_id, passage.ordinal, passage.id AS passage_id, passage.text, record.title
@@ -98,25 +96,33 @@ def query_terms(text: str) -> list[terms.QueryTerm]:
     return looked_for
 
 
+def statements(caller: callers.Caller, query: queries.Query) -> list[db.Statement]:
+    """What `retrieve` reads first, for whoever reads more with it."""
+    keys = [postings.key(term.term) for term in query_terms(query.text)]
+    return postings.statements(caller, keys) if keys else []
+
+
 async def retrieve(
     tx: db.Transaction,
     caller: callers.Caller,
     query: queries.Query,
     *,
     depth: int = 100,
+    found: Sequence[db.Rows] = (),
 ) -> LexicalMatches:
     """Passages that hold the query's words, best first by BM25 with the user's own
     statistics.
 
     Of a word and its stems the best counts. The gain of a packed passage is by the
     average length of its time; the order among those found is made exact by their
-    context.
+    context. `found` is what `statements` gave, if that was read already.
     """
     looked_for = query_terms(query.text)
     keys = [postings.key(term.term) for term in looked_for]
     if not looked_for:
         return LexicalMatches(looked_for, keys, np.zeros(0, np.float32), 0.0, 1.0, [])
-    listed = await postings.lists(tx, caller, keys)
+    found = found or await tx.together(*postings.statements(caller, keys))
+    listed = await postings.listed(tx, caller, found)
     matches = _statistics(looked_for, keys, listed)
     if query.narrowed:
         inside = await _in_scope(tx, caller, query)
@@ -248,13 +254,14 @@ async def _located(
     ranked: Scores,
 ) -> list[candidates.PassageHit]:
     """Those of some passages that are still there and in the scope, best first."""
-    parameters = scope.parameters(caller, query) | {
-        "ids": [passage_id for passage_id, _ in ranked],
-        "scores": [score for _, score in ranked],
-    }
+    scores = dict(ranked)
+    parameters = scope.parameters(caller, query) | {"ids": db.numbers(list(scores))}
     statement = db.compose(_PLACES, scope=scope.condition(query))
     rows = await tx.rows(statement, parameters, binary=True)
-    return sorted((candidates.PassageHit(**row) for row in rows), key=_best_first)
+    hits = [
+        candidates.PassageHit(score=scores[row["passage_id"]], **row) for row in rows
+    ]
+    return sorted(hits, key=_best_first)
 
 
 def _best_first(hit: candidates.PassageHit) -> tuple[float, int]:

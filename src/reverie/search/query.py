@@ -22,7 +22,8 @@ class Query:
     `first` and `last` are days (inclusive) of a turn's or record's own date; `person`
     is a part of a name or an address of somebody who took part, `category` a folder,
     board or calendar, `file` a part of the path of the file that a record came from.
-    `now` is when it is asked: `yesterday` counts from there.
+    `now` is when it is asked: `yesterday` counts from there. `words_only` is for
+    results as one types: no model is asked, and nothing is looked up in the graph.
     """
 
     text: str
@@ -38,6 +39,7 @@ class Query:
     file: str | None = None
     records: tuple[UUID, ...] = ()
     now: datetime | None = None
+    words_only: bool = False
 
     @property
     def narrowed(self) -> bool:

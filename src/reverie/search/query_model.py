@@ -4,7 +4,7 @@ It is one of those that can embed it now (docs/decisions/0010). A vector is comp
 with vectors of its own model alone, so the answer names the model.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,22 @@ async def embed(
     EmbedderUnavailable if none does.
     """
     async with database.snapshot(caller) as tx:
-        rows = await tx.rows(_MODELS, (caller.user_id,), binary=True)
+        (rows,) = await tx.together(statement(caller))
+    return await embedded(caller, embeddings, text, rows)
+
+
+def statement(caller: callers.Caller) -> db.Statement:
+    """What is read of a user's models."""
+    return _MODELS, (caller.user_id,)
+
+
+async def embedded(
+    caller: callers.Caller,
+    embeddings: embedding.Embeddings,
+    text: str,
+    rows: Sequence[Mapping[str, Any]],
+) -> ModelQuery:
+    """The same by the rows that `statement` gave."""
     by_name = {row["name"]: row for row in rows}
     covered = {name: row["vectors"] for name, row in by_name.items()}
     origin = embedding.Origin(caller, "search")

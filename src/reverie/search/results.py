@@ -14,9 +14,9 @@ from reverie.records import bulk, catalogue, places, record_types, terms
 from reverie.search import context, fusion, lexical
 from reverie.search import query as queries
 
-_PASSAGES = (
-    "SELECT id, record_id, place, text FROM passage WHERE user_id = %s AND id = ANY(%s)"
-)
+_PASSAGES = """
+SELECT id, record_id, place, text FROM passage WHERE user_id = %s AND id = ANY(%s::bigint[])
+"""
 _WORD = re.compile(r"\w+")
 ONLY_TIME = "left out: only a time is asked for"
 """What is said of words and meaning where a time is all that is asked for."""
@@ -96,7 +96,7 @@ async def hits(
         bulk.fetching(caller, domain, record_ids) for domain, record_ids in by_domain
     ]
     text_rows, *record_rows = await tx.together(
-        (_PASSAGES, (caller.user_id, ids)), *statements
+        (_PASSAGES, (caller.user_id, db.numbers(ids))), *statements
     )
     texts = {row["id"]: row for row in text_rows}
     records: dict[UUID, record_types.Record] = {}

@@ -65,17 +65,21 @@ async def search(
     scoped = stated.scoped or query
     typed = await _of_type(database, caller, embeddings, scoped, understood)
     understood = question_features.answerable(understood, typed)
-    gathered = await gather.gather(
+    text = question_features.text_of(query, understood.question)
+    asking = gather.asked(
         database,
         caller,
         embeddings,
-        replace(scoped, text=question_features.text_of(query, understood.question)),
+        replace(scoped, text=text),
         depth=settings.depth,
         phrases=understood.phrases,
     )
-    gathered = replace(gathered, typed=typed)
-    async with database.snapshot(caller) as tx:
-        text = question_features.text_of(query, understood.question)
+    async with (
+        asking as asked,
+        database.snapshot(caller, settings=asked.settings) as tx,
+    ):
+        gathered = await gather.retrieve(tx, caller, embeddings, asked)
+        gathered = replace(gathered, typed=typed)
         scored = await context.score(tx, caller, text, gathered)
         fused = fusion.fuse(
             scored,
@@ -95,7 +99,7 @@ async def search(
         missing |= stated.statuses or by_time.missed(understood)
         statuses = {**gathered.statuses, **missing}
         answer = _Answer(query, understood, cards, statuses)
-        if not embeddings.reranks:
+        if query.words_only or not embeddings.reranks:
             return await _results(tx, caller, answer, _by_record(fused, query))
     # With no transaction open: a model takes its time.
     fused = await _reranked(database, caller, embeddings, answer, fused)

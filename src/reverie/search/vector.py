@@ -17,7 +17,7 @@ WITH near AS MATERIALIZED (
         AND {in_scope}
     ORDER BY {distance} LIMIT %(depth)s
 )
-SELECT passage.record_id, passage.ordinal, passage.id AS passage_id,
+SELECT passage.record_id, passage.ordinal, passage.id AS passage_id, (SELECT count(*) FROM near) AS texts,
     near.score * power(least(1, passage.length / %(full_length)s::float8), %(short_power)s::float8) AS score
 FROM near JOIN passage ON passage.user_id = %(user)s AND passage.hash = near.hash
 WHERE {scope}
@@ -31,6 +31,9 @@ _INDEX_DISTANCE = (
 _TEXT_IN_SCOPE = """
 EXISTS (SELECT FROM passage WHERE passage.user_id = %(user)s AND passage.hash = embedding.hash AND {scope})
 """
+# The index gives more when what it gave was filtered out. To be ready for that takes a
+# quarter of its time: 3.8 ms against 3.1 at 20,000 vectors.
+_GO_ON = "SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true)"
 _COUNT_IN_SCOPE = """
 SELECT count(*) FROM (SELECT FROM passage WHERE passage.user_id = %(user)s AND {scope} LIMIT %(wide)s)
 """
@@ -47,7 +50,7 @@ def hnsw_settings(vectors: int) -> dict[str, str]:
     within = min(max(ef_search, weights.LEAST_EF_SEARCH), weights.MOST_EF_SEARCH)
     return {
         "hnsw.ef_search": str(round(within)),
-        "hnsw.iterative_scan": "relaxed_order",
+        "hnsw.iterative_scan": "off",
         "hnsw.max_scan_tuples": str(weights.MAX_SCAN_TUPLES),
     }
 
@@ -81,7 +84,20 @@ async def retrieve(
     if indexed and query.narrowed:
         indexed = await _is_wide(tx, query, parameters)
     statement = _statement(query, len(vector.values), indexed=indexed)
-    return await tx.all(candidates.PassageHit, statement, parameters)
+    goes_on = indexed and (query.narrowed or not _is_mostly_own(model_query))
+    if goes_on:
+        await tx.run(_GO_ON)
+    rows = await tx.rows(statement, parameters, binary=True)
+    texts = rows[0]["texts"] if rows else 0
+    if indexed and not goes_on and texts < depth:
+        await tx.run(_GO_ON)
+        rows = await tx.rows(statement, parameters, binary=True)
+    return [
+        candidates.PassageHit(
+            row["record_id"], row["ordinal"], row["passage_id"], row["score"]
+        )
+        for row in rows
+    ]
 
 
 def _has_index(model_query: query_model.ModelQuery) -> bool:
@@ -93,6 +109,11 @@ def _has_index(model_query: query_model.ModelQuery) -> bool:
         and model_query.own > weights.EXACT_VECTORS
         and model_query.own >= weights.LEAST_SHARE * model_query.everybodys
     )
+
+
+def _is_mostly_own(model_query: query_model.ModelQuery) -> bool:
+    """Whether what the index gives is hardly ever somebody else's."""
+    return model_query.own >= weights.MOSTLY_OWN * model_query.everybodys
 
 
 async def _is_wide(

@@ -40,6 +40,9 @@ NICKNAME_NAMES = 3
 # are wanted).
 EXACT_VECTORS = 5_000
 LEAST_SHARE = 0.02
+# From this share of all vectors on, the index is asked without going on where much was
+# filtered out, and again if it gave too few; set by hand.
+MOSTLY_OWN = 0.8
 # The lengths that have an HNSW index (migrations/0002_index.sql).
 INDEXED_LENGTHS = frozenset({256, 384, 512, 768, 1024, 1536, 2048, 3072})
 # ef_search at so many vectors, and how much more at ten times as many: recall@50 .973

@@ -45,6 +45,9 @@ class Search(base.Arguments):
     include_cold: Annotated[
         bool, pydantic.Field(description="also what was opened once, long ago")
     ] = False
+    words_only: Annotated[
+        bool, pydantic.Field(description="quick: by words, not by meaning")
+    ] = False
 
 
 class GetRecord(base.Arguments):
@@ -91,6 +94,7 @@ async def search(
         domains=tuple(arguments.domains or ()),
         limit=arguments.limit,
         include_cold=arguments.include_cold,
+        words_only=arguments.words_only,
     )
     results = await search_engine.search(
         toolbox.database, caller, toolbox.embeddings, question, settings=toolbox.search

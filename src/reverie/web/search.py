@@ -53,6 +53,10 @@ class SearchParameters(parameters.Parameters):
         date | None, pydantic.Field(alias="from", description="first day")
     ] = None
     to: Annotated[date | None, pydantic.Field(description="last day")] = None
+    words_only: Annotated[
+        bool,
+        pydantic.Field(description="as one types: no model is asked, and no graph"),
+    ] = False
 
 
 class AdvancedParameters(SearchParameters):
@@ -115,6 +119,7 @@ def _question(parameters: SearchParameters) -> queries.Query:
         file=parameters.file,
         first=parameters.from_,
         last=parameters.to,
+        words_only=parameters.words_only,
     )
 
 
