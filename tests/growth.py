@@ -15,7 +15,7 @@ MOST = 2.6
 MOST_BEYOND_CACHES = 3.2  # megabytes; a square is 4
 LEAST_S = 0.04  # shorter times are noise
 LONGEST_S = 20.0  # what takes longer grows without end
-TRIES = 6
+TRIES = 12
 
 
 def seconds(work: Callable[[int], object], size: int) -> float:

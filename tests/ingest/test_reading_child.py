@@ -550,6 +550,25 @@ async def _steps_of(reading: asyncio.Task[list[wire.Message]], count: int) -> No
         await asyncio.sleep(0.0005)
 
 
+async def test_who_is_stopped_twice_leaves_nothing_open() -> None:
+    """The second time while the child is being ended."""
+    async with pool.WorkerPool(readers="tests.ingest.odd_readers") as opened:
+        await read(opened, "plain")
+        gc.collect()
+        before = psutil.Process().num_fds()
+        for turns in range(60):
+            reading = asyncio.create_task(read(opened, "plain"))
+            await _steps_of(reading, 3 + turns // 6)
+            reading.cancel()
+            for _ in range(turns % 6):
+                await asyncio.sleep(0)
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+        await asyncio.sleep(0)
+        assert psutil.Process().num_fds() <= before
+        gc.collect()
+
+
 async def test_who_stops_waiting_at_any_moment_leaves_nothing_open() -> None:
     """Before a zygote is there, while a child is born, and while it reads."""
     async with pool.WorkerPool(readers="tests.ingest.odd_readers") as opened:

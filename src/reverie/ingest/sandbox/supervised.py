@@ -57,8 +57,10 @@ class _Ends:
         return cls(answers, orders, life, cord_end)
 
     async def close(self) -> None:
+        """Both are closed at once: who waits here may be stopped."""
+        self.orders.close()
+        self.cord.close()
         for writer in (self.orders, self.cord):
-            writer.close()
             with suppress(OSError):
                 await writer.wait_closed()
 
@@ -264,5 +266,7 @@ class SupervisedChild:
 
     async def end(self) -> None:
         """See to it that the child is gone."""
-        await self._end(patience=0)
-        await self._ends.close()
+        try:
+            await self._end(patience=0)
+        finally:
+            await self._ends.close()
