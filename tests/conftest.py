@@ -7,7 +7,6 @@ import itertools
 import os
 import shutil
 import signal
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from reverie.ingest.sandbox import pool
 from reverie.llm import chat, embedding, gateway
 from reverie.migrations import runner
 from reverie.web import server as web
+from tests import homes
 
 DATA = Path(
     os.environ.get("TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
@@ -44,8 +44,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[embedded.EmbeddedServer]:
     """A PostgreSQL of this test worker's own."""
-    home = Path(tempfile.mkdtemp(prefix="rev-", dir="/tmp"))
-    home.chmod(0o711)
+    home = homes.folder("rev-")
     server = embedded.acquire(home)
     # Here only processes are killed, never the machine: what the kernel was given is
     # not lost.
@@ -56,6 +55,8 @@ def cluster() -> Iterator[embedded.EmbeddedServer]:
             connection.execute(
                 sql.SQL("ALTER SYSTEM SET {} = off").format(sql.Identifier(setting))
             )
+        # It may lie in memory.
+        connection.execute("ALTER SYSTEM SET max_wal_size = '256MB'")
         connection.execute("SELECT pg_reload_conf()")
     try:
         yield server

@@ -1,5 +1,5 @@
-"""The cluster of a home as its first start leaves it: made once by a test worker, and
-copied into each home.
+"""Homes for tests: where they lie, and their cluster as its first start leaves it, made
+once by a test worker and copied into each home.
 """
 
 import asyncio
@@ -15,6 +15,24 @@ from reverie import embedded
 from reverie.ingest import durable
 from reverie.migrations import runner
 
+_MEMORY = Path("/dev/shm")
+_ROOM = 4 * 2**30
+
+
+def folder(prefix: str) -> Path:
+    """A new folder where files cost no disk, if the machine has room for it: a database
+    is cloned there in a twentieth of the time (20 to 30 ms against 430 to 570 beside
+    other work).
+
+    Not under tmp_path: as root, PostgreSQL's user must be able to walk there.
+    """
+    parent = Path("/tmp")
+    if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM:
+        parent = _MEMORY
+    made = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    made.chmod(0o711)
+    return made
+
 
 def furnish(home: Path) -> None:
     """Put a cluster with a migrated database into an empty home."""
@@ -25,9 +43,7 @@ def furnish(home: Path) -> None:
 
 @functools.cache
 def _model() -> Path:
-    # Not under tmp_path: as root, PostgreSQL's user must be able to walk there.
-    home = Path(tempfile.mkdtemp(prefix="rev-model-", dir="/tmp"))
-    home.chmod(0o711)
+    home = folder("rev-model-")
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     server = embedded.acquire(home)
     # In a thread: this one may have a loop that runs.

@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -123,9 +122,7 @@ class Home:
 
 def make_home(settings: str = WORDS_ALONE, *, bare: bool = False) -> Home:
     """A home without an owner yet; `bare`, without a cluster, too."""
-    # Not under tmp_path: as root, PostgreSQL's user must be able to walk there.
-    path = Path(tempfile.mkdtemp(prefix="rev-cli-", dir="/tmp"))
-    path.chmod(0o711)
+    path = homes.folder("rev-cli-")
     if settings:
         (path / "config.toml").write_text(settings, encoding="utf-8")
         (path / "config.toml").chmod(0o600)

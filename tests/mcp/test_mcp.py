@@ -12,7 +12,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterator
@@ -61,8 +60,7 @@ def home() -> Iterator[Path]:
     """A Reverie of its own, whose database keeps running between the processes of this
     module.
     """
-    made = Path(tempfile.mkdtemp(prefix="rev-mcp-", dir="/tmp"))
-    made.chmod(0o711)
+    made = homes.folder("rev-mcp-")
     homes.furnish(made)
     held = embedded.acquire(made)
     yield made
