@@ -3,8 +3,9 @@
     .venv/bin/python bench/lanes.py
 
 Prints the time of a question when nothing else happens and with 100 calls of bulk work
-queued, the longest call in flight, and passages a second with the old way (16 texts a
-call) and through the lanes. No database is needed.
+queued, the longest call in flight, passages a second with the old way (16 texts a call)
+and through the lanes, and background work beside the engine's own best. No database is
+needed.
 """
 
 import argparse
@@ -88,6 +89,39 @@ async def throughput(
     return f"passages/s in calls of 16 {max(before):.1f}, through the lanes {max(after):.1f}"
 
 
+async def background(
+    embeddings: embedding.Embeddings, model: base.Embedder, rounds: int
+) -> str:
+    """Texts a second of background work, as the worker asks for them, beside the best
+    that the engine does with all of them at once; in turn, the median of the ratios.
+    """
+    chance = random.Random(1)
+    texts = [text for size in (60, 120, 200, 280, 300) for text in passages(26, size)]
+    chance.shuffle(texts)
+    of_like_length = sorted(texts, key=len)
+
+    async def at_best() -> None:
+        await asyncio.to_thread(model.passages, texts)
+
+    async def behind() -> None:
+        start = 0
+        while start < len(texts):
+            count = embeddings.at_once(len(of_like_length[start]))
+            await embeddings.passages(of_like_length[start : start + count])
+            start += count
+
+    best: list[float] = []
+    work: list[float] = []
+    for _ in range(rounds):
+        best.append(await rate(len(texts), at_best))
+        work.append(await rate(len(texts), behind))
+    ratio = statistics.median(b / a for a, b in zip(best, work, strict=True))
+    return (
+        f"passages/s at the engine's best {statistics.median(best):.1f}, as background work"
+        f" {statistics.median(work):.1f}, ratio {ratio:.2f} (wanted .95)"
+    )
+
+
 async def main() -> None:
     """Measure and print."""
     options = argparse.ArgumentParser(
@@ -101,11 +135,13 @@ async def main() -> None:
         help="lengths of passages",
     )
     options.add_argument("--questions", type=int, default=40)
+    options.add_argument("--rounds", type=int, default=5, help="of background work")
     given = options.parse_args()
     embeddings, model = embedding.Embeddings(config.Embedding()), builtin.Builtin()
     model.passages(["warm"])
     await embeddings.passages(["warm"])
     await asking(embeddings, 5, 0)
+    print(await background(embeddings, model, given.rounds), flush=True)
     for letters in given.letters:
         texts = passages(48, letters)
         print(f"{letters} letters: {await throughput(embeddings, model, texts)}")

@@ -301,5 +301,27 @@ async def test_old_changes_are_backlog(
         batch = await changes.recent(tx, owner, limit=1)
         assert batch[0].record_id == made
         await embed_queue.add(tx, owner, "m", batch)
-        (one,) = await embed_queue.following(tx, owner, most=4)
+        (one,) = await embed_queue.following(tx, owner, most=lambda _: 4)
     assert one.level == embed_queue.Urgency.BACKLOG
+
+
+async def test_the_built_in_model_gets_many_short_texts_or_few_long_ones(
+    database: db.Database, owner: callers.Caller
+) -> None:
+    """As many as it reads in half a second, the text whose turn it is among them."""
+    for i in range(70):
+        await note(database, owner, f"{i} {_LONG}")
+    await note(database, owner, "short and written last")
+    async with database.transaction(owner) as tx:
+        await embed_queue.add(
+            tx, owner, "m", await changes.recent(tx, owner, limit=100)
+        )
+        embeddings = embedding.Embeddings(config.Embedding())
+        batch = await embed_queue.following(tx, owner, most=embeddings.at_once)
+        assert min(one.length for one in batch) == len("short and written last")
+        assert 30 < len(batch) < 60
+        assert sum(one.length for one in batch) <= 12_500
+        await embed_queue.remove(tx, owner, [one.hash for one in batch])
+        rest = await embed_queue.following(tx, owner, most=embeddings.at_once)
+    assert len(batch) + len(rest) == 71
+    embeddings.close()

@@ -273,6 +273,8 @@ async def test_the_vault_says_what_is_kept_and_who_is_connected(
     stats = (await api.get(f"{ROOT}/vault/stats")).json()
     assert (stats["documents"], stats["records"], stats["passages"]) == (1, 1, 3)
     assert stats["document_bytes"] == len(HARBOUR)
+    # Nothing waits: here there is no model.
+    assert (stats["waiting"], stats["seconds_left"]) == (0, None)
     sizes = {one["what"]: one["bytes"] for one in stats["stored"]}
     assert sizes["originals"] >= len(HARBOUR)
     assert sizes["database"] > 1_000_000

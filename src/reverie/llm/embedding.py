@@ -160,6 +160,15 @@ class Embeddings:
 
         return sorted(covering, key=rank, reverse=True)
 
+    def at_once(self, letters: int) -> int:
+        """How many texts of about so many letters the present model embeds best
+        together, when many wait.
+        """
+        embedder = self._embedders.get(self.model)
+        if embedder is None or not embedder.at_once:
+            return self.batch
+        return max(1, embedder.at_once // max(letters, 1))
+
     def leaves(self, model: str | None = None) -> bool:
         """Whether a model is elsewhere: then critical texts have no vectors of it."""
         return (model or self.model) in self._away

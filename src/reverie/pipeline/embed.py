@@ -109,7 +109,7 @@ async def work_off(work: slots.Work) -> bool:
     if not model:
         return False
     async with work.database.transaction(work.user) as tx:
-        batch = await embed_queue.following(tx, work.user, most=work.embeddings.batch)
+        batch = await embed_queue.following(tx, work.user, most=work.embeddings.at_once)
         used = models.used(work.embeddings, await models.of_user(tx, work.user))
     if not batch:
         return False

@@ -1,6 +1,6 @@
 """The queue of texts without a vector: what was just written, what else is new, then the rest."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import IntEnum
@@ -44,7 +44,7 @@ WITH changed AS (
         AS new (record_id, seq, at, machine)
 ), missing AS (
     SELECT passage.hash, passage.record_id, changed.seq, changed.at, card.at AS said,
-        length(card.title) + length(passage.head) + length(passage.text) AS length,
+        coalesce(length(nullif(card.title, passage.text)), 0) + length(passage.head) + length(passage.text) AS length,
         CASE WHEN changed.at < now() - %(young)s::interval THEN 2
              WHEN changed.machine OR count(*) OVER (PARTITION BY passage.record_id) > %(small)s THEN 1
              ELSE 0 END AS level
@@ -72,7 +72,7 @@ ON CONFLICT (user_id, hash) DO UPDATE SET
 _FILL = """
 WITH missing AS MATERIALIZED (
     SELECT DISTINCT ON (passage.hash) passage.hash, passage.record_id, card.at,
-        length(card.title) + length(passage.head) + length(passage.text) AS length
+        coalesce(length(nullif(card.title, passage.text)), 0) + length(passage.head) + length(passage.text) AS length
     FROM passage JOIN card USING (user_id, record_id)
     WHERE passage.user_id = %(user)s AND passage.hash > %(after)s AND NOT EXISTS (
         SELECT FROM embedding
@@ -140,17 +140,25 @@ async def fill(
 
 
 async def following(
-    tx: db.Transaction, user: db.HasUser, *, most: int
+    tx: db.Transaction, user: db.HasUser, *, most: Callable[[int], int]
 ) -> list[Waiting]:
-    """The text whose turn it is, and of those that come next some of like length: a
-    model takes as long for a batch as its longest text makes it.
+    """The text whose turn it is, and of those that come next some of like length, as
+    many as `most` says for that length: a model takes as long for a batch as its
+    longest text makes it.
     """
-    rows = await tx.all(Waiting, _NEXT, (user.user_id, max(most, _WINDOW)))
+    rows = await tx.all(Waiting, _NEXT, (user.user_id, _WINDOW))
     if not rows:
         return []
     alike = [row for row in rows if row.level == rows[0].level]
     alike.sort(key=lambda row: row.length)
-    return _narrowest(alike, alike.index(rows[0]), most)
+    place = alike.index(rows[0])
+    count = most(rows[0].length)
+    batch = _narrowest(alike, place, count)
+    # Among longer ones, a short text travels with fewer.
+    while (fewer := most(batch[-1].length)) < count:
+        count = fewer
+        batch = _narrowest(alike, place, count)
+    return batch
 
 
 def _narrowest(rows: Sequence[Waiting], place: int, most: int) -> list[Waiting]:

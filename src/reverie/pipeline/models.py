@@ -133,16 +133,15 @@ async def calibrate(work: slots.Work, names: Sequence[str]) -> None:
     A model that refuses our sentences goes on with the rough floor; of a previous one
     that is away, too.
     """
+    unknown = [name for name in names if not work.embeddings.shipped(name)]
+    if not unknown:
+        return
     async with work.database.transaction(work.user) as tx:
         standing = {model.name: model for model in await of_user(tx, work.user)}
-    for name in names:
+    for name in unknown:
         present = name == work.embeddings.model
         stored = standing.get(name)
-        if (
-            work.embeddings.shipped(name)
-            or (stored and stored.measured_at)
-            or not (stored or present)
-        ):
+        if (stored and stored.measured_at) or not (stored or present):
             continue
         try:
             await _measure(work, name)

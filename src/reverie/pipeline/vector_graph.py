@@ -23,7 +23,7 @@ _REST = 200
 _MOST = 100_000
 _LOOK_S = 1.0
 _LONGEST_PAUSE_S = 300.0
-_LENGTHS = (256, 384, 512, 768, 1024, 1536, 2048, 3072)
+_LENGTHS: tuple[int, ...] = (256, 384, 512, 768, 1024, 1536, 2048, 3072)
 
 # The model chosen last is the one whose vectors are made.
 _OF_USER = """
@@ -117,7 +117,7 @@ class Graphs:
     async def look(self) -> None:
         """Do what is to be done now."""
         load = await _load(self._database)
-        missing = set(_LENGTHS) - load.graphs
+        missing: set[int] = set(_LENGTHS) - load.graphs
         for length in load.to_drop():
             await db.run_as_owner(self._owner_url, _PATIENCE, _drop(length))
             missing.add(length)

@@ -91,6 +91,13 @@ class Embedder(Protocol):
         """
         ...
 
+    @property
+    def at_once(self) -> int:
+        """How many letters it embeds best together when much waits, 0 for as many texts
+        as are configured.
+        """
+        ...
+
     def passages(self, texts: Sequence[str]) -> Vectors:
         """Shape (len(texts), dimensions), float32, unit length."""
         ...

@@ -41,6 +41,7 @@ class Local:
     calibration = None
     places = 1
     letters = base.LETTERS
+    at_once = 0
 
     def __init__(
         self, source: ModelSource, *, pooling: str, version: str, dimensions: int

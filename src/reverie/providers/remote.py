@@ -47,6 +47,7 @@ class Remote:
 
     calibration = None
     places = 2
+    at_once = 0
 
     def __init__(
         self,
