@@ -78,7 +78,7 @@ async def measured(
             _asks(others, slow=True), questions[:_SLOW_QUESTIONS]
         )
         home.tell("asking the product alone")
-        alone = await measure.timed(parts, questions, warm=False)
+        alone = await measure.timed(parts, questions)
         figures["ms"] = {
             name: measure.percentiles(some) for name, some in (taken | slow).items()
         }

@@ -167,6 +167,12 @@ def test_terms_are_what_the_database_keeps(text: str) -> None:
         assert unicodedata.is_normalized("NFC", term)
 
 
+@given(st.text("abcdefghijklmnopqrstuvwxyzAEIOUY", min_size=1, max_size=20))
+@settings(max_examples=500, deadline=None)
+def test_every_form_of_a_plain_word_has_its_first_letter(word: str) -> None:
+    assert {form.lstrip("~")[0] for form in terms.forms(word)} <= {word[0].lower()}
+
+
 def test_threads_stem_as_one_does() -> None:
     """A long text is read in a thread while another is written."""
     words = [

@@ -1,6 +1,7 @@
 """The server on a real port."""
 
 import asyncio
+import gc
 import logging
 import signal
 import socket
@@ -94,3 +95,35 @@ async def test_half_a_request_and_a_lost_client_do_no_harm(
         assert found.json()["meta"]["total"] == 0
     stop.set()
     await asyncio.wait_for(task, 10)
+
+
+async def test_answers_are_sent_at_once(reverie: app.App) -> None:
+    """The system must not keep an answer back until the one before was acknowledged:
+    40 ms on a connection that is used again.
+    """
+    listening: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    stop = asyncio.Event()
+    running = asyncio.create_task(
+        server.serve(reverie, port=0, ready=listening.set_result, stop=stop)
+    )
+    port = await listening
+    async with httpx.AsyncClient() as client:
+        answer = await client.get(f"http://127.0.0.1:{port}/api/v1/health")
+        assert answer.status_code == 200
+        transports = [
+            one for one in gc.get_objects() if isinstance(one, asyncio.Transport)
+        ]
+        sockets = [one.get_extra_info("socket") for one in transports]
+        accepted = [
+            one for one in sockets if one is not None and _is_of_port(one, port)
+        ]
+        assert accepted
+        for one in accepted:
+            assert one.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    stop.set()
+    await running
+
+
+def _is_of_port(one: socket.socket, port: int) -> bool:
+    is_open = one.fileno() >= 0 and one.family == socket.AF_INET
+    return is_open and one.getsockname()[1] == port

@@ -80,16 +80,8 @@ async def search(
     ):
         gathered = await gather.retrieve(tx, caller, embeddings, asked)
         gathered = replace(gathered, typed=typed)
-        scored = await context.score(tx, caller, text, gathered)
-        fused = fusion.fuse(
-            scored,
-            await query_features.bonuses(
-                tx, caller, scored, understood, gathered.typed
-            ),
-            query_features.features(scored.records, understood, gathered.linked),
-            meaning=gathered.model_query is not None,
-            settings=settings,
-            most=_kept(query),
+        scored, fused = await _ranked(
+            tx, caller, replace(query, text=text), understood, gathered, settings
         )
         if stated.scoped:
             # Neighbours of what was found may be of another time.
@@ -105,6 +97,27 @@ async def search(
     fused = await _reranked(database, caller, embeddings, answer, fused)
     async with database.snapshot(caller) as tx:
         return await _results(tx, caller, answer, _by_record(fused, query))
+
+
+async def _ranked(
+    tx: db.Transaction,
+    caller: callers.Caller,
+    query: queries.Query,
+    understood: queries.Understood,
+    gathered: gather.Gathered,
+    settings: config.SearchTuning,
+) -> tuple[context.Scored, list[fusion.Fused]]:
+    """What was found in its context, and its best passages, best first."""
+    scored = await context.score(tx, caller, query.text, gathered)
+    fused = fusion.fuse(
+        scored,
+        await query_features.bonuses(tx, caller, scored, understood, gathered.typed),
+        query_features.features(scored.records, understood, gathered.linked),
+        meaning=gathered.model_query is not None,
+        settings=settings,
+        most=_kept(query),
+    )
+    return scored, fused
 
 
 async def by_sliders(
@@ -219,15 +232,7 @@ async def _in_order(
         database, caller, embeddings, narrow, depth=settings.depth
     )
     async with database.snapshot(caller) as tx:
-        scored = await context.score(tx, caller, narrow.text, gathered)
-        fused = fusion.fuse(
-            scored,
-            await query_features.bonuses(tx, caller, scored, understood),
-            query_features.features(scored.records, understood, gathered.linked),
-            meaning=gathered.model_query is not None,
-            settings=settings,
-            most=_kept(query),
-        )
+        _, fused = await _ranked(tx, caller, narrow, understood, gathered, settings)
     ranking = by_time.ordered(_by_record(fused, query), hits)
     if not by_time.is_meant(ranking, understood):
         return None

@@ -142,9 +142,10 @@ async def _stopped(server: uvicorn.Server, stop: asyncio.Event) -> None:
 
 
 def _listening_socket(host: str, port: int) -> socket.socket:
-    listening = socket.socket(
-        socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM
-    )
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio only sends at once (TCP_NODELAY) what it knows to be TCP: an answer on a
+    # connection that was used before waited 40 ms.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
