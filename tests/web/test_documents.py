@@ -14,8 +14,10 @@ import httpx
 import pytest_asyncio
 
 from reverie import app, embedded
-from reverie.access import callers
+from reverie.access import callers, users
 from reverie.ingest import durable, ingest_file
+from reverie.pipeline import embed, embed_queue, models, slots
+from reverie.records import changes
 from tests.conftest import WORKER_POOL, client_of
 from tests.ingest import pdfs
 from tests.web.test_records import ROOT, error_of
@@ -258,6 +260,29 @@ async def test_an_ingestion_can_be_stopped(api: httpx.AsyncClient) -> None:
     stopped = await api.post(f"{ROOT}/ingest/stop/{asked.json()['id']}")
     assert stopped.json()["state"] == "stopped"
     assert (await api.get(asked.json()["status"])).json()["state"] == "stopped"
+
+
+async def test_once_its_files_are_read_the_time_left_is_that_of_vectors(
+    api: httpx.AsyncClient, reverie: app.App, working: None
+) -> None:
+    upload = await uploaded(api, b"# One\n\nThe tide tables hang in the hall.\n")
+    asked = await api.post(f"{ROOT}/ingest", json={"upload": upload, "name": "one.md"})
+    status = await ended(api, asked)
+    assert status["seconds_left"] is None
+    # Nobody makes vectors here: the text is put into the queue, and the pace is given.
+    user = users.Reference(reverie.owner.user_id)
+    work = slots.Work(reverie.database, reverie.embeddings, user, reverie.models)
+    async with reverie.database.transaction(reverie.owner) as tx:
+        brought = await changes.after(tx, reverie.owner, xid=0, seq=0, limit=100)
+    await embed.enqueue(work, brought)
+    async with reverie.database.transaction(reverie.owner) as tx:
+        letters = await embed_queue.letters(tx, reverie.owner)
+        pace = models.Pace(letters, 30)
+        model = reverie.embeddings.model
+        await models.count(tx, reverie.owner, model, 0, pace=pace)
+    status = (await api.get(asked.json()["status"])).json()
+    assert status["seconds_left"] == 30
+    assert status["steps"][-1]["state"] == "running"
 
 
 async def test_the_vault_says_what_is_kept_and_who_is_connected(

@@ -11,7 +11,7 @@ from starlette import requests, responses
 from reverie import app, blobs, db, errors
 from reverie.access import callers
 from reverie.ingest import ingest_file, ingestions, originals, status
-from reverie.pipeline import holdings
+from reverie.pipeline import holdings, progress
 from reverie.records import base, catalogue, places, record_types
 from reverie.web import envelope, middleware, parameters, routes
 
@@ -180,11 +180,16 @@ async def _ingestions(
 async def _status(reverie: app.App, request: requests.Request) -> responses.Response:
     parameters.read(request, parameters.Parameters)
     caller = middleware.caller_of(request)
+    model = reverie.embeddings.model
     async with reverie.database.transaction(caller) as tx:
-        progress = await status.status(
-            tx, caller, parameters.record_id(request), model=reverie.embeddings.model
+        found = await status.status(
+            tx, caller, parameters.record_id(request), model=model
         )
-    return envelope.answer(progress.as_json())
+        left = found.seconds_left
+        # Once its files are read, what is left of it are vectors.
+        if found.ended and model:
+            left = await progress.seconds_left(tx, caller, model)
+    return envelope.answer(found.as_json() | {"seconds_left": left})
 
 
 async def _stop(reverie: app.App, request: requests.Request) -> responses.Response:
