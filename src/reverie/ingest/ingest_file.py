@@ -8,7 +8,7 @@ import contextlib
 import itertools
 import mimetypes
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -178,15 +178,20 @@ async def _read(
         first=first,
         password=options.password,
     )
-    async with contextlib.aclosing(context.worker_pool.read(job)) as messages:
-        async for message in messages:
-            await collector.add(message)
-    await collector.finish(documents=first > 1)
+    try:
+        async with contextlib.aclosing(context.worker_pool.read(job)) as messages:
+            async for message in messages:
+                await collector.add(message)
+        await collector.finish(documents=first > 1)
+    finally:
+        await collector.close()
 
 
 @dataclass(slots=True)
 class _Collector:
-    """Keeps what comes from a reader as it comes, and the rest at the end."""
+    """Keeps what comes from a reader as it comes, and the rest at the end. Of records one
+    batch is prepared while the one before is saved.
+    """
 
     context: Context
     options: Options
@@ -199,6 +204,7 @@ class _Collector:
     reached: int = 0
     total: int = 0
     kept_at: float = 0.0
+    preparing: asyncio.Task[list[saving.Item]] | None = None
 
     async def add(self, message: wire.Message) -> None:
         """Take one message; a page is kept within half a second, records a hundred at a
@@ -227,8 +233,9 @@ class _Collector:
         return bool(self.gathered.read) and time.monotonic() - self.kept_at > _OFTEN_S
 
     async def _keep(self) -> None:
+        ready, self.preparing = self.preparing, self._begin_preparing()
+        items = await ready if ready else []
         caller = self.context.caller
-        items = await self._prepared()
         async with self.context.database.transaction(caller) as tx:
             if items:
                 await saving.save(tx, caller, items)
@@ -242,17 +249,27 @@ class _Collector:
             if new > self.new:
                 await self.options.on_progress(tx, self.reached, self.total)
                 self.new = new
-        self.gathered.items, self.gathered.read = [], []
+        self.gathered.read = []
         self.kept_at = time.monotonic()
 
-    async def _prepared(self) -> list[saving.Item]:
-        """The items as far as they can be prepared before their transaction."""
+    def _begin_preparing(self) -> "asyncio.Task[list[saving.Item]] | None":
+        items, self.gathered.items = self.gathered.items, []
+        return asyncio.create_task(self._prepared(items)) if items else None
+
+    async def _prepared(
+        self, items: Sequence[drafts.Draft | drafts.Skip]
+    ) -> list[saving.Item]:
+        """Items as far as they can be prepared before their transaction."""
         context, gathered = self.context, self.gathered
-        found = [
-            prepare.Found(gathered.file, item, self.known) for item in gathered.items
-        ]
-        items = await prepare.prepared_items(context.database, context.caller, found)
-        return [(gathered.job, item) for item in items]
+        found = [prepare.Found(gathered.file, item, self.known) for item in items]
+        ready = await prepare.prepared_items(context.database, context.caller, found)
+        return [(gathered.job, item) for item in ready]
+
+    async def close(self) -> None:
+        """Stop what is being prepared for nobody."""
+        if self.preparing is not None:
+            self.preparing.cancel()
+            await asyncio.gather(self.preparing, return_exceptions=True)
 
     async def finish(self, *, documents: bool) -> None:
         """The reader is done: the document is cut and saved, and the file is noted, in
@@ -273,7 +290,8 @@ class _Collector:
                 )
             if whole.units or not gathered.problem:
                 gathered.items.append(await asyncio.to_thread(self._document, whole))
-        items = await self._prepared()
+        before = await self.preparing if self.preparing else []
+        items = before + await self._prepared(gathered.items)
         async with self.context.database.transaction(caller) as tx:
             await saving.save(tx, caller, items)
             entry = concluded(gathered, self.outcome)
