@@ -7,6 +7,7 @@ work is done here.
 """
 
 import asyncio
+import atexit
 import contextlib
 import itertools
 import os
@@ -72,6 +73,12 @@ class _Process:
 
 _threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="processes")
 _idle: list[_Process] = []
+
+
+@atexit.register
+def _end_idle() -> None:
+    while _idle:
+        _idle.pop().end()
 
 
 async def compute(

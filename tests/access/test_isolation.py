@@ -411,8 +411,11 @@ async def test_who_finds_by_hash_finds_one_token(
         ]
         for table in ("users", "note", "change"):
             assert await tx.value(db.compose("SELECT count(*) FROM {t}", t=table)) == 0
-        assert await tx.run("UPDATE token SET scopes = ARRAY['*:*']") == 0
-        assert await tx.run("DELETE FROM token") == 0
+    for change in ("UPDATE token SET scopes = ARRAY['*:*']", "DELETE FROM token"):
+        with pytest.raises(errors.ReverieError, match="read-only"):
+            async with database.token_lookup(tokens.digest(token)) as tx:
+                await tx.run(change)
+    assert (await tokens.caller(database, token)).name == "second"
 
 
 async def test_no_embedder_isolates_as_well(
