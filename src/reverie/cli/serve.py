@@ -17,6 +17,7 @@ from reverie import mcp as protocol
 from reverie.cli import importing, terminal
 from reverie.ingest import durable
 from reverie.pipeline import worker
+from reverie.search.dates import grammar
 from reverie.web import server
 
 _SWITCH_SECONDS = 0.001  # set by hand
@@ -68,6 +69,8 @@ async def _up() -> None:
                 heartbeat = asyncio.create_task(
                     app.keep_alive(reverie, notify=terminal.note)
                 )
+                # The first question is not to wait for this.
+                compiling = asyncio.create_task(asyncio.to_thread(grammar.patterns))
                 try:
                     await server.serve(
                         reverie,
@@ -77,6 +80,7 @@ async def _up() -> None:
                     )
                 finally:
                     heartbeat.cancel()
+                    await compiling
             terminal.note("Stopping…")
     terminal.note("Stopped. Everything is kept.")
 

@@ -11,6 +11,7 @@ name may hold a quote.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, Literal
 
 from reverie.privacy import forms
@@ -148,7 +149,7 @@ def cores(text: str) -> set[str]:
 
 def _restored(tokens: TokenIndex, text: str, *, final: bool) -> tuple[str, str]:
     """What is certain, restored, and what must wait."""
-    if not tokens.values or _SCAN.search(text) is None:
+    if not tokens.values or _scan().search(text) is None:
         return text, ""
     pieces: list[str] = []
     done = 0
@@ -167,7 +168,7 @@ def _matches(tokens: TokenIndex, text: str, *, final: bool) -> Iterator[_Match |
     there is one.
     """
     at = 0
-    while (begun := _SCAN.search(text, at)) is not None:
+    while (begun := _scan().search(text, at)) is not None:
         start = begun.start()
         match = _read(tokens, text, start, final=final)
         if match == "more":
@@ -198,7 +199,7 @@ def _word_ends(text: str, start: int) -> tuple[list[int], bool]:
     """Where words that stand before cores end, if they begin here, longest first; and
     whether the text ends in one.
     """
-    node = _TRIE
+    node = _trie()
     at = start
     gaps = 0
     ends: list[int] = []
@@ -337,7 +338,7 @@ def _possible_cores(text: str, at: int) -> Iterator[str]:
 
 def _starts(text: str) -> Iterator[int]:
     at = 0
-    while (begun := _SCAN.search(text, at)) is not None:
+    while (begun := _scan().search(text, at)) is not None:
         yield begun.start()
         at = begun.start() + 1
 
@@ -352,6 +353,7 @@ class _Node:
         self.word = False
 
 
+@cache
 def _trie() -> _Node:
     root = _Node()
     for word in forms.WORDS:
@@ -382,5 +384,6 @@ def _any_case(letter: str) -> str:
     return f"[{letter}{letter.upper()}]"
 
 
-_TRIE = _trie()
-_SCAN = re.compile(_pattern(_TRIE))
+@cache
+def _scan() -> re.Pattern[str]:
+    return re.compile(_pattern(_trie()))
