@@ -39,9 +39,11 @@ def _too_long(signal_: int, frame: FrameType | None) -> None:
 
 
 def assert_grows_evenly(
-    work: Callable[[int], object], size: int, *, largest: int = 4_000_000
+    work: Callable[[int], object], size: int, *, largest: int = 1_000_000
 ) -> None:
-    """Doubled, until it takes long enough to be measured; noise may cost some tries."""
+    """Doubled, until it takes long enough to be measured; noise may cost some tries.
+    What takes next to nothing of a megabyte is no square.
+    """
     short = seconds(work, size)
     while short < LEAST_S and size < largest:
         size *= 2
