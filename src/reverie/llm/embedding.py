@@ -7,7 +7,6 @@ import asyncio
 import functools
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -113,7 +112,6 @@ class Embeddings:
         self._measured: dict[str, ModelMeasurement | None] = {}
         self._patience_s = reranker.timeout_s
         self._lexicon = lexicon.Lexicon(cache) if cache else None
-        self._words = ThreadPoolExecutor(max_workers=1, thread_name_prefix="lexicon")
         self._judge = lanes.Threads(1, "reranker", errors.RerankerUnavailable)
         self._threads = {
             name: lanes.Threads(embedder.places, "embedder", errors.EmbedderUnavailable)
@@ -286,13 +284,10 @@ class Embeddings:
         """
         if self._lexicon is None:
             return True
-        return await asyncio.get_running_loop().run_in_executor(
-            self._words, self._lexicon.makes_sense, text
-        )
+        return await asyncio.to_thread(self._lexicon.makes_sense, text)
 
     def close(self) -> None:
         """Let the threads go."""
-        self._words.shutdown(wait=False, cancel_futures=True)
         for threads in (self._judge, *self._threads.values()):
             threads.close()
 

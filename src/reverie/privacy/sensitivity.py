@@ -6,13 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Literal, cast
 
-from reverie.privacy import (
-    decoding,
-    details,
-    folding,
-    rules,
-    secret_values,
-)
+from reverie.privacy import decoding, details, folding, rules, secret_values
 
 Word = Literal["low", "normal", "high", "critical"]
 

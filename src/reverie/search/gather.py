@@ -129,7 +129,7 @@ async def asked(
         yield Asked(query, depth, phrases, model_query, status, beside)
     finally:
         beside.cancel()
-        await asyncio.wait({beside})
+        await asyncio.gather(beside, return_exceptions=True)
 
 
 async def retrieve(
