@@ -17,7 +17,7 @@ COMMANDS: Mapping[str, str] = {
     "import": "reverie.cli.importing",
     "watch": "reverie.cli.importing",
     "search": "reverie.cli.search",
-    "ask": "reverie.cli.search",
+    "ask": "reverie.cli.ask",
     "up": "reverie.cli.serve",
     "mcp": "reverie.cli.serve",
     "connect": "reverie.cli.connect",
