@@ -26,7 +26,7 @@ Query = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request: `path` lies below the API's prefix, `query` holds no empty values,
+    """One request: `path` lies below the API's prefix, `query` is encoded,
     `body` is JSON or bytes.
     """
 
@@ -35,6 +35,16 @@ class Request:
     query: str
     body: bytes | None
     content_type: str
+
+    @property
+    def address(self) -> str:
+        """Path and query string, from the root."""
+        return f"{PREFIX}{self.path}" + (f"?{self.query}" if self.query else "")
+
+    def headers(self, token: str) -> dict[str, str]:
+        """What is sent beside it."""
+        content = {"Content-Type": self.content_type} if self.content_type else {}
+        return {"Authorization": f"Bearer {token}", **content}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +64,7 @@ class Transport(Protocol):
         ...
 
 
-class Client:
+class ApiClient:
     """The API, as the owner of this home may use it."""
 
     def __init__(self, transport: Transport, token: str) -> None:
@@ -108,9 +118,9 @@ def _encoded(query: Query) -> str:
 
 def _pairs(query: Query) -> Iterator[tuple[str, str]]:
     for name, value in query.items():
-        many = value if isinstance(value, (list, tuple)) else [value]
-        for item in cast("Sequence[object]", many):
-            if item is None or item == "":
+        is_many = isinstance(value, (list, tuple))
+        for item in cast("Sequence[object]", value) if is_many else (value,):
+            if item is None:
                 continue
             text = str(item).lower() if isinstance(item, bool) else str(item)
             yield name, text
@@ -150,14 +160,10 @@ class _Loopback:
         connection = http.client.HTTPConnection(
             "127.0.0.1", self._port, timeout=_TIMEOUT_SECONDS
         )
-        headers = {"Authorization": f"Bearer {token}"}
-        if request.content_type:
-            headers["Content-Type"] = request.content_type
-        address = f"{PREFIX}{request.path}"
-        if request.query:
-            address += f"?{request.query}"
         try:
-            connection.request(request.method, address, request.body, headers)
+            connection.request(
+                request.method, request.address, request.body, request.headers(token)
+            )
             answered = connection.getresponse()
             content_type = answered.headers.get_content_type()
             return Response(answered.status, content_type, answered.read())
@@ -171,18 +177,18 @@ class _Loopback:
 
 
 @contextlib.contextmanager
-def connected() -> Generator[Client]:
+def connected() -> Generator[ApiClient]:
     """The API of this home: of the server that runs, or opened here for as long as the
     block lasts. Raises what opening it raises.
     """
     home = home_folder.of(os.environ)
     server = running.listening(home)
     if server is not None:
-        yield Client(_Loopback(server.port), _token(home))
+        yield ApiClient(_Loopback(server.port), _token(home))
         return
     in_process = importlib.import_module("reverie.cli.in_process")
     with in_process.opened() as transport:
-        yield Client(transport, _token(home))
+        yield ApiClient(transport, _token(home))
 
 
 def _token(home: Path) -> str:

@@ -13,6 +13,12 @@ Words = Annotated[
 ]
 
 
+_Tier = Annotated[
+    Literal["hot", "warm", "cold"] | None,
+    typer.Option(help="Only as warm as this: hot, warm or cold."),
+]
+
+
 def search(
     words: Words,
     as_json: Annotated[
@@ -39,10 +45,7 @@ def search(
     last: Annotated[
         str | None, typer.Option("--to", help="Only up to this day.")
     ] = None,
-    tier: Annotated[
-        Literal["hot", "warm", "cold"] | None,
-        typer.Option(help="Only as warm as this: hot, warm or cold."),
-    ] = None,
+    tier: _Tier = None,
     hide_cold: Annotated[
         bool, typer.Option(help="Leave out what was touched once and went cold.")
     ] = False,
