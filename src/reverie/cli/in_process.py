@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Generator
 
 from reverie import app
-from reverie.cli import client
+from reverie.cli.api_request import Request, Response
 from reverie.web import in_process, server
 
 
@@ -16,7 +16,7 @@ class InProcess:
         self._runner = runner
         self._api = server.create(reverie)
 
-    def send(self, request: client.Request, token: str) -> client.Response:
+    def send(self, request: Request, token: str) -> Response:
         """Ask it. Raises what no part of the API has a sentence for."""
         asking = in_process.ask(
             self._api,
@@ -25,7 +25,7 @@ class InProcess:
             request.headers(token),
             request.body or b"",
         )
-        return client.Response(*self._runner.run(asking))
+        return Response(*self._runner.run(asking))
 
 
 @contextlib.contextmanager
