@@ -179,7 +179,7 @@ async def test_compact_is_a_line_a_record(
     assert answer["summary"] == f"2 of 3 {domain.plural}"
     assert answer["ids"] == [one["id"] for one in items[:2]]
     assert [line[-12:] for line in answer["lines"]] == [
-        f" id:{one[:8]}" for one in answer["ids"]
+        f" id:{one[-8:]}" for one in answer["ids"]
     ]
     assert all("\n" not in line for line in answer["lines"])
     assert answer["meta"] == {"total": 3, "limit": 2, "offset": 0, "has_more": True}

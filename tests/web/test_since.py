@@ -54,7 +54,7 @@ async def test_created_updated_deleted(
     assert lines["format"] == "compact"
     assert lines["created"]["ids"] == [new["id"]]
     assert [line[-8:] for line in lines["updated"]["lines"]] == [
-        changed["id"][:8],
+        changed["id"][-8:],
         restored["id"][:8],
     ]
     assert lines["deleted"] == found["deleted"]

@@ -39,6 +39,38 @@ COMMANDS: Mapping[str, Command] = {
         "Answer from what you keep, with the sources: in a model's sentences "
         "where there is one, or else in quotations.",
     ),
+    "add": Command(
+        "adding",
+        "Keep something: a note, or a task, event, contact or bookmark by its flag.",
+    ),
+    "show": Command(
+        "records", "Show one record whole: its fields, its text, where it comes from."
+    ),
+    "list": Command(
+        "records",
+        "List the records of one kind, the last changed first, a line each with its id.",
+        "list_records",
+    ),
+    "edit": Command(
+        "adding", "Change a record: some fields, or its text in your editor."
+    ),
+    "delete": Command(
+        "records", "Move records to the trash; `reverie restore` brings them back."
+    ),
+    "restore": Command("records", "Bring deleted records back."),
+    "trash": Command(
+        "records",
+        "List the deleted records of one kind; `reverie restore` brings one back.",
+    ),
+    "history": Command("records", "Show how a record changed, the last change first."),
+    "open": Command(
+        "records",
+        "Open the file that a record was imported from, in the system's program for it.",
+        "open_original",
+    ),
+    "agenda": Command(
+        "agenda", "Show what is on: a day, the next events, or the coming week."
+    ),
     "up": Command("serve", "Run the database, the API and the workers until Ctrl-C."),
     "mcp": Command(
         "serve",

@@ -32,6 +32,7 @@ from reverie.web import (
     records,
     routes,
     search,
+    short_ids,
 )
 
 _GRACE_SECONDS = 5
@@ -47,6 +48,7 @@ _PARTS = (
     graph_changes,
     privacy,
     search,
+    short_ids,
     records,
 )
 
