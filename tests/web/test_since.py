@@ -55,7 +55,7 @@ async def test_created_updated_deleted(
     assert lines["created"]["ids"] == [new["id"]]
     assert [line[-8:] for line in lines["updated"]["lines"]] == [
         changed["id"][-8:],
-        restored["id"][:8],
+        restored["id"][-8:],
     ]
     assert lines["deleted"] == found["deleted"]
 
