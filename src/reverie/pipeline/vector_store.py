@@ -13,11 +13,17 @@ from reverie.llm import embedding
 from reverie.pipeline import models
 from reverie.records import changes, passages
 
+# What is new is in no file yet (pipeline/vector_files.py).
 _KEEP = """
-INSERT INTO embedding (user_id, model, hash, vector, dimensions)
-SELECT %s, %s, hash, vector::halfvec, vector_dims(vector::halfvec)
-FROM unnest(%b::bytea[], %b::text[]) AS new (hash, vector) ORDER BY hash
-ON CONFLICT DO NOTHING
+WITH kept AS (
+    INSERT INTO embedding (user_id, model, hash, vector, dimensions)
+    SELECT %(user)s, %(model)s, hash, vector::halfvec, vector_dims(vector::halfvec)
+    FROM unnest(%(hashes)b::bytea[], %(vectors)b::text[]) AS new (hash, vector) ORDER BY hash
+    ON CONFLICT DO NOTHING RETURNING user_id, model, hash
+), fresh AS (
+    INSERT INTO fresh_vector SELECT user_id, model, hash FROM kept ON CONFLICT DO NOTHING
+)
+SELECT count(*) FROM kept
 """
 _LENGTH = "SELECT vector_dims(vector) FROM embedding WHERE user_id = %s AND model = %s LIMIT 1"
 _SWEEP = """
@@ -35,7 +41,15 @@ DELETE FROM embedding WHERE user_id = %(user)s AND model = %(model)s AND hash IN
     SELECT hash FROM embedding WHERE user_id = %(user)s AND model = %(model)s ORDER BY hash LIMIT %(most)s
 )
 """
-_FORGET = "DELETE FROM embedding WHERE user_id = %s"
+_FORGET = """
+WITH fresh AS (DELETE FROM fresh_vector WHERE user_id = %(user)s),
+    files AS (DELETE FROM vector_file WHERE user_id = %(user)s)
+DELETE FROM embedding WHERE user_id = %(user)s
+"""
+_DISMISS_FILE = """
+WITH fresh AS (DELETE FROM fresh_vector WHERE user_id = %(user)s AND model = %(model)s)
+DELETE FROM vector_file WHERE user_id = %(user)s AND model = %(model)s
+"""
 _COUNT = """
 SELECT count(DISTINCT passage.hash) AS texts, count(DISTINCT embedding.hash) AS vectors
 FROM passage LEFT JOIN embedding
@@ -77,8 +91,13 @@ async def keep(
             f"The model {model} gives vectors of length {dimensions}, and those here have {length}.",
             hint="Is it another model by the same name? `reverie rebuild` makes all vectors again.",
         )
-    values = (user.user_id, model, list(hashes), _literals(vectors))
-    more = await tx.run(_KEEP, values)
+    values = {
+        "user": user.user_id,
+        "model": model,
+        "hashes": list(hashes),
+        "vectors": _literals(vectors),
+    }
+    more = await tx.value(_KEEP, values)
     await models.count(tx, user, model, more, dimensions=dimensions, pace=pace)
 
 
@@ -103,7 +122,7 @@ async def drop(tx: db.Transaction, user: db.HasUser, hashes: Sequence[bytes]) ->
 
 async def forget(tx: db.Transaction, user: db.HasUser) -> None:
     """Drop every vector of the user, so that they are made again."""
-    await tx.run(_FORGET, (user.user_id,))
+    await tx.run(_FORGET, {"user": user.user_id})
     await models.forget(tx, user)
 
 
@@ -137,6 +156,7 @@ async def drop_replaced(tx: db.Transaction, user: db.HasUser, model: str) -> boo
         await models.count(tx, user, old, -gone)
     else:
         await models.dismiss(tx, user, old)
+        await tx.run(_DISMISS_FILE, {"user": user.user_id, "model": old})
     return True
 
 
