@@ -8,8 +8,7 @@ from uuid import UUID, uuid4
 
 import numpy as np
 
-from reverie import db
-from reverie.pipeline import slots
+from reverie.pipeline import slots, vector_store
 from reverie.search import vector_files, weights
 
 # Vectors that are not in the file are compared one by one: a hundredth of all, or so
@@ -35,14 +34,6 @@ SELECT string_agg(hash, '') AS hashes, string_agg(halfvec_send(vector), '') AS v
         AND dimensions = %(dimensions)s AND octet_length(hash) = 32
     ORDER BY hash LIMIT %(piece)s
 )
-"""
-_KEEP = """
-INSERT INTO vector_file (user_id, model, id, vectors) VALUES (%(user)s, %(model)s, %(id)s, %(vectors)s)
-ON CONFLICT (user_id, model) DO UPDATE SET id = excluded.id, vectors = excluded.vectors
-"""
-_TAKE_FRESH = """
-DELETE FROM fresh_vector USING unnest(%s::bytea[]) AS filed (hash)
-WHERE user_id = %s AND model = %s AND fresh_vector.hash = filed.hash
 """
 _KEPT = "SELECT id FROM vector_file WHERE user_id = %s"
 
@@ -105,10 +96,8 @@ async def _make(work: slots.Work, model: str, cache: Path, dimensions: int) -> N
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
         raise
-    values = {"user": user, "model": model, "id": file, "vectors": filed}
     async with work.database.transaction(work.user) as tx:
-        await tx.run(_KEEP, values)
-        await tx.run(_TAKE_FRESH, (fresh, user, model))
+        await vector_store.file(tx, work.user, model, file, filed, fresh)
         kept = {row["id"] for row in await tx.rows(_KEPT, (user,))}
     vector_files.drop_others(cache, user, kept)
 
@@ -133,7 +122,7 @@ async def _write(
             if piece["hashes"] is None:
                 return [row["hash"] for row in rows], filed
             vectors = np.frombuffer(piece["vectors"], row_type)["vector"]
-            halves = vectors.astype(np.float16)
-            await asyncio.to_thread(vector_files.add, place, piece["hashes"], halves)
-            filed += len(halves)
+            floats = vectors.astype(np.float32)
+            await asyncio.to_thread(vector_files.add, place, piece["hashes"], floats)
+            filed += len(floats)
             after = piece["hashes"][-32:]

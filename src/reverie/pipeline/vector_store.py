@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,14 @@ DELETE FROM embedding WHERE user_id = %(user)s
 _DISMISS_FILE = """
 WITH fresh AS (DELETE FROM fresh_vector WHERE user_id = %(user)s AND model = %(model)s)
 DELETE FROM vector_file WHERE user_id = %(user)s AND model = %(model)s
+"""
+_FILE = """
+INSERT INTO vector_file (user_id, model, id, vectors) VALUES (%(user)s, %(model)s, %(id)s, %(vectors)s)
+ON CONFLICT (user_id, model) DO UPDATE SET id = excluded.id, vectors = excluded.vectors
+"""
+_FILED = """
+DELETE FROM fresh_vector USING unnest(%(fresh)s::bytea[]) AS filed (hash)
+WHERE user_id = %(user)s AND model = %(model)s AND fresh_vector.hash = filed.hash
 """
 _COUNT = """
 SELECT count(DISTINCT passage.hash) AS texts, count(DISTINCT embedding.hash) AS vectors
@@ -99,6 +108,20 @@ async def keep(
     }
     more = await tx.value(_KEEP, values)
     await models.count(tx, user, model, more, dimensions=dimensions, pace=pace)
+
+
+async def file(
+    tx: db.Transaction,
+    user: db.HasUser,
+    model: str,
+    file_id: UUID,
+    vectors: int,
+    fresh: Sequence[bytes],
+) -> None:
+    """A file has so many vectors of a model now, those among them that were fresh."""
+    values = {"user": user.user_id, "model": model, "id": file_id, "vectors": vectors}
+    await tx.run(_FILE, values)
+    await tx.run(_FILED, values | {"fresh": list(fresh)})
 
 
 async def sweep(

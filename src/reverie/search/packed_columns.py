@@ -35,8 +35,9 @@ Integers = NDArray[np.int64]
 SELECT_PACKED: LiteralString = """
 SELECT string_agg(int8send(id), '') AS id, string_agg(int4send(number), '') AS record,
     string_agg(int4send(ordinal), '') AS ordinal, string_agg(int4send(length), '') AS length,
-    string_agg(float4send(cosine), '') AS cosine, string_agg(substr(hash, 1, 8), '') AS hash, string_agg(terms, '') AS terms,
-    string_agg(int4send(octet_length(terms)), '') AS bytes, array_agg(speaker) AS speaker,
+    string_agg(float4send(cosine), '') AS cosine, string_agg(substr(hash, 1, 8), '') AS hash,
+    string_agg(terms, '') AS terms, string_agg(int4send(octet_length(terms)), '') AS bytes,
+    array_agg(speaker) AS speaker,
     string_agg(int4send(asks + 2 * has_question + 4 * tells_when), '') AS flags
 """
 _INT8, _INT4, _FLOAT4, _UINT8 = ">i8", ">i4", ">f4", ">u8"

@@ -102,7 +102,7 @@ async def _embedded(
         written, model, measured=_calibration(row), origin=origin
     )
     literal = "[" + ",".join([f"{value:.5g}" for value in vector.values]) + "]"
-    fresh = row.get("fresh") or []
+    fresh: Sequence[bytes] = row.get("fresh") or ()
     file = None
     if len(fresh) < weights.EXACT_VECTORS:
         user_id = origin.caller.user_id

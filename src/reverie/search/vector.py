@@ -6,7 +6,7 @@ from typing import Any, LiteralString
 
 from reverie import db
 from reverie.access import callers
-from reverie.search import candidates, query_model, scope, weights
+from reverie.search import candidates, query_model, scope, vector_files, weights
 from reverie.search import query as queries
 
 # The nearest texts, then the passages that hold them. A text of few words says less
@@ -30,8 +30,8 @@ _NEAR_OF_FILE: LiteralString = """
 SELECT hash, %(offset)s::float8 + %(scale)s::float8 * product AS score
 FROM unnest(%(hashes)s::bytea[], %(products)s::float8[]) AS found (hash, product)
 """
-_NEAR_OF_FRESH: LiteralString = f"""
-{_NEAR_OF_FILE} UNION ALL
+_OR_FRESH: LiteralString = """
+UNION ALL
 SELECT hash, %(offset)s::float8 - %(scale)s::float8 * (vector <#> (SELECT %(vector)s::halfvec)) FROM embedding
 WHERE user_id = %(user)s AND model = %(model)s AND hash = ANY(%(fresh)s::bytea[])
 """
@@ -93,8 +93,9 @@ async def retrieve(
         "short_power": weights.SHORT_PASSAGE_POWER,
         "depth": depth,
     }
-    if is_filed(query, model_query):
-        return _hits(await _by_file(tx, query, model_query, parameters))
+    if model_query.file is not None and is_filed(query, model_query):
+        file = model_query.file
+        return _hits(await _by_file(tx, query, model_query, file, parameters))
     indexed = _has_index(model_query)
     if indexed and query.narrowed:
         indexed = await _is_wide(tx, query, parameters)
@@ -128,17 +129,15 @@ async def _by_file(
     tx: db.Transaction,
     query: queries.Query,
     model_query: query_model.ModelQuery,
+    file: vector_files.VectorFile,
     parameters: dict[str, Any],
 ) -> db.Rows:
     """The nearest passages by a file, and by the vectors that came since."""
-    assert model_query.file
     hashes, products = await asyncio.to_thread(
-        model_query.file.nearest, model_query.values, parameters["depth"]
+        file.nearest, model_query.values, parameters["depth"]
     )
-    near = _NEAR_OF_FRESH if model_query.fresh else _NEAR_OF_FILE
-    statement = db.compose(
-        _NEAREST, near=db.text(near), scope=scope.condition(query)
-    )
+    near = _NEAR_OF_FILE + (_OR_FRESH if model_query.fresh else "")
+    statement = db.compose(_NEAREST, near=db.text(near), scope=scope.condition(query))
     values = parameters | {
         "hashes": hashes,
         "products": products,
