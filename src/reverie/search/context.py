@@ -72,9 +72,10 @@ SELECT card.record_id, card.domain, card.title, card.at, card.tags, card.sensiti
     (card.at AT TIME ZONE %(zone)s)::date AS day,
     coalesce(heat.heat, 0) AS heat, coalesce(heat.accesses, 0) AS accesses, heat.accessed_at
 FROM card LEFT JOIN (
-    SELECT record_id, heat, accesses, accessed_at FROM heat WHERE user_id = %(user)s AND record_id = ANY(%(records)s)
+    SELECT record_id, heat, accesses, accessed_at FROM heat
+    WHERE user_id = %(user)s AND record_id = ANY(%(records)s::uuid[])
 ) AS heat USING (record_id)
-WHERE card.user_id = %(user)s AND card.record_id = ANY(%(records)s)
+WHERE card.user_id = %(user)s AND card.record_id = ANY(%(records)s::uuid[])
 """
 
 
@@ -174,7 +175,7 @@ async def score(
     }
     neighbours = _statement(gathered.model_query)
     (row,), card_rows = await tx.together(
-        (neighbours, parameters), (_CARDS, parameters | {"records": records})
+        (neighbours, parameters), (_CARDS, parameters | {"records": db.array(records)})
     )
     by_id = {card["record_id"]: Card(**card) for card in card_rows}
     columns = packed_columns.unpacked(row, gathered.matches.keys)
@@ -199,7 +200,7 @@ async def cards(
     parameters = {
         "user": caller.user_id,
         "zone": caller.timezone,
-        "records": list(records),
+        "records": db.array(records),
     }
     (rows,) = await tx.together((_CARDS, parameters))
     return {row["record_id"]: Card(**row) for row in rows}
@@ -242,10 +243,10 @@ def _span_parameters(
 ) -> dict[str, object]:
     number = {record_id: i for i, record_id in enumerate(records)}
     return {
-        "records": [span.record_id for span in spans],
-        "firsts": db.numbers([span.first for span in spans]),
-        "lasts": db.numbers([span.last for span in spans]),
-        "numbers": db.numbers([number[span.record_id] for span in spans]),
+        "records": db.array(span.record_id for span in spans),
+        "firsts": db.array(span.first for span in spans),
+        "lasts": db.array(span.last for span in spans),
+        "numbers": db.array(number[span.record_id] for span in spans),
     }
 
 

@@ -96,7 +96,7 @@ async def hits(
         bulk.fetching(caller, domain, record_ids) for domain, record_ids in by_domain
     ]
     text_rows, *record_rows = await tx.together(
-        (_PASSAGES, (caller.user_id, db.numbers(ids))), *statements
+        (_PASSAGES, (caller.user_id, db.array(ids))), *statements
     )
     texts = {row["id"]: row for row in text_rows}
     records: dict[UUID, record_types.Record] = {}

@@ -27,8 +27,9 @@ ORDER BY score DESC, passage.id LIMIT %(depth)s
 """
 # The same of the texts that a file has, and of those that are in none yet.
 _NEAR_OF_FILE: LiteralString = """
-SELECT hash, %(offset)s::float8 + %(scale)s::float8 * product AS score
-FROM unnest(%(hashes)s::bytea[], %(products)s::float8[]) AS found (hash, product)
+SELECT substr(%(hashes)b::bytea, 32 * (place::int - 1) + 1, 32) AS hash,
+    %(offset)s::float8 + %(scale)s::float8 * product AS score
+FROM unnest(%(products)s::float8[]) WITH ORDINALITY AS found (product, place)
 """
 _OR_FRESH: LiteralString = """
 UNION ALL
@@ -140,7 +141,7 @@ async def _by_file(
     statement = db.compose(_NEAREST, near=db.text(near), scope=scope.condition(query))
     values = parameters | {
         "hashes": hashes,
-        "products": products,
+        "products": db.array(products),
         "fresh": list(model_query.fresh),
     }
     return await tx.rows(statement, values, binary=True)

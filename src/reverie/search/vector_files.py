@@ -48,17 +48,15 @@ class VectorFile:
     reduced: Floats
     components: Floats
 
-    def nearest(self, vector: Floats, most: int) -> tuple[list[bytes], list[float]]:
-        """The hashes of the texts nearest to a vector, and their inner products with
-        it, nearest first.
+    def nearest(self, vector: Floats, most: int) -> tuple[bytes, list[float]]:
+        """The hashes of the texts nearest to a vector, one after another, and their
+        inner products with it.
         """
         rough = self.reduced @ (vector @ self.components)
         rows = np.sort(_largest(rough, weights.COMPARED * most))
         exact = self._products(vector, rows)
         best = _largest(exact, most)
-        best = best[np.argsort(-exact[best], kind="stable")]
-        hashes = [self.hashes[row].tobytes() for row in rows[best]]
-        return hashes, exact[best].tolist()
+        return self.hashes[rows[best]].tobytes(), exact[best].tolist()
 
     def products(self, vector: Floats, keys: NDArray[np.uint64]) -> Floats:
         """The inner product of a vector with that of each text by its key; NaN where
@@ -69,7 +67,8 @@ class VectorFile:
         return np.where(self.keys[row] == keys, products, np.float32(np.nan))
 
     def _products(self, vector: Floats, rows: Rows) -> Floats:
-        return self.vectors[rows].astype(np.float32) @ (vector / np.float32(_ONE))
+        whole: Floats = self.vectors[rows].astype(np.float32)
+        return (whole @ vector / _ONE).astype(np.float32)
 
 
 def keys_of(hashes: bytes) -> NDArray[np.uint64]:
