@@ -7,7 +7,14 @@ import asyncio
 import dataclasses
 import keyword
 import urllib.parse
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Generator,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any, LiteralString, Protocol, TypeVar
 from uuid import UUID
@@ -97,8 +104,8 @@ def json(value: object) -> psycopg.types.json.Jsonb:
     return psycopg.types.json.Jsonb(value)
 
 
-def numbers(values: Sequence[int]) -> str:
-    """An array of numbers as a parameter: where it goes, its type must be written
+def array(values: Iterable[float | UUID]) -> str:
+    """An array of numbers or ids as a parameter: where it goes, its type must be written
     (`%s::bigint[]`). Ten times quicker than a list, for hundreds of them.
     """
     return "{" + ",".join(map(str, values)) + "}"

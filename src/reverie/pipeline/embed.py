@@ -12,7 +12,14 @@ from dataclasses import dataclass
 
 from reverie import errors
 from reverie.llm import embedding
-from reverie.pipeline import dead_letters, embed_queue, models, slots, vector_store
+from reverie.pipeline import (
+    dead_letters,
+    embed_queue,
+    models,
+    slots,
+    vector_files,
+    vector_store,
+)
 from reverie.records import changes, passages
 
 log = logging.getLogger(__name__)
@@ -101,7 +108,8 @@ async def retry(work: slots.Work, batch: Sequence[changes.Change]) -> None:
 
 
 async def work_off(work: slots.Work) -> bool:
-    """Make the vectors of the texts whose turn it is; says whether there were any.
+    """Make the vectors of the texts whose turn it is, and, when none waits, the file of
+    all of them; says whether there was anything to do.
 
     A kill costs one batch. Raises EmbedderUnavailable.
     """
@@ -112,7 +120,7 @@ async def work_off(work: slots.Work) -> bool:
         batch = await embed_queue.following(tx, work.user, most=work.embeddings.at_once)
         used = models.used(work.embeddings, await models.of_user(tx, work.user))
     if not batch:
-        return False
+        return await vector_files.renew(work)
     await models.calibrate(work, [model])
     written = batch[0].level == embed_queue.Urgency.WRITTEN
     lane: embedding.Lane = "realtime" if written else "bulk"

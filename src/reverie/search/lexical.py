@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,8 @@ WHERE passage.user_id = %(user)s AND passage.id = ANY(%(ids)s) AND {scope}
 """
 
 
-def query_terms(text: str) -> list[terms.QueryTerm]:
+@lru_cache(maxsize=256)  # a search asks three times
+def query_terms(text: str) -> tuple[terms.QueryTerm, ...]:
     """The terms that a query looks for, with other forms of the names in it (Bob finds
     Robert) and other words for a relative (mum finds mamá).
     """
@@ -93,7 +95,7 @@ def query_terms(text: str) -> list[terms.QueryTerm]:
             )
             if form not in by_term
         ]
-    return looked_for
+    return tuple(looked_for)
 
 
 def statements(caller: callers.Caller, query: queries.Query) -> list[db.Statement]:
@@ -255,7 +257,7 @@ async def _located(
 ) -> list[candidates.PassageHit]:
     """Those of some passages that are still there and in the scope, best first."""
     scores = dict(ranked)
-    parameters = scope.parameters(caller, query) | {"ids": db.numbers(list(scores))}
+    parameters = scope.parameters(caller, query) | {"ids": db.array(scores)}
     statement = db.compose(_PLACES, scope=scope.condition(query))
     rows = await tx.rows(statement, parameters, binary=True)
     hits = [
@@ -270,7 +272,11 @@ def _best_first(hit: candidates.PassageHit) -> tuple[float, int]:
 
 def _ranked(scored: Scores) -> Scores:
     """Each passage once (one may be fresh and in a list), the best first."""
-    return sorted(dict(scored).items(), key=lambda item: (-item[1], item[0]))
+    by_id = dict(scored)
+    ids = np.fromiter(by_id.keys(), np.int64, len(by_id))
+    score = np.fromiter(by_id.values(), np.float64, len(by_id))
+    order = np.lexsort((ids, -score))
+    return list(zip(ids[order].tolist(), score[order].tolist(), strict=True))
 
 
 def _statistics(

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +18,6 @@ from reverie.search import query as queries
 _PASSAGES = """
 SELECT id, record_id, place, text FROM passage WHERE user_id = %s AND id = ANY(%s::bigint[])
 """
-_WORD = re.compile(r"\w+")
 ONLY_TIME = "left out: only a time is asked for"
 """What is said of words and meaning where a time is all that is asked for."""
 
@@ -96,7 +96,7 @@ async def hits(
         bulk.fetching(caller, domain, record_ids) for domain, record_ids in by_domain
     ]
     text_rows, *record_rows = await tx.together(
-        (_PASSAGES, (caller.user_id, db.numbers(ids))), *statements
+        (_PASSAGES, (caller.user_id, db.array(ids))), *statements
     )
     texts = {row["id"]: row for row in text_rows}
     records: dict[UUID, record_types.Record] = {}
@@ -173,25 +173,23 @@ def highlights(
 ) -> list[tuple[int, int]]:
     """Where the query's words stand in a text, in any form of theirs."""
     initials = {term.lstrip("~")[:1] for term in query_terms}
-    matching = {
-        word
-        for word in set(_WORD.findall(text))
-        if _may_match(word, initials) and not query_terms.isdisjoint(terms.forms(word))
-    }
-    if not matching:
-        return []
+    may_match = _worth_stemming("".join(sorted(initials)))
     marks = (
-        match.span() for match in _WORD.finditer(text) if match.group() in matching
+        match.span()
+        for match in may_match.finditer(text)
+        if not query_terms.isdisjoint(terms.forms(match.group()))
     )
     return list(itertools.islice(marks, most))
 
 
-def _may_match(word: str, initials: set[str]) -> bool:
-    """Whether a word is worth its stems, which took half the time of a search for texts
+@lru_cache(maxsize=256)
+def _worth_stemming(initials: str) -> re.Pattern[str]:
+    """Words that are worth their stems, which took half the time of a search for texts
     not seen before: every form of a plain word has its first letter.
     """
-    is_plain = word.isascii() and word.isalpha()
-    return not is_plain or word[0].lower() in initials
+    first = re.escape(initials + initials.upper())
+    plain = rf"[{first}]\w*|" if first else ""
+    return re.compile(rf"\b(?:{plain}\w*[^\Wa-zA-Z]\w*)")
 
 
 def nothing(query: queries.Query, statuses: Mapping[str, str]) -> str:
