@@ -31,7 +31,7 @@ ORDER BY passage.hash, array_position(ARRAY['critical', 'high', 'normal', 'low']
 # What waits in the queue is no business of a second try.
 _REFUSED = """
 SELECT DISTINCT passage.hash FROM passage
-WHERE passage.user_id = %(user)s AND passage.record_id = ANY(%(records)s) AND NOT EXISTS (
+WHERE passage.user_id = %(user)s AND passage.record_id = ANY(%(records)s) AND passage.hash IS NOT NULL AND NOT EXISTS (
     SELECT FROM embedding
     WHERE embedding.user_id = passage.user_id AND embedding.model = %(model)s AND embedding.hash = passage.hash
 ) AND NOT EXISTS (

@@ -9,7 +9,7 @@ however many there are. A statement whose outer SELECT is `SELECT_PACKED` gives 
 | `record` | int4 | the number of its record (`number`) |
 | `ordinal` | int4 | its place in the record |
 | `length` | int4 | its words |
-| `cosine` | float4 | its calibrated similarity |
+| `cosine` | float4 | its calibrated similarity; NaN without a vector |
 | `bytes` | int4 | how many bytes its terms take |
 | `terms` | bytes | its terms, as `records/postings.py` packs them |
 | `flags` | int4 | 1 ends with a question mark, 2 has one, 4 tells a time |
@@ -47,6 +47,7 @@ class Columns:
     """The columns as arrays, an entry (of `tf` a row) for each passage.
 
     `tf` has the shape (passages, terms): how much each holds of the terms looked for.
+    Without a vector `cosine` is 0.
     """
 
     ids: Integers
@@ -55,6 +56,7 @@ class Columns:
     tf: Floats
     length: Floats
     cosine: Floats
+    has_vector: Floats
     speaker: Sequence[str | None]
     asks: Floats
     has_question: Floats
@@ -65,13 +67,16 @@ def unpacked(row: Mapping[str, Any], keys: Sequence[int]) -> Columns:
     """The columns of a packed row, with the terms of these keys."""
     flags = _numbers(row, "flags", _INT4)
     sizes = _numbers(row, "bytes", _INT4)
+    cosine = _numbers(row, "cosine", _FLOAT4).astype(np.float32)
+    has_vector = ~np.isnan(cosine)
     return Columns(
         ids=_numbers(row, "id", _INT8).astype(np.int64),
         record=_numbers(row, "record", _INT4).astype(np.int64),
         ordinal=_numbers(row, "ordinal", _INT4).astype(np.int64),
         tf=postings.frequencies(row["terms"] or b"", sizes, keys),
         length=_numbers(row, "length", _INT4).astype(np.float32),
-        cosine=_numbers(row, "cosine", _FLOAT4).astype(np.float32),
+        cosine=np.where(has_vector, cosine, np.float32(0)),
+        has_vector=has_vector.astype(np.float32),
         speaker=row["speaker"] or [],
         asks=_flag(flags, _ASKS),
         has_question=_flag(flags, _HAS_QUESTION),
