@@ -49,7 +49,7 @@ def vector_after(service: Service, text: str) -> float:
 
 
 def is_meant(service: Service, note: str, text: str) -> bool:
-    """Whether the note's own passage, its only one, is similar to its text."""
+    """Whether the note's own passage, its only one, is found by its meaning."""
     asked = text.replace(" ", "+")
     results = service.get(f"/search?q={asked}")[1]["results"]
     raw = [
@@ -57,7 +57,7 @@ def is_meant(service: Service, note: str, text: str) -> bool:
         for result in results
         if result["id"] == note and "semantic" in result["provenance"]["signals"]
     ]
-    return bool(raw) and raw[0] > 0.5
+    return bool(raw) and raw[0] > 0
 
 
 def by_note(service: Service, text: str) -> None:

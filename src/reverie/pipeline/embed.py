@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reverie import errors
+from reverie import db, errors
 from reverie.llm import embedding
 from reverie.pipeline import dead_letters, embed_queue, models, slots, vector_store
 from reverie.records import changes, passages
@@ -97,7 +97,10 @@ async def retry(work: slots.Work, batch: Sequence[changes.Change]) -> None:
     task = _Task(work, model, "realtime")
     for start in range(0, len(hashes), work.embeddings.batch):
         some = hashes[start : start + work.embeddings.batch]
-        await _embed(task, await _lacking(task, [_unqueued(digest) for digest in some]))
+        refused = [_unqueued(digest) for digest in some]
+        async with work.database.transaction(work.user) as tx:
+            lacking = await _lacking(tx, work, model, refused)
+        await _embed(task, lacking)
 
 
 async def work_off(work: slots.Work) -> bool:
@@ -110,21 +113,20 @@ async def work_off(work: slots.Work) -> bool:
         return False
     async with work.database.transaction(work.user) as tx:
         batch = await embed_queue.following(tx, work.user, most=work.embeddings.at_once)
+        if not batch:
+            return False
         used = models.used(work.embeddings, await models.of_user(tx, work.user))
-    if not batch:
-        return False
+        lacking = await _lacking(tx, work, model, batch)
     await models.calibrate(work, [model])
     written = batch[0].level == embed_queue.Urgency.WRITTEN
     lane: embedding.Lane = "realtime" if written else "bulk"
     if used != model:
         await _embed_besides(_Task(work, used, lane), batch)
-    task = _Task(work, model, lane)
-    lacking = await _lacking(task, batch)
     done = {waiting.hash for waiting in batch} - {text.hash for text in lacking}
     if done:  # gone, or embedded meanwhile
         async with work.database.transaction(work.user) as tx:
             await embed_queue.remove(tx, work.user, list(done))
-    await _embed_all(task, lacking)
+    await _embed_all(_Task(work, model, lane), lacking)
     return True
 
 
@@ -164,23 +166,28 @@ async def _replaces(work: slots.Work, model: str) -> bool:
 async def _embed_besides(task: _Task, batch: Sequence[embed_queue.Waiting]) -> None:
     """What changes brought, for the old model, as far as it goes: it is on its way out."""
     brought = [waiting for waiting in batch if waiting.seq is not None]
-    lacking = await _lacking(task, brought)
+    async with task.work.database.transaction(task.work.user) as tx:
+        lacking = await _lacking(tx, task.work, task.model, brought)
     try:
         await _embed(task, lacking, besides=True)
     except (errors.EmbedderUnavailable, errors.Invalid) as away:
         log.warning("the model %s misses a change: %s", task.model, away.message)
 
 
-async def _lacking(task: _Task, batch: Sequence[embed_queue.Waiting]) -> list[_Text]:
+async def _lacking(
+    tx: db.Transaction,
+    work: slots.Work,
+    model: str,
+    batch: Sequence[embed_queue.Waiting],
+) -> list[_Text]:
     """Those of the texts that are still there, and have no vector of the model."""
     by_hash = {waiting.hash: waiting for waiting in batch}
     values = {
-        "user": task.work.user.user_id,
-        "model": task.model,
+        "user": work.user.user_id,
+        "model": model,
         "hashes": list(by_hash),
     }
-    async with task.work.database.transaction(task.work.user) as tx:
-        rows = await tx.rows(_TEXTS, values)
+    rows = await tx.rows(_TEXTS, values)
     return [
         _Text(
             row["hash"],
@@ -273,7 +280,8 @@ async def _keep(
         )
     letters = sum(len(text.said) for text in texts)
     pace = models.Pace(letters, time.monotonic() - began)
-    async with work.database.transaction(work.user) as tx:
+    # Vectors that are lost are still queued.
+    async with work.database.transaction(work.user, durable=False) as tx:
         if vectors is not None:
             await vector_store.keep(
                 tx, work.user, task.model, hashes, vectors, pace=pace
