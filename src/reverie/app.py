@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reverie import config, db, embedded, errors
+from reverie import home as home_folder
 from reverie.access import callers, tokens, users
 from reverie.graph.cypher import projection
 from reverie.ingest.sandbox import pool
@@ -54,12 +55,7 @@ class App:
     @property
     def token_file(self) -> Path:
         """Where the owner's local token lies (0600)."""
-        return token_file(self.settings.home)
-
-
-def token_file(home: Path) -> Path:
-    """Where the owner's local token lies."""
-    return home / "token"
+        return home_folder.token_file(self.settings.home)
 
 
 def read_settings() -> config.Config:
@@ -73,7 +69,7 @@ def demo_settings() -> config.Config:
     """
     if os.environ.get("REVERIE_HOME"):
         return read_settings()
-    home = config.default_home(root=os.geteuid() == 0, environ=os.environ)
+    home = home_folder.default(root=os.geteuid() == 0, environ=os.environ)
     return config.load(
         {**os.environ, "REVERIE_HOME": f"{home}-demo", "REVERIE_DATABASE_URL": ""}
     )
@@ -110,7 +106,7 @@ async def opened(settings: config.Config) -> AsyncGenerator[App]:
         try:
             timezone = users.local_timezone(os.environ.get("TZ", ""))
             owner = await tokens.ensure_owner(
-                database, token_file(settings.home), timezone=timezone
+                database, home_folder.token_file(settings.home), timezone=timezone
             )
             opened = App(settings, database, embeddings, models, server, owner)
             try:

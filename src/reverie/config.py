@@ -3,7 +3,6 @@
 Unknown keys are refused, so that a typo fails at the start.
 """
 
-import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Annotated, Literal
 import pydantic
 
 from reverie import errors
+from reverie import home as home_folder
 
 
 class _Frozen(pydantic.BaseModel):
@@ -177,18 +177,6 @@ _ENVIRONMENT = {
 _ONLY_IN_ENVIRONMENT = {"home": "REVERIE_HOME", "token": "REVERIE_TOKEN"}
 
 
-def default_home(*, root: bool, environ: Mapping[str, str]) -> Path:
-    """Where data lies unless told otherwise: root's under /var/lib, since PostgreSQL
-    never runs as root.
-    """
-    if root:
-        return Path("/var/lib/reverie")
-    data = environ.get("XDG_DATA_HOME") or str(
-        Path(environ.get("HOME", "~")).expanduser() / ".local/share"
-    )
-    return Path(data) / "reverie"
-
-
 def load(environ: Mapping[str, str]) -> Config:
     """Read `$REVERIE_HOME/config.toml` and the REVERIE_* variables; variables win.
 
@@ -204,11 +192,7 @@ def load(environ: Mapping[str, str]) -> Config:
             f"Unknown setting {unknown[0]}.",
             hint=f"Known variables: {', '.join(sorted(_ENVIRONMENT))}.",
         )
-    home = Path(
-        environ.get("REVERIE_HOME")
-        or default_home(root=os.geteuid() == 0, environ=environ)
-    )
-    home = home.expanduser().absolute()
+    home = home_folder.of(environ)
     file = home / "config.toml"
     values = _file_values(file)
     values |= {

@@ -4,18 +4,25 @@ A process is started when there is work, ends when it was idle for a while or wh
 one is gone, and takes its share of the machine at low priority. It is asked through one
 socket, and both ends are ours: what travels is pickled. Where none can be started, the
 work is done here.
+
+The first one is an interpreter of its own; the others are forked from it once it has
+worked, and share with it the memory of what it has loaded.
 """
 
 import asyncio
 import atexit
 import contextlib
+import gc
 import itertools
 import os
 import pickle
+import select
+import signal
 import socket
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
@@ -24,7 +31,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 # Of low priority, so they leave the cores to whoever wants them. One fewer on two cores:
-# a letter in 15.8 ms in place of 10.4. Each takes 60 MB.
+# a letter in 15.8 ms in place of 10.4.
 AT_ONCE = min(4, os.cpu_count() or 1)
 # So many characters are worth the way to another process and back; set by hand, for
 # letters of a kilobyte that take some milliseconds each.
@@ -36,23 +43,47 @@ _LENGTH = struct.Struct("!Q")
 _CALL = "import reverie.processes; reverie.processes.serve()"
 
 
-class _Process:
-    """One process, which this thread alone talks to."""
+class _First:
+    """The process that has an interpreter of its own, and forks the others."""
 
-    def __init__(self) -> None:
-        ours, theirs = socket.socketpair()
+    def __init__(self, work: socket.socket) -> None:
+        self._control, theirs = socket.socketpair()
+        files = [work.fileno(), theirs.fileno()]
         with theirs, contextlib.ExitStack() as undone:
-            undone.callback(ours.close)
+            undone.callback(self._control.close)
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _CALL, str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
+                [sys.executable, "-c", _CALL, *map(str, files)],
+                pass_fds=files,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 # Ctrl-C is for us: what was asked for is still wanted.
                 start_new_session=True,
             )
             undone.pop_all()
-        self._socket = ours
+
+    def fork(self, work: socket.socket) -> None:
+        """Have another process forked, when what is in work is done. Raises OSError
+        when the first one is gone.
+        """
+        socket.send_fds(self._control, [b"f"], [work.fileno()])
+
+    def end(self) -> None:
+        """End it."""
+        self._control.close()
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        self._process.wait()
+
+
+class _Process:
+    """One process, which this thread alone talks to."""
+
+    def __init__(self) -> None:
+        self._socket, theirs = socket.socketpair()
+        with theirs, contextlib.ExitStack() as undone:
+            undone.callback(self._socket.close)
+            _begin(theirs)
+            undone.pop_all()
 
     def call(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         """What a function returns for some items, in their order. Raises OSError when
@@ -67,19 +98,31 @@ class _Process:
     def end(self) -> None:
         """End it."""
         self._socket.close()
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
-        self._process.wait()
 
 
 _threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="processes")
 _idle: list[_Process] = []
+_first: list[_First] = []
+_beginning = threading.Lock()
 
 
 @atexit.register
-def _end_idle() -> None:
+def _end_all() -> None:
     while _idle:
         _idle.pop().end()
+    while _first:
+        _first.pop().end()
+
+
+def _begin(work: socket.socket) -> None:
+    """Begin a process that is asked through the other end of that socket."""
+    with _beginning:
+        if _first:
+            with contextlib.suppress(OSError):
+                _first[0].fork(work)
+                return
+            _first.pop().end()
+        _first.append(_First(work))
 
 
 async def compute(
@@ -149,14 +192,47 @@ def _exactly(channel: socket.socket, size: int) -> bytes:
 
 
 def serve() -> None:
-    """Compute what is asked for on the socket that is named, until nobody asks."""
+    """Compute what is asked for on the first socket that is named, and fork whoever is
+    wanted on the second, until nobody wants anything.
+    """
     os.nice(_NICENESS)
-    with socket.socket(fileno=int(sys.argv[1])) as channel:
-        channel.settimeout(_IDLE_SECONDS)
-        with contextlib.suppress(OSError, EOFError):
-            while True:
-                function, items = _received(channel)
-                _send(channel, _answer(function, items))
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for who was forked
+    work, control = (socket.socket(fileno=int(number)) for number in sys.argv[1:])
+    with contextlib.suppress(OSError, EOFError):
+        _serve_call(work)  # what it loads is shared
+        while asked := select.select([work, control], [], [], _IDLE_SECONDS)[0]:
+            if control not in asked:
+                _serve_call(work)
+            elif forked := _fork(control):
+                # The sockets of the first one end with it, whoever was forked from it.
+                work.close()
+                control.close()
+                _serve_calls(forked)
+
+
+def _serve_call(channel: socket.socket) -> None:
+    function, items = _received(channel)
+    _send(channel, _answer(function, items))
+
+
+def _serve_calls(channel: socket.socket) -> None:
+    channel.settimeout(_IDLE_SECONDS)
+    while True:
+        _serve_call(channel)
+
+
+def _fork(control: socket.socket) -> socket.socket | None:
+    """Fork a process; in that one, the socket on which it is asked. Raises EOFError
+    when nobody will want one any more.
+    """
+    sign, files, _, _ = socket.recv_fds(control, 1, 1)
+    if not sign:
+        raise EOFError
+    with socket.socket(fileno=files[0]) as channel:
+        gc.freeze()  # else the collector writes to all pages that are shared
+        if os.fork():
+            return None
+        return channel.dup()
 
 
 def _answer(

@@ -1,7 +1,9 @@
 """Computing in a process beside this one."""
 
+import asyncio
 import os
 import signal
+import time
 
 import pytest
 
@@ -42,6 +44,34 @@ async def test_a_process_that_was_killed_is_replaced() -> None:
     os.kill(first, signal.SIGKILL)
     [second] = await processes.compute(number_of_process, [0], size=MUCH)
     assert second not in (first, os.getpid())
+
+
+def number_and_parent(_: int) -> tuple[int, int]:
+    time.sleep(0.05)
+    return os.getpid(), os.getppid()
+
+
+async def test_further_processes_are_forked_from_the_first() -> None:
+    """They share the memory of what it has loaded."""
+    answers = await processes.compute(number_and_parent, list(range(100)), size=MUCH)
+    parents = dict(answers)
+    [first] = [number for number, parent in parents.items() if parent == os.getpid()]
+    assert len(parents) == processes.AT_ONCE
+    assert all(parent in (os.getpid(), first) for parent in parents.values())
+
+
+async def test_when_the_first_is_killed_at_work_its_work_is_done_again() -> None:
+    """Also when others were forked from it, which know nothing of its sockets."""
+    answers = await processes.compute(number_and_parent, list(range(100)), size=MUCH)
+    [first] = {number for number, parent in answers if parent == os.getpid()}
+    working = asyncio.create_task(
+        processes.compute(number_and_parent, list(range(100)), size=MUCH)
+    )
+    await asyncio.sleep(0.5)
+    os.kill(first, signal.SIGKILL)
+    again = await working
+    assert len(again) == 100
+    assert first not in dict(again)
 
 
 async def test_what_a_function_raises_is_raised() -> None:

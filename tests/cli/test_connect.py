@@ -12,7 +12,8 @@ import pytest
 import typer
 from typer import testing
 
-from reverie import config, errors
+from reverie import errors
+from reverie import home as home_folder
 from reverie.cli import connect
 
 FILES = {
@@ -353,7 +354,7 @@ def test_home_is_told_when_it_is_not_the_usual_one(
         assert _entry(home, client)["env"] == {
             "REVERIE_HOME": str(home / 'my "memory" 记忆')
         }
-    usual = config.default_home(root=os.geteuid() == 0, environ={"HOME": str(home)})
+    usual = home_folder.default(root=os.geteuid() == 0, environ={"HOME": str(home)})
     monkeypatch.setenv("REVERIE_HOME", str(usual))
     for client in FILES:
         assert _run(client, "--yes").exit_code == 0

@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -110,6 +111,24 @@ def test_commands_run_beside_it(service: Service) -> None:
     home.run("rebuild", "--words-only")
     assert service.get("/health", token=False)[0] == 200
     assert service.process.poll() is None
+
+
+def test_a_search_asks_the_server_that_runs(service: Service) -> None:
+    """It opens no database and loads no model of its own: it is over at once."""
+    asked = [sys.executable, "-X", "importtime", "-m", "reverie", "search", "--json"]
+    done = subprocess.run(
+        [*asked, "platypus"],
+        env=service.home.environment(),
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    heavy = ("psycopg", "numpy", "fastapi", "reverie.app")
+    assert not [name for name in heavy if f" {name}\n" in done.stderr]
+    by_server = service.get("/search?q=platypus")[1]
+    told = json.loads(done.stdout)
+    found = [[hit["id"] for hit in each["results"]] for each in (told, by_server)]
+    assert found[0] == found[1]
 
 
 def test_a_second_one_is_told(service: Service) -> None:

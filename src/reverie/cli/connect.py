@@ -18,6 +18,7 @@ from typing import Annotated, Any
 import typer
 
 from reverie import config, errors
+from reverie import home as home_folder
 from reverie.cli import json_config, server_entry, terminal, toml_config
 
 _DATABASE, _TOKEN = "REVERIE_DATABASE_URL", "REVERIE_TOKEN"
@@ -151,7 +152,7 @@ def _entry(client: AgentProgram, home: Path, agent: str) -> dict[str, Any]:
         entry["type"] = "stdio"
     entry["command"] = command
     entry["args"] = [*arguments, "mcp", "--agent", agent]
-    usual_home = config.default_home(
+    usual_home = home_folder.default(
         root=os.geteuid() == 0, environ={"HOME": str(Path.home())}
     )
     entry["env"] = {"REVERIE_HOME": str(home)} if home != usual_home else {}

@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 from reverie import app
-from reverie.cli import importing, terminal
+from reverie.cli import hits, importing, terminal
 from reverie.ingest import scan
 from reverie.search import query as queries
-from reverie.search import search
+from reverie.search import results, search
 
 SEARCHES = (
     (
@@ -53,14 +53,13 @@ async def _demo() -> None:
             terminal.line()
             terminal.line(f"“{words}”", style="bold magenta")
             terminal.line(f"{what}", style="dim")
-            results = await search.search(
+            found = await search.search(
                 reverie.database,
                 reverie.owner,
                 reverie.embeddings,
                 queries.Query(text=words, limit=3),
             )
-            for number, hit in enumerate(results.hits, start=1):
-                terminal.hit(number, hit)
+            hits.show(results.as_json(found))
     _next(settings.home)
 
 

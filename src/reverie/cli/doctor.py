@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from reverie import app, blobs, errors
-from reverie.cli import serve, terminal
+from reverie.cli import running, terminal
 from reverie.ingest import ingestions
 from reverie.pipeline import checkup
 
@@ -118,7 +118,9 @@ def _surroundings(reverie: app.App) -> list[checkup.Finding]:
     ]
     findings.append(_of_models(reverie))
     findings.append(
-        checkup.Finding("ok", "reverie up", serve.running(home) or "not running", "")
+        checkup.Finding(
+            "ok", "reverie up", str(running.server(home) or "not running"), ""
+        )
     )
     return findings
 

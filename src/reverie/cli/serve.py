@@ -1,20 +1,15 @@
 """CLI commands `reverie up` and `reverie mcp`: the web server and the MCP server."""
 
 import asyncio
-import contextlib
-import fcntl
-import os
 import signal
 import sys
-from collections.abc import Generator
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from reverie import app, errors
+from reverie import app
 from reverie import mcp as protocol
-from reverie.cli import importing, terminal
+from reverie.cli import importing, running, terminal
 from reverie.ingest import durable
 from reverie.pipeline import worker
 from reverie.search.dates import grammar
@@ -54,7 +49,7 @@ async def _up() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stop.set)
     async with app.opened(settings) as reverie:
-        with _up_lock(settings.home) as lock_file:
+        with running.locked(settings.home):
             following = worker.Worker(
                 reverie.database,
                 reverie.embeddings,
@@ -75,7 +70,7 @@ async def _up() -> None:
                     await server.serve(
                         reverie,
                         port=settings.port,
-                        ready=lambda port: _ready(reverie, lock_file, port),
+                        ready=lambda port: _ready(reverie, port),
                         stop=stop,
                     )
                 finally:
@@ -85,37 +80,7 @@ async def _up() -> None:
     terminal.note("Stopped. Everything is kept.")
 
 
-def _ready(reverie: app.App, lock_file: Path, port: int) -> None:
-    lock_file.write_text(f"{os.getpid()} {port}\n", encoding="utf-8")
+def _ready(reverie: app.App, port: int) -> None:
+    running.note_port(reverie.settings.home, port)
     terminal.line(f"Reverie is up: http://127.0.0.1:{port}/api/v1", style="bold")
     terminal.note(f"The token is in {reverie.token_file}. Ctrl-C stops everything.")
-
-
-@contextlib.contextmanager
-def _up_lock(home: Path) -> Generator[Path]:
-    """Hold the home's `up.lock`, which also tells who holds it. Raises AlreadyRunning."""
-    path = home / "up.lock"
-    with path.open("a", encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise errors.AlreadyRunning(
-                f"Reverie is already {running(home)} here.",
-                hint="Stop it, or set REVERIE_HOME to another folder.",
-            ) from None
-        yield path
-        path.write_text("", encoding="utf-8")
-
-
-def running(home: Path) -> str:
-    """`running (process 12, port 8585)` when a `reverie up` of this home runs, else ""."""
-    path = home / "up.lock"
-    if not path.exists():
-        return ""
-    with path.open("r", encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            pid, _, port = file.read().strip().partition(" ")
-            return f"running (process {pid}, port {port})" if port else "running"
-    return ""

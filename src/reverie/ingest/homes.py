@@ -2,7 +2,9 @@
 to be one.
 """
 
+import functools
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from reverie.access import tokens
@@ -29,6 +31,18 @@ def refusal(path: Path) -> str:
         if reason:
             return reason
     return ""
+
+
+def refusals() -> Callable[[Path], str]:
+    """The same for many paths of one moment: each folder is looked at once."""
+    of_parent = functools.cache(refusal)
+
+    def refused(path: Path) -> str:
+        if path.is_symlink() or path.is_dir():
+            return refusal(path)
+        return of_parent(path.parent)
+
+    return refused
 
 
 def of_folder(folder: Path) -> str:

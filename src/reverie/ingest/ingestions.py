@@ -73,9 +73,9 @@ _ADD = """
 INSERT INTO ingestion_file
     (user_id, ingestion_id, number, path, relative, location, size, digest, state, reason, counts)
 SELECT %(user)s, %(id)s, %(start)s + ordinality, path, relative, location, size, digest, state, reason, counts
-FROM unnest(%(paths)s::text[], %(relatives)s::text[], %(locations)s::jsonb[], %(sizes)s::bigint[], %(digests)s::text[],
-    %(states)s::text[], %(reasons)s::text[], %(counts)s::jsonb[])
-    WITH ORDINALITY AS new (path, relative, location, size, digest, state, reason, counts, ordinality)
+FROM ROWS FROM (jsonb_to_recordset(%(files)s) AS (path text, relative text, location jsonb, size bigint, digest text,
+    state text, reason text, counts jsonb)) WITH ORDINALITY
+    AS new (path, relative, location, size, digest, state, reason, counts, ordinality)
 ON CONFLICT (user_id, ingestion_id, path) DO NOTHING
 """
 _NEXT_NUMBER = "SELECT coalesce(max(number), 0) FROM ingestion_file WHERE user_id = %s AND ingestion_id = %s"
@@ -330,18 +330,24 @@ async def add(
 ) -> None:
     """List some files; one that is listed already stays as it is."""
     start = await tx.value(_NEXT_NUMBER, (caller.user_id, ingestion_id))
+    rows = [
+        {
+            "path": file.path,
+            "relative": file.relative,
+            "location": file.location,
+            "size": file.size,
+            "digest": file.digest,
+            "state": file.state,
+            "reason": file.reason,
+            "counts": file.counts or {},
+        }
+        for file in files
+    ]
     values = {
         "user": caller.user_id,
         "id": ingestion_id,
         "start": start,
-        "paths": [file.path for file in files],
-        "relatives": [file.relative for file in files],
-        "locations": [db.json(file.location) for file in files],
-        "sizes": [file.size for file in files],
-        "digests": [file.digest for file in files],
-        "states": [file.state for file in files],
-        "reasons": [file.reason for file in files],
-        "counts": [db.json(file.counts or {}) for file in files],
+        "files": db.json(rows),
     }
     await tx.run(_ADD, values)
 

@@ -1,6 +1,8 @@
 """Content type detection and SHA-256 of a file to import, once for each state of it."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 from reverie import blobs, errors
 from reverie.ingest import detect, homes, scan
@@ -9,8 +11,11 @@ LARGEST = 2 * 1024**3
 """Bytes; what is larger is not taken in."""
 
 
-def inspect(file: scan.ScannedFile) -> scan.ScannedFile:
+def inspect(
+    file: scan.ScannedFile, refusal: Callable[[Path], str] = homes.refusal
+) -> scan.ScannedFile:
     """The file with its `state`, or with the `problem` for which it is not read. Blocks.
+    `refusal` is for many files of one moment (`homes.refusals`).
 
     Nothing is read again of a file that is as it was: by its size and its time of
     modification, as rsync and make tell it. Raises Unreadable.
@@ -18,9 +23,9 @@ def inspect(file: scan.ScannedFile) -> scan.ScannedFile:
     if file.problem:
         return file
     # A blob lies in the home because it was kept there, and nobody chooses its path.
-    refusal = "" if file.blob else homes.refusal(file.file)
-    if refusal:
-        return replace(file, problem=refusal, state=None)
+    reason = "" if file.blob else refusal(file.file)
+    if reason:
+        return replace(file, problem=reason, state=None)
     try:
         status = file.file.stat()
         if status.st_size > LARGEST:

@@ -4,12 +4,13 @@ settled at once.
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from reverie import blobs, errors
 from reverie.ingest import (
+    homes,
     ingest_file,
     ingestions,
     inspection,
@@ -26,6 +27,9 @@ from reverie.ingest import (
 _LISTED = 500  # files a transaction
 _SKIPPED_KEPT = 100
 _OURS = "Reverie keeps it there itself"
+
+
+Files = Sequence[scanning.ScannedFile]
 
 
 async def list_files(
@@ -67,10 +71,10 @@ def _uploaded(
 async def _add(
     context: ingest_file.Context,
     ingestion: ingestions.Ingestion,
-    files: Sequence[scanning.ScannedFile],
+    files: Files,
 ) -> None:
     """List files; those whose bytes the ledger knows are settled at once."""
-    listed = await asyncio.to_thread(lambda: [*map(inspected, files)])
+    listed = await asyncio.to_thread(_inspected, files)
     again = bool(ingestion.request.get("again") or ingestion.request.get("password"))
     async with context.database.transaction(context.caller) as tx:
         entries = await ledger.entries(
@@ -100,10 +104,17 @@ def _repair(
             blobs.repair(context.blobs, user, address, file)
 
 
-def inspected(file: scanning.ScannedFile) -> ingestions.NewFile:
+def _inspected(files: Files) -> list[ingestions.NewFile]:
+    refusal = homes.refusals()
+    return [inspected(file, refusal) for file in files]
+
+
+def inspected(
+    file: scanning.ScannedFile, refusal: Callable[[Path], str] = homes.refusal
+) -> ingestions.NewFile:
     """A file as it is found: refused for what it is, or waiting with its digest."""
     with contextlib.suppress(errors.Unreadable):  # ingesting it says so
-        file = inspection.inspect(file)
+        file = inspection.inspect(file, refusal)
     new = ingestions.NewFile(
         file.path, str(file.relative), file.location(), digest=file.blob or None
     )

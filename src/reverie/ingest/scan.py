@@ -2,7 +2,7 @@
 
 import base64
 import os
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -90,6 +90,7 @@ def find(paths: Iterable[Path], *, name: str = "") -> Iterator[ScannedFile]:
 
     Raises NotFound for a path that is not there.
     """
+    refusal = homes.refusals()
     for start in paths:
         root = start.expanduser().absolute()
         if not root.exists():
@@ -108,7 +109,7 @@ def find(paths: Iterable[Path], *, name: str = "") -> Iterator[ScannedFile]:
                 identity(path),
                 PurePosixPath(readable(str(relative))),
                 vault=not vaults.isdisjoint(file.parents),
-                problem=_problem(file),
+                problem=_problem(file, refusal),
             )
 
 
@@ -139,13 +140,13 @@ def _walk(root: Path) -> Iterator[Path]:
     yield from unreadable
 
 
-def _problem(file: Path) -> str:
+def _problem(file: Path, refusal: Callable[[Path], str]) -> str:
     """Why something is not even opened: reading a pipe would wait for ever."""
     if file.is_symlink():
         return "a symbolic link is not followed"
-    refusal = homes.refusal(file)
-    if refusal:
-        return refusal
+    reason = refusal(file)
+    if reason:
+        return reason
     if file.is_dir():
         return "a folder that cannot be read"
     return "" if file.is_file() else "not a file but a pipe, a socket or a device"

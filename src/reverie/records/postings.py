@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reverie import db
+from reverie.records import language
 
 K1, B = 1.2, 0.75
 
@@ -62,7 +63,7 @@ _SEEN = 128
 _seen: dict[tuple[UUID, int], NDArray[np.int64]] = {}
 
 
-@lru_cache(maxsize=500_000)
+@lru_cache(maxsize=language.WORDS_KEPT)
 def key(term: str) -> int:
     """The 64-bit key of a term: BLAKE2b, signed."""
     return int.from_bytes(

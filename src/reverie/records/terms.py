@@ -53,11 +53,6 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", letters.plain(bare))
 
 
-@lru_cache(maxsize=200_000)
-def _fold_word(word: str) -> str:
-    return fold(word)
-
-
 def words(text: str) -> list[str]:
     """The lower-case words of a text, accents kept."""
     return [
@@ -166,7 +161,7 @@ def _scan(text: str, languages: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
     before = ""
     for match in _CHUNK.finditer(unicodedata.normalize("NFKC", text)):
         chunk = match.group().strip(_EDGE)
-        whole = _fold_word(chunk)
+        whole = fold(chunk)
         if not whole:
             continue
         parts = _WORD.findall(_lower(chunk))
@@ -179,7 +174,7 @@ def _scan(text: str, languages: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
         before = whole
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=language.WORDS_KEPT)
 def _of_word(word: str, languages: tuple[str, ...]) -> tuple[tuple[str, bool], ...]:
     return tuple(_word(word, languages))
 
@@ -196,9 +191,9 @@ def _word(word: str, languages: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
         for i in range(max(1, len(word) - 1)):
             yield word[i : i + 2], True
         return
-    yield _fold_word(word), True
+    yield fold(word), True
     if 3 < len(word) <= _LONGEST_STEMMED and not _has_digit(word):
-        for stem in {_fold_word(language.stem(word, name)) for name in languages}:
+        for stem in {fold(language.stem(word, name)) for name in languages}:
             yield f"~{stem}", False
 
 
@@ -214,7 +209,7 @@ def _has_digit(text: str) -> bool:
     return not text.isalpha() and any(map(str.isdigit, text))
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=language.WORDS_KEPT)
 def forms(word: str) -> frozenset[str]:
     """Every term that a single word of a text can be found by."""
     return frozenset(

@@ -212,6 +212,11 @@ def remarks(results: Results) -> list[str]:
     in, and phrases that nothing holds.
     """
     told: list[str] = []
+    semantic = results.signals["semantic"]
+    left_out = semantic.startswith("left out: ") and semantic != ONLY_TIME
+    if left_out and not results.reason:
+        why = semantic.removeprefix("left out: ")
+        told.append(f"Meaning was not searched: {why}")
     time = results.signals.get("time", "")
     if time.startswith("only "):
         told.append(f"{time[:1].upper()}{time[1:]} was searched.")
@@ -247,15 +252,17 @@ def _hit_as_json(hit: Hit) -> dict[str, Any]:
         "at": hit.at.isoformat() if hit.at else None,
         "tags": hit.tags,
         "score": round(hit.fused.score, 6),
-        "passages": [_passage_as_json(passage) for passage in hit.passages],
+        "passages": [passage_as_json(hit, passage) for passage in hit.passages],
         "provenance": _provenance(hit.fused),
     }
 
 
-def _passage_as_json(passage: FoundPassage) -> dict[str, Any]:
+def passage_as_json(hit: Hit, passage: FoundPassage) -> dict[str, Any]:
+    """One passage of a hit: `highlights` are its marked stretches, [start, end]."""
     return {
         "text": passage.text,
         "place": passage.place,
+        "where": hit.where(passage),
         "score": round(passage.score, 6),
         "highlights": [list(mark) for mark in passage.highlights],
     }

@@ -19,7 +19,9 @@ class SearchParameters(parameters.Parameters):
     q: Annotated[
         str,
         pydantic.Field(
-            min_length=1, max_length=queries.LONGEST, description="what to look for"
+            description="what to look for",
+            # `queries` refuses what is longer, in words of its own
+            json_schema_extra={"minLength": 1, "maxLength": queries.LONGEST},
         ),
     ]
     domain: Annotated[
