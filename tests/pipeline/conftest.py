@@ -71,6 +71,7 @@ async def vectors(database: db.Database, caller: callers.Caller) -> tuple[int, i
     async with database.transaction(caller) as tx:
         there = await tx.value("SELECT count(*) FROM embedding")
         lacking = await tx.value(
-            "SELECT count(*) FROM passage WHERE NOT EXISTS (SELECT FROM embedding WHERE embedding.hash = passage.hash)"
+            "SELECT count(*) FROM passage WHERE hash IS NOT NULL"
+            " AND NOT EXISTS (SELECT FROM embedding WHERE embedding.hash = passage.hash)"
         )
     return int(there), int(lacking)

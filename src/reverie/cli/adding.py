@@ -16,6 +16,11 @@ from reverie import compact, errors
 from reverie.cli import client, records, terminal
 
 _EDITOR = "vi"
+_Due = Annotated[str | None, typer.Option(help="Of a task: 2026-12-01.")]
+_Place = Annotated[str | None, typer.Option(help="Of an event: where.")]
+_OfContact = Annotated[
+    list[str] | None, typer.Option(help="Of a contact (may be repeated).")
+]
 
 
 def add(
@@ -31,19 +36,15 @@ def add(
         list[str] | None, typer.Option(help="A tag (may be repeated).")
     ] = None,
     task: Annotated[bool, typer.Option("--task", help="A task.")] = False,
-    due: Annotated[str | None, typer.Option(help="Of a task: 2026-12-01.")] = None,
+    due: _Due = None,
     event: Annotated[
         str | None,
         typer.Option(metavar="WHEN", help="An event: 2026-12-01, or 2026-12-01T18:30."),
     ] = None,
-    place: Annotated[str | None, typer.Option(help="Of an event: where.")] = None,
+    place: _Place = None,
     contact: Annotated[bool, typer.Option("--contact", help="A person.")] = False,
-    email: Annotated[
-        list[str] | None, typer.Option(help="Of a contact (may be repeated).")
-    ] = None,
-    phone: Annotated[
-        list[str] | None, typer.Option(help="Of a contact (may be repeated).")
-    ] = None,
+    email: _OfContact = None,
+    phone: _OfContact = None,
     bookmark: Annotated[
         str | None, typer.Option(metavar="URL", help="A page to find again.")
     ] = None,

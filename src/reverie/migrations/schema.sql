@@ -588,7 +588,7 @@ CREATE TABLE passage (
     ordinal integer NOT NULL,
     place jsonb NOT NULL,
     text text NOT NULL,
-    hash bytea NOT NULL,
+    hash bytea,
     length integer NOT NULL,
     terms bytea,
     head text DEFAULT ''::text NOT NULL

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reverie import errors
+from reverie import db, errors
 from reverie.llm import embedding
 from reverie.pipeline import (
     dead_letters,
@@ -38,7 +38,7 @@ ORDER BY passage.hash, array_position(ARRAY['critical', 'high', 'normal', 'low']
 # What waits in the queue is no business of a second try.
 _REFUSED = """
 SELECT DISTINCT passage.hash FROM passage
-WHERE passage.user_id = %(user)s AND passage.record_id = ANY(%(records)s) AND NOT EXISTS (
+WHERE passage.user_id = %(user)s AND passage.record_id = ANY(%(records)s) AND passage.hash IS NOT NULL AND NOT EXISTS (
     SELECT FROM embedding
     WHERE embedding.user_id = passage.user_id AND embedding.model = %(model)s AND embedding.hash = passage.hash
 ) AND NOT EXISTS (
@@ -104,7 +104,10 @@ async def retry(work: slots.Work, batch: Sequence[changes.Change]) -> None:
     task = _Task(work, model, "realtime")
     for start in range(0, len(hashes), work.embeddings.batch):
         some = hashes[start : start + work.embeddings.batch]
-        await _embed(task, await _lacking(task, [_unqueued(digest) for digest in some]))
+        refused = [_unqueued(digest) for digest in some]
+        async with work.database.transaction(work.user) as tx:
+            lacking = await _lacking(tx, work, model, refused)
+        await _embed(task, lacking)
 
 
 async def work_off(work: slots.Work) -> bool:
@@ -119,6 +122,7 @@ async def work_off(work: slots.Work) -> bool:
     async with work.database.transaction(work.user) as tx:
         batch = await embed_queue.following(tx, work.user, most=work.embeddings.at_once)
         used = models.used(work.embeddings, await models.of_user(tx, work.user))
+        lacking = await _lacking(tx, work, model, batch)
     if not batch:
         return await vector_files.renew(work)
     await models.calibrate(work, [model])
@@ -126,13 +130,11 @@ async def work_off(work: slots.Work) -> bool:
     lane: embedding.Lane = "realtime" if written else "bulk"
     if used != model:
         await _embed_besides(_Task(work, used, lane), batch)
-    task = _Task(work, model, lane)
-    lacking = await _lacking(task, batch)
     done = {waiting.hash for waiting in batch} - {text.hash for text in lacking}
     if done:  # gone, or embedded meanwhile
         async with work.database.transaction(work.user) as tx:
             await embed_queue.remove(tx, work.user, list(done))
-    await _embed_all(task, lacking)
+    await _embed_all(_Task(work, model, lane), lacking)
     return True
 
 
@@ -172,23 +174,28 @@ async def _replaces(work: slots.Work, model: str) -> bool:
 async def _embed_besides(task: _Task, batch: Sequence[embed_queue.Waiting]) -> None:
     """What changes brought, for the old model, as far as it goes: it is on its way out."""
     brought = [waiting for waiting in batch if waiting.seq is not None]
-    lacking = await _lacking(task, brought)
+    async with task.work.database.transaction(task.work.user) as tx:
+        lacking = await _lacking(tx, task.work, task.model, brought)
     try:
         await _embed(task, lacking, besides=True)
     except (errors.EmbedderUnavailable, errors.Invalid) as away:
         log.warning("the model %s misses a change: %s", task.model, away.message)
 
 
-async def _lacking(task: _Task, batch: Sequence[embed_queue.Waiting]) -> list[_Text]:
+async def _lacking(
+    tx: db.Transaction,
+    work: slots.Work,
+    model: str,
+    batch: Sequence[embed_queue.Waiting],
+) -> list[_Text]:
     """Those of the texts that are still there, and have no vector of the model."""
     by_hash = {waiting.hash: waiting for waiting in batch}
     values = {
-        "user": task.work.user.user_id,
-        "model": task.model,
+        "user": work.user.user_id,
+        "model": model,
         "hashes": list(by_hash),
     }
-    async with task.work.database.transaction(task.work.user) as tx:
-        rows = await tx.rows(_TEXTS, values)
+    rows = await tx.rows(_TEXTS, values)
     return [
         _Text(
             row["hash"],
@@ -281,7 +288,8 @@ async def _keep(
         )
     letters = sum(len(text.said) for text in texts)
     pace = models.Pace(letters, time.monotonic() - began)
-    async with work.database.transaction(work.user) as tx:
+    # Vectors that are lost are still queued.
+    async with work.database.transaction(work.user, durable=False) as tx:
         if vectors is not None:
             await vector_store.keep(
                 tx, work.user, task.model, hashes, vectors, pace=pace

@@ -51,7 +51,7 @@ WITH changed AS (
     FROM changed
     JOIN passage ON passage.user_id = %(user)s AND passage.record_id = changed.record_id
     JOIN card ON card.user_id = %(user)s AND card.record_id = changed.record_id
-    WHERE NOT EXISTS (
+    WHERE passage.hash IS NOT NULL AND NOT EXISTS (
         SELECT FROM embedding
         WHERE embedding.user_id = %(user)s AND embedding.model = %(model)s AND embedding.hash = passage.hash
     )

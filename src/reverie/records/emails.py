@@ -7,7 +7,7 @@ import pydantic
 from typing_extensions import TypedDict
 
 from reverie import compact
-from reverie.records import passages, record_types
+from reverie.records import email_parts, passages, record_types
 
 
 class Attachment(TypedDict, total=False):
@@ -39,17 +39,33 @@ class Email(record_types.Record):
 def _text(email: Email) -> passages.Text:
     names = [attachment.get("name") or "" for attachment in email.attachments]
     keywords = " ".join([email.from_ or "", *email.to, *email.cc, *names])
-    sections = [passages.Section(email.body_text)] if email.body_text.strip() else []
     people = [email.from_ or "", *email.to, *email.cc]
     title = email.subject or "(no subject)"
     return passages.Text(
         title,
-        sections,
+        _sections(email),
         keywords=keywords,
         at=email.date,
         people=people,
         category=email.folder,
     )
+
+
+def _sections(email: Email) -> list[passages.Section]:
+    """What the sender wrote, then what it quotes and the signature: the mail that is
+    quoted has vectors of its own, and a signature says the same each time. Of 2,000
+    letters (bench/letters.py) that spares 55 of 100 pieces that a model would read.
+    """
+    answers = email.thread is not None and email.thread != email.message_id
+    parts = email_parts.parsed(
+        email.body_text, subject=email.subject, is_answer=answers
+    )
+    sections = [
+        passages.Section(parts.own),
+        passages.Section(parts.quoted, words_only=True),
+        passages.Section(parts.signature, words_only=True),
+    ]
+    return [section for section in sections if section.text.strip()]
 
 
 def _line(email: Email, now: datetime) -> str:

@@ -55,7 +55,8 @@ _DROP_PASSAGES = """
 WITH gone AS (
     DELETE FROM passage WHERE user_id = %(user)s AND record_id = %(record)s RETURNING hash
 )
-INSERT INTO stale (user_id, hash) SELECT DISTINCT %(user)s::uuid, hash FROM gone ON CONFLICT DO NOTHING
+INSERT INTO stale (user_id, hash)
+SELECT DISTINCT %(user)s::uuid, hash FROM gone WHERE hash IS NOT NULL ON CONFLICT DO NOTHING
 """
 _DROP_CARD = "DELETE FROM card WHERE user_id = %(user)s AND record_id = %(record)s"
 _DEAD = """
@@ -67,7 +68,8 @@ WITH gone AS (
         AND passage.user_id = card.user_id AND passage.record_id = card.record_id
     RETURNING passage.hash
 )
-INSERT INTO stale (user_id, hash) SELECT DISTINCT %(user)s::uuid, hash FROM gone ON CONFLICT DO NOTHING
+INSERT INTO stale (user_id, hash)
+SELECT DISTINCT %(user)s::uuid, hash FROM gone WHERE hash IS NOT NULL ON CONFLICT DO NOTHING
 """
 _DROP_DEAD_CARDS = "DELETE FROM card WHERE card.user_id = %(user)s AND card.domain = %(domain)s AND {dead}"
 _DROP_STRAY_FRESH = """
@@ -98,13 +100,14 @@ class Section:
 
     `head` is what stands above it, such as headings or the names of columns: search
     reads it with each passage, and nobody is shown it. `whole`: it is one passage as it
-    stands.
+    stands. `words_only`: it is found by its words, and no vector is made of it.
     """
 
     text: str
     place: Mapping[str, object] = field(default_factory=dict[str, object])
     head: str = ""
     whole: bool = False
+    words_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +132,14 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """A passage as its row keeps it; `terms` are packed."""
+    """A passage as its row keeps it; `terms` are packed. Without a hash it has no
+    vector.
+    """
 
     place: Mapping[str, object]
     text: str
     head: str
-    hash: bytes
+    hash: bytes | None
     length: int
     terms: bytes
 
@@ -355,11 +360,14 @@ def _split(text: Text) -> list[_Passage]:
         title = "" if piece == text.title else text.title
         keywords = f"{text.keywords} {' '.join(text.tags)}" if number == 0 else ""
         weighed = terms.of_text(title, piece, f"{section.head} {keywords}")
+        digest = None
+        if not section.words_only:
+            digest = content_hash(text.title, piece, section.head)
         passage = _Passage(
             section.place,
             piece,
             section.head,
-            hash=content_hash(text.title, piece, section.head),
+            hash=digest,
             length=weighed.length,
             terms=postings.packed(weighed.weights),
         )

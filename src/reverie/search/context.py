@@ -57,7 +57,7 @@ _NOT_MEANT: LiteralString = """meant AS (SELECT NULL::bytea AS hash, NULL::float
 _OF_NEIGHBOURS: LiteralString = """
 FROM (
     SELECT id, number, ordinal, length, hash, speaker, asks, has_question, tells_when, coalesce(terms, '') AS terms,
-        (coalesce(cosine, 0) * power(least(1, length / %(full_length)s::float8), %(short_power)s::float8))::float4
+        coalesce(cosine * power(least(1, length / %(full_length)s::float8), %(short_power)s::float8), 'NaN')::float4
             AS cosine
     FROM near LEFT JOIN meant USING (hash) ORDER BY number, ordinal
 )
@@ -283,7 +283,12 @@ def _with_file(
     short = np.minimum(1, columns.length / np.float32(weights.SHORT_PASSAGE))
     cosine = vector.offset + vector.calibration.scale * products
     cosine = (cosine * short**weights.SHORT_PASSAGE_POWER).astype(np.float32)
-    return replace(columns, cosine=np.where(np.isnan(cosine), columns.cosine, cosine))
+    in_file = ~np.isnan(products)
+    return replace(
+        columns,
+        cosine=np.where(in_file, cosine, columns.cosine),
+        has_vector=np.where(in_file, np.float32(1), columns.has_vector),
+    )
 
 
 def _neighbours(columns: packed_columns.Columns) -> Integers:
@@ -310,14 +315,14 @@ def _turn_bonus(around: _Neighbourhood, text: str) -> Floats:
 
 def _semantic(around: _Neighbourhood) -> Floats:
     """The mean similarity of each window, weighted, or the passage's own; and a little
-    of its record's best.
+    of its record's best. A passage without a vector has no part in a mean.
     """
     columns = around.columns
-    each = np.ones_like(columns.cosine)
     total = np.zeros_like(columns.cosine)
     for before, after, _, weight in weights.WINDOWS:
         similarity = around.window(columns.cosine, before, after)
-        total += weight * similarity / around.window(each, before, after)
+        vectors = around.window(columns.has_vector, before, after)
+        total += weight * similarity / np.maximum(vectors, 1)
     is_turn = [speaker is not None for speaker in columns.speaker]
     own_share = np.where(
         is_turn, weights.OWN_SIMILARITY_OF_TURN, weights.OWN_SIMILARITY

@@ -9,7 +9,7 @@ however many there are. A statement whose outer SELECT is `SELECT_PACKED` gives 
 | `record` | int4 | the number of its record (`number`) |
 | `ordinal` | int4 | its place in the record |
 | `length` | int4 | its words |
-| `cosine` | float4 | its calibrated similarity |
+| `cosine` | float4 | its calibrated similarity; NaN without a vector |
 | `hash` | int8 | the first eight bytes of its text's hash |
 | `bytes` | int4 | how many bytes its terms take |
 | `terms` | bytes | its terms, as `records/postings.py` packs them |
@@ -49,6 +49,7 @@ class Columns:
     """The columns as arrays, an entry (of `tf` a row) for each passage.
 
     `tf` has the shape (passages, terms): how much each holds of the terms looked for.
+    Without a vector `cosine` is 0.
     """
 
     ids: Integers
@@ -58,6 +59,7 @@ class Columns:
     length: Floats
     cosine: Floats
     hashes: NDArray[np.uint64]
+    has_vector: Floats
     speaker: Sequence[str | None]
     asks: Floats
     has_question: Floats
@@ -68,14 +70,17 @@ def unpacked(row: Mapping[str, Any], keys: Sequence[int]) -> Columns:
     """The columns of a packed row, with the terms of these keys."""
     flags = _numbers(row, "flags", _INT4)
     sizes = _numbers(row, "bytes", _INT4)
+    cosine = _numbers(row, "cosine", _FLOAT4).astype(np.float32)
+    has_vector = ~np.isnan(cosine)
     return Columns(
         ids=_numbers(row, "id", _INT8).astype(np.int64),
         record=_numbers(row, "record", _INT4).astype(np.int64),
         ordinal=_numbers(row, "ordinal", _INT4).astype(np.int64),
         tf=postings.frequencies(row["terms"] or b"", sizes, keys),
         length=_numbers(row, "length", _INT4).astype(np.float32),
-        cosine=_numbers(row, "cosine", _FLOAT4).astype(np.float32),
         hashes=_numbers(row, "hash", _UINT8).astype(np.uint64),
+        cosine=np.where(has_vector, cosine, np.float32(0)),
+        has_vector=has_vector.astype(np.float32),
         speaker=row["speaker"] or [],
         asks=_flag(flags, _ASKS),
         has_question=_flag(flags, _HAS_QUESTION),
