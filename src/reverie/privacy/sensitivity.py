@@ -6,7 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Literal, cast
 
-from reverie.privacy import decoding, details, folding, rules, secret_values
+from reverie.privacy import (
+    decoding,
+    details,
+    folding,
+    pattern_scan,
+    rules,
+    secret_values,
+)
 
 Word = Literal["low", "normal", "high", "critical"]
 
@@ -121,23 +128,24 @@ def _start_of_run(text: str, position: int, *, after: int) -> int:
 
 
 def _of_window(text: str, ruleset: rules.Rules, *, at_least: Level) -> Level:
-    folded = folding.fold(text).text
-    if _is_critical(folded, ruleset):
+    folded = folding.fold(text)
+    scanned = pattern_scan.of(folded.text)
+    if _is_critical(scanned, ruleset):
         return _CRITICAL
-    views = decoding.views(text)
-    if views and _is_critical(decoding.together(views), ruleset):
+    views = decoding.views(text, folded)
+    if views and _is_critical(pattern_scan.of(decoding.together(views)), ruleset):
         return _CRITICAL
     if at_least >= _HIGH:
         return at_least
-    if details.has(folded, ruleset) or details.in_views(views, ruleset):
+    if details.has(scanned, ruleset) or details.in_views(views, ruleset):
         return _HIGH
     return _LOW
 
 
-def _is_critical(folded: str, ruleset: rules.Rules) -> bool:
-    if ruleset.special.category(folded):
+def _is_critical(scanned: pattern_scan.ScannedText, ruleset: rules.Rules) -> bool:
+    if ruleset.special.category(scanned.text):
         return True
-    return secret_values.has(folded, ruleset)
+    return secret_values.has(scanned, ruleset)
 
 
 def of_fields(
