@@ -5,6 +5,7 @@ short, runs of what repeats, and tails by which they match nothing.
 import importlib
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -23,8 +24,8 @@ _OF_CATEGORY: dict[Any, str] = {
     codes.CATEGORY_NOT_DIGIT: "ax -",
     codes.CATEGORY_SPACE: " \n\t",
     codes.CATEGORY_NOT_SPACE: "a1-.",
-    codes.CATEGORY_WORD: "ab1_é",
-    codes.CATEGORY_NOT_WORD: " -.@\n",
+    codes.CATEGORY_WORD: "ab1_éxA",
+    codes.CATEGORY_NOT_WORD: " -.@/:\n",
 }
 
 
@@ -42,6 +43,47 @@ def texts(pattern: re.Pattern[str], seed: int = 0) -> Iterator[Text]:
         tail = chance.choice(_TAILS)
         yield _many(body, head=head, tail=tail)
         yield _many(head + body * chance.randint(2, 30) + tail)
+
+
+class _InTurn(random.Random):
+    """A chance that takes what a pattern chooses from in turn: all of it in a while."""
+
+    extra = 2
+
+    def __init__(self, seed: str) -> None:
+        super().__init__(seed)
+        self._turns = Counter[int]()
+
+    def next_of(self, choices: Sequence[Any]) -> Any:
+        """The next one of some choices in a tree of a pattern."""
+        turn = self._turns[id(choices)]
+        self._turns[id(choices)] += 1
+        return choices[turn % len(choices)]
+
+
+class _Longest(_InTurn):
+    """By this all that repeats does so as often as it may, up to a limit."""
+
+    extra = 64
+
+    def randint(self, a: int, b: int) -> int:
+        return max(a, b)
+
+
+def samples(pattern: re.Pattern[str], count: int) -> Iterator[str]:
+    """Texts that a pattern matches, but for what it looks around for; every second as
+    long a one as its bounded repeats allow. The same each time.
+    """
+    tree: Any = parser.parse(pattern.pattern, pattern.flags)
+    chances = [_InTurn(pattern.pattern), _Longest(pattern.pattern)]
+    for number in range(count):
+        yield _sample(tree, chances[number % 2])
+
+
+def _next_of(choices: Sequence[Any], chance: random.Random) -> Any:
+    if isinstance(chance, _InTurn):
+        return chance.next_of(choices)
+    return chance.choice(choices)
 
 
 def _many(piece: str, *, head: str = "", tail: str = "") -> Text:
@@ -86,7 +128,7 @@ def _piece(item: Any, chance: random.Random, groups: dict[int, str]) -> str:
     if code is codes.IN:
         return _of_class(value, chance)
     if code is codes.BRANCH:
-        return _inside(chance.choice(value[1]), chance, groups)
+        return _inside(_next_of(value[1], chance), chance, groups)
     if code is codes.SUBPATTERN:
         said = _inside(value[-1], chance, groups)
         groups[value[0] or 0] = said
@@ -97,7 +139,8 @@ def _piece(item: Any, chance: random.Random, groups: dict[int, str]) -> str:
         return _inside(value, chance, groups)
     if code in _REPEATS:
         least, most, body = value
-        times = chance.randint(least, min(most, least + 2))
+        extra = getattr(chance, "extra", 2)
+        times = chance.randint(least, min(most, least + extra))
         return "".join(_inside(body, chance, groups) for _ in range(times))
     return ""
 
@@ -110,7 +153,7 @@ def _of_class(members: Any, chance: random.Random) -> str:
     """A sign of a class."""
     if members[0][0] is codes.NEGATE:
         return _other_than(set("".join(map(_signs_of, members[1:]))), chance)
-    return chance.choice(_signs_of(chance.choice(members)) or "a")
+    return chance.choice(_signs_of(_next_of(members, chance)) or "a")
 
 
 def _signs_of(member: Any) -> str:

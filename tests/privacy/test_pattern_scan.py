@@ -2,8 +2,12 @@
 
 import random
 import re
+from collections.abc import Iterable
 
-from reverie.privacy import folding, pattern_scan, rules
+import pytest
+
+from reverie.privacy import folding, pattern_scan, rules, sensitivity
+from tests import hostile
 
 _VALUES = (
     "+34 612 345 678", "4111 1111 1111 1111", "ana@example.org", "ana at example dot org",
@@ -17,6 +21,18 @@ _VALUES = (
 )  # fmt: skip
 _WORDS = "and the letter of my aunt lay under seven old maps for a long while".split()  # noqa: SIM905
 _SECRETS_WITH_SIGNS = 15
+SOMEWHERE = [
+    pattern
+    for pattern in rules.load().patterns
+    if pattern.digit or pattern.signs or pattern.unbroken
+]
+"""Patterns that are not looked for everywhere."""
+SAMPLES = 900
+"""Enough to have each alternative of the longest pattern."""
+# Longer than what is read around digits, and without any.
+_FAR = "and the letter of my aunt lay under old maps " * 7
+# Their samples do not have the digit that the pattern looks back at.
+_SELDOM_SAMPLED = {"segundo teléfono"}
 
 
 def _text(seed: int) -> str:
@@ -31,16 +47,74 @@ def _text(seed: int) -> str:
 
 def test_a_pattern_finds_near_its_signs_what_it_finds_everywhere() -> None:
     found = 0
-    patterns = [each for each in rules.load().patterns if each.digit or each.signs]
     for seed in range(300):
         scanned = pattern_scan.of(folding.fold(_text(seed)).text)
-        for pattern in patterns:
-            read = scanned.lowered if pattern.lowered else scanned.text
-            everywhere = [match.span() for match in pattern.match.finditer(read)]
-            near = [match.span() for match in pattern_scan.matches(pattern, scanned)]
-            assert near == everywhere, (pattern.name, scanned.text)
-            found += len(near)
+        found += sum(_found(pattern, scanned) for pattern in SOMEWHERE)
     assert found > 1_000
+
+
+@pytest.mark.parametrize("pattern", SOMEWHERE, ids=lambda pattern: pattern.name)
+def test_a_pattern_finds_its_own_samples_wherever_they_stand(
+    pattern: rules.Pattern,
+) -> None:
+    """The longest too, in any case, behind their cue, far from all other digits."""
+    found = 0
+    cues = [""] * SAMPLES
+    if pattern.cue:
+        cues = list(hostile.samples(pattern.cue, SAMPLES))
+    for sample, cue in zip(hostile.samples(pattern.match, SAMPLES), cues, strict=True):
+        for said in (sample, sample.upper(), sample.lower()):
+            text = f"{_FAR} {cue} {said} {_FAR} {cue}, {said}\n{_FAR}"
+            found += _found(pattern, pattern_scan.of(folding.fold(text).text))
+    assert found or pattern.name in _SELDOM_SAMPLED
+
+
+def _found(pattern: rules.Pattern, scanned: pattern_scan.ScannedText) -> int:
+    """How often a pattern is found: just as often as if it were looked for
+    everywhere.
+    """
+    read = scanned.lowered if pattern.lowered else scanned.text
+    everywhere = _cued(pattern, scanned, pattern.match.finditer(read))
+    near = _cued(pattern, scanned, pattern_scan.matches(pattern, scanned))
+    assert near == everywhere, (pattern.name, scanned.text)
+    return len(near)
+
+
+def _cued(
+    pattern: rules.Pattern,
+    scanned: pattern_scan.ScannedText,
+    matches: Iterable[re.Match[str]],
+) -> list[tuple[int, int]]:
+    """Where matches stand; of a pattern with a cue, those behind it."""
+    extents = [match.span() for match in matches]
+    if pattern.cue is None:
+        return extents
+    return [
+        (start, end)
+        for start, end in extents
+        if pattern.cue.search(scanned.text, max(0, start - 60), start)
+    ]
+
+
+def test_letters_that_only_regular_expressions_take_for_others_are_no_way_out() -> None:
+    """`İ`, `ı`, `ſ` and the sign of Kelvin match i, s and k where case does not count."""
+    for text in (
+        "DATE OF BİRTH 3 May 1981",
+        "date of bırth 3 May 1981",
+        "&#x17F;sn 078-05-1120",
+    ):
+        assert sensitivity.of_text(text) == sensitivity.Level.HIGH
+
+
+def test_a_pattern_set_leaves_out_nothing_that_a_text_may_have() -> None:
+    every = rules.load().patterns
+    some = pattern_scan.PatternSet(every)
+    for seed in range(100):
+        scanned = pattern_scan.of(folding.fold(_text(seed)).text)
+        possible = {pattern.name for pattern in some.possible(scanned)}
+        for pattern in every:
+            if any(True for _ in pattern_scan.matches(pattern, scanned)):
+                assert pattern.name in possible
 
 
 def test_signs_are_small_letters_and_stand_in_what_their_pattern_names() -> None:

@@ -4,10 +4,10 @@ Each view is a part of the text as somebody could read it who decodes it, with o
 back. Ordinary text has none. Depth and size are bounded, each pass is linear.
 """
 
-import dataclasses
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from reverie.privacy import (
     encodings,
@@ -20,6 +20,7 @@ from reverie.privacy import (
 
 MappedText = mapped_text.MappedText
 _Pass = Callable[[str], Iterable[mapped_text.Edit]]
+_Known = dict[tuple[MappedText, _Pass], MappedText]
 
 # Encodings inside of encodings are opened so many times.
 _DEPTH = 4
@@ -31,11 +32,13 @@ _DECODED: tuple[_Pass, ...] = (*_PLAINER, encodings.find)
 _DECODED_AGAIN: tuple[_Pass, ...] = (*_PLAINER, encodings.find_lettered)
 
 
-def views(text: str) -> list[MappedText]:
-    """The parts of a text that say something else when decoded; [] of ordinary text."""
+def views(text: str, folded: folding.Folded | None = None) -> list[MappedText]:
+    """The parts of a text that say something else when decoded; [] of ordinary text.
+    `folded` is the text folded, if it is at hand.
+    """
     found: list[MappedText] = []
     seen: set[str] = set()
-    for view in _views(text):
+    for view in _views(text, folded or folding.fold(text)):
         if view.text not in seen:
             seen.add(view.text)
             found.append(view)
@@ -54,19 +57,23 @@ def together(views: Iterable[MappedText]) -> str:
     return _BETWEEN.join(view.text for view in views)
 
 
-def _views(text: str) -> Iterator[MappedText]:
-    base = _folded(text)
+def _views(text: str, folded: folding.Folded) -> Iterator[MappedText]:
+    base = _folded(text, folded)
     decoded = _opened(base)
     yield from mapped_text.windows(decoded, strict=False)
     bare = _passed(decoded, (regrouping.marks,))
     bare = _opened(bare) if bare is not decoded else bare
     if bare is not decoded:
         yield from mapped_text.windows(bare, strict=False)
+    starts = (decoded, bare) if bare is not decoded else (decoded,)
+    seen = set(starts)
+    known: _Known = {}
     for passes in _STRICT:
-        for start in (decoded, bare) if bare is not decoded else (decoded,):
-            regrouped = _regrouped(start, passes)
-            if regrouped is start:
+        for start in starts:
+            regrouped = _regrouped(start, passes, known)
+            if regrouped in seen:
                 continue
+            seen.add(regrouped)
             for window in _windows(regrouped):
                 if passes not in _OF_NUMBERS or _MAY_BE_A_VALUE.search(window.text):
                     yield window
@@ -88,6 +95,8 @@ _STRICT: tuple[tuple[_Pass, ...], ...] = (
     (regrouping.like_digits,),
 )
 
+# Where the first of these changes nothing, the rest stand in the list by themselves.
+_WITH_OTHERS = frozenset(passes for passes in _STRICT if passes[1:] in _STRICT)
 # These put digits together and nothing else: a year alone is no value.
 _OF_NUMBERS = _STRICT[:3]
 _LONG_RUN = 40  # characters; set by hand
@@ -115,32 +124,45 @@ def _is_closed(window: MappedText) -> bool:
     return bool(rewritten) and _passed(window, _DECODED_AGAIN) is not window
 
 
-def _regrouped(start: MappedText, passes: tuple[_Pass, ...]) -> MappedText:
-    """A text after some passes; as it was if the first of them changed nothing and the
-    rest stand in the list by themselves.
-    """
-    first, *rest = passes
-    mapped = _passed(start, (first,))
-    if mapped is start and tuple(rest) in _STRICT:
+def _regrouped(
+    start: MappedText, passes: tuple[_Pass, ...], known: _Known
+) -> MappedText:
+    """A text after some passes; `known` are the texts after each pass so far."""
+    mapped = _rewritten(start, passes[0], known)
+    if mapped is start and passes in _WITH_OTHERS:
         return start
-    return _passed(mapped, rest)
+    for rewrite in passes[1:]:
+        mapped = _rewritten(mapped, rewrite, known)
+    return mapped
 
 
-def _folded(text: str) -> MappedText:
+def _rewritten(mapped: MappedText, rewrite: _Pass, known: _Known) -> MappedText:
+    after = known.get((mapped, rewrite))
+    if after is None:
+        after = mapped_text.substitute(mapped, rewrite(mapped.text))
+        known[mapped, rewrite] = after
+    return after
+
+
+def _folded(text: str, folded: folding.Folded) -> MappedText:
     """The text, folded; what cannot be seen in it but read by a model, shown."""
-    size = len(text)
-    plain = MappedText(text, range(size), range(1, size + 1), bytes(size))
+    plain = mapped_text.of(text)
     shown = mapped_text.substitute(plain, escapes.smuggled(text))
-    folded = folding.fold(shown.text)
-    if folded.starts is None or folded.ends is None:
-        return dataclasses.replace(shown, text=folded.text)
-    pairs = list(zip(folded.starts, folded.ends, strict=True))
-    return MappedText(
-        folded.text,
-        [shown.starts[start] for start, _ in pairs],
-        [shown.ends[end - 1] for _, end in pairs],
-        bytes(shown.changed[start] for start, _ in pairs),
-    )
+    if shown is not plain:
+        folded = folding.fold(shown.text)
+    if folded.starts is None:
+        return MappedText(folded.text, shown.changed, shown.offsets)
+    changed = bytes(len(folded.text))
+    if shown is not plain:
+        changed = bytes(shown.changed[start] for start in folded.starts)
+    return MappedText(folded.text, changed, partial(_through, shown, folded))
+
+
+def _through(shown: MappedText, folded: folding.Folded) -> mapped_text.Offsets:
+    """Where the characters of a folded text came from."""
+    starts = [shown.starts[start] for start in folded.starts or ()]
+    ends = [shown.ends[end - 1] for end in folded.ends or ()]
+    return mapped_text.Offsets(starts, ends)
 
 
 def _opened(mapped: MappedText) -> MappedText:

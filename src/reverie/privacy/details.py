@@ -4,6 +4,7 @@ without reading names.
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from reverie.privacy import (
     check_digits,
@@ -22,6 +23,7 @@ _KINDS = frozenset(
     {"email", "phone", "card", "iban", "national_id", "passport"}
     | {"licence", "password", "secret", "medical_id", "account", "crypto"}
 )
+_MOST_RULES = 8
 # Without check digits or a cue these are too short to be believed once they were put
 # together.
 _DOUBTFUL_KINDS = frozenset({"licence"})
@@ -36,40 +38,47 @@ _BEFORE_PHONE = re.compile(r"\d[ .\-/]{1,3}\Z")
 _BEHIND_PHONE = re.compile(r"[ .\-/]{1,3}\d")
 
 
-def has(text: str, ruleset: rules.Rules) -> bool:
+def has(scanned: pattern_scan.ScannedText, ruleset: rules.Rules) -> bool:
     """Whether a folded text holds any."""
-    return any(True for _ in _all(text, ruleset))
+    return any(True for _ in _all(scanned, ruleset))
 
 
 def in_views(views: Sequence[mapped_text.MappedText], ruleset: rules.Rules) -> bool:
     """Whether the decoded views of a text hold any."""
     strict = decoding.together(view for view in views if view.strict)
     others = decoding.together(view for view in views if not view.strict)
-    if others and has(others, ruleset):
+    if others and has(pattern_scan.of(others), ruleset):
         return True
     return bool(strict) and any(True for _ in find(strict, ruleset))
 
 
 def find(text: str, ruleset: rules.Rules) -> Iterator[spans.FoldedSpan]:
     """Each in a text that was put together from parts: phones only where they are sure."""
-    for span in _all(text, ruleset):
+    for span in _all(pattern_scan.of(text), ruleset):
         if span.kind in _DOUBTFUL_KINDS:
             continue
         if span.kind != "phone" or _is_phone(text, span):
             yield span
 
 
-def _all(text: str, ruleset: rules.Rules) -> Iterator[spans.FoldedSpan]:
+def _all(
+    scanned: pattern_scan.ScannedText, ruleset: rules.Rules
+) -> Iterator[spans.FoldedSpan]:
     """What the patterns of these kinds find, the doubtful included, and numbers with
     check digits.
     """
-    scanned = pattern_scan.of(text)
-    for pattern in ruleset.patterns:
-        if pattern.take:
-            continue
-        if pattern.kind in _KINDS or pattern.raises:
-            yield from _of_pattern(pattern, scanned)
-    yield from numbers.find(text, ruleset.words["order"])
+    for pattern in _patterns(ruleset).possible(scanned):
+        yield from _of_pattern(pattern, scanned)
+    yield from numbers.find(scanned.text, ruleset.words["order"])
+
+
+@lru_cache(maxsize=_MOST_RULES)
+def _patterns(ruleset: rules.Rules) -> pattern_scan.PatternSet:
+    return pattern_scan.PatternSet(
+        pattern
+        for pattern in ruleset.patterns
+        if not pattern.take and (pattern.kind in _KINDS or pattern.raises)
+    )
 
 
 def _of_pattern(

@@ -15,6 +15,7 @@ from reverie.privacy import (
     details,
     folding,
     known_values,
+    mapped_text,
     names,
     ner,
     numbers,
@@ -70,12 +71,13 @@ def find(
     found = [
         _original(text, folded, span) for span in _merge_touching(folded.text, settled)
     ]
-    hidden = list(_hidden(text, ruleset, known, language))
+    views = decoding.views(text, folded)
+    hidden = list(_hidden(views, ruleset, known, language))
     return _together(text, found, hidden) if hidden else found
 
 
 def _hidden(
-    text: str,
+    views: Iterable[mapped_text.MappedText],
     ruleset: rules.Rules,
     known: Sequence[spans.KnownValue],
     language: str,
@@ -83,7 +85,7 @@ def _hidden(
     """Values that stand in a text decoded, put together or spelled otherwise; their
     places are those of what says them.
     """
-    for view in decoding.views(text):
+    for view in views:
         if view.strict:
             candidates = details.find(view.text, ruleset)
             if known:

@@ -2,42 +2,52 @@
 
 import base64
 import binascii
+import itertools
 import re
+import string
 import unicodedata
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
 
-from reverie.privacy import mapped_text
+from reverie.privacy import character_classes, digit_runs, mapped_text
 
 Edit = mapped_text.Edit
+_Decoder = Callable[[re.Match[str]], list[Edit]]
+_Extent = character_classes.Extent
 
 # A run's bytes are text from so many characters on. A national id has nine.
 _FEWEST = 6
 _MOST = 1_000_000
 _WORD = 40  # characters; set by hand
 _UNPACKED = 200_000
-_BASE64 = re.compile(
-    r"(?<![0-9A-Za-z+/])[0-9A-Za-z+/_-]{10,}(?:\s{1,4}[0-9A-Za-z+/_-]{4,})*={0,2}"
-)
+# What base64 and base32 begin with.
+_LETTERS = character_classes.of(f"{string.ascii_letters}{string.digits}+/_-")
+_FEWEST_LETTERS = 10
+_BASE64 = re.compile(r"[0-9A-Za-z+/_-]{10,}(?:\s{1,4}[0-9A-Za-z+/_-]{4,})*={0,2}")
 # What is encoded has capitals or digits within.
 _PROSE = re.compile(r"[A-Z]?[a-z]+(?:[\s-]{1,4}[A-Z]?[a-z]+)*")
 _HEX = re.compile(
     r"(?<![0-9A-Za-z])(?:0x|\\x)?[0-9A-Fa-f]{2}"
     r"(?:[ :,;\n-]{0,2}(?:0x|\\x)?[0-9A-Fa-f]{2}){5,}(?![0-9A-Za-z])"
 )
+_HEX_CHARACTERS = character_classes.of(f"{string.hexdigits} :,;\n-x\\")
+_FEWEST_HEX = 12
 _GROUP_END = re.compile(r"[ :,;\n-]{1,2}")
 # A number before a run may look like its beginning.
 _LEADING = 12
 _HEX_SIGNS = re.compile(r"0x|\\x|[^0-9A-Fa-f]")
 _BASE32 = re.compile(r"(?<![0-9A-Za-z])(?:[A-Z2-7]{12,}|[a-z2-7]{12,})={0,6}")
+_FEWEST_BASE32, _MOST_PADDING = 12, 6
 _ASCII85 = re.compile(r"<~([!-uz\s]{8,20000})~>")
+_FEWEST_BITS = 48
 _BINARY = re.compile(r"(?<![0-9])[01]{8}(?:[ ,\n]{0,2}[01]{8}){5,}(?![0-9])")
 _CODES = re.compile(
     r"(?<![0-9])(?:&?#)?[0-9]{2,3}(?:[ ,;\n]{1,3}(?:&?#)?[0-9]{2,3}){5,}(?![0-9])"
 )
 _CODE = re.compile(r"[0-9]{2,3}")
+# Between two of so many codes.
+_FEWEST_CODES, _CODE_GAP = 6, 5
 _PACKED = (b"\x1f\x8b", b"x\x9c", b"x\x01", b"x\xda")
 _ANY = re.compile(r"[0-9A-Za-z+/_]{10}|[0-9A-Fa-f]{2}[ :,;\n-]|[0-9]{2},|<~")
 # Of what is text, so many characters are letters, digits or spaces.
@@ -48,26 +58,78 @@ def find(text: str, *, digits: bool = True) -> list[Edit]:
     """The runs of a text that say something when decoded, none overlapping; without
     `digits`, runs of digits alone are left.
     """
-    if not _ANY.search(text):
-        return []
     edits: list[Edit] = []
-    for pattern, decode in _DECODERS:
-        for match in pattern.finditer(text):
-            if match.end() - match.start() > _MOST:
-                continue
-            if digits or any(char.isalpha() for char in match.group()):
-                edits += decode(match)
+    for decode, match in _encoded(text):
+        if match.end() - match.start() > _MOST:
+            continue
+        if digits or any(map(str.isalpha, match.group())):
+            edits += decode(match)
     return _apart(edits)
 
 
 def runs(text: str) -> Iterator[tuple[int, int]]:
     """Where runs stand that have the form of an encoding; quicker than decoding."""
+    for _, run in _encoded(text):
+        if not _PROSE.fullmatch(run.group()):
+            yield run.span()
+
+
+def _encoded(text: str) -> Iterator[tuple[_Decoder, re.Match[str]]]:
+    """Each run that has the form of an encoding, and what decodes it."""
+    members = character_classes.marked(text, _LETTERS)
+    long_runs = list(character_classes.runs(members, _FEWEST_LETTERS))
     if not _ANY.search(text):
         return
-    for pattern, _ in _DECODERS:
-        for run in pattern.finditer(text):
-            if not _PROSE.fullmatch(run.group()):
-                yield run.span()
+    found = (
+        (_codes, _codes_in(text)),
+        (_base64, _base64_in(text, long_runs)),
+        (_hex, _hex_in(text)),
+        (_base32, _base32_in(text, long_runs)),
+        (_ascii85, _ASCII85.finditer(text)),
+        (_binary, _binary_in(text)),
+    )
+    for decode, matches in found:
+        for match in matches:
+            yield decode, match
+
+
+def _codes_in(text: str) -> Iterable[re.Match[str]]:
+    """Only where numbers enough stand close to each other."""
+    numbers = digit_runs.of(text)
+    if len(numbers) < _FEWEST_CODES:
+        return ()
+    close = 1
+    for (_, end), (start, _) in itertools.pairwise(numbers):
+        close = close + 1 if start - end <= _CODE_GAP else 1
+        if close == _FEWEST_CODES:
+            return _CODES.finditer(text)
+    return ()
+
+
+def _base64_in(text: str, long_runs: Sequence[_Extent]) -> Iterator[re.Match[str]]:
+    end = 0
+    for start, _ in long_runs:
+        match = _BASE64.match(text, start) if start >= end else None
+        if match:
+            yield match
+            end = match.end()
+
+
+def _hex_in(text: str) -> Iterator[re.Match[str]]:
+    members = character_classes.marked(text, _HEX_CHARACTERS)
+    for start, end in character_classes.runs(members, _FEWEST_HEX):
+        yield from _HEX.finditer(text, start, end + 1)
+
+
+def _base32_in(text: str, long_runs: Sequence[_Extent]) -> Iterator[re.Match[str]]:
+    for start, end in long_runs:
+        if end - start >= _FEWEST_BASE32:
+            yield from _BASE32.finditer(text, start, end + _MOST_PADDING)
+
+
+def _binary_in(text: str) -> Iterable[re.Match[str]]:
+    digits = sum(end - start for start, end in digit_runs.of(text))
+    return _BINARY.finditer(text) if digits >= _FEWEST_BITS else ()
 
 
 def find_lettered(text: str) -> list[Edit]:
@@ -165,11 +227,23 @@ def _hex_text(run: str) -> str:
 
 def _base32(match: re.Match[str]) -> list[Edit]:
     letters = match.group().rstrip("=").upper()
+    if len(letters) <= _WORD:
+        return _whole(match, _base32_word(letters))
+    return _whole(match, _base32_decoded(letters))
+
+
+@lru_cache(maxsize=8192)
+def _base32_word(letters: str) -> str:
+    """The same for what may be a long word of any language."""
+    return _base32_decoded(letters)
+
+
+def _base32_decoded(letters: str) -> str:
     try:
         raw = base64.b32decode(letters + "=" * (-len(letters) % 8))
     except (binascii.Error, ValueError):
-        return []
-    return _whole(match, readable(raw))
+        return ""
+    return readable(raw)
 
 
 def _ascii85(match: re.Match[str]) -> list[Edit]:
@@ -197,16 +271,6 @@ def _codes(match: re.Match[str]) -> list[Edit]:
         if said:
             return _whole(match, said)
     return []
-
-
-_DECODERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], list[Edit]]], ...] = (
-    (_CODES, _codes),
-    (_BASE64, _base64),
-    (_HEX, _hex),
-    (_BASE32, _base32),
-    (_ASCII85, _ascii85),
-    (_BINARY, _binary),
-)
 
 
 def readable(raw: bytes) -> str:
@@ -249,5 +313,5 @@ def _is_text(text: str) -> bool:
 def _keeps_its_script(text: str) -> bool:
     """Random bytes that happen to be UTF-8 jump between scripts with every letter."""
     scripts = [ord(char) >> 8 for char in text if char.isalpha()]
-    jumps = sum(first != second for first, second in pairwise(scripts))
+    jumps = sum(first != second for first, second in itertools.pairwise(scripts))
     return jumps * 2 <= len(scripts)

@@ -4,8 +4,9 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
-from reverie.privacy import mapped_text
+from reverie.privacy import anchored, mapped_text
 
 Edit = mapped_text.Edit
 
@@ -19,20 +20,26 @@ _ESCAPE = re.compile(
     r"|(?P<quoted>(?:=[0-9A-F]{2}){1,400})|(?P<soft>=\n)"
     r"|(?P<line>\\[nrt](?![a-z]{2}))|(?P<sign>\\[^0-9A-Za-z\n])"
 )
+_SIGNS = ("%", "&", "\\", "=", "+")
+_START = re.compile(r"%|&|\\|=|U(?=\+)|u(?=\+)")
 _PLANES_END = 0x110000
 # Characters of the block of tags stand for ASCII, variation selectors for a byte each.
 _TAGS = range(0xE0020, 0xE007F)
 _SELECTORS = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
 _SMUGGLED = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{4,}")
 _TAG_RUN = re.compile("[\U000e0020-\U000e007e]+")
+# No sign of Latin-1 before ², no letter of Latin, Cyrillic, Chinese and Korean, no dash
+# and no quotation mark.
+_SYMBOL = re.compile(
+    "[^\0-\xb1\xc0-\xd6\xd8-\xf6\xf8-\u024f\u0400-\u0481\u2010-\u2027\u3400-\u4dbf"
+    "\u4e00-\u9fff\uac00-\ud7a3]"
+)
 _REGIONAL_A = 0x1F1E6
 
 
 def find(text: str) -> Iterator[Edit]:
     """Each escape of a text, and what it says."""
-    if not any(sign in text for sign in "%&\\=+"):
-        return
-    for match in _ESCAPE.finditer(text):
+    for match in _escapes(text):
         said = _decoded(match)
         if said is not None and said != match.group():
             yield mapped_text.of_match(match, said)
@@ -40,11 +47,17 @@ def find(text: str) -> Iterator[Edit]:
 
 def runs(text: str) -> Iterator[tuple[int, int]]:
     """Where escapes stand, and words whose letters may look like others."""
-    for match in _ESCAPE.finditer(text):
+    for match in _escapes(text):
         yield match.span()
-    if not text.isascii() and any(letter in text for letter in _ALIKE):
+    if not text.isascii() and _ALIKE_LETTER.search(text):
         for word in _MIXED_WORD.finditer(text):
             yield word.span()
+
+
+def _escapes(text: str) -> Iterator[re.Match[str]]:
+    if any(map(text.__contains__, _SIGNS)):
+        return anchored.matches(_ESCAPE, _START, text)
+    return iter(())
 
 
 def _decoded(match: re.Match[str]) -> str | None:
@@ -118,15 +131,16 @@ def symbols(text: str) -> Iterator[Edit]:
     """
     if text.isascii():
         return
-    for at, char in enumerate(text):
-        if ord(char) < 0xB2 or char.isalpha():
-            continue
-        plain = _plain_symbol(char)
+    for match in _SYMBOL.finditer(text):
+        plain = _plain_symbol(match.group())
         if plain:
-            yield Edit(at, at + 1, plain)
+            yield mapped_text.of_match(match, plain)
 
 
+@lru_cache(maxsize=8192)
 def _plain_symbol(char: str) -> str:
+    if char.isalpha():
+        return ""
     number = ord(char)
     if _REGIONAL_A <= number < _REGIONAL_A + 26:
         return chr(ord("a") + number - _REGIONAL_A)
@@ -153,16 +167,17 @@ _ALIKE = dict(
         strict=True,
     )
 )
+_ALIKE_LETTER = re.compile(f"[{''.join(_ALIKE)}]")
 _MIXED_WORD = re.compile(r"[^\W_]{2,100}")
 
 
 def lookalikes(text: str) -> Iterator[Edit]:
     """Letters of another script inside of words with Latin letters or digits."""
-    if text.isascii() or not any(letter in text for letter in _ALIKE):
+    if text.isascii() or not _ALIKE_LETTER.search(text):
         return
     for word in _MIXED_WORD.finditer(text):
         letters = word.group()
-        if not any(char.isascii() for char in letters):
+        if letters.isascii() or not any(map(str.isascii, letters)):
             continue
         for at, char in enumerate(letters, word.start()):
             if char in _ALIKE:

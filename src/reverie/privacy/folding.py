@@ -33,6 +33,8 @@ _USUAL = re.compile(
     r"\u0134-\u013e\u0141-\u0148\u014a-\u017e\u0388-\u03cf\u0400-\u0482\u048a-\u052f"
     r"\u2020-\u2023\u20ac\u4e00-\u9fff\uac00-\ud7a3]*"
 )
+# Those of them that are folded nevertheless.
+_USUAL_FOLDED = ("\t", "\r", "`")
 # Invisible signs that Unicode does not class as format characters (Cf): joiners and
 # fillers of Hangul and Khmer, and variation selectors.
 _WITHOUT_WIDTH = "\u034f\u115f\u1160\u17b4\u17b5\u3164\ufe0f\ufe0e"
@@ -61,6 +63,8 @@ def fold(text: str) -> Folded:
     """Letters stay letters of their case; signs without width vanish, compatible forms
     become the usual ones.
     """
+    if _USUAL.fullmatch(text) and not any(map(text.__contains__, _USUAL_FOLDED)):
+        return Folded(text, None, None)
     folded = text.translate(_SIGN_FOR_SIGN)
     if _USUAL.fullmatch(folded):
         return Folded(folded, None, None)

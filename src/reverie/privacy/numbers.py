@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import phonenumbers
 
-from reverie.privacy import check_digits, spans
+from reverie.privacy import check_digits, digit_runs, spans
 
 # Regions whose numbers are recognised without their country code.
 _TRUNK_ZERO_REGIONS = ("GB", "DE", "AT", "CH", "FR", "IT")
@@ -17,6 +17,8 @@ _COUNTRY_CODES = ("34", "44", "49", "43", "41", "33", "39")
 _RUN = re.compile(
     r"(?<![^\W_])(?<![\d][.,])\+? ?\(?\d(?:[ .\-/()]{0,3}\d){5,}(?:(?: ?x| ext\.? ?)\d{1,6})?(?![^\W_])"
 )
+# What these have before a digit, and between two.
+_REACH = 12
 _GROUP = re.compile(r"\d+")
 _NOT_DIGITS = re.compile(r"\D")
 _IBAN_START = re.compile(
@@ -80,13 +82,15 @@ def find(text: str, order: Set[str]) -> Iterator[spans.FoldedSpan]:
     """
     yield from _ibans(text)
     candidates = 0
-    # Twelve or thirteen digits are a card only where the text speaks of one: products
-    # are numbered like that.
-    speaks_of_cards = _CARD_WORD.search(text) is not None
-    for run in _RUN.finditer(text):
+    speaks_of_cards: bool | None = None
+    for run in digit_runs.matches(_RUN, text, _REACH):
         cards = list(_cards(text, run.start(), run.end()))
-        if not cards and speaks_of_cards:
-            cards = _card_of_run(run)
+        if not cards:
+            # Twelve or thirteen digits are a card only where the text speaks of one:
+            # products are numbered like that.
+            if speaks_of_cards is None:
+                speaks_of_cards = _CARD_WORD.search(text) is not None
+            cards = _card_of_run(run) if speaks_of_cards else []
         if cards:
             yield from cards
             continue
@@ -109,7 +113,7 @@ def _first_sign(run: re.Match[str]) -> int:
 
 
 def _ibans(text: str) -> Iterator[spans.FoldedSpan]:
-    for match in _IBAN_START.finditer(text):
+    for match in digit_runs.matches(_IBAN_START, text, _REACH):
         start = match.start()
         length = check_digits.iban_length(text[start : start + 2].upper())
         if length is None:

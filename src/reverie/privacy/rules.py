@@ -35,6 +35,7 @@ _KEYS = {
     "raises",
     "digit",
     "signs",
+    "unbroken",
 }
 _REQUIRED_KEYS = {"name", "kind", "match"}
 _PAIR_KEYS = {"about", "words", "near"}
@@ -63,9 +64,11 @@ class Pattern:
 
     `check` names a function of check_digits.py; `cue` must stand in the 60 characters
     before; `when` names a list of words of which the text must hold two; `only` is the
-    language it is for; what `raises` makes a text private whatever its kind is. `digit`
-    says that each match holds a digit, `signs` (small letters) that a text without all
-    of them has no match: neither is then looked for in vain. `take`
+    language it is for; what `raises` makes a text private whatever its kind is. Three
+    keys say where no match can be, so that it is not looked for in vain: `digit` is how
+    many digits in a row each match holds, `unbroken` how many characters without a
+    space, and one of `signs` (small letters) stands in each match, or in its cue, and
+    if that is `unbroken`, in these characters. `take`
     says that what follows the match is wanted and not the match itself: a `name`, a name
     with its `capital`, a `listed` name, a `place`, an `organisation` or an `address`, as
     names.py and addresses.py cut them out. In
@@ -83,14 +86,16 @@ class Pattern:
     only: str
     lowered: bool
     raises: bool
-    digit: bool
+    digit: int
     signs: tuple[str, ...]
+    unbroken: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Rules:
     """All patterns, the lists of folded words by their name, and the words of special
-    categories, compiled.
+    categories, compiled. Each load is its own: what is chosen of it is remembered by
+    it.
     """
 
     patterns: tuple[Pattern, ...]
@@ -223,8 +228,9 @@ def _pattern(raw: Mapping[str, Any], where: str) -> Pattern:
         only=str(raw.get("only", "")),
         lowered=lowered,
         raises=bool(raw.get("raises", False)),
-        digit=bool(raw.get("digit", False)),
+        digit=int(raw.get("digit", 0)),
         signs=tuple(raw.get("signs", ())),
+        unbroken=int(raw.get("unbroken", 0)),
     )
 
 

@@ -8,6 +8,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from reverie.privacy import (
     check_digits,
@@ -23,6 +24,7 @@ SHOWN = "[secret]"
 """What stands in an index in place of a secret."""
 
 _KINDS = frozenset({"secret", "password"})
+_MOST_RULES = 8
 _BITS = 2.3
 _FEWEST = 4
 # A number alone is a PIN or a code that was sent: private, but no key.
@@ -43,17 +45,20 @@ _MIXED = re.compile(r"(?=.*[^\W\d_])(?=.*[\d\W_])")
 def find(text: str, *, with_rules: rules.Rules | None = None) -> list[tuple[int, int]]:
     """Where the secrets of a text stand, in order and apart."""
     ruleset = with_rules or rules.load()
-    found = [(span.start, span.end) for span in _plain(text, ruleset)]
-    for view in decoding.views(text):
+    folded = folding.fold(text)
+    found = [
+        folded.back(span.start, span.end) for span in _in_folded(folded.text, ruleset)
+    ]
+    for view in decoding.views(text, folded):
         found += [
             view.back(span.start, span.end) for span in _in_folded(view.text, ruleset)
         ]
     return _merged(found)
 
 
-def has(folded: str, ruleset: rules.Rules) -> bool:
+def has(scanned: pattern_scan.ScannedText, ruleset: rules.Rules) -> bool:
     """Whether a folded text, or what its decoded views say, holds a secret."""
-    return any(True for _ in _in_folded(folded, ruleset))
+    return any(True for _ in _in_scanned(scanned, ruleset))
 
 
 def redacted(text: str) -> str:
@@ -112,18 +117,22 @@ def _merged(extents: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return merged
 
 
-def _plain(text: str, ruleset: rules.Rules) -> Iterator[spans.FoldedSpan]:
-    folded = folding.fold(text)
-    for span in _in_folded(folded.text, ruleset):
-        start, end = folded.back(span.start, span.end)
-        yield spans.FoldedSpan(start, end, span.kind)
-
-
 def _in_folded(text: str, ruleset: rules.Rules) -> Iterator[spans.FoldedSpan]:
-    scanned = pattern_scan.of(text)
-    for pattern in ruleset.patterns:
-        if pattern.kind not in _KINDS:
-            continue
+    return _in_scanned(pattern_scan.of(text), ruleset)
+
+
+@lru_cache(maxsize=_MOST_RULES)
+def _patterns(ruleset: rules.Rules) -> pattern_scan.PatternSet:
+    return pattern_scan.PatternSet(
+        pattern for pattern in ruleset.patterns if pattern.kind in _KINDS
+    )
+
+
+def _in_scanned(
+    scanned: pattern_scan.ScannedText, ruleset: rules.Rules
+) -> Iterator[spans.FoldedSpan]:
+    text = scanned.text
+    for pattern in _patterns(ruleset).possible(scanned):
         for match in pattern_scan.matches(pattern, scanned):
             group = "value" if "value" in pattern.match.groupindex else 0
             start, end = match.span(group)

@@ -2,6 +2,7 @@
 signs, in English, Spanish and German.
 """
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -89,6 +90,8 @@ _FEWEST_NUMBERS = 2
 _LONGEST_LETTERS = 4
 _LABELS = frozenset({"IBAN", "DNI", "NIE", "NIF", "SSN", "TEL", "BIC", "ID"})
 _TOKEN = re.compile(r"[^\W\d_]+|\d+")
+_WORD = re.compile(r"[^\W\d_]+")
+_ASCII_WORD = re.compile("[A-Za-z]+")
 # Between two words of a number.
 _GAP = re.compile(r"[\s,.;:/|*_~`'\"()\[\]{}<>+=–-]{0,12}")
 
@@ -137,7 +140,7 @@ _NUMBERS = _tables()
 
 def find(text: str) -> Iterator[Edit]:
     """Runs of at least three numbers, digits or signs in words, as what they say."""
-    if sum(map(_is_number, _TOKEN.findall(text))) < _FEWEST_NUMBERS:
+    if not _may_hold_run(text):
         return
     run: list[re.Match[str]] = []
     for token in _TOKEN.finditer(text):
@@ -150,6 +153,26 @@ def find(text: str) -> Iterator[Edit]:
             run = []
         run.append(token)
     yield from _edit(run)
+
+
+def _may_hold_run(text: str) -> bool:
+    """Whether two words for numbers have nothing between them that says something
+    else.
+    """
+    if text.isascii():
+        lowered = _ASCII_WORD.findall(text.lower())
+        if sum(map(_NUMBERS.__contains__, lowered)) < _FEWEST_NUMBERS:
+            return False
+        words = _ASCII_WORD.findall(text)
+        places = [at for at, word in enumerate(lowered) if word in _NUMBERS]
+    else:
+        words = _WORD.findall(text)
+        places = [at for at, word in enumerate(words) if _is_number(word)]
+    # Digits say something wherever they stand.
+    return any(
+        all(map(_says, words[first + 1 : second]))
+        for first, second in itertools.pairwise(places)
+    )
 
 
 _WORDS = frozenset({*_NUMBERS, *_SIGNS, *_TIMES, *_JOINTS, *_LETTERS, _HUNDRED})

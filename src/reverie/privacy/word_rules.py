@@ -6,16 +6,19 @@ a leading `-` makes it an exception: what it covers is not read. Chinese has no 
 so its entries are found anywhere in a run of its signs.
 """
 
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 from reverie.privacy import folding
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 _TOKEN = re.compile(rf"[{_HAN}]+|[^\W_{_HAN}]+|[.!?](?=\s|$)")
+_ASCII_TOKEN = re.compile(r"[A-Za-z0-9]+|[.!?](?=\s|$)")
 _HAN_SIGN = re.compile(f"[{_HAN}]")
 _SENTENCE_END = re.compile(r"[.!?]")
 # What may stand between the two halves of a pair, in words (in Chinese: signs).
@@ -23,8 +26,9 @@ _WINDOW = 10
 # Endings of plurals (English, Spanish, German), and how much of a word must remain.
 _PLURAL_ENDINGS = ("es", "en", "s", "n", "e")
 _SHORTEST_STEM = 5
-# Different words that are remembered; texts repeat theirs.
+# Different words that are remembered, and pairs of their forms; texts repeat theirs.
 _MOST_REMEMBERED = 100_000
+_MOST_PAIRS_REMEMBERED = 20_000
 
 
 class WordMatch(NamedTuple):
@@ -111,13 +115,55 @@ class _Forms(dict[str, frozenset[str]]):
                 yield f"*{inside}*"
 
 
+class _Entry(NamedTuple):
+    """The forms of an entry, and its list, or "" for an exception."""
+
+    phrase: tuple[str, ...]
+    label: str
+
+    def may_follow(self, forms: Set[str]) -> bool:
+        """Whether its second form stands in a word with these, if it has one that
+        stands right behind the first.
+        """
+        if len(self.phrase) == 1 or _step(self.phrase[0]) > 1:
+            return True
+        return self.phrase[1] in forms
+
+
+class _Entries(dict[tuple[frozenset[str], frozenset[str]], Sequence[_Entry]]):
+    """The forms of a word and of the word behind it -> the entries that may begin
+    there, found at the first look-up.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._by_first: defaultdict[str, list[_Entry]] = defaultdict(list)
+
+    def keep(self, entry: _Entry) -> None:
+        """One more entry."""
+        self._by_first[entry.phrase[0]].append(entry)
+
+    def __missing__(
+        self, words: tuple[frozenset[str], frozenset[str]]
+    ) -> Sequence[_Entry]:
+        if len(self) >= _MOST_PAIRS_REMEMBERED:
+            self.clear()
+        forms, behind = words
+        entries = [
+            entry
+            for first in forms
+            for entry in self._by_first.get(first, ())
+            if entry.may_follow(behind)
+        ]
+        self[words] = entries
+        return entries
+
+
 class WordRules:
     """Lists of entries, compiled: reads a text in time linear in its length."""
 
     def __init__(self, lists: Mapping[str, Iterable[str]]) -> None:
-        self._phrases: defaultdict[str, list[tuple[tuple[str, ...], str]]] = (
-            defaultdict(list)
-        )
+        self._entries = _Entries()
         self._han: defaultdict[str, set[str]] = defaultdict(set)
         every_form: set[str] = set()
         for name, entries in lists.items():
@@ -126,7 +172,7 @@ class WordRules:
                 if not forms:
                     continue
                 label = "" if entry.startswith("-") else name
-                self._phrases[forms[0]].append((forms, label))
+                self._entries.keep(_Entry(forms, label))
                 every_form.update(forms)
         for form in every_form:
             if _HAN_SIGN.match(form):
@@ -135,35 +181,30 @@ class WordRules:
 
     def words(self, folded: str) -> WordForms:
         """The words of a folded text."""
-        tokens = _TOKEN.findall(folded)
-        if _HAN_SIGN.search(folded):
-            return self._with_han(tokens)
+        if folded.isascii():
+            tokens = _ASCII_TOKEN.findall(folded)
+        elif _HAN_SIGN.search(folded):
+            return self._with_han(_TOKEN.findall(folded))
+        else:
+            tokens = _TOKEN.findall(folded)
         return WordForms(tokens, list(map(self._forms.__getitem__, tokens)))
 
     def matches(self, words: WordForms) -> list[WordMatch]:
         """What stands in a text, without what an exception covers."""
         found: list[WordMatch] = []
         excepted: list[WordMatch] = []
-        for at, forms in enumerate(words.forms):
-            if not forms:
-                continue
-            for match in self._at(words.forms, at, forms):
-                (found if match.list else excepted).append(match)
+        pairs = itertools.pairwise([*words.forms, frozenset[str]()])
+        for at, entries in enumerate(map(self._entries.__getitem__, pairs)):
+            for phrase, label in entries:
+                end = _end(words.forms, at, phrase)
+                if end:
+                    (found if label else excepted).append(WordMatch(at, end, label))
         if excepted:
             covered: set[int] = set()
             for match in excepted:
                 covered.update(range(match.start, match.end))
             return [match for match in found if not _is_covered(match, covered)]
         return found
-
-    def _at(
-        self, text: Sequence[frozenset[str]], at: int, forms: frozenset[str]
-    ) -> Iterator[WordMatch]:
-        for first in forms:
-            for phrase, label in self._phrases.get(first, ()):
-                end = _end(text, at, phrase)
-                if end:
-                    yield WordMatch(at, end, label)
 
     def _with_han(self, tokens: Iterable[str]) -> WordForms:
         """Runs of Chinese signs are taken apart: one word a sign, with the entries that
@@ -210,8 +251,14 @@ def _end(text: Sequence[frozenset[str]], at: int, phrase: Sequence[str]) -> int 
             return None
         if form not in text[at]:
             return None
-        at += len(form) if _HAN_SIGN.match(form) else 1
+        at += _step(form)
     return at
+
+
+@cache
+def _step(form: str) -> int:
+    """How many words of a text a form takes: in Chinese each sign is one."""
+    return len(form) if _HAN_SIGN.match(form) else 1
 
 
 def _is_covered(match: WordMatch, places: Set[int]) -> bool:
