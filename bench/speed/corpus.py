@@ -327,9 +327,8 @@ class Given(embedding.Embeddings):
     dictionary, at once.
     """
 
-    def __init__(self, cache: Path | None = None) -> None:
-        settings = config.Embedding(provider="none", batch=256)
-        super().__init__(settings, cache=cache)
+    def __init__(self) -> None:
+        super().__init__(config.Embedding(provider="none", batch=256))
         self.models = (MODEL,)
         self.made = 0
         self._questions: dict[str, embedding.QueryVector] = {}

@@ -77,7 +77,7 @@ async def opened(folder: Path, size: int, *, tenants: bool) -> AsyncGenerator[Ho
     place = folder / "life"
     embedded.make_home(folder)
     embedded.make_home(place)
-    given = corpus.Given(place / "cache")
+    given = corpus.Given()
     async with app.opened(config.load({"REVERIE_HOME": str(place)})) as life:
         life.embeddings.close()
         life = dataclasses.replace(life, embeddings=given)

@@ -150,14 +150,16 @@ def _computed(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
 
 
 def _elsewhere(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """The same in another process; one that is gone, as it is after a while without
-    work, is replaced once.
+    """The same in another process. One that is gone, as it is after a while without
+    work, is replaced; where a new one goes at once, the work is done here.
     """
-    for _ in range(2):
+    is_new = False
+    while not is_new:
+        is_new = not _idle
         try:
-            process = _idle.pop() if _idle else _Process()
-        except OSError:
-            break
+            process = _Process() if is_new else _idle.pop()
+        except (OSError, IndexError):  # another thread took the last one
+            continue
         try:
             returned = process.call(function, items)
         except (OSError, EOFError):

@@ -276,8 +276,6 @@ async def filled(database: db.Database, caller: callers.Caller) -> None:
     me = caller.user_id
     async with database.transaction(caller) as tx:
         await tx.run("INSERT INTO embedding VALUES (%s, 'm', 'h', '[1,2]', 2)", (me,))
-        await tx.run("INSERT INTO fresh_vector VALUES (%s, 'm', 'h')", (me,))
-        await tx.run("INSERT INTO vector_file VALUES (%s, 'm', %s, 1)", (me, me))
         await tx.run("INSERT INTO stale VALUES (%s, 'h')", (me,))
         await tx.run(
             "INSERT INTO unembedded VALUES (%s, 'h', 1, 0, 0, now(), 1)", (me,)

@@ -70,11 +70,37 @@ def test_a_note_comes_from_an_editor_and_is_changed_in_one(
     assert home.json("show", note)["record"]["content"] == "The heron flies"
 
 
+def test_an_editor_that_changes_nothing_changes_nothing(warm_home: Home) -> None:
+    """Not even the ends of lines."""
+    home = warm_home
+    note = home.json("add", "one\r\ntwo")["id"]
+    assert "Left as it was" in home.run("edit", note, EDITOR="true").stdout
+    assert home.json("show", note)["record"]["content"] == "one\r\ntwo"
+
+
+def test_what_was_written_in_an_editor_that_fails_is_kept(
+    warm_home: Home, tmp_path: Path
+) -> None:
+    home = warm_home
+    note = _kept(home, "The rook calls")
+    editor = tmp_path / "editor.py"
+    editor.write_text(
+        "import pathlib, sys\n"
+        "pathlib.Path(sys.argv[1]).write_text('an hour of work')\n"
+        "sys.exit(1)\n"
+    )
+    told = home.run("edit", note, EDITOR=f"{sys.executable} {editor}", code=1).stderr
+    written = Path(told.split("is in ")[1].split()[0].rstrip("."))
+    assert written.read_text() == "an hour of work"
+    written.unlink()
+
+
 def test_what_cannot_be_found_or_understood_is_a_sentence(warm_home: Home) -> None:
     home = warm_home
     for arguments, sentence in (
         (("show", "zz"), "There is no such record."),
         (("show", "abcdef"), "There is no such record."),
+        (("show", "señor a/b?c"), "There is no such record."),
         (("list", "nosuch"), "There is no domain `nosuch`."),
         (("list", "note", "--where", "tag"), "`tag` is no filter."),
         (("add",), "There is nothing to keep."),
@@ -95,6 +121,8 @@ def test_the_original_of_a_record_is_saved_and_never_over_another_file(
     source = home.file("pelican.md", "# Pelican\n\nthe pelican dives\n")
     home.run("import", source)
     [hit] = home.json("search", "pelican")["results"]
+    escaping = home.given / "\x1b]0;owned\x07.md"
+    assert "\x1b" not in home.run("open", hit["id"], "--to", escaping).stdout
     target = home.given / "saved.md"
     assert "Saved" in home.run("open", hit["id"], "--to", target).stdout
     assert target.read_bytes() == source.read_bytes()

@@ -3,6 +3,8 @@
 import json
 import os
 import shlex
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -97,7 +99,7 @@ def edit(
 ) -> None:
     """Change a record: some fields, or its text in your editor."""
     with client.connected() as api:
-        found = api.get(f"/records/{record_id}")
+        found = api.record(record_id)
         record = found["record"]
         changed = dict(_field(text, record) for text in values or ())
         if not changed:
@@ -162,23 +164,36 @@ def _edited(record: records.Json) -> dict[str, Any]:
 
 
 def _in_editor(text: str) -> str:
-    """A text as it is when the editor has ended. Raises Unavailable."""
+    """A text as it is when the editor has ended. Raises Unavailable, and then the file
+    with what was written stays.
+    """
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or _EDITOR
-    with tempfile.TemporaryDirectory(prefix="reverie-edit-") as folder:
-        file = Path(folder) / "record.md"
-        file.write_text(text, encoding="utf-8")
-        try:
-            ended = subprocess.run([*shlex.split(editor), str(file)], check=False)
-        except OSError as refused:
-            raise errors.Unavailable(
-                f"{editor} cannot be started: {refused.strerror}.",
-                hint="Set EDITOR to your editor.",
-            ) from None
-        if ended.returncode:
-            raise errors.Unavailable(
-                f"{editor} ended with {ended.returncode}; nothing was changed."
-            )
-        return file.read_text(encoding="utf-8")
+    file = Path(tempfile.mkdtemp(prefix="reverie-edit-")) / "record.md"
+    file.write_bytes(text.encode())
+    try:
+        ended = _run_editor([*shlex.split(editor), str(file)])
+        written = file.read_bytes().decode()
+    except (OSError, ValueError) as refused:
+        raise errors.Unavailable(
+            f"{editor} could not be used: {refused}.",
+            hint=f"Set EDITOR to your editor. What was written is in {file}.",
+        ) from None
+    if ended:
+        raise errors.Unavailable(
+            f"{editor} ended with {ended}; nothing was changed.",
+            hint=f"What was written is in {file}.",
+        )
+    shutil.rmtree(file.parent, ignore_errors=True)
+    return written
+
+
+def _run_editor(command: list[str]) -> int:
+    """How an editor ended. Ctrl-C is the editor's own: here nothing is done for it."""
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        return subprocess.run(command, check=False).returncode
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _field(text: str, record: records.Json) -> tuple[str, Any]:

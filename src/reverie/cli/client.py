@@ -9,6 +9,7 @@ import http.client
 import importlib
 import json
 import os
+import re
 import urllib.parse
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from reverie.cli import running
 from reverie.cli.api_request import Request, Response
 
 _TIMEOUT_SECONDS = 300.0
+_ID = re.compile(r"[\w:-]{1,64}", re.ASCII)
 Query = Mapping[str, object]
 
 
@@ -42,6 +44,14 @@ class ApiClient:
         """The JSON of a GET. Raises what the API refuses with, as all of these do."""
         return self.call("GET", path, query=query)
 
+    def record(self, record_id: str) -> Any:
+        """A record of any kind, by its id or a part of it: {domain, path, record}."""
+        if not _ID.fullmatch(record_id):
+            raise errors.NotFound(
+                "There is no such record.", hint="Search and list show the ids."
+            )
+        return self.get(f"/records/{record_id}")
+
     def call(
         self,
         method: str,
@@ -51,7 +61,14 @@ class ApiClient:
         body: object = None,
     ) -> Any:
         """The JSON that any request is answered with."""
-        return json.loads(self.fetch(method, path, query=query, body=body) or b"null")
+        answered = self.fetch(method, path, query=query, body=body)
+        try:
+            return json.loads(answered or b"null")
+        except ValueError:
+            raise errors.Unavailable(
+                "The server answered in no form that is known here.",
+                hint="Is it another version? Restart `reverie up`.",
+            ) from None
 
     def fetch(
         self,

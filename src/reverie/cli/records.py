@@ -49,7 +49,7 @@ _KEPT_BY_US = ("id", "source", "created_at", "updated_at", "deleted_at", "sensit
 def show(record_id: RecordId, as_json: AsJson = False) -> None:
     """Show one record whole: its fields, its text, where it comes from."""
     with client.connected() as api:
-        found = api.get(f"/records/{record_id}")
+        found = api.record(record_id)
     if as_json:
         terminal.as_json(found)
     else:
@@ -104,7 +104,7 @@ def restore(record_ids: list[str], as_json: AsJson = False) -> None:
 def history(record_id: RecordId, as_json: AsJson = False) -> None:
     """Show how a record changed, the last change first."""
     with client.connected() as api:
-        path = api.get(f"/records/{record_id}")["path"]
+        path = api.record(record_id)["path"]
         page = api.get(f"{path}/history", {"limit": 200})
     if as_json:
         terminal.as_json(page)
@@ -124,7 +124,7 @@ def open_original(
 ) -> None:
     """Open the file that a record was imported from, in the system's program for it."""
     with client.connected() as api:
-        found = api.get(f"/records/{record_id}")
+        found = api.record(record_id)
         data = api.fetch("GET", f"{found['path']}/original")
     name = Path(str(found["record"].get("custom", {}).get("imported_from", ""))).name
     if to is None:
@@ -132,7 +132,7 @@ def open_original(
         _start(_written(folder / (name or "original"), data))
     else:
         target = to / (name or "original") if to.is_dir() else to
-        terminal.line(f"Saved {_written(target, data)}.")
+        terminal.line(terminal.safe(f"Saved {_written(target, data)}."))
 
 
 def plural(domain: str) -> str:
@@ -232,7 +232,7 @@ def _each(
     """The same change for some records; all are found before the first is changed."""
     changed: list[Any] = []
     with client.connected() as api:
-        found = [api.get(f"/records/{record_id}") for record_id in record_ids]
+        found = [api.record(record_id) for record_id in record_ids]
         for each in found:
             changed.append(api.call(method, f"{each['path']}{ending}"))
             if not as_json:
@@ -265,8 +265,8 @@ def _start(file: Path) -> None:
     has_display = sys.platform == "darwin" or os.environ.get("DISPLAY")
     found = shutil.which(program) or ""
     if not found or not (has_display or os.environ.get("WAYLAND_DISPLAY")):
-        terminal.line(str(file))
+        terminal.line(terminal.safe(str(file)))
         terminal.note("No program could be started here; this is a copy of it.")
         return
     subprocess.Popen([found, str(file)], start_new_session=True)
-    terminal.line(f"Opened {file}.")
+    terminal.line(terminal.safe(f"Opened {file}."))

@@ -12,6 +12,7 @@ from reverie import errors
 
 # A server that is just starting has no port yet; set by hand.
 _STARTING_SECONDS = 20.0
+_LOOKING_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,9 @@ class RunningServer:
         return f"running (process {self.process}, port {self.port})"
 
 
+_STARTING = RunningServer(0, 0)
+
+
 def server(home: Path) -> RunningServer | None:
     """The server of a home, if one runs."""
     path = home / "up.lock"
@@ -37,7 +41,8 @@ def server(home: Path) -> RunningServer | None:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             process, _, port = file.read().strip().partition(" ")
-            return RunningServer(int(process or 0), int(port or 0))
+            told = process.isdecimal() and port.isdecimal()
+            return RunningServer(int(process), int(port)) if told else _STARTING
     return None
 
 
@@ -59,19 +64,33 @@ def locked(home: Path) -> Generator[None]:
     """Hold the lock of the home's server. Raises AlreadyRunning."""
     path = home / "up.lock"
     with path.open("a", encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _locked(file.fileno()):
             raise errors.AlreadyRunning(
                 f"Reverie is already {server(home) or 'running'} here.",
                 hint="Stop it, or set REVERIE_HOME to another folder.",
-            ) from None
-        path.write_text("", encoding="utf-8")
+            )
+        file.truncate(0)
         yield
-        path.write_text("", encoding="utf-8")
+        note_port(home, 0)
+
+
+def _locked(descriptor: int) -> bool:
+    """Take the lock; a command that looks whether it is held has it for a moment."""
+    deadline = time.monotonic() + _LOOKING_SECONDS
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.02)
+        else:
+            return True
 
 
 def note_port(home: Path, port: int) -> None:
-    """Tell who holds the lock and where it listens."""
-    path = home / "up.lock"
-    path.write_text(f"{os.getpid()} {port}\n", encoding="utf-8")
+    """Tell who holds the lock and where it listens; with 0, that it listens no more.
+    No token is sent to a port that another program may have taken since.
+    """
+    told = f"{os.getpid()} {port}\n" if port else ""
+    (home / "up.lock").write_text(told, encoding="utf-8")

@@ -71,6 +71,7 @@ async def _up() -> None:
                         reverie,
                         port=settings.port,
                         ready=lambda port: _ready(reverie, port),
+                        ended=lambda: running.note_port(settings.home, 0),
                         stop=stop,
                     )
                 finally:

@@ -78,8 +78,7 @@ class Embeddings:
 
     `models` names all that can embed a question now: the present one, on which
     everything is kept, first; then the previous one and the built-in one. With provider
-    `none` there is none, and every call is Unavailable. `cache` is a folder for what can
-    be made again.
+    `none` there is none, and every call is Unavailable.
     """
 
     def __init__(
@@ -108,7 +107,6 @@ class Embeddings:
         )
         self.models: tuple[str, ...] = tuple(self._embedders)
         self.batch = settings.batch
-        self.cache = cache
         self.keeps_previous = settings.keep_previous
         self.top = reranker.top
         self._measured: dict[str, ModelMeasurement | None] = {}

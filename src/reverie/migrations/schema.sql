@@ -342,14 +342,6 @@ CREATE TABLE fresh (
 
 ALTER TABLE ONLY fresh FORCE ROW LEVEL SECURITY;
 
-CREATE TABLE fresh_vector (
-    user_id uuid NOT NULL,
-    model text NOT NULL,
-    hash bytea NOT NULL
-);
-
-ALTER TABLE ONLY fresh_vector FORCE ROW LEVEL SECURITY;
-
 CREATE TABLE graph (
     user_id uuid NOT NULL,
     version bigint NOT NULL
@@ -859,15 +851,6 @@ CREATE TABLE users (
 
 ALTER TABLE ONLY users FORCE ROW LEVEL SECURITY;
 
-CREATE TABLE vector_file (
-    user_id uuid NOT NULL,
-    model text NOT NULL,
-    id uuid NOT NULL,
-    vectors bigint NOT NULL
-);
-
-ALTER TABLE ONLY vector_file FORCE ROW LEVEL SECURITY;
-
 ALTER TABLE ONLY agent
     ADD CONSTRAINT agent_pkey PRIMARY KEY (user_id, name);
 
@@ -930,9 +913,6 @@ ALTER TABLE ONLY file
 
 ALTER TABLE ONLY fresh
     ADD CONSTRAINT fresh_pkey PRIMARY KEY (user_id, passage_id);
-
-ALTER TABLE ONLY fresh_vector
-    ADD CONSTRAINT fresh_vector_pkey PRIMARY KEY (user_id, model, hash);
 
 ALTER TABLE ONLY graph
     ADD CONSTRAINT graph_pkey PRIMARY KEY (user_id);
@@ -1035,9 +1015,6 @@ ALTER TABLE ONLY upload
 
 ALTER TABLE ONLY users
     ADD CONSTRAINT users_pkey PRIMARY KEY (user_id);
-
-ALTER TABLE ONLY vector_file
-    ADD CONSTRAINT vector_file_pkey PRIMARY KEY (user_id, model);
 
 CREATE INDEX alias_node ON alias USING btree (user_id, node_id);
 
@@ -1187,9 +1164,6 @@ ALTER TABLE ONLY feed_item
 ALTER TABLE ONLY fresh
     ADD CONSTRAINT fresh_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
-ALTER TABLE ONLY fresh_vector
-    ADD CONSTRAINT fresh_vector_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
-
 ALTER TABLE ONLY graph
     ADD CONSTRAINT graph_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
@@ -1283,9 +1257,6 @@ ALTER TABLE ONLY unit
 ALTER TABLE ONLY upload
     ADD CONSTRAINT upload_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
 
-ALTER TABLE ONLY vector_file
-    ADD CONSTRAINT vector_file_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id);
-
 ALTER TABLE agent ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE alias ENABLE ROW LEVEL SECURITY;
@@ -1333,8 +1304,6 @@ ALTER TABLE file ENABLE ROW LEVEL SECURITY;
 CREATE POLICY first ON users FOR INSERT WITH CHECK ((current_setting('reverie.system'::text, true) = 'on'::text));
 
 ALTER TABLE fresh ENABLE ROW LEVEL SECURITY;
-
-ALTER TABLE fresh_vector ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE graph ENABLE ROW LEVEL SECURITY;
 
@@ -1404,8 +1373,6 @@ CREATE POLICY owner ON file USING ((user_id = (NULLIF(current_setting('reverie.u
 
 CREATE POLICY owner ON fresh USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
-CREATE POLICY owner ON fresh_vector USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
-
 CREATE POLICY owner ON graph USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
 CREATE POLICY owner ON health USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
@@ -1468,8 +1435,6 @@ CREATE POLICY owner ON upload USING ((user_id = (NULLIF(current_setting('reverie
 
 CREATE POLICY owner ON users USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
 
-CREATE POLICY owner ON vector_file USING ((user_id = (NULLIF(current_setting('reverie.user_id'::text, true), ''::text))::uuid));
-
 ALTER TABLE passage ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE password ENABLE ROW LEVEL SECURITY;
@@ -1507,8 +1472,6 @@ ALTER TABLE unit ENABLE ROW LEVEL SECURITY;
 ALTER TABLE upload ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE users ENABLE ROW LEVEL SECURITY;
-
-ALTER TABLE vector_file ENABLE ROW LEVEL SECURITY;
 
 GRANT USAGE ON SCHEMA public TO reverie_app;
 
@@ -1553,8 +1516,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE feed_item TO reverie_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE file TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE fresh TO reverie_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE fresh_vector TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE graph TO reverie_app;
 
@@ -1617,5 +1578,3 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE unit TO reverie_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE upload TO reverie_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE users TO reverie_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE vector_file TO reverie_app;

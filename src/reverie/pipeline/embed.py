@@ -12,14 +12,7 @@ from dataclasses import dataclass
 
 from reverie import db, errors
 from reverie.llm import embedding
-from reverie.pipeline import (
-    dead_letters,
-    embed_queue,
-    models,
-    slots,
-    vector_files,
-    vector_store,
-)
+from reverie.pipeline import dead_letters, embed_queue, models, slots, vector_store
 from reverie.records import changes, passages
 
 log = logging.getLogger(__name__)
@@ -111,8 +104,7 @@ async def retry(work: slots.Work, batch: Sequence[changes.Change]) -> None:
 
 
 async def work_off(work: slots.Work) -> bool:
-    """Make the vectors of the texts whose turn it is, and, when none waits, the file of
-    all of them; says whether there was anything to do.
+    """Make the vectors of the texts whose turn it is; says whether there were any.
 
     A kill costs one batch. Raises EmbedderUnavailable.
     """
@@ -121,10 +113,10 @@ async def work_off(work: slots.Work) -> bool:
         return False
     async with work.database.transaction(work.user) as tx:
         batch = await embed_queue.following(tx, work.user, most=work.embeddings.at_once)
+        if not batch:
+            return False
         used = models.used(work.embeddings, await models.of_user(tx, work.user))
         lacking = await _lacking(tx, work, model, batch)
-    if not batch:
-        return await vector_files.renew(work)
     await models.calibrate(work, [model])
     written = batch[0].level == embed_queue.Urgency.WRITTEN
     lane: embedding.Lane = "realtime" if written else "bulk"

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from uuid import UUID
 
 from reverie import db, errors
 from reverie.access import users
@@ -12,18 +11,12 @@ from reverie.records import changes, passages
 
 # All numbers come as one array: as a text for each vector, PostgreSQL took longer to read
 # them (66 ms for 256 vectors of 384, now 4) than for all else that is done to keep them.
-# What is new is in no file yet (pipeline/vector_files.py).
 _KEEP = """
-WITH kept AS (
-    INSERT INTO embedding (user_id, model, hash, vector, dimensions)
-    SELECT %(user)s, %(model)s, hash,
-        (%(numbers)b::real[])[(number - 1) * %(length)s + 1 : number * %(length)s]::halfvec, %(length)s
-    FROM unnest(%(hashes)b::bytea[]) WITH ORDINALITY AS new (hash, number) ORDER BY hash
-    ON CONFLICT DO NOTHING RETURNING user_id, model, hash
-), fresh AS (
-    INSERT INTO fresh_vector SELECT user_id, model, hash FROM kept ON CONFLICT DO NOTHING
-)
-SELECT count(*) FROM kept
+INSERT INTO embedding (user_id, model, hash, vector, dimensions)
+SELECT %(user)s, %(model)s, hash,
+    (%(numbers)b::real[])[(number - 1) * %(length)s + 1 : number * %(length)s]::halfvec, %(length)s
+FROM unnest(%(hashes)b::bytea[]) WITH ORDINALITY AS new (hash, number) ORDER BY hash
+ON CONFLICT DO NOTHING
 """
 _LENGTH = "SELECT vector_dims(vector) FROM embedding WHERE user_id = %s AND model = %s LIMIT 1"
 _SWEEP = """
@@ -41,23 +34,7 @@ DELETE FROM embedding WHERE user_id = %(user)s AND model = %(model)s AND hash IN
     SELECT hash FROM embedding WHERE user_id = %(user)s AND model = %(model)s ORDER BY hash LIMIT %(most)s
 )
 """
-_FORGET = """
-WITH fresh AS (DELETE FROM fresh_vector WHERE user_id = %(user)s),
-    files AS (DELETE FROM vector_file WHERE user_id = %(user)s)
-DELETE FROM embedding WHERE user_id = %(user)s
-"""
-_DISMISS_FILE = """
-WITH fresh AS (DELETE FROM fresh_vector WHERE user_id = %(user)s AND model = %(model)s)
-DELETE FROM vector_file WHERE user_id = %(user)s AND model = %(model)s
-"""
-_FILE = """
-INSERT INTO vector_file (user_id, model, id, vectors) VALUES (%(user)s, %(model)s, %(id)s, %(vectors)s)
-ON CONFLICT (user_id, model) DO UPDATE SET id = excluded.id, vectors = excluded.vectors
-"""
-_FILED = """
-DELETE FROM fresh_vector USING unnest(%(fresh)s::bytea[]) AS filed (hash)
-WHERE user_id = %(user)s AND model = %(model)s AND fresh_vector.hash = filed.hash
-"""
+_FORGET = "DELETE FROM embedding WHERE user_id = %s"
 _COUNT = """
 SELECT count(DISTINCT passage.hash) AS texts, count(DISTINCT embedding.hash) AS vectors
 FROM passage LEFT JOIN embedding
@@ -106,22 +83,8 @@ async def keep(
         "numbers": db.Reals(vectors),
         "length": dimensions,
     }
-    more = await tx.value(_KEEP, values)
+    more = await tx.run(_KEEP, values)
     await models.count(tx, user, model, more, dimensions=dimensions, pace=pace)
-
-
-async def file(
-    tx: db.Transaction,
-    user: db.HasUser,
-    model: str,
-    file_id: UUID,
-    vectors: int,
-    fresh: Sequence[bytes],
-) -> None:
-    """A file has so many vectors of a model now, those among them that were fresh."""
-    values = {"user": user.user_id, "model": model, "id": file_id, "vectors": vectors}
-    await tx.run(_FILE, values)
-    await tx.run(_FILED, values | {"fresh": list(fresh)})
 
 
 async def sweep(
@@ -145,7 +108,7 @@ async def drop(tx: db.Transaction, user: db.HasUser, hashes: Sequence[bytes]) ->
 
 async def forget(tx: db.Transaction, user: db.HasUser) -> None:
     """Drop every vector of the user, so that they are made again."""
-    await tx.run(_FORGET, {"user": user.user_id})
+    await tx.run(_FORGET, (user.user_id,))
     await models.forget(tx, user)
 
 
@@ -179,7 +142,6 @@ async def drop_replaced(tx: db.Transaction, user: db.HasUser, model: str) -> boo
         await models.count(tx, user, old, -gone)
     else:
         await models.dismiss(tx, user, old)
-        await tx.run(_DISMISS_FILE, {"user": user.user_id, "model": old})
     return True
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 _MARK = ">"
-# RFC 3676, 4.3; many programs strip the space.
-_RULE = re.compile(r"-- ?")
+# RFC 3676, 4.3. Many programs strip the space; a rule between paragraphs looks the same.
+_RULE, _STRIPPED_RULE = "-- ", "--"
+_SHORT_LINE = 60
 # More lines are text below a rule.
 _LONGEST_SIGNATURE = 12
 _FORWARDED = re.compile(r"\s*(?:fwd?|wg|rv|tr|i)\s*:", re.IGNORECASE)
@@ -45,7 +46,7 @@ def _parts_of(lines: Sequence[str], *, quotes: bool) -> Iterator[_Part]:
     """The part that each line belongs to."""
     signature_ends = 0
     for number, line in enumerate(lines):
-        if _RULE.fullmatch(line):
+        if line in (_RULE, _STRIPPED_RULE):
             signature_ends = _signature_end(lines, number)
         if line.startswith(_MARK) or _introduces_quote(lines, number):
             yield "quoted" if quotes else "own"
@@ -61,7 +62,10 @@ def _signature_end(lines: Sequence[str], start: int) -> int:
     while end < len(lines) and not lines[end].startswith(_MARK):
         end += 1
     written = [line for line in lines[start:end] if line.strip()]
-    return end if len(written) <= _LONGEST_SIGNATURE else 0
+    is_short = all(len(line) <= _SHORT_LINE for line in written)
+    if len(written) > _LONGEST_SIGNATURE:
+        return 0
+    return end if lines[start] == _RULE or is_short else 0
 
 
 def _introduces_quote(lines: Sequence[str], number: int) -> bool:

@@ -6,7 +6,7 @@ neighbours count too, each at its weight (docs/decisions/0009).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import pairwise
 from typing import LiteralString
@@ -46,25 +46,22 @@ WITH near AS MATERIALIZED (
 _MEANT: LiteralString = """meant AS MATERIALIZED (
     SELECT hash, %(offset)s::float8 - %(scale)s::float8 * (vector <#> (SELECT %(vector)s::halfvec)) AS cosine
     FROM embedding
-    WHERE user_id = %(user)s AND model = %(model)s AND hash = ANY(ARRAY(SELECT hash FROM near {fresh}))
+    WHERE user_id = %(user)s AND model = %(model)s AND hash = ANY(ARRAY(SELECT hash FROM near))
 )
 """
-# Those that no file has.
-_FRESH: LiteralString = "WHERE hash = ANY(%(fresh)s::bytea[])"
 # Without a model nothing is similar.
-_NOT_MEANT: LiteralString = """meant AS (SELECT NULL::bytea AS hash, NULL::float8 AS cosine WHERE false)
+_NOT_MEANT: LiteralString = """meant AS (SELECT NULL::bytea AS hash, NULL::float8 AS cosine)
 """
 _OF_NEIGHBOURS: LiteralString = """
 FROM (
-    SELECT id, number, ordinal, length, hash, speaker, asks, has_question, tells_when, coalesce(terms, '') AS terms,
+    SELECT id, number, ordinal, length, speaker, asks, has_question, tells_when, coalesce(terms, '') AS terms,
         coalesce(cosine * power(least(1, length / %(full_length)s::float8), %(short_power)s::float8), 'NaN')::float4
             AS cosine
     FROM near LEFT JOIN meant USING (hash) ORDER BY number, ordinal
 )
 """
 _PACKED_NEIGHBOURS = f"{packed_columns.SELECT_PACKED}{_OF_NEIGHBOURS}"
-_NEIGHBOURS = f"{_NEAR}{_MEANT.format(fresh='')}{_PACKED_NEIGHBOURS}"
-_NEIGHBOURS_BY_FILE = f"{_NEAR}{_MEANT.format(fresh=_FRESH)}{_PACKED_NEIGHBOURS}"
+_NEIGHBOURS = f"{_NEAR}{_MEANT}{_PACKED_NEIGHBOURS}"
 _NEIGHBOURS_BY_WORDS = f"{_NEAR}{_NOT_MEANT}{_PACKED_NEIGHBOURS}"
 _CARDS = """
 SELECT card.record_id, card.domain, card.title, card.at, card.tags, card.sensitivity,
@@ -173,13 +170,12 @@ async def score(
         **_span_parameters(spans, records),
         **_model_parameters(gathered.model_query),
     }
-    neighbours = _statement(gathered.model_query)
+    neighbours = _NEIGHBOURS if gathered.model_query else _NEIGHBOURS_BY_WORDS
     (row,), card_rows = await tx.together(
         (neighbours, parameters), (_CARDS, parameters | {"records": db.array(records)})
     )
     by_id = {card["record_id"]: Card(**card) for card in card_rows}
     columns = packed_columns.unpacked(row, gathered.matches.keys)
-    columns = _with_file(columns, gathered.model_query)
     around = _Neighbourhood(columns, _neighbours(columns))
     return Scored(
         ids=columns.ids,
@@ -257,38 +253,9 @@ def _model_parameters(model_query: query_model.ModelQuery | None) -> dict[str, o
         "model": model_query.vector.model if model_query else "",
         "offset": model_query.vector.offset if model_query else 0.0,
         "scale": model_query.vector.calibration.scale if model_query else 0.0,
-        "fresh": list(model_query.fresh) if model_query else [],
         "full_length": weights.SHORT_PASSAGE,
         "short_power": weights.SHORT_PASSAGE_POWER,
     }
-
-
-def _statement(model_query: query_model.ModelQuery | None) -> LiteralString:
-    """What looks up the neighbours, with the similarities that no file tells."""
-    if model_query is None:
-        return _NEIGHBOURS_BY_WORDS
-    if model_query.file is None:
-        return _NEIGHBOURS
-    return _NEIGHBOURS_BY_FILE if model_query.fresh else _NEIGHBOURS_BY_WORDS
-
-
-def _with_file(
-    columns: packed_columns.Columns, model_query: query_model.ModelQuery | None
-) -> packed_columns.Columns:
-    """The same with the similarities of the texts whose vectors a file has."""
-    if model_query is None or model_query.file is None:
-        return columns
-    products = model_query.file.products(model_query.values, columns.hashes)
-    vector = model_query.vector
-    short = np.minimum(1, columns.length / np.float32(weights.SHORT_PASSAGE))
-    cosine = vector.offset + vector.calibration.scale * products
-    cosine = (cosine * short**weights.SHORT_PASSAGE_POWER).astype(np.float32)
-    in_file = ~np.isnan(products)
-    return replace(
-        columns,
-        cosine=np.where(in_file, cosine, columns.cosine),
-        has_vector=np.where(in_file, np.float32(1), columns.has_vector),
-    )
 
 
 def _neighbours(columns: packed_columns.Columns) -> Integers:

@@ -88,7 +88,7 @@ class Asked:
     @property
     def settings(self) -> dict[str, str]:
         """What the snapshot should have in which the question is answered."""
-        if self.model_query is None or vector.is_filed(self.query, self.model_query):
+        if self.model_query is None:
             return {}
         return vector.hnsw_settings(self.model_query.own)
 

@@ -10,7 +10,6 @@ however many there are. A statement whose outer SELECT is `SELECT_PACKED` gives 
 | `ordinal` | int4 | its place in the record |
 | `length` | int4 | its words |
 | `cosine` | float4 | its calibrated similarity; NaN without a vector |
-| `hash` | int8 | the first eight bytes of its text's hash |
 | `bytes` | int4 | how many bytes its terms take |
 | `terms` | bytes | its terms, as `records/postings.py` packs them |
 | `flags` | int4 | 1 ends with a question mark, 2 has one, 4 tells a time |
@@ -35,12 +34,11 @@ Integers = NDArray[np.int64]
 SELECT_PACKED: LiteralString = """
 SELECT string_agg(int8send(id), '') AS id, string_agg(int4send(number), '') AS record,
     string_agg(int4send(ordinal), '') AS ordinal, string_agg(int4send(length), '') AS length,
-    string_agg(float4send(cosine), '') AS cosine, string_agg(substr(hash, 1, 8), '') AS hash,
-    string_agg(terms, '') AS terms, string_agg(int4send(octet_length(terms)), '') AS bytes,
-    array_agg(speaker) AS speaker,
+    string_agg(float4send(cosine), '') AS cosine, string_agg(terms, '') AS terms,
+    string_agg(int4send(octet_length(terms)), '') AS bytes, array_agg(speaker) AS speaker,
     string_agg(int4send(asks + 2 * has_question + 4 * tells_when), '') AS flags
 """
-_INT8, _INT4, _FLOAT4, _UINT8 = ">i8", ">i4", ">f4", ">u8"
+_INT8, _INT4, _FLOAT4 = ">i8", ">i4", ">f4"
 _ASKS, _HAS_QUESTION, _TELLS_WHEN = 1, 2, 4
 
 
@@ -58,7 +56,6 @@ class Columns:
     tf: Floats
     length: Floats
     cosine: Floats
-    hashes: NDArray[np.uint64]
     has_vector: Floats
     speaker: Sequence[str | None]
     asks: Floats
@@ -78,7 +75,6 @@ def unpacked(row: Mapping[str, Any], keys: Sequence[int]) -> Columns:
         ordinal=_numbers(row, "ordinal", _INT4).astype(np.int64),
         tf=postings.frequencies(row["terms"] or b"", sizes, keys),
         length=_numbers(row, "length", _INT4).astype(np.float32),
-        hashes=_numbers(row, "hash", _UINT8).astype(np.uint64),
         cosine=np.where(has_vector, cosine, np.float32(0)),
         has_vector=has_vector.astype(np.float32),
         speaker=row["speaker"] or [],

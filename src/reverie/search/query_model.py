@@ -13,17 +13,11 @@ import numpy as np
 from reverie import db, errors
 from reverie.access import callers
 from reverie.llm import embedding
-from reverie.search import vector_files, weights
 
-# What is fresh is of use beside a file alone, and only if it is little.
 _MODELS = """
-SELECT name, model.vectors, floor, scale, spread, means, vector_file.id AS file,
-    (SELECT reltuples FROM pg_class WHERE oid = 'embedding'::regclass)::float8 AS everybodys,
-    CASE WHEN vector_file.id IS NOT NULL THEN ARRAY(
-        SELECT hash FROM fresh_vector WHERE user_id = model.user_id AND fresh_vector.model = name LIMIT %(most)s
-    ) END AS fresh
-FROM model LEFT JOIN vector_file ON vector_file.user_id = model.user_id AND vector_file.model = name
-WHERE model.user_id = %(user)s
+SELECT name, vectors, floor, scale, spread, means,
+    (SELECT reltuples FROM pg_class WHERE oid = 'embedding'::regclass)::float8 AS everybodys
+FROM model WHERE user_id = %s
 """
 
 
@@ -31,22 +25,12 @@ WHERE model.user_id = %(user)s
 class ModelQuery:
     """A question as a vector, how many vectors of its model the user has, and how many
     there are of all users.
-
-    `file` holds the user's vectors but for the `fresh` ones, which are few; None if
-    there is no such file.
     """
 
     vector: embedding.QueryVector
     literal: str  # as pgvector reads it
     own: int
     everybodys: float
-    file: vector_files.VectorFile | None = None
-    fresh: Sequence[bytes] = ()
-
-    @property
-    def values(self) -> vector_files.Floats:
-        """The vector as an array."""
-        return np.asarray(self.vector.values, np.float32)
 
 
 async def embed(
@@ -65,7 +49,7 @@ async def embed(
 
 def statement(caller: callers.Caller) -> db.Statement:
     """What is read of a user's models."""
-    return _MODELS, {"user": caller.user_id, "most": weights.EXACT_VECTORS}
+    return _MODELS, (caller.user_id,)
 
 
 async def embedded(
@@ -102,18 +86,8 @@ async def _embedded(
         written, model, measured=_calibration(row), origin=origin
     )
     literal = "[" + ",".join([f"{value:.5g}" for value in vector.values]) + "]"
-    fresh: Sequence[bytes] = row.get("fresh") or ()
-    file = None
-    if len(fresh) < weights.EXACT_VECTORS:
-        user_id = origin.caller.user_id
-        file = vector_files.mapped(embeddings.cache, user_id, row.get("file"))
     return ModelQuery(
-        vector,
-        literal,
-        row.get("vectors", 0),
-        row.get("everybodys", 0.0),
-        file,
-        fresh,
+        vector, literal, row.get("vectors", 0), row.get("everybodys", 0.0)
     )
 
 

@@ -1,40 +1,27 @@
-"""Vector retriever: nearest neighbours by a file, by HNSW, or one by one (exact)."""
+"""Vector retriever: nearest neighbours by HNSW (approximate) or one by one (exact)."""
 
-import asyncio
 import math
 from typing import Any, LiteralString
 
 from reverie import db
 from reverie.access import callers
-from reverie.search import candidates, query_model, scope, vector_files, weights
+from reverie.search import candidates, query_model, scope, weights
 from reverie.search import query as queries
 
 # The nearest texts, then the passages that hold them. A text of few words says less
 # than it seems.
-_NEAR: LiteralString = """
-SELECT embedding.hash, %(offset)s::float8 - %(scale)s::float8 * ({distance}) AS score FROM embedding
-WHERE embedding.user_id = %(user)s AND embedding.model = %(model)s AND embedding.dimensions = {dimensions}
-    AND {in_scope}
-ORDER BY {distance} LIMIT %(depth)s
-"""
 _NEAREST = """
-WITH near AS MATERIALIZED ({near})
+WITH near AS MATERIALIZED (
+    SELECT embedding.hash, %(offset)s::float8 - %(scale)s::float8 * ({distance}) AS score FROM embedding
+    WHERE embedding.user_id = %(user)s AND embedding.model = %(model)s AND embedding.dimensions = {dimensions}
+        AND {in_scope}
+    ORDER BY {distance} LIMIT %(depth)s
+)
 SELECT passage.record_id, passage.ordinal, passage.id AS passage_id, (SELECT count(*) FROM near) AS texts,
     near.score * power(least(1, passage.length / %(full_length)s::float8), %(short_power)s::float8) AS score
 FROM near JOIN passage ON passage.user_id = %(user)s AND passage.hash = near.hash
 WHERE {scope}
 ORDER BY score DESC, passage.id LIMIT %(depth)s
-"""
-# The same of the texts that a file has, and of those that are in none yet.
-_NEAR_OF_FILE: LiteralString = """
-SELECT substr(%(hashes)b::bytea, 32 * (place::int - 1) + 1, 32) AS hash,
-    %(offset)s::float8 + %(scale)s::float8 * product AS score
-FROM unnest(%(products)s::float8[]) WITH ORDINALITY AS found (product, place)
-"""
-_OR_FRESH: LiteralString = """
-UNION ALL
-SELECT hash, %(offset)s::float8 - %(scale)s::float8 * (vector <#> (SELECT %(vector)s::halfvec)) FROM embedding
-WHERE user_id = %(user)s AND model = %(model)s AND hash = ANY(%(fresh)s::bytea[])
 """
 _EXACT_DISTANCE: LiteralString = "embedding.vector <#> %(vector)s::halfvec"
 # Written as the partial indexes of migrations/0002_index.sql are, or they do not serve.
@@ -81,8 +68,7 @@ async def retrieve(
 
     Few vectors, of the user or of the scope, are compared one by one; many are found
     through the HNSW index, whose recall was measured (bench/search_speed.py). The
-    transaction should have `hnsw_settings`. Where a file has the user's vectors, and no
-    filter leaves out any, it is scanned.
+    transaction should have `hnsw_settings`.
     """
     vector = model_query.vector
     parameters = scope.parameters(caller, query) | {
@@ -94,9 +80,6 @@ async def retrieve(
         "short_power": weights.SHORT_PASSAGE_POWER,
         "depth": depth,
     }
-    if model_query.file is not None and is_filed(query, model_query):
-        file = model_query.file
-        return _hits(await _by_file(tx, query, model_query, file, parameters))
     indexed = _has_index(model_query)
     if indexed and query.narrowed:
         indexed = await _is_wide(tx, query, parameters)
@@ -109,42 +92,12 @@ async def retrieve(
     if indexed and not goes_on and texts < depth:
         await tx.run(_GO_ON)
         rows = await tx.rows(statement, parameters, binary=True)
-    return _hits(rows)
-
-
-def is_filed(query: queries.Query, model_query: query_model.ModelQuery) -> bool:
-    """Whether a file answers: a filter would leave out what it finds."""
-    return model_query.file is not None and not query.narrowed
-
-
-def _hits(rows: db.Rows) -> list[candidates.PassageHit]:
     return [
         candidates.PassageHit(
             row["record_id"], row["ordinal"], row["passage_id"], row["score"]
         )
         for row in rows
     ]
-
-
-async def _by_file(
-    tx: db.Transaction,
-    query: queries.Query,
-    model_query: query_model.ModelQuery,
-    file: vector_files.VectorFile,
-    parameters: dict[str, Any],
-) -> db.Rows:
-    """The nearest passages by a file, and by the vectors that came since."""
-    hashes, products = await asyncio.to_thread(
-        file.nearest, model_query.values, parameters["depth"]
-    )
-    near = _NEAR_OF_FILE + (_OR_FRESH if model_query.fresh else "")
-    statement = db.compose(_NEAREST, near=db.text(near), scope=scope.condition(query))
-    values = parameters | {
-        "hashes": hashes,
-        "products": db.array(products),
-        "fresh": list(model_query.fresh),
-    }
-    return await tx.rows(statement, values, binary=True)
 
 
 def _has_index(model_query: query_model.ModelQuery) -> bool:
@@ -181,7 +134,10 @@ def _statement(query: queries.Query, length: int, *, indexed: bool) -> Any:
         distance = db.compose(_INDEX_DISTANCE, dimensions=dimensions)
     if query.narrowed or not indexed:
         in_scope = db.compose(_TEXT_IN_SCOPE, scope=scope.condition(query))
-    near = db.compose(
-        _NEAR, distance=distance, dimensions=dimensions, in_scope=in_scope
+    return db.compose(
+        _NEAREST,
+        distance=distance,
+        dimensions=dimensions,
+        in_scope=in_scope,
+        scope=scope.condition(query),
     )
-    return db.compose(_NEAREST, near=near, scope=scope.condition(query))

@@ -43,11 +43,6 @@ LEAST_SHARE = 0.02
 # From this share of all vectors on, the index is asked without going on where much was
 # filtered out, and again if it gave too few; set by hand.
 MOSTLY_OWN = 0.8
-# A vector file: so many times what is wanted is compared exactly, by a component for so
-# many dimensions, but not fewer: recall@100 .979 at 100,000 (bench/RESULTS.md).
-COMPARED = 10
-DIMENSIONS_A_COMPONENT = 4
-LEAST_COMPONENTS = 96
 # The lengths that have an HNSW index (migrations/0002_index.sql).
 INDEXED_LENGTHS = frozenset({256, 384, 512, 768, 1024, 1536, 2048, 3072})
 # ef_search at so many vectors, and how much more at ten times as many: recall@50 .973

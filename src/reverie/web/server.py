@@ -93,9 +93,11 @@ async def serve(
     host: str = "127.0.0.1",
     port: int,
     ready: Callable[[int], None],
+    ended: Callable[[], None] = lambda: None,
     stop: asyncio.Event,
 ) -> None:
-    """Answer on a port (0: any free one; `ready` is told which) until `stop` is set.
+    """Answer on a port (0: any free one; `ready` is told which) until `stop` is set;
+    `ended` is called before the port is given up.
 
     Raises AlreadyRunning when the port is taken.
     """
@@ -112,7 +114,7 @@ async def serve(
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
     server = _Server(settings, lambda: ready(listening.getsockname()[1]))
-    waiting = asyncio.create_task(_stopped(server, stop))
+    waiting = asyncio.create_task(_stopped(server, stop, ended))
     try:
         await server.serve(sockets=[listening])
     finally:
@@ -138,8 +140,11 @@ class _Server(uvicorn.Server):
         self._ready()
 
 
-async def _stopped(server: uvicorn.Server, stop: asyncio.Event) -> None:
+async def _stopped(
+    server: uvicorn.Server, stop: asyncio.Event, ended: Callable[[], None]
+) -> None:
     await stop.wait()
+    ended()
     server.should_exit = True
 
 
