@@ -276,6 +276,10 @@ def test_the_owners_patterns_come_on_top(tmp_path: Path) -> None:
             "[[pattern]]\nname = 'b'\nkind = 'x'\nmatch = 'a'\ncheck = 'nope'\n",
             "no check is called nope",
         ),
+        (
+            "[[pattern]]\nname = 'b'\nkind = 'x'\nmatch = 'a'\nunbroken = 8\n",
+            "unbroken is 15 or more",
+        ),
         ("[[pattern]\n", "line 1"),
         ("[other]\n", "unknown key other"),
     ],

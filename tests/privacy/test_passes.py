@@ -177,6 +177,24 @@ def test_letters_of_other_scripts_are_read_in_words_with_latin_ones() -> None:
         assert not list(escapes.lookalikes(f"x {letter}"))
 
 
+def test_folding_keeps_for_each_letter_where_it_stood() -> None:
+    """What is folded of a text is what is folded of each of its characters."""
+    chance = random.Random(6)
+    for _ in range(2000):
+        text = "".join(
+            chance.choices("ab 1\t—’é²½ﬁＡ４\u200b\u00ad😀ªß𝐚ﷺ教ア\xa0İ", k=9)
+        )
+        alone = [folding.fold(char).text for char in text]
+        folded = folding.fold(text)
+        assert folded.text == "".join(alone)
+        places = [at for at, said in enumerate(alone) for _ in said]
+        for at, place in enumerate(places):
+            assert folded.back(at, at + 1) == (place, place + 1)
+    accented = folding.fold("xe\u0301\u200by\u0301\u0300 — o")
+    assert accented.text == "xéý - o"
+    assert accented.back(1, 2) == (1, 3)
+
+
 def plain_pieces(text: str, gaps: str) -> list[mapped_text.Edit]:
     """Runs of pieces that are as long as their first, one piece after another."""
     inside = rf"[^\s{gaps}]"

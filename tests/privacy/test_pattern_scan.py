@@ -97,11 +97,11 @@ def _cued(
 
 
 def test_letters_that_only_regular_expressions_take_for_others_are_no_way_out() -> None:
-    """`İ`, `ı`, `ſ` and the sign of Kelvin match i, s and k where case does not count."""
+    """`İ`, `ı` and `ſ` match i and s where case does not count."""
     for text in (
         "DATE OF BİRTH 3 May 1981",
         "date of bırth 3 May 1981",
-        "&#x17F;sn 078-05-1120",
+        "pa&#x17F;sport X1234567",
     ):
         assert sensitivity.of_text(text) == sensitivity.Level.HIGH
 

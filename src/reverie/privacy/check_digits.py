@@ -176,7 +176,7 @@ def _phone_shape(text: str) -> bool:
 
 
 def _digits(text: str) -> bool:
-    return sum(char.isdigit() for char in text) >= 3
+    return sum(map(str.isdigit, text)) >= 3
 
 
 def _family(text: str) -> bool:

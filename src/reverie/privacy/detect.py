@@ -298,7 +298,7 @@ def _merge_touching(
     """Without leftovers that are only signs; pieces of one kind that touch become one."""
     last: spans.FoldedSpan | None = None
     for span in _trim(text, settled):
-        if not any(char.isalnum() for char in text[span.start : span.end]):
+        if not any(map(str.isalnum, text[span.start : span.end])):
             continue
         if last is None:
             last = span

@@ -154,7 +154,7 @@ def _whole(match: re.Match[str], said: str) -> list[Edit]:
     """The edit of a whole run; one without letters may as well be a plain number."""
     if not said:
         return []
-    if not any(char.isalpha() for char in match.group()):
+    if not any(map(str.isalpha, match.group())):
         said = f"{said}\n{match.group()}"
     return [mapped_text.of_match(match, f" {said} ")]
 

@@ -28,11 +28,14 @@ _SIGN_FOR_SIGN = str.maketrans(
 )
 # ASCII, and signs and letters of Latin, Greek, Cyrillic, Chinese and Korean that are
 # their own compatible forms; what has others is folded sign by sign.
-_USUAL = re.compile(
-    r"[\0-\x7f\xa1-\xa7\xa9\xaa\xac\xae\xb0-\xb3\xb6\xb7\xb9\xba\xbc-\u0131"
+_USUAL_SIGNS = (
+    r"\0-\x7f\xa1-\xa7\xa9\xaa\xac\xae\xb0-\xb3\xb6\xb7\xb9\xba\xbc-\u0131"
     r"\u0134-\u013e\u0141-\u0148\u014a-\u017e\u0388-\u03cf\u0400-\u0482\u048a-\u052f"
-    r"\u2020-\u2023\u20ac\u4e00-\u9fff\uac00-\ud7a3]*"
+    r"\u2020-\u2023\u20ac\u4e00-\u9fff\uac00-\ud7a3"
 )
+_USUAL = re.compile(f"[{_USUAL_SIGNS}]*")
+# All that is not folded sign for sign.
+_UNUSUAL = re.compile(f"[^{_USUAL_SIGNS}{''.join(map(chr, _SIGN_FOR_SIGN))}]")
 # Those of them that are folded nevertheless.
 _USUAL_FOLDED = ("\t", "\r", "`")
 # Invisible signs that Unicode does not class as format characters (Cf): joiners and
@@ -71,17 +74,28 @@ def fold(text: str) -> Folded:
     out: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
-    for at, char in enumerate(text):
-        category = unicodedata.category(char) if ord(char) > 127 else ""
+
+    def keep(letters: str, start: int, end: int) -> None:
+        """Letters that stand for as many."""
+        out.extend(letters)
+        starts.extend(range(start, end))
+        ends.extend(range(start + 1, end + 1))
+
+    done = 0
+    for match in _UNUSUAL.finditer(text):
+        at = match.start()
+        keep(folded[done:at], done, at)
+        done = at + 1
+        char = match.group()
+        category = unicodedata.category(char)
         if category == "Cf" or char in _WITHOUT_WIDTH:
             continue
         if category in ("Mn", "Me") and out:
             _combine(out, ends, char, at)
             continue
         for piece in _piece(char, category):
-            out.append(piece)
-            starts.append(at)
-            ends.append(at + 1)
+            keep(piece, at, done)
+    keep(folded[done:], done, len(text))
     return Folded("".join(out), starts, ends)
 
 
@@ -94,10 +108,6 @@ def _combine(out: list[str], ends: list[int], mark: str, at: int) -> None:
 
 
 def _piece(char: str, category: str) -> str:
-    if char in _SAME:
-        return _SAME[char]
-    if not category:
-        return char
     if category == "Zs":
         return " "
     if category == "Nd":

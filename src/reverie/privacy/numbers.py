@@ -146,7 +146,7 @@ def _iban_end(text: str, start: int, length: int) -> int | None:
 
 def _is_iban(compact: str) -> bool:
     """A word in ninety-seven fits by chance: an account has digits in its second half."""
-    digits = sum(char.isdigit() for char in compact)
+    digits = sum(map(str.isdigit, compact))
     return digits * 2 >= len(compact) and check_digits.iban(compact)
 
 
@@ -222,7 +222,7 @@ def _has_phone_length(raw: str) -> bool:
     most = _MOST_PHONE_DIGITS
     if "x" in raw:
         most += _MOST_EXTENSION_DIGITS
-    digits = sum(char.isdigit() for char in raw)
+    digits = sum(map(str.isdigit, raw))
     return _FEWEST_PHONE_DIGITS <= digits <= most
 
 

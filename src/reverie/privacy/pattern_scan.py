@@ -6,19 +6,19 @@ a space, which most of a text has not: a search for a word is a hundred times qu
 than a regular expression.
 """
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from reverie.privacy import character_classes, digit_runs, folding, rules
 
-# No match of a pattern that needs digits reaches further from the nearest of them.
-_REACH = 130
-LONG_WORD = 15
-"""The fewest characters without a space that a pattern may ask for."""
-# Letters that regular expressions take for i, s and k where case does not count, and
-# that are no such small letters.
-_ALIKE = str.maketrans("İıſK", "iisk")
+_Extent = character_classes.Extent
+# Letters that regular expressions take for i and s where case does not count, and that
+# have no such small letter.
+_ALIKE_LETTERS = "İıſ"
+_ALIKE = str.maketrans(_ALIKE_LETTERS, "iis")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +33,44 @@ class ScannedText:
     long_words: str
     longest_word: int
     most_digits: int
-    _near: dict[int, Sequence[character_classes.Extent]] = field(
-        default_factory=dict[int, Sequence[character_classes.Extent]]
+    _near: dict[tuple[int, int], Sequence[_Extent]] = field(
+        default_factory=dict[tuple[int, int], Sequence[_Extent]]
     )
 
-    def near(self, digits: int) -> Sequence[character_classes.Extent]:
+    def near(self, digits: int, reach: int) -> Sequence[_Extent]:
         """The extents around runs of so many digits."""
-        if digits not in self._near:
-            extents = digit_runs.near(self.text, _REACH, fewest=digits)
-            self._near[digits] = list(extents)
-        return self._near[digits]
+        extents = self._near.get((digits, reach))
+        if extents is None:
+            extents = list(digit_runs.near(self.text, reach, fewest=digits))
+            self._near[digits, reach] = extents
+        return extents
 
 
 def of(folded: str) -> ScannedText:
     """A folded text, made ready for many patterns."""
     lowered = folding.lower(folded)
-    signs = lowered if lowered.isascii() else lowered.translate(_ALIKE)
-    words = [word for word in signs.split() if len(word) >= LONG_WORD]
+    signs = lowered
+    if any(map(lowered.__contains__, _ALIKE_LETTERS)):
+        signs = lowered.translate(_ALIKE)
+    words = [word for word in signs.split() if len(word) >= rules.LONG_WORD]
     longest = max(map(len, words), default=0)
     digits = max((end - start for start, end in digit_runs.of(folded)), default=0)
     return ScannedText(folded, lowered, signs, " ".join(words), longest, digits)
+
+
+class _Group(NamedTuple):
+    """Patterns, with their signs: each is looked for once, though many have it."""
+
+    patterns: Sequence[rules.Pattern]
+    signs: frozenset[str]
+    long_signs: frozenset[str]
+
+
+def _group(patterns: Sequence[rules.Pattern]) -> _Group:
+    unbroken = [pattern.signs for pattern in patterns if pattern.unbroken]
+    others = [pattern.signs for pattern in patterns if not pattern.unbroken]
+    signs = frozenset(itertools.chain(*others))
+    return _Group(patterns, signs, frozenset(itertools.chain(*unbroken)))
 
 
 class PatternSet:
@@ -62,18 +80,23 @@ class PatternSet:
 
     def __init__(self, patterns: Iterable[rules.Pattern]) -> None:
         every = list(patterns)
-        wordless = [pattern for pattern in every if not pattern.unbroken]
-        self._with_digits = {True: every, False: wordless}
-        self._without = {
-            with_words: [pattern for pattern in some if not pattern.digit]
-            for with_words, some in self._with_digits.items()
-        }
+        short = [pattern for pattern in every if not pattern.unbroken]
+        wordy = [pattern for pattern in every if not pattern.digit]
+        plain = [pattern for pattern in short if not pattern.digit]
+        self._with_digits = {True: _group(every), False: _group(short)}
+        self._without = {True: _group(wordy), False: _group(plain)}
 
     def possible(self, scanned: ScannedText) -> Iterator[rules.Pattern]:
         """Those that may have a match in a text, in their order."""
-        some = self._with_digits if scanned.most_digits else self._without
-        for pattern in some[scanned.longest_word > 0]:
-            if _may_match(pattern, scanned):
+        groups = self._with_digits if scanned.most_digits else self._without
+        patterns, signs, long_signs = groups[scanned.longest_word > 0]
+        present = set(filter(scanned.signs.__contains__, signs))
+        present_long = set(filter(scanned.long_words.__contains__, long_signs))
+        for pattern in patterns:
+            if _is_too_short(scanned, pattern):
+                continue
+            found = present_long if pattern.unbroken else present
+            if not pattern.signs or not found.isdisjoint(pattern.signs):
                 yield pattern
 
 
@@ -85,13 +108,20 @@ def matches(pattern: rules.Pattern, scanned: ScannedText) -> Iterator[re.Match[s
     if not pattern.digit:
         yield from pattern.match.finditer(read)
         return
-    for start, end in scanned.near(pattern.digit):
+    for start, end in scanned.near(pattern.digit, pattern.reach):
         yield from pattern.match.finditer(read, start, end)
+
+
+def _is_too_short(scanned: ScannedText, pattern: rules.Pattern) -> bool:
+    """Whether no run of digits or no word is as long as those of each match."""
+    if pattern.digit > scanned.most_digits:
+        return True
+    return pattern.unbroken > scanned.longest_word
 
 
 def _may_match(pattern: rules.Pattern, scanned: ScannedText) -> bool:
     """Whether a text has what each match of a pattern holds."""
-    if pattern.digit > scanned.most_digits or pattern.unbroken > scanned.longest_word:
+    if _is_too_short(scanned, pattern):
         return False
     if not pattern.signs:
         return True

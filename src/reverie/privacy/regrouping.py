@@ -247,7 +247,7 @@ def backwards(text: str) -> Iterator[Edit]:
             before = text[max(0, match.start() - _CUE_REACH) : match.start()]
             if not _NUMBER_CUE.search(before):
                 continue
-        digits = sum(char.isdigit() for char in word)
+        digits = sum(map(str.isdigit, word))
         if digits * 2 >= len(word) or (digits and len(word) >= _LONG_KEY):
             end = match.start() + len(word)
             yield mapped_text.reversal(text, match.start(), end)
@@ -268,6 +268,6 @@ def like_digits(text: str) -> Iterator[Edit]:
         return
     for match in _LIKE_DIGITS.finditer(text):
         run = match.group()
-        digits = sum(char.isdigit() for char in run)
+        digits = sum(map(str.isdigit, run))
         if 2 * digits >= len(run) > digits and not run[1:-1].isdigit():
             yield mapped_text.of_match(match, run.translate(_DIGIT_OF))

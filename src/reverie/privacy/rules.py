@@ -34,12 +34,16 @@ _KEYS = {
     "only",
     "raises",
     "digit",
+    "reach",
     "signs",
     "unbroken",
 }
 _REQUIRED_KEYS = {"name", "kind", "match"}
 _PAIR_KEYS = {"about", "words", "near"}
 _DEFAULT_SCORE = 0.8
+_DEFAULT_REACH = 130
+LONG_WORD = 15
+"""The fewest characters without a space that a pattern may ask for."""
 _HEADER = re.compile(r"^\s*\[\[\s*pattern\s*\]\]", re.MULTILINE)
 # What `[A-Z]` means in Latin, Greek and Cyrillic: the module re has no class for it.
 _UPPER = "".join(
@@ -64,11 +68,12 @@ class Pattern:
 
     `check` names a function of check_digits.py; `cue` must stand in the 60 characters
     before; `when` names a list of words of which the text must hold two; `only` is the
-    language it is for; what `raises` makes a text private whatever its kind is. Three
+    language it is for; what `raises` makes a text private whatever its kind is. Some
     keys say where no match can be, so that it is not looked for in vain: `digit` is how
-    many digits in a row each match holds, `unbroken` how many characters without a
-    space, and one of `signs` (small letters) stands in each match, or in its cue, and
-    if that is `unbroken`, in these characters. `take`
+    many digits in a row each match holds, `reach` how far it may reach from the nearest
+    of these, `unbroken` how many characters (15 at least) it holds without a space, and
+    one of `signs` (small letters) stands in each match, or in its cue, and if that is
+    `unbroken`, in these characters. `take`
     says that what follows the match is wanted and not the match itself: a `name`, a name
     with its `capital`, a `listed` name, a `place`, an `organisation` or an `address`, as
     names.py and addresses.py cut them out. In
@@ -87,6 +92,7 @@ class Pattern:
     lowered: bool
     raises: bool
     digit: int
+    reach: int
     signs: tuple[str, ...]
     unbroken: int
 
@@ -210,6 +216,9 @@ def _pattern(raw: Mapping[str, Any], where: str) -> Pattern:
     if take and take not in TAKES:
         allowed = ", ".join(sorted(TAKES))
         raise errors.Misconfigured(f"{label}: take is one of {allowed}.")
+    unbroken = int(raw.get("unbroken", 0))
+    if 0 < unbroken < LONG_WORD:
+        raise errors.Misconfigured(f"{label}: unbroken is {LONG_WORD} or more.")
     match = str(raw["match"])
     lowered = not raw.get("case") and _can_be_lowered(match)
     if lowered:
@@ -229,8 +238,9 @@ def _pattern(raw: Mapping[str, Any], where: str) -> Pattern:
         lowered=lowered,
         raises=bool(raw.get("raises", False)),
         digit=int(raw.get("digit", 0)),
+        reach=int(raw.get("reach", _DEFAULT_REACH)),
         signs=tuple(raw.get("signs", ())),
-        unbroken=int(raw.get("unbroken", 0)),
+        unbroken=unbroken,
     )
 
 

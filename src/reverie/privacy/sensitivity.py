@@ -101,10 +101,9 @@ def of_text(
     """
     if not text.strip():
         return at_least
-    ruleset = with_rules or rules.load()
-    if len(text) <= _SHORT:
-        return _of_short(text, ruleset, at_least)
-    return _of_windows(text, ruleset, at_least)
+    if with_rules is None and len(text) <= _SHORT:
+        return _of_short(text, at_least)
+    return _of_windows(text, with_rules or rules.load(), at_least)
 
 
 def _of_windows(text: str, ruleset: rules.Rules, at_least: Level) -> Level:
@@ -117,11 +116,11 @@ def _of_windows(text: str, ruleset: rules.Rules, at_least: Level) -> Level:
 
 
 @lru_cache(maxsize=_MOST_REMEMBERED)
-def _of_short(text: str, ruleset: rules.Rules, at_least: Level) -> Level:
+def _of_short(text: str, at_least: Level) -> Level:
     """The same for what may come again in the next record: who wrote, a folder, a
     thread.
     """
-    return _of_windows(text, ruleset, at_least)
+    return _of_windows(text, rules.load(), at_least)
 
 
 def _windows(text: str) -> Iterator[str]:

@@ -91,7 +91,7 @@ _LONGEST_LETTERS = 4
 _LABELS = frozenset({"IBAN", "DNI", "NIE", "NIF", "SSN", "TEL", "BIC", "ID"})
 _TOKEN = re.compile(r"[^\W\d_]+|\d+")
 _WORD = re.compile(r"[^\W\d_]+")
-_ASCII_WORD = re.compile("[A-Za-z]+")
+_ASCII_WORD = re.compile("[a-z]+")
 # Between two words of a number.
 _GAP = re.compile(r"[\s,.;:/|*_~`'\"()\[\]{}<>+=–-]{0,12}")
 
@@ -163,11 +163,8 @@ def _may_hold_run(text: str) -> bool:
         lowered = _ASCII_WORD.findall(text.lower())
         if sum(map(_NUMBERS.__contains__, lowered)) < _FEWEST_NUMBERS:
             return False
-        words = _ASCII_WORD.findall(text)
-        places = [at for at, word in enumerate(lowered) if word in _NUMBERS]
-    else:
-        words = _WORD.findall(text)
-        places = [at for at, word in enumerate(words) if _is_number(word)]
+    words = _WORD.findall(text)
+    places = [at for at, word in enumerate(words) if _is_number(word)]
     # Digits say something wherever they stand.
     return any(
         all(map(_says, words[first + 1 : second]))

@@ -193,10 +193,11 @@ class WordRules:
         """What stands in a text, without what an exception covers."""
         found: list[WordMatch] = []
         excepted: list[WordMatch] = []
-        pairs = itertools.pairwise([*words.forms, frozenset[str]()])
-        for at, entries in enumerate(map(self._entries.__getitem__, pairs)):
-            for phrase, label in entries:
-                end = _end(words.forms, at, phrase)
+        forms = words.forms
+        pairs = itertools.pairwise([*forms, frozenset[str]()])
+        for at, pair in itertools.compress(enumerate(pairs), forms):
+            for phrase, label in self._entries[pair]:
+                end = _end(forms, at, phrase)
                 if end:
                     (found if label else excepted).append(WordMatch(at, end, label))
         if excepted:
