@@ -152,7 +152,10 @@ def test_a_killed_database_comes_back(service: Service) -> None:
     assert status == 201
     postmaster = min(service.home.postgres(), key=lambda process: process.create_time())
     assert postmaster.ppid() not in {process.pid for process in service.home.postgres()}
+    before = service.home.postgres()
     postmaster.kill()
+    # until then one of them may still answer, and the next request meet none
+    assert psutil.wait_procs(before, timeout=60)[1] == []
     began = time.monotonic()
 
     def healed() -> bool:
