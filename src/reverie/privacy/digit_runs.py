@@ -22,7 +22,9 @@ def of(text: str) -> Sequence[Extent]:
     """Where the digits of a text stand, a run each, in order."""
     if len(text) <= _LONG:
         return _known(text)
-    return _known_long(text) if len(text) <= _LONGEST else _found(text)
+    if len(text) <= _LONGEST:
+        return _known_long(text)
+    return _found(text)
 
 
 def _found(text: str) -> Sequence[Extent]:

@@ -95,7 +95,9 @@ def _stretches(
         following = sizes[last + 1 : last + 2]
         if following and following[0] < size:
             last += 1
-        fewest = _FEWEST_WITH_DIGITS if first in with_digits else _FEWEST
+        fewest = _FEWEST
+        if first in with_digits:
+            fewest = _FEWEST_WITH_DIGITS
         if size in _SIZES and last - first + 1 >= fewest:
             yield first, last
 
@@ -128,7 +130,10 @@ def _without_gaps(text: str, run: Sequence[_Piece]) -> Iterator[Edit]:
     """The edits of a run; none of too few pieces, or of words of a sentence."""
     first = run[0]
     has_digit = _has_digit(text[first.start : first.end])
-    if len(run) < (_FEWEST_WITH_DIGITS if has_digit else _FEWEST):
+    fewest = _FEWEST
+    if has_digit:
+        fewest = _FEWEST_WITH_DIGITS
+    if len(run) < fewest:
         return
     if _PROSE.fullmatch(text, first.start, run[-1].end):
         return
