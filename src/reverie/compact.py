@@ -51,6 +51,11 @@ def clip(text: str, limit: int) -> str:
     return line[: cut if cut > 0 else limit - 1].rstrip(" ,;:") + "…"
 
 
+def short_id(record_id: object) -> str:
+    """The last eight digits of a UUID: the first ones are a time, and alike."""
+    return str(record_id)[-8:]
+
+
 def clock(moment: datetime) -> str:
     """`09:00`."""
     return moment.strftime("%H:%M")

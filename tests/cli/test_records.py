@@ -131,6 +131,13 @@ def test_the_original_of_a_record_is_saved_and_never_over_another_file(
     )
 
 
+def test_a_page_is_asked_for_by_its_address(warm_home: Home) -> None:
+    """Whoever runs fetches it, behind the guard."""
+    asked = warm_home.json("add", "--fetch", "https://example.org/boats")
+    assert asked["status"] == f"/api/v1/ingest/status/{asked['id']}"
+    assert "`reverie up`" in warm_home.run("add", "--fetch", "https://b.example").stdout
+
+
 def test_json_is_one_value_on_stdout(warm_home: Home) -> None:
     home = warm_home
     note = _kept(home, "The stork nests")

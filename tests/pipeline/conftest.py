@@ -13,13 +13,22 @@ from reverie import db
 from reverie.access import callers
 from reverie.llm import embedding
 from reverie.pipeline import worker
-from tests.pipeline import embedder
+from tests.pipeline import embedder, topics
 
 
 @pytest.fixture
 def server() -> Iterator[embedder.Server]:
     with embedder.serving() as one:
         yield one
+
+
+@pytest.fixture
+def model() -> Iterator[topics.Model]:
+    """A model of a server that knows how near texts of one topic are."""
+    known = topics.Model("given", dimensions=384, shift=0)
+    known.open()
+    yield known
+    known.close()
 
 
 @pytest_asyncio.fixture

@@ -28,14 +28,6 @@ _LONG_QUOTE = "\n".join(
 
 
 @pytest.fixture
-def model() -> Iterator[topics.Model]:
-    one = topics.Model("given", dimensions=384, shift=0)
-    one.open()
-    yield one
-    one.close()
-
-
-@pytest.fixture
 def reading(model: topics.Model) -> Iterator[embedding.Embeddings]:
     one = embedding.Embeddings(model.settings_with())
     yield one

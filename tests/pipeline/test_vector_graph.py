@@ -4,7 +4,7 @@ was killed on the way; what is searched meanwhile is found.
 
 import asyncio
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import psycopg
 import pytest
@@ -23,14 +23,6 @@ _INDEX = """
 SELECT indisvalid, pg_get_indexdef(indexrelid) FROM pg_index
 WHERE indexrelid = to_regclass('embedding_384')
 """
-
-
-@pytest.fixture
-def model() -> Iterator[topics.Model]:
-    one = topics.Model("given", dimensions=384, shift=0)
-    one.open()
-    yield one
-    one.close()
 
 
 @pytest.fixture

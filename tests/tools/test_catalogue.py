@@ -265,9 +265,11 @@ async def test_search_is_lines_for_a_model(
     wordy = base.Toolbox(
         toolbox.database, embedding.Embeddings(config.Embedding(provider="none"))
     )
-    assert "Not searched by: meaning (No embedding model" in str(
+    by_words = str(
         await catalogue.call(wordy, agent, "search", {"query": "lighthouse"})
     )
+    assert "Not searched by: meaning (No embedding model" in by_words
+    assert by_words.count("No embedding model") == 1  # said once
 
     only = await catalogue.call(
         toolbox, agent, "search", {"query": "lighthouse", "domains": ["events"]}

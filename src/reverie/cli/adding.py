@@ -219,4 +219,4 @@ def _print_kept(done: str, domain: str, record: records.Json, *, as_json: bool) 
         return
     told = records.title_of(record) or domain.replace("_", " ")
     text = f"{done} {domain.replace('_', ' ')} “{compact.clip(told, 60)}”"
-    terminal.line(terminal.safe(f"{text}  {records.short(record['id'])}"))
+    terminal.line(terminal.safe(f"{text}  {compact.short_id(record['id'])}"))

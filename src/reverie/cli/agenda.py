@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from reverie import errors
+from reverie import compact, errors
 from reverie.cli import client, records, terminal
 
 _WORDS = {"today": 0, "tomorrow": 1, "yesterday": -1}
@@ -68,4 +68,4 @@ def _line(item: Mapping[str, Any]) -> str:
         start, end = item["start"][11:16], item["end"][11:16]
         hours = f"{start}–{end}" if start != end else f"{start}      "
     place = f" · {item['location']}" if item["location"] else ""
-    return f"{hours}  {item['title']}{place}  {records.short(item['event_id'])}"
+    return f"{hours}  {item['title']}{place}  {compact.short_id(item['event_id'])}"

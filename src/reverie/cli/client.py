@@ -154,7 +154,7 @@ class _Loopback:
         except (OSError, http.client.HTTPException) as gone:
             raise errors.Unavailable(
                 f"The server at port {self._port} does not answer: {gone}.",
-                hint="`reverie status` tells whether it runs; try again in a moment.",
+                hint="`reverie doctor` tells whether it runs; try again in a moment.",
             ) from None
         finally:
             connection.close()

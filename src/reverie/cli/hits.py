@@ -23,20 +23,26 @@ def show(answer: Json) -> None:
 
 def show_hit(number: int, hit: Json) -> None:
     """One result: what it is, its best passage, why it is here, where it comes from."""
+    terminal.out.print(_head(number, hit))
+    foot = [reasons(hit), hit["origin"] or f"id {hit['id']}"]
+    for best in hit["passages"][:1]:
+        terminal.out.print(quoted(best, limit=220, indent="    "))
+        foot.append(best["where"])
+    shown = filter(None, map(terminal.safe, foot))
+    terminal.line("    " + " · ".join(shown), style="dim")
+
+
+def _head(number: int, hit: Json) -> rich.text.Text:
+    domain = hit["domain"].replace("_", " ")
+    title = compact.clip(hit["title"], 80)
     head = rich.text.Text(f"{number:>2}  ", style="dim")
-    head.append(hit["domain"].replace("_", " "), style="cyan")
+    head.append(domain, style="cyan")
     head.append("  ")
-    head.append(terminal.safe(compact.clip(hit["title"], 80)), style="bold")
+    head.append(terminal.safe(title), style="bold")
     if hit["at"]:
-        head.append(f"  {hit['at'][:10]}", style="dim")
-    terminal.out.print(head)
-    passages = hit["passages"][:1]
-    for passage in passages:
-        terminal.out.print(quoted(passage, limit=220, indent="    "))
-    origin = hit["origin"] or f"id {hit['id']}"
-    foot = [reasons(hit), origin, *(passage["where"] for passage in passages)]
-    text = " · ".join(terminal.safe(part) for part in foot if part)
-    terminal.line(f"    {text}", style="dim")
+        day = hit["at"][:10]
+        head.append(f"  {day}", style="dim")
+    return head
 
 
 def quoted(passage: Json, *, limit: int, indent: str) -> rich.text.Text:
@@ -44,24 +50,33 @@ def quoted(passage: Json, *, limit: int, indent: str) -> rich.text.Text:
 
     `limit` is in characters.
     """
+    text = passage["text"]
     start = _start_of_quotation(passage, limit)
-    end = _end_of_quotation(passage["text"], start, limit)
-    quotation = rich.text.Text(indent + ("…" if start else ""))
+    end = _end_of_quotation(text, start, limit)
+    quotation = rich.text.Text(indent)
+    if start:
+        quotation.append("…")
     position = start
     for first, last in passage["highlights"]:
-        if first >= position and last <= end:
-            quotation.append(_flat(passage["text"][position:first]))
-            quotation.append(_flat(passage["text"][first:last]), style="bold yellow")
-            position = last
-    quotation.append(_flat(passage["text"][position:end]))
-    if end < len(passage["text"]):
+        if first < position or last > end:
+            continue
+        before = _flat(text[position:first])
+        marked = _flat(text[first:last])
+        quotation.append(before)
+        quotation.append(marked, style="bold yellow")
+        position = last
+    rest = _flat(text[position:end])
+    quotation.append(rest)
+    if end < len(text):
         quotation.append("…")
     return quotation
 
 
 def _start_of_quotation(passage: Json, limit: int) -> int:
     """The beginning, or a word's beginning before the first mark if that lies far in."""
-    first = passage["highlights"][0][0] if passage["highlights"] else 0
+    first = 0
+    if passage["highlights"]:
+        first = passage["highlights"][0][0]
     if first < limit * 2 // 3:
         return 0
     return passage["text"].rfind(" ", 0, first - limit // 3) + 1
@@ -92,8 +107,11 @@ def reasons(hit: Json) -> str:
     parts: list[str] = []
     for signal, word in _SIGNAL_WORDS.items():
         weighed = evidence.get(signal)
-        if weighed and weighed["weight"]:
-            parts.append(f"{word} {weighed['score']:.2f} (#{weighed['rank']})")
+        if not weighed or not weighed["weight"]:
+            continue
+        score = weighed["score"]
+        rank = weighed["rank"]
+        parts.append(f"{word} {score:.2f} (#{rank})")
     if "time" in evidence or "time" in bonuses:
         parts.append("time")
     parts += [name for name in ("exact", "phrase") if name in bonuses]

@@ -172,11 +172,6 @@ def print_record(found: Json) -> None:
     terminal.line(terminal.safe("  " + " · ".join(foot)), style="dim")
 
 
-def short(record_id: str) -> str:
-    """The end of an id, which every command takes for it."""
-    return record_id[-8:]
-
-
 def body_of(record: Json) -> str:
     """The name of the field that holds the text of a record, or ""."""
     return next((name for name in _BODIES if record.get(name)), "")
@@ -220,7 +215,7 @@ def _print_list(domain: str, query: Mapping[str, object], *, as_json: bool) -> N
         terminal.as_json(page)
         return
     for line, record_id in zip(page["lines"], page["ids"], strict=True):
-        text = rich.text.Text(f"{short(record_id)}  ", style="dim")
+        text = rich.text.Text(f"{compact.short_id(record_id)}  ", style="dim")
         text.append(terminal.safe(line.rpartition(" id:")[0]), style="default")
         terminal.out.print(text)
     terminal.note(page["summary"] + ".")

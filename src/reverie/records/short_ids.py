@@ -10,8 +10,6 @@ from reverie.records import catalogue
 
 SHORTEST = 4
 """Hexadecimal digits; fewer are too many records'."""
-SHOWN = 8
-"""So many last digits are shown: the first ones are a time, and alike."""
 _DIGITS = 32
 _HEX = re.compile(r"[0-9a-f]+")
 _SEVERAL = 5
@@ -38,11 +36,6 @@ class FoundRecord:
     record_id: UUID
     domain: str
     title: str
-
-
-def short(record_id: UUID) -> str:
-    """The end of an id, as lists show it."""
-    return record_id.hex[-SHOWN:]
 
 
 async def resolve(tx: db.Transaction, caller: callers.Caller, text: str) -> FoundRecord:

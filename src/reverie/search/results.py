@@ -210,11 +210,6 @@ def remarks(results: Results) -> list[str]:
     in, and phrases that nothing holds.
     """
     told: list[str] = []
-    semantic = results.signals["semantic"]
-    left_out = semantic.startswith("left out: ") and semantic != ONLY_TIME
-    if left_out and not results.reason:
-        why = semantic.removeprefix("left out: ")
-        told.append(f"Meaning was not searched: {why}")
     time = results.signals.get("time", "")
     if time.startswith("only "):
         told.append(f"{time[:1].upper()}{time[1:]} was searched.")
@@ -225,6 +220,15 @@ def remarks(results: Results) -> list[str]:
     return told
 
 
+def _without_meaning(results: Results) -> list[str]:
+    """Why meaning was not searched, unless the reason for no hits says so."""
+    semantic = results.signals["semantic"]
+    left_out = semantic.startswith("left out: ") and semantic != ONLY_TIME
+    if not left_out or results.reason:
+        return []
+    return [f"Meaning was not searched: {semantic.removeprefix('left out: ')}"]
+
+
 def as_json(results: Results) -> dict[str, Any]:
     """The JSON form, with the provenance of every score."""
     return {
@@ -233,7 +237,7 @@ def as_json(results: Results) -> dict[str, Any]:
         "results": [_hit_as_json(hit) for hit in results.hits],
         "signals": results.signals,
         "formula": "score = (sum of weight * score over signals + sum of bonuses) * product of boosts",
-        "remarks": remarks(results),
+        "remarks": [*_without_meaning(results), *remarks(results)],
         "hidden_cold": results.hidden_cold,
         "reason": results.reason,
     }

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from reverie.records import record_types, short_ids, versions
+from reverie.compact import short_id
+from reverie.records import record_types, versions
 
 Columns = Sequence[str] | None
 _LONGEST = 500  # characters of an old value in a history; set by hand
@@ -23,7 +24,7 @@ def line(
     domain: record_types.Domain[Any], row: record_types.Record, now: datetime
 ) -> str:
     """A record in one line, with the end of its id, by which it is found as well."""
-    return f"{domain.line(row, now)} id:{short_ids.short(row.id)}"
+    return f"{domain.line(row, now)} id:{short_id(row.id)}"
 
 
 def full(
