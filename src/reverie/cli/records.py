@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -43,6 +43,7 @@ DOMAINS: Mapping[str, str] = {
 """The kinds of records with their places in the API; a test compares the catalogue."""
 # What a record shows as text and not as a field, by the first that it has.
 _BODIES = ("content", "body_text", "description", "excerpt", "notes", "text")
+_NOTHING: tuple[object, ...] = (None, False, "", [], {})
 _KEPT_BY_US = ("id", "source", "created_at", "updated_at", "deleted_at", "sensitivity")
 
 
@@ -126,7 +127,7 @@ def open_original(
     with client.connected() as api:
         found = api.record(record_id)
         data = api.fetch("GET", f"{found['path']}/original")
-    name = Path(str(found["record"].get("custom", {}).get("imported_from", ""))).name
+    name = Path(_origin(found["record"])).name
     if to is None:
         folder = Path(tempfile.mkdtemp(prefix="reverie-open-"))
         _start(_written(folder / (name or "original"), data))
@@ -150,26 +151,48 @@ def plural(domain: str) -> str:
 def print_record(found: Json) -> None:
     """A record for people: what it is, its fields, its text, and at the end its id."""
     record = found["record"]
-    body = body_of(record)
     domain = found["domain"].replace("_", " ")
     title = compact.clip(title_of(record) or domain, 80)
     head = rich.text.Text(f"{domain}  ", style="cyan")
     head.append(terminal.safe(title), style="bold")
     terminal.out.print(head)
-    for name, value in record.items():
-        if value in (None, False, "", [], {}) or name in (body, "custom", *_KEPT_BY_US):
-            continue
-        if value != title:
-            terminal.line(terminal.safe(f"  {name.rstrip('_')}: {_told(value)}"))
+    body = body_of(record)
+    _print_fields(record, {body, "custom", *_KEPT_BY_US}, title)
     if body:
+        text = str(record[body])
         terminal.line()
-        terminal.line(terminal.safe(str(record[body])))
+        terminal.line(terminal.safe(text))
         terminal.line()
-    foot = [f"id {record['id']}", f"changed {record['updated_at'][:16]}"]
-    origin = record.get("custom", {}).get("imported_from")
-    foot += [f"from {origin}"] if origin else []
-    foot += ["in the trash"] if record.get("deleted_at") else []
-    terminal.line(terminal.safe("  " + " · ".join(foot)), style="dim")
+    _print_foot(record)
+
+
+def _print_fields(record: Json, hidden: Set[str], title: str) -> None:
+    """The fields that say something, but for the title, which stands above."""
+    for name, value in record.items():
+        if name in hidden or value in _NOTHING or value == title:
+            continue
+        label = name.rstrip("_")
+        told = _told(value)
+        terminal.line(terminal.safe(f"  {label}: {told}"))
+
+
+def _print_foot(record: Json) -> None:
+    foot = [f"id {record['id']}"]
+    changed = record["updated_at"][:16]
+    foot.append(f"changed {changed}")
+    origin = _origin(record)
+    if origin:
+        foot.append(f"from {origin}")
+    if record.get("deleted_at"):
+        foot.append("in the trash")
+    line = " · ".join(foot)
+    terminal.line(terminal.safe(f"  {line}"), style="dim")
+
+
+def _origin(record: Json) -> str:
+    """The file that a record was imported from, or ""."""
+    custom = record.get("custom", {})
+    return str(custom.get("imported_from", ""))
 
 
 def body_of(record: Json) -> str:
